@@ -1,0 +1,56 @@
+# Everything a newcomer needs is set up by the target that needs it; the second time is quick.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SOURCES := adapter scaler wire testbed tests benchmarks
+DEMO_SECONDS ?= 240
+export DEMO_SECONDS
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench lint format unit assets constraints clean
+
+help:  ## Show what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(STAMP): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
+	@echo "Setting up $(VENV) (once)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --progress-bar off --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+assets: $(STAMP)  ## Build the control plane's programs once (about ten minutes on two cores)
+	@$(BIN)/python -m testbed build
+
+demo: assets  ## Scale two workloads on real metrics, live; DEMO_SECONDS=240
+	@$(BIN)/python -m testbed demo
+
+test: check assets  ## Everything: check, then the tests against real programs
+	$(BIN)/python -m pytest tests/conformance tests/process tests/e2e
+
+check: lint unit  ## Format, lint, types, import contracts, unit tests (under a minute)
+
+lint: $(STAMP)  ## Format, lint, types and import contracts
+	$(BIN)/ruff format --check --quiet $(SOURCES)
+	$(BIN)/ruff check --quiet $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(STAMP)  ## Unit tests and house rules
+	$(BIN)/python -m pytest -q tests/unit tests/tidy
+
+format: $(STAMP)  ## Lay the sources out
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix --quiet $(SOURCES)
+
+bench: assets  ## Comparisons with the peers, side by side
+	$(BIN)/python -m benchmarks
+
+constraints: $(STAMP)  ## Pin every dependency anew, with hashes
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes --no-header --no-emit-index-url \
+	  pyproject.toml -o constraints.txt
+
+clean:  ## Remove the virtual environment and what was built in the checkout
+	rm -rf $(VENV) out build dist *.egg-info
