@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 SOURCES := adapter scaler wire testbed tests benchmarks
 DEMO_SECONDS ?= 240
 export DEMO_SECONDS
+PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench lint format unit assets constraints clean
@@ -13,7 +14,7 @@ export DEMO_SECONDS
 help:  ## Show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(STAMP): constraints.txt pyproject.toml
+$(STAMP): constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	@echo "Setting up $(VENV) (once)"
 	@$(PYTHON) -m venv --clear $(VENV)
@@ -49,8 +50,8 @@ bench: assets  ## Comparisons with the peers, side by side
 	$(BIN)/python -m benchmarks
 
 constraints: $(STAMP)  ## Pin every dependency anew, with hashes
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes --no-header --no-emit-index-url \
-	  pyproject.toml -o constraints.txt
+	$(BIN)/uv pip compile $(PIN) --all-extras pyproject.toml -o constraints.txt
+	$(BIN)/uv pip compile $(PIN) --constraints constraints.txt pyproject.toml -o constraints-runtime.txt
 
 clean:  ## Remove the virtual environment and what was built in the checkout
 	rm -rf $(VENV) out build dist *.egg-info
