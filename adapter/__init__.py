@@ -1,0 +1,1 @@
+"""The adapter: Kubernetes' metrics APIs answered from Prometheus."""

@@ -1,0 +1,380 @@
+"""The adapter's words: what is asked, what is configured, what Prometheus said, what is answered.
+
+Law of this file: values only. Nothing here reads, waits, looks at a clock or writes. The words are Kubernetes'
+(group-resource, namespace, label selector) and Prometheus' (series, sample, label, instant vector).
+
+The path of one question, stage by stage:
+
+    request  (CustomMetricRequest | ExternalMetricRequest | ResourceMetricRequest)
+      -> Offer       the rule that serves the metric, and the series it stands for (from the catalog)
+      -> Question    a Plan, which may be evaluated once for many, and the Rows of it that answer this request
+      -> Evaluation  what the plan's backend returned
+      -> values      (ObjectValue | ExternalValue | UsageValue), milli-units, ready to be rendered
+"""
+
+import enum
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+import msgspec
+
+from wire.labels import Selector
+
+# --- Kubernetes resources ---------------------------------------------------------------------------------------------
+
+
+class GroupResource(msgspec.Struct, frozen=True, order=True):
+    """A resource and its API group, as apimachinery's `schema.GroupResource`: `deployments.apps`; core has no group."""
+
+    resource: str
+    group: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "GroupResource":
+        """Everything after the first dot is the group (apimachinery's `ParseGroupResource`)."""
+        resource, _, group = text.partition(".")
+        return cls(resource=resource, group=group)
+
+    def __str__(self) -> str:
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+
+PODS: Final = GroupResource("pods")
+NODES: Final = GroupResource("nodes")
+NAMESPACES: Final = GroupResource("namespaces")
+PERSISTENT_VOLUMES: Final = GroupResource("persistentvolumes")
+
+
+class GroupVersionKind(msgspec.Struct, frozen=True):
+    """What a `describedObject` says it is."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """As prometheus-adapter prints it: group, a slash, version; so that core is `/v1`."""
+        return f"{self.group}/{self.version}"
+
+
+class UnknownResource(LookupError):  # noqa: N818 - an answer of the outside, not an error of ours
+    """The cluster has no such resource (now: a CustomResourceDefinition may still come)."""
+
+    def __init__(self, resource: GroupResource) -> None:
+        self.resource = resource
+        super().__init__(f"the cluster serves no resource {resource}")
+
+
+class ResourceMapping(Protocol):
+    """What the cluster's discovery says about its resources. A lookup in memory: it never waits.
+
+    Here and not among the ports, because the pure stages are given one.
+    """
+
+    def resource_for(self, resource: GroupResource) -> GroupResource:
+        """Plural, singular or short names and a whole or partial group made canonical; raises `UnknownResource`."""
+        ...
+
+    def singular(self, resource: str) -> str:
+        """The singular of a canonical plural: `pods` is `pod`; an unknown one is returned unchanged."""
+        ...
+
+    def kind_for(self, resource: GroupResource) -> GroupVersionKind:
+        """The kind, in the preferred version, behind a canonical group-resource; raises `UnknownResource`."""
+        ...
+
+    def is_namespaced(self, resource: GroupResource) -> bool:
+        """Whether objects of a canonical group-resource live in namespaces; raises `UnknownResource`."""
+        ...
+
+
+class KubeObject(msgspec.Struct, frozen=True, kw_only=True):
+    """As much of an object as a metric needs: who it is and its labels. `namespace` is empty for cluster scope."""
+
+    name: str
+    namespace: str = ""
+    labels: Mapping[str, str] = {}
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------
+
+EVERY_OBJECT: Final = "*"
+
+
+class CustomMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to custom.metrics.k8s.io, as it stood in the path and the query string.
+
+    `resource` is as asked (any spelling of it). `namespace` is empty for a root-scoped question; a metric *of* a
+    namespace is the root-scoped resource `namespaces` with the namespace as its `name`. `name` is `*` for every object
+    that `selector` matches.
+    """
+
+    resource: GroupResource
+    name: str
+    metric: str
+    selector: Selector
+    metric_selector: Selector
+    namespace: str = ""
+    api_version: str = "v1beta1"
+
+
+class ExternalMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to external.metrics.k8s.io: a metric by name, and a selector over the series' labels."""
+
+    namespace: str
+    metric: str
+    selector: Selector
+
+
+class ResourceMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to metrics.k8s.io. `resource` is `PODS` or `NODES`; no `name` asks for a list."""
+
+    resource: GroupResource
+    selector: Selector
+    namespace: str = ""
+    name: str | None = None
+
+
+# --- what is configured -----------------------------------------------------------------------------------------------
+
+DEFAULT_BACKEND: Final = "default"
+"""The Prometheus of `--prometheus-url`; rules that name no backend use it."""
+
+
+class Reaction(enum.Enum):
+    """What a signal contract does with a value that is not there or is not to be trusted."""
+
+    FAIL = "fail"  # answer with an error: the autoscaler keeps its replicas
+    ZERO = "zero"  # answer 0
+    LAST = "last"  # answer the last good value, while it is younger than `last_for_seconds`
+    OMIT = "omit"  # leave the object or the row out
+    ACCEPT = "accept"  # take it as it is
+
+
+class SignalContract(msgspec.Struct, frozen=True, kw_only=True):
+    """What an empty result, NaN or infinity, an old sample and a partial answer mean for one metric."""
+
+    on_empty: Reaction
+    on_nan: Reaction
+    on_stale: Reaction = Reaction.FAIL
+    on_partial: Reaction
+    stale_after_seconds: float | None = None  # None: no sample is too old
+    last_for_seconds: float | None = (
+        None  # the greatest age of a last good value; set where LAST is used
+    )
+
+
+class SeriesFilter(msgspec.Struct, frozen=True):
+    """A regular expression (RE2, unanchored) that a series name must match, or must not."""
+
+    pattern: str
+    positive: bool
+
+
+class ResourceLabels(msgspec.Struct, frozen=True, kw_only=True):
+    """Which labels of a series name which Kubernetes objects (`resources` of a rule)."""
+
+    template: str = (
+        ""  # a Go template over .Group and .Resource with << >>; empty: only the overrides
+    )
+    overrides: tuple[
+        tuple[str, GroupResource], ...
+    ] = ()  # (label, resource as spelled in the file)
+    namespaced: bool = True  # read for external rules only: restrict to the asker's namespace
+
+
+class DiscoveryRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of `rules` or `externalRules`: prometheus-adapter's way, which needs to see the series first.
+
+    All texts are checked when the configuration is loaded: patterns compile, templates parse, defaults are filled in.
+    """
+
+    path: str  # where it stands in the file, for messages: "rules[2]"
+    external: bool
+    series_query: str
+    series_filters: tuple[SeriesFilter, ...] = ()  # the implicit filter of `name.matches` included
+    resources: ResourceLabels
+    name_matches: str = ".*"
+    name_as: str = "$0"
+    metrics_query: str
+    backend: str = DEFAULT_BACKEND
+    contract: SignalContract
+
+
+class NamedRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of `metrics`, our way: the query is written out, so nothing has to be discovered.
+
+    `describes` is None for an external metric. `object_label` holds the object's name in the query's result,
+    `namespace_label` its namespace (empty when the resource is cluster-scoped or, for an external metric, when
+    rows of every namespace answer everyone).
+    """
+
+    path: str  # "metrics[0]"
+    name: str
+    query: str
+    describes: GroupResource | None = None
+    object_label: str = ""
+    namespace_label: str = ""
+    window_seconds: float | None = None  # over what time the query averages; None: an instant value
+    backend: str = DEFAULT_BACKEND
+    contract: SignalContract
+
+
+Rule = DiscoveryRule | NamedRule
+
+
+class ResourceRule(msgspec.Struct, frozen=True, kw_only=True):
+    """How one of cpu and memory is asked for (`resourceRules.cpu`, `resourceRules.memory`)."""
+
+    path: str
+    container_query: str
+    node_query: str
+    resources: ResourceLabels
+    container_label: str
+
+
+class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`resourceRules`: what serves metrics.k8s.io."""
+
+    cpu: ResourceRule
+    memory: ResourceRule
+    window_seconds: float
+    backend: str = DEFAULT_BACKEND
+
+
+class Backend(msgspec.Struct, frozen=True, kw_only=True):
+    """One Prometheus, or something with its HTTP API. Files are named, not read: they may be rotated."""
+
+    name: str
+    url: str
+    headers: Mapping[str, str] = {}
+    bearer_token_file: str = ""
+    username: str = ""
+    password_file: str = ""
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    server_name: str = ""
+    verb: str = "GET"  # GET or POST
+    timeout_seconds: float = 30.0
+    max_concurrency: int = 16
+
+
+# --- what exists ------------------------------------------------------------------------------------------------------
+
+
+class Series(msgspec.Struct, frozen=True):
+    """A metric name of Prometheus with the names of labels that occur on it; values are of no interest here."""
+
+    name: str
+    labels: frozenset[str] = frozenset()
+
+
+class MetricEntry(msgspec.Struct, frozen=True, order=True):
+    """What discovery lists for custom metrics, and the key under which a request finds its rule."""
+
+    resource: GroupResource
+    namespaced: bool
+    metric: str
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A metric that can be asked for: the rule behind it and, for a discovered one, Prometheus' name of the series."""
+
+    rule: Rule
+    series: str = ""
+
+
+# --- asking Prometheus ------------------------------------------------------------------------------------------------
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """One PromQL query for one backend. Equal plans have equal answers, so they are evaluated once."""
+
+    query: str
+    backend: str = DEFAULT_BACKEND
+
+
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
+    """Which rows of an evaluation belong to one request, and how they name objects.
+
+    A plan made for one request needs no `where`; a query of ours, or a plan merged out of several, is told apart by it.
+    """
+
+    object_label: str = ""
+    where: tuple[
+        tuple[str, str], ...
+    ] = ()  # (label, value): a row counts when all of them are equal
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A request made ready for Prometheus: evaluate `plan`, then read the answer with `rows` and `contract`."""
+
+    plan: Plan
+    rows: Rows
+    contract: SignalContract
+    rule: str  # the path of the rule, for messages
+    window_seconds: float | None = None
+
+
+class ResultKind(enum.Enum):
+    """The `resultType` of a Prometheus answer."""
+
+    VECTOR = "vector"
+    SCALAR = "scalar"
+    MATRIX = "matrix"
+    STRING = "string"
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One row of an instant vector; a scalar is a row without labels."""
+
+    labels: Mapping[str, str]
+    value: float
+    timestamp_seconds: float
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan came to. `samples` is empty for kinds that carry no usable value (matrix, string)."""
+
+    samples: tuple[Sample, ...]
+    evaluated_at_seconds: float
+    kind: ResultKind = ResultKind.VECTOR
+    warnings: tuple[str, ...] = ()
+    partial: bool = False  # a backend of several stores says that some of them did not answer
+
+
+# --- what is answered -------------------------------------------------------------------------------------------------
+
+
+class ObjectValue(msgspec.Struct, frozen=True, kw_only=True):
+    """One object's value of a custom metric. Milli-units: 1.5 requests/s is 1500."""
+
+    name: str
+    value_milli: int
+    timestamp_seconds: float
+
+
+class ExternalValue(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of an external metric, in milli-units; a scalar has no labels at all (None)."""
+
+    labels: Mapping[str, str] | None
+    value_milli: int
+    timestamp_seconds: float
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """cpu and memory in milli-units: cores and bytes times a thousand."""
+
+    cpu_milli: int
+    memory_milli: int
+
+
+class UsageValue(msgspec.Struct, frozen=True, kw_only=True):
+    """What one pod (usage by container, in the order seen) or one node (one entry under "") uses."""
+
+    subject: KubeObject
+    usage: Mapping[str, Usage]
+    timestamp_seconds: float
+    window_seconds: float

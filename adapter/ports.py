@@ -1,0 +1,98 @@
+"""The adapter's doors as Protocols: what the core needs of the outside, and what it may fail with.
+
+`fetch` implements them, `answer` uses them, `__main__` joins the two. A cache or a batcher is a `Prometheus` that
+wraps a `Prometheus`. No library's exception passes a port: a door raises what is named here or in `wire.status`.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from adapter.model import (
+    Evaluation,
+    GroupResource,
+    KubeObject,
+    MetricEntry,
+    Offer,
+    Plan,
+    ResourceMapping,
+    Series,
+)
+from wire.labels import Selector
+
+__all__ = ["Catalog", "ObjectNames", "Prometheus", "QueryFailed", "ResourceMapping"]
+
+
+class QueryFailed(Exception):  # noqa: N818 - an answer of the outside, not an error of ours
+    """A backend did not answer a question: unreachable, too slow, refused, or unintelligible.
+
+    `retryable` is true when the same question may succeed a moment later (connection, timeout, 5xx), and false when it
+    will not (bad PromQL, a query over a limit).
+    """
+
+    def __init__(self, *, backend: str, query: str, cause: str, retryable: bool) -> None:
+        self.backend = backend
+        self.query = query
+        self.cause = cause
+        self.retryable = retryable
+        super().__init__(f"Prometheus backend {backend!r} did not answer {query!r}: {cause}")
+
+
+class Prometheus(Protocol):
+    """Everything asked of Prometheus on the serving path. All methods raise `QueryFailed`."""
+
+    async def evaluate(self, plan: Plan) -> Evaluation:
+        """The plan's query as an instant query, at its backend's now."""
+        ...
+
+    async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
+        """The distinct (name, label names) of the series that `match` selected in the last `max_age_seconds`."""
+        ...
+
+    async def label_names(
+        self, *, match: str, backend: str, max_age_seconds: float
+    ) -> Sequence[str]:
+        """The names of labels on those series, from the index."""
+        ...
+
+    async def label_values(
+        self, label: str, *, match: str, backend: str, max_age_seconds: float
+    ) -> Sequence[str]:
+        """The values of one label on those series, from the index."""
+        ...
+
+
+class ObjectNames(Protocol):
+    """Objects behind a label selector, from a watch cache of their metadata: no request per question.
+
+    Both methods raise `UnknownResource` (the cluster has no such resource) or `wire.status.Unavailable` (not known yet).
+    """
+
+    async def objects(
+        self, resource: GroupResource, *, namespace: str, selector: Selector
+    ) -> Sequence[KubeObject]:
+        """Matching objects in the order of a Kubernetes LIST (namespace, name); an empty namespace means all of them."""
+        ...
+
+    async def running_pods(self, *, namespace: str, selector: Selector) -> Sequence[KubeObject]:
+        """The same for pods whose `status.phase` is Running."""
+        ...
+
+
+class Catalog(Protocol):
+    """Which metrics can be asked for now: the discovered ones and the named ones. Answers from memory."""
+
+    def custom_entries(self) -> Sequence[MetricEntry]:
+        """What custom.metrics.k8s.io lists, sorted."""
+        ...
+
+    def external_metrics(self) -> Sequence[str]:
+        """What external.metrics.k8s.io lists, sorted."""
+        ...
+
+    def custom(self, entry: MetricEntry) -> Offer | None:
+        """Who serves a custom metric; `entry.resource` is canonical. None: nobody."""
+        ...
+
+    def external(self, metric: str) -> Offer | None:
+        """Who serves an external metric. None: nobody."""
+        ...

@@ -1,0 +1,186 @@
+"""One fake per port of the adapter: answers prepared by the test, questions remembered for it."""
+
+from collections.abc import Mapping, Sequence
+
+from adapter.model import (
+    Evaluation,
+    GroupResource,
+    GroupVersionKind,
+    KubeObject,
+    MetricEntry,
+    Offer,
+    Plan,
+    Sample,
+    Series,
+    UnknownResource,
+)
+from adapter.ports import QueryFailed
+from wire.labels import Selector
+
+
+class Kind:
+    """One resource of a `FakeMapping`: how it is spelled, what kind it is, where its objects live."""
+
+    def __init__(
+        self,
+        plural: str,
+        singular: str,
+        kind: str,
+        *,
+        group: str = "",
+        version: str = "v1",
+        namespaced: bool = True,
+    ) -> None:
+        self.resource = GroupResource(plural, group)
+        self.singular = singular
+        self.kind = GroupVersionKind(group=group, version=version, kind=kind)
+        self.namespaced = namespaced
+
+    def is_called(self, asked: GroupResource) -> bool:
+        """By plural or singular; a group may be left out or shortened to its first part."""
+        named = asked.resource in (self.resource.resource, self.singular)
+        return named and self.resource.group.startswith(asked.group)
+
+
+CORE_KINDS: Sequence[Kind] = (
+    Kind("pods", "pod", "Pod"),
+    Kind("namespaces", "namespace", "Namespace", namespaced=False),
+    Kind("nodes", "node", "Node", namespaced=False),
+    Kind("persistentvolumes", "persistentvolume", "PersistentVolume", namespaced=False),
+    Kind("services", "service", "Service"),
+    Kind("deployments", "deployment", "Deployment", group="apps"),
+    Kind("daemonsets", "daemonset", "DaemonSet", group="apps"),
+    Kind("jobs", "job", "Job", group="batch"),
+    Kind("ingresses", "ingress", "Ingress", group="networking.k8s.io"),
+)
+
+
+class FakeMapping:
+    """A `ResourceMapping` over a fixed list of kinds."""
+
+    def __init__(self, kinds: Sequence[Kind] = CORE_KINDS) -> None:
+        self.kinds = list(kinds)
+
+    def resource_for(self, resource: GroupResource) -> GroupResource:
+        return self._find(resource).resource
+
+    def singular(self, resource: str) -> str:
+        return next((k.singular for k in self.kinds if k.resource.resource == resource), resource)
+
+    def kind_for(self, resource: GroupResource) -> GroupVersionKind:
+        return self._find(resource).kind
+
+    def is_namespaced(self, resource: GroupResource) -> bool:
+        return self._find(resource).namespaced
+
+    def _find(self, resource: GroupResource) -> Kind:
+        for kind in self.kinds:
+            if kind.is_called(resource):
+                return kind
+        raise UnknownResource(resource)
+
+
+def vector(*rows: tuple[Mapping[str, str], float], at_seconds: float = 1_000.0) -> Evaluation:
+    """An instant vector evaluated at one moment."""
+    return Evaluation(
+        samples=tuple(Sample(labels, value, at_seconds) for labels, value in rows),
+        evaluated_at_seconds=at_seconds,
+    )
+
+
+class FakePrometheus:
+    """A `Prometheus` that answers what it was told to, by the text of the query or selector."""
+
+    def __init__(
+        self,
+        answers: Mapping[str, Evaluation | QueryFailed] | None = None,
+        *,
+        series: Mapping[str, Sequence[Series] | QueryFailed] | None = None,
+        otherwise: Evaluation | None = None,
+    ) -> None:
+        self.answers = dict(answers or {})
+        self.known_series = dict(series or {})
+        self.otherwise = otherwise
+        self.asked: list[Plan] = []
+        self.matched: list[tuple[str, str, float]] = []
+
+    async def evaluate(self, plan: Plan) -> Evaluation:
+        self.asked.append(plan)
+        answer = self.answers.get(plan.query, self.otherwise)
+        if answer is None:
+            raise QueryFailed(
+                backend=plan.backend,
+                query=plan.query,
+                cause="the fake has no answer",
+                retryable=False,
+            )
+        if isinstance(answer, QueryFailed):
+            raise answer
+        return answer
+
+    async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
+        self.matched.append((match, backend, max_age_seconds))
+        found = self.known_series.get(match, ())
+        if isinstance(found, QueryFailed):
+            raise found
+        return found
+
+    async def label_names(
+        self, *, match: str, backend: str, max_age_seconds: float
+    ) -> Sequence[str]:
+        found = await self.series(match=match, backend=backend, max_age_seconds=max_age_seconds)
+        return sorted({"__name__", *(label for series in found for label in series.labels)})
+
+    async def label_values(
+        self, label: str, *, match: str, backend: str, max_age_seconds: float
+    ) -> Sequence[str]:
+        found = await self.series(match=match, backend=backend, max_age_seconds=max_age_seconds)
+        if label != "__name__":
+            raise NotImplementedError(f"the fake knows no values of {label}")
+        return sorted({series.name for series in found})
+
+
+class FakeObjects:
+    """An `ObjectNames` over a fixed list of objects; every pod is taken to be running."""
+
+    def __init__(self, objects: Mapping[GroupResource, Sequence[KubeObject]]) -> None:
+        self.known = dict(objects)
+
+    async def objects(
+        self, resource: GroupResource, *, namespace: str, selector: Selector
+    ) -> Sequence[KubeObject]:
+        if resource not in self.known:
+            raise UnknownResource(resource)
+        found = [
+            each
+            for each in self.known[resource]
+            if namespace in ("", each.namespace) and selector.matches(each.labels)
+        ]
+        return sorted(found, key=lambda each: (each.namespace, each.name))
+
+    async def running_pods(self, *, namespace: str, selector: Selector) -> Sequence[KubeObject]:
+        return await self.objects(GroupResource("pods"), namespace=namespace, selector=selector)
+
+
+class FakeCatalog:
+    """A `Catalog` of prepared offers."""
+
+    def __init__(
+        self,
+        custom: Mapping[MetricEntry, Offer] | None = None,
+        external: Mapping[str, Offer] | None = None,
+    ) -> None:
+        self.custom_offers = dict(custom or {})
+        self.external_offers = dict(external or {})
+
+    def custom_entries(self) -> Sequence[MetricEntry]:
+        return sorted(self.custom_offers)
+
+    def external_metrics(self) -> Sequence[str]:
+        return sorted(self.external_offers)
+
+    def custom(self, entry: MetricEntry) -> Offer | None:
+        return self.custom_offers.get(entry)
+
+    def external(self, metric: str) -> Offer | None:
+        return self.external_offers.get(metric)
