@@ -14,7 +14,8 @@ The path of one question, stage by stage:
 
 import enum
 from collections.abc import Mapping
-from typing import Final, Protocol
+from pathlib import Path
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -246,19 +247,24 @@ class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
 class Backend(msgspec.Struct, frozen=True, kw_only=True):
     """One Prometheus, or something with its HTTP API. Files are named, not read: they may be rotated."""
 
-    name: str
     url: str
-    headers: Mapping[str, str] = {}
-    bearer_token_file: str = ""
+    name: str = DEFAULT_BACKEND
+    verb: Literal["GET", "POST"] = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    client_cert_file: Path | None = None
+    client_key_file: Path | None = None
     username: str = ""
-    password_file: str = ""
-    ca_file: str = ""
-    cert_file: str = ""
-    key_file: str = ""
-    server_name: str = ""
-    verb: str = "GET"  # GET or POST
+    password_file: Path | None = None
     timeout_seconds: float = 30.0
-    max_concurrency: int = 16
+    """For one query, its waiting for a free place included."""
+    discovery_timeout_seconds: float = 120.0
+    """For one list of series, which may be large."""
+    concurrency_max: int = 20
+    """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would only wait there."""
+    answer_bytes_max: int = 64 * 1024 * 1024
+    """A query that answers more than this is a mistake, and would be the end of a small pod."""
 
 
 # --- what exists ------------------------------------------------------------------------------------------------------
