@@ -1,0 +1,1 @@
+"""The scaler: observe, gather, recommend, normalize, actuate, report."""

@@ -1,0 +1,281 @@
+"""The autoscaling/v2 HorizontalPodAutoscaler, as it travels in JSON; a LoadAutoscaler is the same.
+
+Field names and what is left out when empty are those of `k8s.io/api/autoscaling/v2`. Closed sets stay
+plain text here, so that a value from a newer API server fails one metric instead of the whole list;
+compare with the enumerations. Quantities stay text (`str | int | float`, because the API server
+does not rewrite them in a custom resource): `wire.quantity` reads them where they are used.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from wire.meta import LabelSelector, ObjectMeta, always
+
+QuantityText = str | int | float
+
+LOAD_AUTOSCALER_KIND = "LoadAutoscaler"
+HORIZONTAL_POD_AUTOSCALER_KIND = "HorizontalPodAutoscaler"
+
+
+class MetricSourceType(StrEnum):
+    """Where a metric comes from."""
+
+    OBJECT = "Object"
+    PODS = "Pods"
+    RESOURCE = "Resource"
+    CONTAINER_RESOURCE = "ContainerResource"
+    EXTERNAL = "External"
+
+
+class MetricTargetType(StrEnum):
+    """Which field of a target counts; only Object metrics ask."""
+
+    UTILIZATION = "Utilization"
+    VALUE = "Value"
+    AVERAGE_VALUE = "AverageValue"
+
+
+class ScalingPolicyType(StrEnum):
+    """How the value of a policy is meant."""
+
+    PODS = "Pods"
+    PERCENT = "Percent"
+
+
+class ScalingPolicySelect(StrEnum):
+    """Which policy of several decides."""
+
+    MAX = "Max"
+    MIN = "Min"
+    DISABLED = "Disabled"
+
+
+class ConditionType(StrEnum):
+    """The conditions of a status, in the order they usually stand."""
+
+    ABLE_TO_SCALE = "AbleToScale"
+    SCALING_ACTIVE = "ScalingActive"
+    SCALING_LIMITED = "ScalingLimited"
+    SCALED_TO_ZERO = "ScaledToZero"
+
+
+class ConditionStatus(StrEnum):
+    """The value of a condition."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Go's `omitempty`: what equals its default is left out."""
+
+
+class CrossVersionObjectReference(_Json, frozen=True, kw_only=True):
+    """An object by kind and name; of `apiVersion` only the group counts."""
+
+    kind: str
+    name: str
+    api_version: str = ""
+
+
+class MetricIdentifier(_Json, frozen=True, kw_only=True):
+    """A metric's name, and the labels its series must have."""
+
+    name: str
+    selector: LabelSelector | None = None
+
+
+class MetricTarget(_Json, frozen=True, kw_only=True):
+    """What a metric should be; exactly one of the three is set in a valid object."""
+
+    type: str
+    value: QuantityText | None = None
+    average_value: QuantityText | None = None
+    average_utilization: int | None = None
+
+
+class ObjectMetricSource(_Json, frozen=True, kw_only=True):
+    """A metric that describes one object of the namespace."""
+
+    described_object: CrossVersionObjectReference
+    target: MetricTarget
+    metric: MetricIdentifier
+
+
+class PodsMetricSource(_Json, frozen=True, kw_only=True):
+    """A metric of every pod of the target."""
+
+    metric: MetricIdentifier
+    target: MetricTarget
+
+
+class ResourceMetricSource(_Json, frozen=True, kw_only=True):
+    """CPU, memory or the like of every pod, all containers together."""
+
+    name: str
+    target: MetricTarget
+
+
+class ContainerResourceMetricSource(_Json, frozen=True, kw_only=True):
+    """CPU, memory or the like of one container of every pod."""
+
+    name: str
+    target: MetricTarget
+    container: str
+
+
+class ExternalMetricSource(_Json, frozen=True, kw_only=True):
+    """A metric that belongs to no object of the cluster."""
+
+    metric: MetricIdentifier
+    target: MetricTarget
+
+
+class MetricSpec(_Json, frozen=True, kw_only=True):
+    """One metric to scale on: `type` names the one source that is set."""
+
+    type: str
+    object: ObjectMetricSource | None = None
+    pods: PodsMetricSource | None = None
+    resource: ResourceMetricSource | None = None
+    container_resource: ContainerResourceMetricSource | None = None
+    external: ExternalMetricSource | None = None
+
+
+class ScalingPolicy(_Json, frozen=True, kw_only=True):
+    """At most so much change within a period."""
+
+    type: str
+    value: int
+    period_seconds: int
+
+
+class ScalingRules(_Json, frozen=True, kw_only=True):
+    """How fast one direction may go."""
+
+    stabilization_window_seconds: int | None = None
+    select_policy: str | None = None
+    policies: tuple[ScalingPolicy, ...] | None = None
+    tolerance: QuantityText | None = None
+
+
+class Behavior(_Json, frozen=True, kw_only=True):
+    """The rules of both directions."""
+
+    scale_up: ScalingRules | None = None
+    scale_down: ScalingRules | None = None
+
+
+class AutoscalerSpec(_Json, frozen=True, kw_only=True):
+    """What the user asks for."""
+
+    scale_target_ref: CrossVersionObjectReference
+    min_replicas: int | None = None
+    max_replicas: int
+    metrics: tuple[MetricSpec, ...] | None = None
+    behavior: Behavior | None = None
+
+
+class MetricValueStatus(_Json, frozen=True, kw_only=True):
+    """The measured value, in the form the target has."""
+
+    value: QuantityText | None = None
+    average_value: QuantityText | None = None
+    average_utilization: int | None = None
+
+
+class ObjectMetricStatus(_Json, frozen=True, kw_only=True):
+    """The last value of an Object metric."""
+
+    metric: MetricIdentifier
+    current: MetricValueStatus
+    described_object: CrossVersionObjectReference
+
+
+class PodsMetricStatus(_Json, frozen=True, kw_only=True):
+    """The last value of a Pods metric."""
+
+    metric: MetricIdentifier
+    current: MetricValueStatus
+
+
+class ResourceMetricStatus(_Json, frozen=True, kw_only=True):
+    """The last value of a Resource metric."""
+
+    name: str
+    current: MetricValueStatus
+
+
+class ContainerResourceMetricStatus(_Json, frozen=True, kw_only=True):
+    """The last value of a ContainerResource metric."""
+
+    name: str
+    current: MetricValueStatus
+    container: str
+
+
+class ExternalMetricStatus(_Json, frozen=True, kw_only=True):
+    """The last value of an External metric."""
+
+    metric: MetricIdentifier
+    current: MetricValueStatus
+
+
+class MetricStatus(_Json, frozen=True, kw_only=True):
+    """The last value of one metric; a metric that failed leaves only an empty `type`."""
+
+    type: str
+    object: ObjectMetricStatus | None = None
+    pods: PodsMetricStatus | None = None
+    resource: ResourceMetricStatus | None = None
+    container_resource: ContainerResourceMetricStatus | None = None
+    external: ExternalMetricStatus | None = None
+
+
+class Condition(_Json, frozen=True, kw_only=True):
+    """One condition; the time moves only when `status` does."""
+
+    type: str
+    status: str
+    last_transition_time: datetime | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class DecisionSummary(_Json, frozen=True, kw_only=True):
+    """A LoadAutoscaler's last decision in a few words; no time in it, or every sync would write."""
+
+    summary: str
+    proposed_replicas: int | None = None
+    stabilized_replicas: int | None = None
+    limited_by: str = ""
+
+
+class AutoscalerStatus(_Json, frozen=True, kw_only=True):
+    """What the controller last saw and did. `decision` is ours and stands only in a LoadAutoscaler."""
+
+    observed_generation: int | None = None
+    last_scale_time: datetime | None = None
+    current_replicas: int = 0
+    desired_replicas: int = always(0)
+    current_metrics: tuple[MetricStatus, ...] | None = always(())
+    conditions: tuple[Condition, ...] | None = None
+    decision: DecisionSummary | None = None
+
+
+class Autoscaler(_Json, frozen=True, kw_only=True):
+    """A HorizontalPodAutoscaler or a LoadAutoscaler: the same fields, the same meaning."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: AutoscalerSpec
+    status: AutoscalerStatus | None = None
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, as it stands in messages."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"

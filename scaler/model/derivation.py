@@ -1,0 +1,126 @@
+"""How a decision came about: every number on the way, as a record that `why` prints and a backtest keeps.
+
+Every field that a step did not reach is None. Values of metrics are thousandths (`_milli`).
+"""
+
+import msgspec
+
+
+class Tolerances(msgspec.Struct, frozen=True, kw_only=True):
+    """How far from 1 the usage ratio may be without any change, per direction."""
+
+    scale_down: float
+    scale_up: float
+
+    def is_within(self, usage_ratio: float) -> bool:
+        """Whether the ratio lies in the band, both edges included."""
+        return (1.0 - self.scale_down) <= usage_ratio <= (1.0 + self.scale_up)
+
+
+class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
+    """The target's pods, each in exactly one group, in the order they were listed."""
+
+    ready: tuple[str, ...] = ()
+    unready: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+class FillIn(msgspec.Struct, frozen=True, kw_only=True):
+    """The second pass, which assumes values for pods that were left out of the first.
+
+    `missing_milli` is per pod (None: not filled in); unready pods count as 0 when `unready_as_zero`.
+    `samples` is how many values the second ratio is made of.
+    """
+
+    missing_milli: dict[str, int] | None = None
+    unready_as_zero: bool = False
+    usage_ratio: float
+    samples: int
+
+
+class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric's way from its value to a proposal, or to `failure`.
+
+    `kept` says why the count was kept, empty when it was computed: `WithinTolerance`,
+    `WithinToleranceAfterFillIn`, `DirectionChanged`, `CountAgainstDirection`.
+    """
+
+    type: str
+    name: str = ""
+    target: str = ""
+    value_milli: int | None = None
+    average_milli: int | None = None
+    utilization_percent: int | None = None
+    usage_ratio: float | None = None
+    tolerances: Tolerances | None = None
+    groups: PodGroups | None = None
+    ready_pods: int | None = None
+    fill_in: FillIn | None = None
+    kept: str = ""
+    proposal: int | None = None
+    failure: str = ""
+
+
+class Stabilization(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recent recommendations did. `deciding_*` name the one that decided, if any did."""
+
+    up_window_seconds: float | None = None
+    down_window_seconds: float
+    recommended: int
+    stabilized: int
+    deciding_replicas: int | None = None
+    deciding_made_at_unix_seconds: float | None = None
+    reason: str = ""
+
+
+class PolicyLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """One policy's limit, from the count at the start of its period."""
+
+    type: str
+    value: int
+    period_seconds: int
+    period_start_replicas: int
+    limit: int
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """How far this look may go. `policies` is empty without `behavior` (double, or 4)."""
+
+    direction: str
+    select_policy: str = ""
+    policies: tuple[PolicyLimit, ...] = ()
+    limit: int
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True):
+    """The last step: rate, minimum and maximum. `reason` is ScalingLimited's."""
+
+    rate: Rate | None = None
+    min_replicas: int
+    max_replicas: int
+    before: int
+    after: int
+    reason: str
+
+
+class Derivation(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole decision. `winner` is the index of the metric that decided."""
+
+    autoscaler: str
+    made_at_unix_seconds: float
+    branch: str
+    problem: str = ""
+    current_replicas: int | None = None
+    status_replicas: int | None = None
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+    metrics: tuple[MetricDerivation, ...] = ()
+    winner: int | None = None
+    proposed: int | None = None
+    stabilization: Stabilization | None = None
+    bound: Bound | None = None
+    lifted_to_min: bool = False
+    desired_replicas: int | None = None
+    rescale_reason: str = ""
+    rescale_error: str = ""

@@ -1,0 +1,47 @@
+"""What was measured, one reading per metric of the spec, in its order.
+
+`recommend.samples` makes these from the answers of the metrics APIs.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class PodSample(msgspec.Struct, frozen=True, kw_only=True):
+    """One pod's value in thousandths, int64 as upstream keeps it: 1.5 requests/s is 1500."""
+
+    value_milli: int
+    sampled_at_unix_seconds: float = 0.0
+    window_seconds: float = 0.0
+
+
+class PodSamples(msgspec.Struct, frozen=True):
+    """The values of a Pods, Resource or ContainerResource metric by pod name."""
+
+    by_pod: Mapping[str, PodSample]
+
+
+class ObjectValue(msgspec.Struct, frozen=True):
+    """The one value of an Object metric, in thousandths (int64)."""
+
+    value_milli: int
+
+
+class ExternalValues(msgspec.Struct, frozen=True):
+    """Every item of an External metric, in thousandths (int64), in the order of the answer."""
+
+    values_milli: tuple[int, ...]
+
+
+class MetricFailed(msgspec.Struct, frozen=True):
+    """The metric cannot be had; the algorithm goes on with the others.
+
+    `message` is the innermost layer, as upstream's metrics client words it ("unable to fetch
+    metrics from custom metrics API: ..."); `recommend` puts the outer layers around it.
+    """
+
+    message: str
+
+
+Reading = PodSamples | ObjectValue | ExternalValues | MetricFailed

@@ -1,0 +1,18 @@
+"""The controller's flags and feature gates; the defaults are kube-controller-manager's."""
+
+import msgspec
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is the same for every autoscaler of one kind."""
+
+    tolerance: float = 0.1
+    downscale_stabilization_seconds: float = 300.0
+    cpu_initialization_period_seconds: float = 300.0
+    initial_readiness_delay_seconds: float = 30.0
+    scale_to_zero: bool = False
+    """HPAScaleToZero: off for HorizontalPodAutoscalers, as upstream's gate; on for our own kind."""
+    configurable_tolerance: bool = True
+    """HPAConfigurableTolerance: `behavior.*.tolerance` counts."""
+    pod_level_resources: bool = True
+    """PodLevelResources: requests of the whole pod count."""
