@@ -1,0 +1,1 @@
+"""The words both programs share: Kubernetes' own types, as they are on the wire."""

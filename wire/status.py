@@ -1,0 +1,162 @@
+"""`meta/v1` Status: how Kubernetes says that a request failed, as a document and as an exception.
+
+Codes and reasons are those of `k8s.io/apimachinery/pkg/api/errors` v0.36.3; the messages are ours, and should
+say what would have to change for the request to succeed.
+"""
+
+import msgspec
+
+from wire.meta import ListMeta, always
+
+
+class StatusCause(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One of several causes; `field` is the path of the field at fault."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class StatusDetails(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What the request was about. `kind` holds the resource (`pods`), as upstream fills it."""
+
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+    uid: str = ""
+    causes: list[StatusCause] = []
+    retry_after_seconds: int = 0
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The body of an answer that is not an object: `status` is Success or Failure, `code` the HTTP status."""
+
+    kind: str = always("Status")
+    api_version: str = always("v1")
+    metadata: ListMeta = always(ListMeta())
+    status: str = ""
+    message: str = ""
+    reason: str = ""
+    details: StatusDetails | None = None
+    code: int = 0
+
+
+class StatusError(Exception):
+    """A request was answered with a failure, by a server to us or by us to a client.
+
+    `code` is the HTTP status, `reason` a CamelCase word for machines, the message a sentence for people.
+    """
+
+    def __init__(
+        self, message: str, *, code: int, reason: str, details: StatusDetails | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+        self.details = details
+
+    def to_status(self) -> Status:
+        """The document that is sent to the client."""
+        return Status(
+            status="Failure",
+            message=self.message,
+            reason=self.reason,
+            details=self.details,
+            code=self.code,
+        )
+
+
+class Unavailable(Exception):  # noqa: N818 - a state of the other end, not a mistake
+    """The other end could not be asked at all: no connection, no answer in time, or not a usable one."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.retry_after_seconds = retry_after_seconds
+
+
+# The reason of each HTTP status that Kubernetes gives one: apimachinery's NewGenericServerResponse.
+REASONS: dict[int, str] = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Gone",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+
+
+def failure(code: int, message: str, details: StatusDetails | None = None) -> StatusError:
+    """An error of this HTTP status, with the reason Kubernetes gives to it."""
+    unnamed = "InternalError" if code >= 500 else ""
+    return StatusError(message, code=code, reason=REASONS.get(code, unnamed), details=details)
+
+
+def bad_request(message: str, details: StatusDetails | None = None) -> StatusError:
+    """400: the request cannot be understood; the same request will fail again."""
+    return failure(400, message, details)
+
+
+def unauthorized(message: str = "Unauthorized") -> StatusError:
+    """401: who asks could not be established."""
+    return failure(401, message)
+
+
+def forbidden(message: str, details: StatusDetails | None = None) -> StatusError:
+    """403: who asks is known and may not."""
+    return failure(403, message, details)
+
+
+def not_found(message: str, details: StatusDetails | None = None) -> StatusError:
+    """404: there is no such thing."""
+    return failure(404, message, details)
+
+
+def method_not_allowed(message: str) -> StatusError:
+    """405: the thing exists but does not do that."""
+    return failure(405, message)
+
+
+def conflict(message: str, details: StatusDetails | None = None) -> StatusError:
+    """409: the object has changed since it was read."""
+    return failure(409, message, details)
+
+
+def internal_error(cause: str) -> StatusError:
+    """500: `Internal error occurred: <cause>`, with the cause once more where clients look for it."""
+    details = StatusDetails(causes=[StatusCause(message=cause)])
+    return failure(500, f"Internal error occurred: {cause}", details)
+
+
+def service_unavailable(message: str, *, retry_after_seconds: int = 0) -> StatusError:
+    """503: not now; worth asking again."""
+    details = StatusDetails(retry_after_seconds=retry_after_seconds)
+    return failure(503, message, details if retry_after_seconds else None)
+
+
+def from_response(code: int, body: bytes) -> StatusError:
+    """The failure in a server's answer: its Status document, or what can be said without one.
+
+    A proxy in between answers with text of its own; its first 200 characters are kept as the message.
+    """
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        status = Status(kind="")
+    if status.kind == "Status" and status.message:
+        reason = status.reason or failure(code, "").reason
+        return StatusError(
+            status.message, code=status.code or code, reason=reason, details=status.details
+        )
+    text = body.decode("utf-8", "replace").strip()[:200]
+    return failure(code, f"the server answered {code}: {text or 'no message'}")
