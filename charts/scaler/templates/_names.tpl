@@ -1,0 +1,74 @@
+{{- define "loadline-scaler.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "loadline-scaler.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "loadline-scaler.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
+{{- define "loadline-scaler.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "loadline-scaler.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "loadline-scaler.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "loadline-scaler.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "loadline-scaler.labels" -}}
+{{ include "loadline-scaler.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: loadline
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.customLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels and annotations that every object carries. */}}
+{{- define "loadline-scaler.metadata" -}}
+labels:
+  {{- include "loadline-scaler.labels" . | nindent 2 }}
+{{- with .Values.customAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "loadline-scaler.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" when one of several pods is to lead. */}}
+{{- define "loadline-scaler.electsLeader" -}}
+{{- $enabled := .Values.leaderElection.enabled -}}
+{{- if kindIs "invalid" $enabled }}{{ $enabled = gt (int .Values.replicas) 1 }}{{ end -}}
+{{- if and (not $enabled) (gt (int .Values.replicas) 1) -}}
+{{- fail "leaderElection.enabled must not be false with replicas > 1: every pod would scale every target" -}}
+{{- end -}}
+{{- if $enabled }}true{{ end -}}
+{{- end -}}
+
+{{- define "loadline-scaler.leaseName" -}}
+{{- .Values.leaderElection.resourceName | default (include "loadline-scaler.fullname" .) -}}
+{{- end -}}
