@@ -67,7 +67,7 @@ class StatusError(Exception):
         )
 
 
-class Unavailable(Exception):  # noqa: N818 - a state of the other end, not a mistake
+class Unavailable(Exception):
     """The other end could not be asked at all: no connection, no answer in time, or not a usable one."""
 
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:

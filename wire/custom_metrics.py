@@ -1,0 +1,122 @@
+"""custom.metrics.k8s.io: a metric's values for Kubernetes objects, in both of its versions.
+
+Names, order and omission are those of k8s.io/metrics v0.36.3. Wire traps: v1beta1 calls the window `window` and has
+`metricName` and `selector` side by side; v1beta2 calls it `windowSeconds` and puts name and selector into `metric`.
+Values are canonical Quantity text; times have whole seconds (`wire.meta.time_from_unix`).
+"""
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from wire.meta import LabelSelector, ListMeta, ObjectReference, always
+
+GROUP: Final = "custom.metrics.k8s.io"
+V1BETA1: Final = f"{GROUP}/v1beta1"
+V1BETA2: Final = f"{GROUP}/v1beta2"
+
+
+class MetricIdentifier(msgspec.Struct, frozen=True, kw_only=True):
+    """The name of a metric and the selector it was asked with; null when there was none."""
+
+    name: str
+    selector: LabelSelector | None = None
+
+
+class MetricValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """v1beta2: one object's value. `window_seconds` is None for an instant value."""
+
+    described_object: ObjectReference
+    metric: MetricIdentifier
+    timestamp: datetime | None
+    window_seconds: int | None = None
+    value: str
+
+
+class MetricValueList(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """v1beta2: the values of one metric for the objects that have one."""
+
+    kind: str = always("MetricValueList")
+    api_version: str = always(V1BETA2)
+    metadata: ListMeta = always(ListMeta())
+    items: list[MetricValue]
+
+
+class MetricValueV1beta1(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """v1beta1: one object's value. `window_seconds` is None for an instant value."""
+
+    described_object: ObjectReference
+    metric_name: str
+    timestamp: datetime | None
+    window_seconds: int | None = msgspec.field(default=None, name="window")
+    value: str
+    selector: LabelSelector | None = always(None)
+
+
+class MetricValueListV1beta1(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """v1beta1: the values of one metric for the objects that have one."""
+
+    kind: str = always("MetricValueList")
+    api_version: str = always(V1BETA1)
+    metadata: ListMeta = always(ListMeta())
+    items: list[MetricValueV1beta1]
+
+
+def to_v1beta1(values: MetricValueList) -> MetricValueListV1beta1:
+    """The same values in the older version, which every HPA still understands."""
+    return MetricValueListV1beta1(
+        metadata=values.metadata, items=[_item_to_v1beta1(item) for item in values.items]
+    )
+
+
+def _item_to_v1beta1(item: MetricValue) -> MetricValueV1beta1:
+    return MetricValueV1beta1(
+        described_object=item.described_object,
+        metric_name=item.metric.name,
+        timestamp=item.timestamp,
+        window_seconds=item.window_seconds,
+        value=item.value,
+        selector=item.metric.selector,
+    )
+
+
+def decode(body: bytes) -> MetricValueList:
+    """A server's answer in whichever version it came, as v1beta2. Raises msgspec.DecodeError on anything else."""
+    if msgspec.json.decode(body, type=_Version).api_version != V1BETA1:
+        newer = msgspec.json.decode(body, type=_Answer)
+        return MetricValueList(metadata=newer.metadata, items=newer.items or [])
+    older = msgspec.json.decode(body, type=_AnswerV1beta1)
+    return MetricValueList(
+        metadata=older.metadata, items=[_item_from_v1beta1(item) for item in older.items or []]
+    )
+
+
+def _item_from_v1beta1(item: MetricValueV1beta1) -> MetricValue:
+    return MetricValue(
+        described_object=item.described_object,
+        metric=MetricIdentifier(name=item.metric_name, selector=item.selector),
+        timestamp=item.timestamp,
+        window_seconds=item.window_seconds,
+        value=item.value,
+    )
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+
+
+class _Answer(msgspec.Struct):
+    metadata: ListMeta = ListMeta()
+    items: list[MetricValue] | None = None  # Go writes null for a list that was never filled
+
+
+class _AnswerV1beta1(msgspec.Struct):
+    metadata: ListMeta = ListMeta()
+    items: list[MetricValueV1beta1] | None = None
