@@ -1,0 +1,127 @@
+"""What proves who we are to a Prometheus, and that Prometheus to us.
+
+Every file is looked at for every request, so that a rotated token, CA or certificate needs no restart
+(prometheus-adapter reads all of them once).
+"""
+
+import base64
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import msgspec
+
+from adapter.fetch.freshfile import FreshFile
+from adapter.model import Backend
+from wire.kube.connection import Connection
+
+
+class Address(msgspec.Struct, frozen=True):
+    """A backend's URL taken apart, so that the part which is shown holds no secret."""
+
+    base: str
+    """Scheme, host and path; without the last slash, user and parameters. Safe to show."""
+    parameters: str
+    """The URL's own query string, sent with every request."""
+    userinfo: str
+    """`user:password` of the URL, or nothing."""
+
+    @classmethod
+    def of(cls, url: str) -> "Address":
+        """Take a URL apart; raises `ValueError` that tells the fix."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(
+                "the URL of Prometheus must look like http://host:9090 or https://host/path"
+            )
+        userinfo, _, host = parts.netloc.rpartition("@")
+        base = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+        return cls(base=base, parameters=parts.query, userinfo=unquote(userinfo))
+
+
+class Credentials(Protocol):
+    """Asked anew for every request. Both raise `OSError` or `ValueError` when a file cannot be used."""
+
+    async def headers(self) -> Mapping[str, str]:
+        """The headers that say who we are."""
+        ...
+
+    def tls(self) -> ssl.SSLContext | bool:
+        """The context of the next connection; True for the system's own trust."""
+        ...
+
+
+class FileCredentials:
+    """Credentials from the files a backend names."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._token = _file(backend.token_file)
+        self._password = _file(backend.password_file)
+        self._userinfo = backend.username or Address.of(backend.url).userinfo
+        self._ca = _file(backend.ca_file)
+        self._certificate = _file(backend.client_cert_file)
+        self._key = _file(backend.client_key_file)
+        self._built_of: tuple[int, ...] = ()
+        self._context: ssl.SSLContext | bool = True
+
+    async def headers(self) -> Mapping[str, str]:
+        """A bearer token wins over a user and password, as in Go's client."""
+        if self._token:
+            # Tokens written by hand end in a newline, which no header may hold.
+            return {"Authorization": f"Bearer {self._token.read().decode().strip()}"}
+        if self._userinfo:
+            secret = self._userinfo
+            if self._password:
+                secret = f"{secret}:{self._password.read().decode().strip()}"
+            return {"Authorization": f"Basic {base64.b64encode(secret.encode()).decode()}"}
+        return {}
+
+    def tls(self) -> ssl.SSLContext | bool:
+        """The context of the newest files, built anew when one of them changed."""
+        files = [f for f in (self._ca, self._certificate, self._key) if f]
+        for file in files:
+            file.read()
+        generations = tuple(f.generation for f in files)
+        if generations != self._built_of:
+            try:
+                self._context = self._build()
+                self._built_of = generations
+            except ssl.SSLError:
+                # Certificate and key are swapped one after the other: until they match, the old pair serves.
+                if not self._built_of:
+                    raise
+        return self._context
+
+    def _build(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cadata=self._ca.read().decode() if self._ca else None)
+        # Many private CAs lack the key identifiers that this flag demands; Go never asks for them.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if self._certificate:
+            context.load_cert_chain(self._certificate.path, self._key.path if self._key else None)
+        return context
+
+
+class ClusterCredentials:
+    """The credentials of a kubeconfig or of the pod's service account, shown to Prometheus.
+
+    What `--prometheus-auth-incluster` and `--prometheus-auth-config` ask for: Prometheus behind a proxy that knows the
+    cluster's identities (kube-rbac-proxy, OpenShift's thanos-querier).
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def headers(self) -> Mapping[str, str]:
+        """The newest token, if the identity is a token."""
+        authorization = await self._connection.authorization()
+        return {"Authorization": authorization} if authorization else {}
+
+    def tls(self) -> ssl.SSLContext | bool:
+        """The cluster's CA and the client certificate, if the identity is a certificate."""
+        return self._connection.tls or True
+
+
+def _file(path: Path | None) -> FreshFile | None:
+    return FreshFile(path) if path else None

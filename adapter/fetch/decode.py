@@ -1,0 +1,163 @@
+"""What Prometheus' HTTP API says, as typed values.
+
+https://prometheus.io/docs/prometheus/latest/querying/api/ ; Thanos, Mimir and VictoriaMetrics answer in the same form
+and add fields of their own, which are skipped.
+"""
+
+from typing import Any
+
+import msgspec
+
+Point = tuple[float, str]
+"""Unix seconds and the value as text; Prometheus writes values as text so that NaN and Inf survive JSON."""
+
+
+class Row(msgspec.Struct, gc=False):
+    """One element of an instant vector. A native histogram has `histogram` in place of `value`."""
+
+    metric: dict[str, str]
+    value: Point | None = None
+
+
+class Vector(msgspec.Struct, tag_field="resultType", tag="vector"):
+    """The instantaneous value of any number of series."""
+
+    result: list[Row] | None
+
+
+class Scalar(msgspec.Struct, tag_field="resultType", tag="scalar"):
+    """One number."""
+
+    result: Point
+
+
+class Matrix(msgspec.Struct, tag_field="resultType", tag="matrix"):
+    """A range of values per series: what a query asks for that ends in a range selector."""
+
+    result: list[Any] | None = None
+
+
+class Text(msgspec.Struct, tag_field="resultType", tag="string"):
+    """A string literal."""
+
+    result: Point
+
+
+Result = Vector | Scalar | Matrix | Text
+
+
+class Envelope(msgspec.Struct, rename="camel", kw_only=True):
+    """What every answer has around its `data`."""
+
+    status: str
+    error_type: str = ""
+    error: str = ""
+    warnings: list[str] | None = None
+
+
+class QueryAnswer(Envelope, rename="camel", kw_only=True):
+    """The answer of `/api/v1/query`."""
+
+    data: Result | None = None
+    infos: list[str] | None = None
+    is_partial: bool = False  # VictoriaMetrics: some of its storage nodes did not answer
+
+
+class SeriesAnswer(Envelope, rename="camel", kw_only=True):
+    """The answer of `/api/v1/series`."""
+
+    data: list[dict[str, str]] | None = None
+
+
+class Refusal(msgspec.Struct, rename="camel"):
+    """The body of a 400, 422 or 503."""
+
+    error: str
+    error_type: str = ""
+
+
+class NamesAnswer(Envelope, rename="camel", kw_only=True):
+    """The answer of `/api/v1/labels` and `/api/v1/label/<name>/values`."""
+
+    data: list[str] | None = None
+
+
+SeriesShape = tuple[str, frozenset[str]]
+"""A series' name and the names of its other labels: all that discovery needs to know of it."""
+
+_query_decoder = msgspec.json.Decoder(QueryAnswer)
+_names_decoder = msgspec.json.Decoder(NamesAnswer)
+_series_decoder = msgspec.json.Decoder(SeriesAnswer)
+_refusal_decoder = msgspec.json.Decoder(Refusal)
+_elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
+
+_DATA_OPENS = b'"data":['
+# Where these bytes stand, one element ends and the next begins. Inside a JSON string every quote follows a backslash;
+# a string that is `},{` as a whole ends in the quote, and what follows a string is never a letter.
+_BETWEEN_ELEMENTS = b'"},{"__name__":"'
+
+
+def decode_query(body: bytes) -> QueryAnswer:
+    """Decode an answer of `/api/v1/query`; raises `ValueError` when it is none."""
+    return _query_decoder.decode(body)
+
+
+def decode_names(body: bytes) -> NamesAnswer:
+    """Decode a list of label names or values; raises `ValueError` when it is none."""
+    return _names_decoder.decode(body)
+
+
+def decode_refusal(body: bytes) -> Refusal | None:
+    """Decode the body of an error; None when it is not of Prometheus' form (a proxy's page, an empty body)."""
+    try:
+        return _refusal_decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+class SeriesReader:
+    """Reads `/api/v1/series` piece by piece and keeps only the distinct shapes.
+
+    A cluster's answer has hundreds of megabytes and a few thousand shapes; holding the whole of it is what makes the
+    peer need half a gigabyte. Order is that of a shape's last appearance: with two series names behind one metric
+    name the later one wins, as in the peer.
+    """
+
+    def __init__(self) -> None:
+        self._shapes: dict[SeriesShape, None] = {}
+        self._head = b""
+        self._rest = bytearray()
+        self.series_count = 0
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes; raises `ValueError` when they are not JSON."""
+        self._rest += piece
+        if not self._head:
+            start = self._rest.find(_DATA_OPENS)
+            if start < 0:
+                return
+            self._head = bytes(self._rest[: start + len(_DATA_OPENS)])
+            del self._rest[: len(self._head)]
+        end = self._rest.rfind(_BETWEEN_ELEMENTS)
+        if end >= 0:
+            self._keep(_elements_decoder.decode(b"[" + self._rest[: end + 2] + b"]"))
+            del self._rest[: end + 3]
+
+    def finish(self) -> SeriesAnswer:
+        """Check the whole and decode what is left; raises `ValueError` when the answer was cut off."""
+        answer = _series_decoder.decode(self._head + self._rest)
+        self._keep(answer.data or [])
+        return answer
+
+    @property
+    def shapes(self) -> list[SeriesShape]:
+        """The distinct shapes so far."""
+        return list(self._shapes)
+
+    def _keep(self, elements: list[dict[str, str]]) -> None:
+        self.series_count += len(elements)
+        for labels in elements:
+            name = labels.pop("__name__", "")
+            shape = (name, frozenset(labels))
+            self._shapes.pop(shape, None)
+            self._shapes[shape] = None

@@ -1,0 +1,131 @@
+"""One question over HTTP to one backend: bounded in time, in number and in size.
+
+Nothing of aiohttp passes this file; what goes wrong is a `NoAnswer` with its cause in words. A URL is shown without
+its user and parameters, and no credential is ever shown.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+import aiohttp
+from yarl import URL
+
+from adapter.fetch import decode
+from adapter.fetch.credentials import Address, Credentials
+from adapter.model import Backend
+
+PIECE_BYTES = 256 * 1024
+REFUSAL_BYTES_MAX = 64 * 1024
+
+
+class NoAnswer(Exception):
+    """There is no usable answer; `retryable` when the same question may succeed a moment later."""
+
+    def __init__(self, cause: str, *, retryable: bool = True) -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.retryable = retryable
+
+
+class Transport:
+    """The connections to one backend. Use and `close` it within one event loop."""
+
+    def __init__(self, backend: Backend, credentials: Credentials) -> None:
+        self._backend = backend
+        self._credentials = credentials
+        self._address = Address.of(backend.url)
+        self._gate = asyncio.Semaphore(backend.concurrency_max)
+        self._http: aiohttp.ClientSession | None = None
+
+    async def ask(
+        self,
+        path: str,
+        asked: dict[str, str],
+        *,
+        seconds: float,
+        take: Callable[[bytes], None],
+        verb: str = "",
+    ) -> None:
+        """Give the body of a 2xx answer to `take`, piece by piece; raises `NoAnswer`, also when `take` does."""
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._gate,
+                self._request(path, asked, verb or self._backend.verb) as response,
+            ):
+                if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+                    raise await self._refusal(response)
+                async for piece in response.content.iter_chunked(PIECE_BYTES):
+                    take(piece)
+        except TimeoutError as error:
+            raise NoAnswer(f"{self._address.base} gave no answer within {seconds:g} s") from error
+        except aiohttp.ClientPayloadError as error:
+            raise NoAnswer(f"the answer of {self._address.base} broke off") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise NoAnswer(f"{self._address.base}: {_in_words(error)}") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._http:
+            await self._http.close()
+
+    @asynccontextmanager
+    async def _request(
+        self, path: str, asked: dict[str, str], verb: str
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        encoded = urlencode(asked)
+        parameters = [self._address.parameters] if self._address.parameters else []
+        body = None
+        headers = [*self._backend.headers, *(await self._credentials.headers()).items()]
+        if verb == "POST":
+            body = encoded.encode()
+            headers.append(("Content-Type", "application/x-www-form-urlencoded"))
+        else:
+            parameters.append(encoded)
+        url = URL(f"{self._address.base}{path}?{'&'.join(parameters)}", encoded=True)
+        async with self._session().request(
+            verb, url, data=body, headers=headers, ssl=self._credentials.tls()
+        ) as response:
+            yield response
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._http is None:
+            self._http = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),  # The gate is the limit.
+                timeout=aiohttp.ClientTimeout(total=None),  # The time-out of `ask` is the limit.
+                headers={"User-Agent": "loadline-adapter", "Accept": "application/json"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._http
+
+    async def _refusal(self, response: aiohttp.ClientResponse) -> NoAnswer:
+        """Prometheus explains 400, 422 and 503 itself; anything else is explained by its code."""
+        refusal = decode.decode_refusal(await response.content.read(REFUSAL_BYTES_MAX))
+        code = response.status
+        retryable = code >= HTTPStatus.INTERNAL_SERVER_ERROR or code == HTTPStatus.TOO_MANY_REQUESTS
+        status = f"HTTP {code} {response.reason or ''}".strip()
+        if refusal:
+            return NoAnswer(f"{refusal.error_type or status}: {refusal.error}", retryable=retryable)
+        cause = f"{self._address.base} answered {status}"
+        if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            cause += (
+                ": check the credentials of this backend (--prometheus-token-file and the like)"
+            )
+        elif code == HTTPStatus.NOT_FOUND:
+            cause += ": check the path in --prometheus-url"
+        return NoAnswer(cause, retryable=retryable)
+
+
+def _in_words(error: Exception) -> str:
+    """A cause in the system's own words where there are some."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"its certificate is not trusted: {error.certificate_error}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return _in_words(error.os_error)
+    if isinstance(error, ssl.SSLError) or not isinstance(error, OSError):
+        return str(error) or type(error).__name__
+    return error.strerror or str(error) or "cannot connect"

@@ -1,0 +1,103 @@
+"""What the adapter counts about itself: `loadline_adapter_*`, served at /metrics.
+
+The names follow Prometheus' naming rules; label values come from small closed sets, so that no client can grow them.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_SECONDS = (
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
+)
+
+REQUESTS = Counter(
+    "loadline_adapter_requests",
+    "Requests to the metrics APIs, by API group and HTTP status code.",
+    ["api", "code"],
+)
+REQUEST_SECONDS = Histogram(
+    "loadline_adapter_request_duration_seconds",
+    "Time from a request's arrival to its answer, authentication included.",
+    ["api"],
+    buckets=_SECONDS,
+)
+PROMETHEUS_REQUESTS = Counter(
+    "loadline_adapter_prometheus_requests",
+    "Requests to Prometheus, by backend, endpoint and whether they succeeded or failed.",
+    ["backend", "endpoint", "outcome"],
+)
+PROMETHEUS_SECONDS = Histogram(
+    "loadline_adapter_prometheus_request_duration_seconds",
+    "Time from a question to Prometheus to its answer, waiting for a free place included.",
+    ["backend", "endpoint"],
+    buckets=_SECONDS,
+)
+EVALUATIONS = Counter(
+    "loadline_adapter_evaluations",
+    "Evaluations of plans that requests needed: asked of Prometheus, shared with a question in flight, or still fresh.",
+    ["source"],
+)
+SAMPLE_AGE_SECONDS = Histogram(
+    "loadline_adapter_served_sample_age_seconds",
+    "Age of the oldest sample in an answer at the moment it is served.",
+    ["api"],
+    buckets=(0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0),
+)
+DISCOVERED_AT = Gauge(
+    "loadline_adapter_discovery_last_success_timestamp_seconds",
+    "When the series of a rule were last listed; its age is time() minus this.",
+    ["rule"],
+)
+DISCOVERED_SERIES = Gauge(
+    "loadline_adapter_discovery_series",
+    "Distinct series (by name and label names) that the rule's seriesQuery selects.",
+    ["rule"],
+)
+DISCOVERY_FAILURES = Counter(
+    "loadline_adapter_discovery_failures",
+    "Listings of a rule's series that failed; the rule goes on with what it knew.",
+    ["rule"],
+)
+CONFIGURATION_GENERATION = Gauge(
+    "loadline_adapter_configuration_generation",
+    "Rises by one with every configuration that came into force; the first is 1.",
+)
+CONFIGURATION_RELOADS = Counter(
+    "loadline_adapter_configuration_reloads",
+    "Changes of the configuration file, by outcome: applied, or refused (the former one goes on serving).",
+    ["outcome"],
+)
+CONFIGURATION_ACCEPTED = Gauge(
+    "loadline_adapter_configuration_last_reload_successful",
+    "1 while the configuration file is the one in force, 0 while it is refused.",
+)
+
+
+@contextmanager
+def prometheus_request(backend: str, endpoint: str) -> Iterator[None]:
+    """Count and time one request to Prometheus; it failed when the block raises."""
+    started = time.perf_counter()
+    outcome = "failed"
+    try:
+        yield
+        outcome = "succeeded"
+    finally:
+        PROMETHEUS_REQUESTS.labels(backend, endpoint, outcome).inc()
+        PROMETHEUS_SECONDS.labels(backend, endpoint).observe(time.perf_counter() - started)

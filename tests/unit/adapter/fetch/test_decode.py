@@ -1,0 +1,76 @@
+"""What Prometheus says, read whole or in pieces."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.fetch import decode
+
+
+def series_body(elements: list[dict[str, str]]) -> bytes:
+    """As Prometheus writes it: compact, in this order of fields."""
+    return json.dumps({"status": "success", "data": elements}, separators=(",", ":")).encode()
+
+
+def read_in_pieces(body: bytes, size_bytes: int) -> decode.SeriesReader:
+    reader = decode.SeriesReader()
+    for start in range(0, len(body), size_bytes):
+        reader.feed(body[start : start + size_bytes])
+    reader.finish()
+    return reader
+
+
+names = st.sampled_from(["up", "a_total", "b"])
+# Label values are any text: also text that looks like the end of an element.
+values = st.text(max_size=8) | st.sampled_from(['"},{"', "},{", '\\"},{\\"', '"data":['])
+elements = st.dictionaries(st.sampled_from(["pod", "namespace", "job"]), values).flatmap(
+    lambda labels: names.map(lambda name: {"__name__": name, **labels})
+)
+
+
+@given(st.lists(elements, max_size=12), st.integers(1, 80))
+def test_series_are_the_same_however_the_answer_is_cut(series, size_bytes):
+    reader = read_in_pieces(series_body(series), size_bytes)
+    wanted = {(s["__name__"], frozenset(set(s) - {"__name__"})) for s in series}
+    assert set(reader.shapes) == wanted
+    assert reader.series_count == len(series)
+
+
+def test_a_shape_stands_where_it_was_seen_last():
+    body = series_body([{"__name__": "a"}, {"__name__": "b"}, {"__name__": "a"}])
+    assert [name for name, _ in read_in_pieces(body, 10).shapes] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"<html>", id="a proxy's page"),
+        pytest.param(series_body([{"__name__": "a"}])[:-3], id="cut off"),
+        pytest.param(b'{"status":"success","data":[{"__name__":1}]}', id="not labels"),
+    ],
+)
+def test_series_that_are_not_whole_are_refused(body):
+    with pytest.raises(ValueError, match=r".+"):
+        read_in_pieces(body, 7)
+
+
+def test_unknown_fields_and_spaces_do_not_disturb():
+    body = json.dumps({"isPartial": False, "status": "success", "data": [{"__name__": "a"}]}, indent=1)
+    assert read_in_pieces(body.encode(), 5).shapes == [("a", frozenset())]
+
+
+@pytest.mark.parametrize(
+    ("body", "refusal"),
+    [
+        pytest.param(b'{"status":"error","errorType":"bad_data","error":"no"}', "no", id="Prometheus"),
+        pytest.param(b"upstream connect error", None, id="a proxy"),
+        pytest.param(b"\xff\xfe", None, id="no text"),
+        pytest.param(b"", None, id="nothing"),
+    ],
+)
+def test_only_prometheus_own_refusals_are_read(body, refusal):
+    found = decode.decode_refusal(body)
+    assert (found.error if found else None) == refusal
