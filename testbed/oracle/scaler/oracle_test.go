@@ -1,0 +1,116 @@
+// Package podautoscaler, seen from inside: this file is copied next to the controller's own sources and built
+// as a test binary, because only a test may live in a bubble of fake time (testing/synctest).
+//
+// One JSON document per line on $ORACLE_INPUT, one answer per line to $ORACLE_OUTPUT. Time starts at
+// 2000-01-01T00:00:00Z and moves only as far as a step says.
+package podautoscaler
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	v1 "k8s.io/api/core/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/klog/v2"
+)
+
+type settings struct {
+	Tolerance                     float64 `json:"tolerance"`
+	DownscaleStabilizationSeconds float64 `json:"downscaleStabilizationSeconds"`
+	CPUInitializationSeconds      float64 `json:"cpuInitializationPeriodSeconds"`
+	InitialReadinessDelaySeconds  float64 `json:"initialReadinessDelaySeconds"`
+	ScaleToZero                   bool    `json:"scaleToZero"`
+	ConfigurableTolerance         bool    `json:"configurableTolerance"`
+	PodLevelResources             bool    `json:"podLevelResources"`
+}
+
+type step struct {
+	AtSeconds float64                                `json:"atSeconds"`
+	HPA       *autoscalingv2.HorizontalPodAutoscaler `json:"autoscaler"`
+	Scale     scaleAnswer                            `json:"scale"`
+	Pods      []*v1.Pod                              `json:"pods"`
+	Others    map[string]string                      `json:"others"`
+	Metrics   metricAnswers                          `json:"metrics"`
+	Update    string                                 `json:"updateError"`
+}
+
+type question struct {
+	Mode     string   `json:"mode"`
+	Settings settings `json:"settings"`
+	Memory   memory   `json:"memory"`
+	Steps    []step   `json:"steps"`
+}
+
+func TestOracle(t *testing.T) {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	// The default handlers log, and slow down a caller that fails often: that would move the fake clock.
+	utilruntime.ErrorHandlers = nil
+	input, err := os.Open(os.Getenv("ORACLE_INPUT"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	output, err := os.Create(os.Getenv("ORACLE_OUTPUT"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, answers := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 1 {
+			answerLine(t, line, answers)
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	if err := answers.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func answerLine(t *testing.T, line []byte, answers *bufio.Writer) {
+	var asked question
+	if err := json.Unmarshal(line, &asked); err != nil {
+		t.Fatalf("%v in %s", err, line)
+	}
+	setGates(t, asked.Settings)
+	var said any
+	synctest.Test(t, func(t *testing.T) {
+		if asked.Mode == "metrics" {
+			said = evaluateMetrics(t, asked)
+		} else {
+			said = reconcileSteps(t, asked)
+		}
+	})
+	encoded, err := json.Marshal(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers.Write(encoded)
+	answers.WriteByte('\n')
+}
+
+func setGates(t *testing.T, s settings) {
+	for gate, on := range map[string]bool{
+		"HPAScaleToZero":           s.ScaleToZero,
+		"HPAConfigurableTolerance": s.ConfigurableTolerance,
+		"PodLevelResources":        s.PodLevelResources,
+	} {
+		if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{gate: on}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second))
+}

@@ -1,0 +1,166 @@
+package podautoscaler
+
+// The controller's own functions, unmodified, in that world.
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/labels"
+	metricsclient "k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
+	"k8s.io/kubernetes/pkg/controller/podautoscaler/monitor"
+	"k8s.io/kubernetes/pkg/controller/util/selectors"
+)
+
+// entry is a recommendation or a scale event: how many, and when (seconds since the start of the bubble).
+type entry struct {
+	Replicas int32   `json:"replicas"`
+	At       float64 `json:"atSeconds"`
+	Outdated bool    `json:"outdated,omitempty"`
+}
+
+type memory struct {
+	Recommendations []entry `json:"recommendations"`
+	Up              []entry `json:"scaleUpEvents"`
+	Down            []entry `json:"scaleDownEvents"`
+}
+
+type stepResult struct {
+	Log    [][]string      `json:"log"`
+	Status json.RawMessage `json:"status"`
+	Error  string          `json:"error"`
+	Memory memory          `json:"memory"`
+}
+
+type metricResult struct {
+	Proposal int32                      `json:"proposal"`
+	Name     string                     `json:"name"`
+	Status   autoscalingv2.MetricStatus `json:"status"`
+	Error    string                     `json:"error"`
+	Log      [][]string                 `json:"log"`
+}
+
+func newController(w *world, s settings) *HorizontalController {
+	lister := podLister{world: w}
+	client := metricsclient.NewRESTMetricsClient(resourceMetrics{world: w}, customClient{w}, externalMetrics{world: w})
+	return &HorizontalController{
+		eventRecorder:                recorder{w},
+		scaleNamespacer:              scales{world: w},
+		hpaNamespacer:                autoscalers{world: w},
+		mapper:                       mapper{},
+		tolerance:                    s.Tolerance,
+		downscaleStabilisationWindow: seconds(s.DownscaleStabilizationSeconds),
+		monitor:                      monitor.New(),
+		podLister:                    lister,
+		recommendations:              map[string][]timestampedRecommendation{},
+		scaleUpEvents:                map[string][]timestampedScaleEvent{},
+		scaleDownEvents:              map[string][]timestampedScaleEvent{},
+		hpaSelectors:                 selectors.NewBiMultimap(),
+		replicaCalc: NewReplicaCalculator(client, lister,
+			seconds(s.CPUInitializationSeconds), seconds(s.InitialReadinessDelaySeconds)),
+	}
+}
+
+func reconcileSteps(t *testing.T, asked question) any {
+	start, w := time.Now(), &world{}
+	a := newController(w, asked.Settings)
+	var status *autoscalingv2.HorizontalPodAutoscalerStatus
+	results := []stepResult{}
+	for i := range asked.Steps {
+		now := &asked.Steps[i]
+		w.now, w.log, w.status = now, [][]string{}, nil
+		time.Sleep(time.Until(start.Add(seconds(now.AtSeconds))))
+		hpa := now.HPA
+		key := hpa.Namespace + "/" + hpa.Name
+		if i == 0 {
+			a.remember(key, start, asked.Memory)
+		} else {
+			hpa.Status = *status.DeepCopy()
+		}
+		a.knowOthers(t, key, now.Others)
+		err := a.reconcileAutoscaler(context.Background(), hpa, key)
+		result := stepResult{Log: w.log, Memory: a.recall(key, start)}
+		if err != nil {
+			result.Error = err.Error()
+		}
+		written := w.status
+		if written == nil {
+			written = &hpa.Status
+		}
+		encoded, back := roundTrip(written)
+		result.Status, status = encoded, &back
+		results = append(results, result)
+	}
+	return results
+}
+
+func evaluateMetrics(t *testing.T, asked question) any {
+	start, now := time.Now(), &asked.Steps[0]
+	w := &world{now: now}
+	a := newController(w, asked.Settings)
+	time.Sleep(time.Until(start.Add(seconds(now.AtSeconds))))
+	selector, err := labels.Parse(now.Scale.Selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := []metricResult{}
+	for _, metric := range now.HPA.Spec.Metrics {
+		w.log = [][]string{}
+		var result metricResult
+		result.Proposal, result.Name, _, _, err = a.computeReplicasForMetric(context.Background(), now.HPA, metric,
+			now.Scale.Spec, now.Scale.Status, selector, &result.Status)
+		result.Log = w.log
+		if err != nil {
+			result.Error = err.Error()
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+func (a *HorizontalController) knowOthers(t *testing.T, own string, others map[string]string) {
+	a.hpaSelectors = selectors.NewBiMultimap()
+	a.hpaSelectors.PutSelector(selectors.Parse(own), labels.Nothing())
+	for key, text := range others {
+		selector, err := labels.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.hpaSelectors.PutSelector(selectors.Parse(key), selector)
+	}
+}
+
+func (a *HorizontalController) remember(key string, start time.Time, m memory) {
+	for _, e := range m.Recommendations {
+		a.recommendations[key] = append(a.recommendations[key],
+			timestampedRecommendation{recommendation: e.Replicas, timestamp: start.Add(seconds(e.At))})
+	}
+	a.scaleUpEvents[key] = events(m.Up, start)
+	a.scaleDownEvents[key] = events(m.Down, start)
+}
+
+func events(entries []entry, start time.Time) (events []timestampedScaleEvent) {
+	for _, e := range entries {
+		events = append(events, timestampedScaleEvent{replicaChange: e.Replicas, timestamp: start.Add(seconds(e.At)), outdated: e.Outdated})
+	}
+	return events
+}
+
+func (a *HorizontalController) recall(key string, start time.Time) (m memory) {
+	for _, r := range a.recommendations[key] {
+		m.Recommendations = append(m.Recommendations, entry{Replicas: r.recommendation, At: r.timestamp.Sub(start).Seconds()})
+	}
+	m.Up = entries(a.scaleUpEvents[key], start)
+	m.Down = entries(a.scaleDownEvents[key], start)
+	return m
+}
+
+func entries(events []timestampedScaleEvent, start time.Time) (entries []entry) {
+	for _, e := range events {
+		entries = append(entries, entry{Replicas: e.replicaChange, At: e.timestamp.Sub(start).Seconds(), Outdated: e.outdated})
+	}
+	return entries
+}
