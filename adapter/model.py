@@ -59,7 +59,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True):
         return f"{self.group}/{self.version}"
 
 
-class UnknownResource(LookupError):  # noqa: N818 - an answer of the outside, not an error of ours
+class UnknownResource(LookupError):
     """The cluster has no such resource (now: a CustomResourceDefinition may still come)."""
 
     def __init__(self, resource: GroupResource) -> None:

@@ -22,7 +22,7 @@ from wire.labels import Selector
 __all__ = ["Catalog", "ObjectNames", "Prometheus", "QueryFailed", "ResourceMapping"]
 
 
-class QueryFailed(Exception):  # noqa: N818 - an answer of the outside, not an error of ours
+class QueryFailed(Exception):
     """A backend did not answer a question: unreachable, too slow, refused, or unintelligible.
 
     `retryable` is true when the same question may succeed a moment later (connection, timeout, 5xx), and false when it

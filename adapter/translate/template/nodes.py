@@ -1,0 +1,108 @@
+"""The syntax tree of a template: what the parser writes and the evaluator reads. Names follow Go's text/template/parse."""
+
+import msgspec
+
+Scalar = str | int | float | bool
+
+
+class Dot(msgspec.Struct, frozen=True):
+    """`.`: the value in focus."""
+
+
+class Literal(msgspec.Struct, frozen=True):
+    """A string, number, character or boolean written out."""
+
+    value: Scalar
+
+
+class Field(msgspec.Struct, frozen=True):
+    """`.Series`, `.A.B`: fields of the value in focus."""
+
+    names: tuple[str, ...]
+    offset: int
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """`$x`, `$.Series`: a variable and fields of it. `$` itself is the template's whole argument."""
+
+    name: str
+    fields: tuple[str, ...]
+    offset: int
+
+
+class Function(msgspec.Struct, frozen=True):
+    """The name of a built-in function, in the place of an operand."""
+
+    name: str
+
+
+class Chain(msgspec.Struct, frozen=True):
+    """`(index .A 1).B`: fields of what a parenthesis came to."""
+
+    operand: "Pipe"
+    fields: tuple[str, ...]
+
+
+class Command(msgspec.Struct, frozen=True):
+    """One stage of a pipeline: an operand, or a function and its arguments."""
+
+    words: tuple["Operand", ...]
+
+
+class Pipe(msgspec.Struct, frozen=True):
+    """`a | b 1 | c`, each stage's value being the last argument of the next; or with `$x :=` / `$x =` in front."""
+
+    commands: tuple[Command, ...]
+    variables: tuple[str, ...] = ()
+    assigns: bool = False  # `=`: the variable exists already
+
+
+Operand = Dot | Literal | Field | Variable | Function | Chain | Pipe
+
+
+class Text(msgspec.Struct, frozen=True):
+    """What stands between the delimiters' pairs, copied."""
+
+    text: str
+
+
+class Action(msgspec.Struct, frozen=True):
+    """`<<pipeline>>`: printed, unless it only sets a variable."""
+
+    pipe: Pipe
+
+
+class If(msgspec.Struct, frozen=True):
+    """`<<if>> <<else>> <<end>>`."""
+
+    pipe: Pipe
+    body: tuple["Node", ...]
+    otherwise: tuple["Node", ...]
+
+
+class With(msgspec.Struct, frozen=True):
+    """As `If`, and the value is in focus inside."""
+
+    pipe: Pipe
+    body: tuple["Node", ...]
+    otherwise: tuple["Node", ...]
+
+
+class Range(msgspec.Struct, frozen=True):
+    """`<<range>>`: the body once per element, the `<<else>>` part when there is none."""
+
+    pipe: Pipe
+    body: tuple["Node", ...]
+    otherwise: tuple["Node", ...]
+
+
+class Break(msgspec.Struct, frozen=True):
+    """`<<break>>`: leave the innermost range."""
+
+
+class Continue(msgspec.Struct, frozen=True):
+    """`<<continue>>`: on to the next element of the innermost range."""
+
+
+Branch = If | With | Range
+Node = Text | Action | If | With | Range | Break | Continue
