@@ -1,0 +1,86 @@
+"""Write the wanted number of replicas into the target's Scale.
+
+Upstream: the retry in `reconcileAutoscaler` (horizontal.go) with client-go's `retry.DefaultRetry`:
+five attempts some 10 ms apart, only after a conflict, and each forces the same number over
+whatever is there by then.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from scaler.model.decision import Rescaled, RescaleFailed
+from scaler.ports import TargetScale, Writer, worded
+from wire.status import StatusError, Unavailable
+
+ATTEMPTS = 5
+PAUSE_SECONDS = 0.01
+PAUSE_JITTER_RATIO = 0.1
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    replicas: int
+
+
+class _Scale(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: _Metadata
+    spec: _Spec
+    kind: str = "Scale"
+    api_version: str = "autoscaling/v1"
+
+
+class _Version(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+
+
+async def rescale(
+    kube: Writer,
+    scale: TargetScale,
+    replicas: int,
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    chance: Callable[[], float] = random.random,
+) -> Rescaled | RescaleFailed:
+    """Ask for so many replicas; what went wrong is a value, since the status has to tell it."""
+    message = ""
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            await sleep(PAUSE_SECONDS * (1 + PAUSE_JITTER_RATIO * chance()))
+        try:
+            await kube.replace(scale.path, _body(scale, replicas))
+        except (StatusError, Unavailable) as error:
+            *_, resource, name, _ = scale.path.split("/")
+            message = worded(error, verb="put", resource=resource, name=name)
+            if not isinstance(error, StatusError) or error.reason != "Conflict":
+                return RescaleFailed(message)
+            scale = await _refreshed(kube, scale)
+        else:
+            return Rescaled()
+    return RescaleFailed(message)
+
+
+def _body(scale: TargetScale, replicas: int) -> bytes:
+    *_, namespace, _, name, _ = scale.path.split("/")
+    metadata = _Metadata(
+        name=name, namespace=namespace, uid=scale.uid, resource_version=scale.view.resource_version
+    )
+    return msgspec.json.encode(_Scale(metadata=metadata, spec=_Spec(replicas)))
+
+
+async def _refreshed(kube: Writer, scale: TargetScale) -> TargetScale:
+    """The version to write over next; where it cannot be read, the next attempt fails as this one did."""
+    try:
+        read = msgspec.json.decode(await kube.get(scale.path), type=_Version)
+    except (StatusError, Unavailable, msgspec.DecodeError):
+        return scale
+    view = msgspec.structs.replace(scale.view, resource_version=read.metadata.resource_version)
+    return TargetScale(path=scale.path, uid=read.metadata.uid, view=view)

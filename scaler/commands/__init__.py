@@ -1,0 +1,1 @@
+"""The subcommands: `run`, the default, scales; `why` explains."""

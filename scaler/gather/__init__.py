@@ -1,0 +1,1 @@
+"""What is measured: the three metrics APIs, asked as the HPA controller asks them."""

@@ -1,0 +1,138 @@
+"""custom.metrics.k8s.io: metrics of pods and of single objects.
+
+Upstream: `customMetricsClient` (podautoscaler/metrics/client.go) over k8s.io/metrics'
+`custom_metrics` client: paths, parameters, the choice of the version, and the errors' words.
+"""
+
+import time
+from collections.abc import Callable
+from urllib.parse import quote
+
+import msgspec
+
+from scaler.gather.answers import NoAnswer, selector_params
+from scaler.model.autoscaler import CrossVersionObjectReference
+from scaler.ports import Mapper, Reader, worded
+from wire.custom_metrics import GROUP, MetricValueList, decode
+from wire.labels import Selector
+from wire.status import StatusError, Unavailable
+
+# The versions whose answers we can read, as upstream's MetricVersions.
+KNOWN_VERSIONS = ("v1beta2", "v1beta1")
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+class _Group(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    versions: tuple[_Version, ...] = ()
+    preferred_version: _Version = _Version()
+
+
+class _Groups(msgspec.Struct, frozen=True):
+    groups: tuple[_Group, ...] = ()
+
+
+class PreferredVersion:
+    """The version of the custom metrics API to ask, found again once a sync period.
+
+    Upstream: `apiVersionsFromDiscovery`. A failure is not remembered.
+    """
+
+    def __init__(
+        self,
+        kube: Reader,
+        *,
+        period_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._kube = kube
+        self._period_seconds = period_seconds
+        self._monotonic = monotonic
+        self._version = ""
+        self._found_at_seconds = 0.0
+
+    async def get(self) -> str:
+        """`v1beta2` or `v1beta1`. Raises `NoAnswer`, `StatusError`, `Unavailable`."""
+        now_seconds = self._monotonic()
+        if not self._version or now_seconds - self._found_at_seconds >= self._period_seconds:
+            self._version = ""
+            self._version = _choice(
+                msgspec.json.decode(await self._kube.get("/apis"), type=_Groups).groups
+            )
+            self._found_at_seconds = now_seconds
+        return self._version
+
+
+def _choice(groups: tuple[_Group, ...]) -> str:
+    for group in groups:
+        if group.name == GROUP:
+            break
+    else:
+        raise NoAnswer(f"no custom metrics API ({GROUP}) registered")
+    for version in (group.preferred_version, *group.versions):
+        if version.version in KNOWN_VERSIONS:
+            return version.version
+    raise NoAnswer("no known available metric versions found")
+
+
+class CustomMetrics:
+    """The API, asked for pods or for one object. Every method raises `NoAnswer`."""
+
+    def __init__(self, kube: Reader, version: PreferredVersion, mapper: Mapper) -> None:
+        self._kube = kube
+        self._version = version
+        self._mapper = mapper
+
+    async def of_pods(
+        self, namespace: str, metric: str, pods: Selector, metric_selector: Selector
+    ) -> MetricValueList:
+        """The metric of every pod that the selector matches."""
+        params = selector_params(labelSelector=pods, metricLabelSelector=metric_selector)
+        # Upstream asks its REST mapper for the resource of Pod, which is always this one.
+        path = f"namespaces/{namespace}/pods/*/{quote(metric, safe='')}"
+        return await self._ask(path, params, resource="pods", name="*")
+
+    async def of_object(
+        self,
+        namespace: str,
+        metric: str,
+        described: CrossVersionObjectReference,
+        metric_selector: Selector,
+    ) -> MetricValueList:
+        """The metric of one object, or of the namespace itself, whichever name the object has."""
+        params = selector_params(metricLabelSelector=metric_selector)
+        quoted = quote(metric, safe="")
+        group = described.api_version.partition("/")[0] if "/" in described.api_version else ""
+        if described.kind == "Namespace" and not group:
+            path = f"namespaces/{namespace}/metrics/{quoted}"
+            return await self._ask(path, params, resource="metrics", name=metric)
+        resource = await self._resource(group, described.kind)
+        path = f"namespaces/{namespace}/{resource}/{quote(described.name, safe='')}/{quoted}"
+        return await self._ask(path, params, resource=resource, name=described.name)
+
+    async def _ask(
+        self, path: str, params: dict[str, str], *, resource: str, name: str
+    ) -> MetricValueList:
+        try:
+            version = await self._version.get()
+            return decode(await self._kube.get(f"/apis/{GROUP}/{version}/{path}", params))
+        except (StatusError, Unavailable) as error:
+            raise NoAnswer(
+                worded(error, verb="get", resource=resource, group=GROUP, name=name)
+            ) from error
+        except msgspec.DecodeError as error:
+            raise NoAnswer(f"the answer is malformed: {error}") from error
+
+    async def _resource(self, group: str, kind: str) -> str:
+        """`resource.group` of a kind, by the first mapping. Upstream: qualResourceForKind."""
+        try:
+            found = self._mapper.resources_for_kind(group, kind)[0]
+        except LookupError as error:
+            if not await self._mapper.refresh_after_miss():
+                shown = f"{kind}.{group}" if group else kind
+                raise NoAnswer(f"unable to map kind {shown} to resource: {error}") from error
+            return await self._resource(group, kind)
+        return f"{found.name}.{found.group}" if found.group else found.name

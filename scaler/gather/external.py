@@ -1,0 +1,33 @@
+"""external.metrics.k8s.io: metrics that belong to no object of the cluster.
+
+Upstream: `externalMetricsClient` (podautoscaler/metrics/client.go) over k8s.io/metrics' `external_metrics`.
+"""
+
+from urllib.parse import quote
+
+import msgspec
+
+from scaler.gather.answers import NoAnswer, selector_params
+from scaler.ports import Reader, worded
+from wire.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
+from wire.labels import Selector
+from wire.status import StatusError, Unavailable
+
+
+class ExternalMetrics:
+    """The API, asked for every series of a metric in a namespace."""
+
+    def __init__(self, kube: Reader) -> None:
+        self._kube = kube
+
+    async def values(
+        self, namespace: str, metric: str, selector: Selector
+    ) -> ExternalMetricValueList:
+        """Raises `NoAnswer`."""
+        path = f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
+        try:
+            return decode(await self._kube.get(path, selector_params(labelSelector=selector)))
+        except (StatusError, Unavailable) as error:
+            raise NoAnswer(worded(error, verb="get", resource=metric, group=GROUP)) from error
+        except msgspec.DecodeError as error:
+            raise NoAnswer(f"the answer is malformed: {error}") from error

@@ -1,0 +1,119 @@
+"""The target's Scale subresource, of any resource that has one.
+
+Upstream: `scaleForResourceMappings` and the first steps of `reconcileAutoscaler` (horizontal.go),
+client-go's scale client. Of `scaleTargetRef.apiVersion` only the group is used.
+"""
+
+from urllib.parse import quote
+
+import msgspec
+
+from scaler.model.autoscaler import Autoscaler, CrossVersionObjectReference
+from scaler.model.observed import ScaleUnavailable, ScaleView
+from scaler.ports import Mapper, Reader, TargetScale, worded
+from wire.kube.mapping import GroupVersionResource
+from wire.meta import ObjectMeta
+from wire.status import StatusError, Unavailable
+
+
+class ScaleSpec(msgspec.Struct, frozen=True):
+    """What is wanted."""
+
+    replicas: int = 0
+
+
+class ScaleStatus(msgspec.Struct, frozen=True):
+    """What there is; `selector` is the text form of the pods' label selector."""
+
+    replicas: int = 0
+    selector: str = ""
+
+
+class Scale(msgspec.Struct, frozen=True, rename="camel"):
+    """autoscaling/v1 Scale."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ScaleSpec = ScaleSpec()
+    status: ScaleStatus = ScaleStatus()
+
+
+_SCALE = msgspec.json.Decoder(Scale)
+
+
+async def read_scale(
+    kube: Reader, mapper: Mapper, autoscaler: Autoscaler
+) -> TargetScale | ScaleUnavailable:
+    """Look the target up; the first of its mappings that answers wins, else the first one's error counts."""
+    namespace, ref = autoscaler.metadata.namespace, autoscaler.spec.scale_target_ref
+    reference = f"{ref.kind}/{namespace}/{ref.name}"
+    try:
+        group = group_of(ref.api_version)
+    except ValueError as error:
+        return ScaleUnavailable(
+            message=str(error),
+            context="invalid API version in scale target reference",
+            spec_error=True,
+        )
+    try:
+        resources = await _resources(mapper, group, ref.kind)
+    except LookupError as error:
+        return ScaleUnavailable(
+            message=str(error), context="unable to determine resource for scale target reference"
+        )
+    first_error = "unrecognized resource"
+    for index, resource in enumerate(resources):
+        try:
+            return await _read(kube, resource, namespace, ref)
+        except (StatusError, Unavailable) as error:
+            if index == 0:
+                first_error = worded(error, verb="get", resource=resource.resource, name=ref.name)
+        except msgspec.DecodeError as error:
+            if index == 0:
+                first_error = f"the scale of {resource.resource} {ref.name!r} is malformed: {error}"
+    return ScaleUnavailable(
+        message=first_error, context=f"failed to query scale subresource for {reference}"
+    )
+
+
+def group_of(api_version: str) -> str:
+    """The group of `group/version`; empty for the core API. Upstream: schema.ParseGroupVersion."""
+    if api_version.count("/") > 1:
+        raise ValueError(f"unexpected GroupVersion string: {api_version}")
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""
+
+
+async def _resources(mapper: Mapper, group: str, kind: str) -> list[GroupVersionResource]:
+    """The resources of a kind, each once and in its preferred version."""
+    try:
+        found = mapper.resources_for_kind(group, kind)
+    except LookupError:
+        # The CRD may be newer than what we know of discovery.
+        if not await mapper.refresh_after_miss():
+            raise
+        found = mapper.resources_for_kind(group, kind)
+    names = dict.fromkeys((resource.name, resource.group) for resource in found)
+    return [mapper.resource_for(name, of_group) for name, of_group in names]
+
+
+async def _read(
+    kube: Reader, resource: GroupVersionResource, namespace: str, ref: CrossVersionObjectReference
+) -> TargetScale:
+    group, version, plural = resource
+    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    path = f"{root}/namespaces/{namespace}/{plural}/{quote(ref.name, safe='')}/scale"
+    return _viewed(path, await kube.get(path))
+
+
+def _viewed(path: str, body: bytes) -> TargetScale:
+    scale = _SCALE.decode(body)
+    return TargetScale(
+        path=path,
+        uid=scale.metadata.uid,
+        view=ScaleView(
+            spec_replicas=scale.spec.replicas,
+            status_replicas=scale.status.replicas,
+            selector=scale.status.selector,
+            resource_version=scale.metadata.resource_version,
+        ),
+    )
