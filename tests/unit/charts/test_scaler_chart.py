@@ -1,0 +1,131 @@
+"""The scaler's chart: what it watches, what it may do, and that never two pods decide at once."""
+
+import pytest
+
+BOUND = {"r-loadline-scaler", "system:auth-delegator", "extension-apiserver-authentication-reader"}
+
+
+def permissions(role):
+    """(group, resource, verb) of a role, each one."""
+    return {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def granted(group, resources, verbs):
+    return {(group, resource, verb) for resource in resources.split() for verb in verbs.split()}
+
+
+def test_the_program_may_do_exactly_what_it_asks_for(scaler):
+    assert permissions(scaler.render().one("ClusterRole", "loadline-scaler")) == (
+        granted("loadline.io", "loadautoscalers", "get list watch")
+        | granted("loadline.io", "loadautoscalers/status", "update")
+        | granted("", "pods", "list watch")
+        | granted("apps", "deployments/scale replicasets/scale statefulsets/scale", "get update")
+        | granted("metrics.k8s.io", "pods", "list")
+        | granted("custom.metrics.k8s.io", "*", "get")
+        | granted("external.metrics.k8s.io", "*", "list")
+        | granted("", "events", "create patch")
+    )
+
+
+def test_it_is_bound_to_its_role_and_to_the_delegation_of_authentication(scaler):
+    rendered = scaler.render()
+    bindings = rendered.of("ClusterRoleBinding") + rendered.of("RoleBinding")
+    assert {binding["roleRef"]["name"] for binding in bindings} == BOUND
+
+
+def test_in_place_of_the_built_in_controller_it_works_on_hpas_alone(scaler):
+    rendered = scaler.render({"watch": "horizontalpodautoscalers"})
+    allowed = permissions(rendered.one("ClusterRole", "loadline-scaler"))
+    assert ("autoscaling", "horizontalpodautoscalers/status", "update") in allowed
+    assert not any(group == "loadline.io" for group, _, _ in allowed)
+    assert "--watch=horizontalpodautoscalers" in rendered.arguments
+
+
+def test_custom_resources_are_scaled_when_their_group_is_named(scaler):
+    targets = {"argoproj.io": ["rollouts"], "core": ["replicationcontrollers"]}
+    rendered = scaler.render({"rbac": {"scaleTargets": targets}})
+    allowed = permissions(rendered.one("ClusterRole", "loadline-scaler"))
+    assert granted("argoproj.io", "rollouts/scale", "get update") <= allowed
+    assert granted("", "replicationcontrollers/scale", "get update") <= allowed
+    assert granted("apps", "deployments/scale", "get update") <= allowed
+
+
+def test_not_everything_is_a_scale_target(scaler, refused):
+    with pytest.raises(refused, match="scaleTargets"):
+        scaler.render({"rbac": {"scaleTargets": {"apps": ["*"]}}})
+
+
+def test_in_one_namespace_a_role_takes_the_place_of_the_cluster_role(scaler):
+    rendered = scaler.render(
+        {"watchNamespace": "shop", "rbac": {"authDelegator": False, "aggregate": False}}
+    )
+    assert not rendered.of("ClusterRole") + rendered.of("ClusterRoleBinding")
+    everywhere = scaler.render().one("ClusterRole", "loadline-scaler")
+    there = rendered.one("Role", "loadline-scaler")
+    assert there["metadata"]["namespace"] == "shop"
+    assert permissions(there) == permissions(everywhere)
+    assert "--namespace=shop" in rendered.arguments
+
+
+def test_one_pod_alone_needs_no_lease_and_leaves_before_the_next_comes(scaler):
+    rendered = scaler.render()
+    assert "--leader-elect" not in rendered.arguments
+    assert not rendered.of("Role")
+    assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_of_two_pods_one_leads(scaler):
+    rendered = scaler.render({"replicas": 2})
+    assert "--leader-elect" in rendered.arguments
+    assert "--leader-elect-resource-name=r-loadline-scaler" in rendered.arguments
+    role = rendered.one("Role", ":leader-election")
+    assert role["metadata"]["namespace"] == "metrics"
+    assert permissions(role) == granted("coordination.k8s.io", "leases", "create get update")
+    named = [rule for rule in role["rules"] if rule["verbs"] != ["create"]]
+    assert [rule["resourceNames"] for rule in named] == [["r-loadline-scaler"]]
+    assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "RollingUpdate"}
+
+
+def test_two_pods_without_a_leader_are_refused(scaler, refused):
+    with pytest.raises(refused, match="every pod would scale every target"):
+        scaler.render({"replicas": 2, "leaderElection": {"enabled": False}})
+
+
+def test_without_a_port_there_are_no_probes_and_no_delegation(scaler):
+    rendered = scaler.render({"securePort": 0})
+    assert not {"livenessProbe", "readinessProbe", "ports"} & set(rendered.container)
+    assert not [b for b in rendered.of("ClusterRoleBinding") if "auth" in b["metadata"]["name"]]
+
+
+def test_whoever_edits_a_namespace_edits_its_autoscalers_but_not_their_status(scaler):
+    rendered = scaler.render()
+    edit = rendered.one("ClusterRole", ":loadautoscalers-edit")
+    view = rendered.one("ClusterRole", ":loadautoscalers-view")
+    assert edit["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
+    assert view["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
+    writes = "create delete deletecollection patch update"
+    assert permissions(edit) == granted("loadline.io", "loadautoscalers", writes)
+
+
+@pytest.mark.parametrize(
+    ("values", "argument"),
+    [
+        pytest.param({"syncPeriod": "1m30s"}, "--sync-period=1m30s", id="sync period"),
+        pytest.param({"tolerance": 0.05}, "--tolerance=0.05", id="tolerance"),
+        pytest.param({"downscaleStabilization": "0s"}, "--downscale-stabilization=0s", id="zero"),
+        pytest.param({"concurrentSyncs": 20}, "--concurrent-syncs=20", id="concurrency"),
+    ],
+)
+def test_settings_become_flags(scaler, values, argument):
+    assert argument in scaler.render(values).arguments
+
+
+def test_a_duration_that_go_would_not_read_is_refused(scaler, refused):
+    with pytest.raises(refused, match="syncPeriod"):
+        scaler.render({"syncPeriod": "15 seconds"})
