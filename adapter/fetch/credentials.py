@@ -66,6 +66,13 @@ class FileCredentials:
         self._built_of: tuple[int, ...] = ()
         self._context: ssl.SSLContext | bool = True
 
+    def check(self) -> None:
+        """Read every file once, so that one which cannot be used is found at the start; raises `OSError`, `ValueError`."""
+        for file in (self._token, self._password):
+            if file:
+                file.read().decode()
+        self.tls()
+
     async def headers(self) -> Mapping[str, str]:
         """A bearer token wins over a user and password, as in Go's client."""
         if self._token:

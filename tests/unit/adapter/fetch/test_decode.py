@@ -58,14 +58,18 @@ def test_series_that_are_not_whole_are_refused(body):
 
 
 def test_unknown_fields_and_spaces_do_not_disturb():
-    body = json.dumps({"isPartial": False, "status": "success", "data": [{"__name__": "a"}]}, indent=1)
+    body = json.dumps(
+        {"isPartial": False, "status": "success", "data": [{"__name__": "a"}]}, indent=1
+    )
     assert read_in_pieces(body.encode(), 5).shapes == [("a", frozenset())]
 
 
 @pytest.mark.parametrize(
     ("body", "refusal"),
     [
-        pytest.param(b'{"status":"error","errorType":"bad_data","error":"no"}', "no", id="Prometheus"),
+        pytest.param(
+            b'{"status":"error","errorType":"bad_data","error":"no"}', "no", id="Prometheus"
+        ),
         pytest.param(b"upstream connect error", None, id="a proxy"),
         pytest.param(b"\xff\xfe", None, id="no text"),
         pytest.param(b"", None, id="nothing"),

@@ -1,0 +1,251 @@
+"""The door to Prometheus: what is sent, what is understood, and what every failure says."""
+
+import asyncio
+import base64
+import math
+
+import pytest
+
+from adapter.fetch.credentials import FileCredentials
+from adapter.fetch.prometheus import Backends, PrometheusClient
+from adapter.model import Backend, Plan, ResultKind, Series
+from adapter.ports import QueryFailed
+from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
+
+PLAN = Plan('sum by (pod) (rate(x{a="b"}[1m]))')
+
+
+@pytest.fixture
+async def server():
+    async with CannedServer().listening() as listening:
+        yield listening
+
+
+@pytest.fixture
+async def connect(server):
+    """A client of the server, by the settings of a backend."""
+    clients = []
+
+    def connected(**settings: object) -> PrometheusClient:
+        settings = {"url": server.url, "timeout_seconds": 5.0, **settings}
+        backend = Backend(**settings)
+        clients.append(PrometheusClient(backend, FileCredentials(backend)))
+        return clients[-1]
+
+    yield connected
+    for client in clients:
+        await client.close()
+
+
+def result(kind: str, content: object) -> bytes:
+    return answer({"status": "success", "data": {"resultType": kind, "result": content}})
+
+
+async def test_a_vector_is_understood_with_its_labels_values_and_times(server, connect):
+    server.says = vector(({"pod": "a"}, "1.5"), ({"pod": "b"}, "NaN"), ({}, "+Inf"))
+    evaluation = await connect().evaluate(PLAN)
+    assert evaluation.kind is ResultKind.VECTOR
+    first, second, third = evaluation.samples
+    assert (first.labels, first.value, first.timestamp_seconds) == ({"pod": "a"}, 1.5, 1000.0)
+    assert math.isnan(second.value)
+    assert third.value == math.inf
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "samples"),
+    [
+        pytest.param("scalar", [1000.5, "2"], 1, id="scalar"),
+        pytest.param("string", [1000.5, "text"], 0, id="string"),
+        pytest.param("matrix", [{"metric": {}, "values": [[1, "2"]]}], 0, id="matrix"),
+        pytest.param("vector", None, 0, id="no list at all"),
+    ],
+)
+async def test_every_kind_of_result_is_told_apart(server, connect, kind, content, samples):
+    server.says = result(kind, content)
+    evaluation = await connect().evaluate(PLAN)
+    assert evaluation.kind is ResultKind(kind)
+    assert len(evaluation.samples) == samples
+
+
+@pytest.mark.parametrize(
+    ("remarks", "partial"),
+    [
+        pytest.param({}, False, id="none"),
+        pytest.param({"warnings": ["store 10.0.0.7 timed out"]}, True, id="Thanos"),
+        pytest.param({"isPartial": True}, True, id="VictoriaMetrics"),
+        pytest.param({"warnings": ["PromQL warning: mixed classic"]}, False, id="PromQL's own"),
+        pytest.param({"infos": ["PromQL info: not a counter"]}, False, id="infos"),
+    ],
+)
+async def test_an_answer_is_partial_when_a_store_is_missing(server, connect, remarks, partial):
+    data = {"resultType": "vector", "result": []}
+    server.says = answer({"status": "success", "data": data, **remarks})
+    evaluation = await connect().evaluate(PLAN)
+    assert evaluation.partial is partial
+    assert evaluation.warnings == tuple(remarks.get("warnings", []) + remarks.get("infos", []))
+
+
+@pytest.mark.parametrize("path", ["", "/", "/prometheus", "/prometheus/"])
+async def test_get_sends_the_query_behind_the_base_path_and_keeps_its_parameters(
+    server, connect, path
+):
+    await connect(url=f"{server.url}{path}?tenant=a%26b").evaluate(PLAN)
+    [asked] = server.asked
+    assert asked.path == f"{path.rstrip('/')}/api/v1/query"
+    assert asked.parameters == {"tenant": ["a&b"], "query": [PLAN.query], "timeout": ["5000ms"]}
+
+
+async def test_post_sends_the_query_as_a_form(server, connect):
+    await connect(url=f"{server.url}?tenant=a", verb="POST").evaluate(PLAN)
+    [asked] = server.asked
+    assert (asked.method, asked.parameters) == ("POST", {"tenant": ["a"]})
+    assert asked.form["query"] == [PLAN.query]
+    assert asked.headers["Content-Type"] == "application/x-www-form-urlencoded"
+
+
+async def test_series_are_asked_for_since_the_greatest_age(server, connect):
+    server.says = answer({"status": "success", "data": [{"__name__": "up", "pod": "a"}]})
+    found = await connect().series(match="up", backend="default", max_age_seconds=60)
+    assert found == [Series("up", frozenset({"pod"}))]
+    [asked] = server.asked
+    assert asked.path == "/api/v1/series"
+    assert asked.parameters["match[]"] == ["up"]
+    assert "end" not in asked.parameters
+
+
+async def test_label_values_are_asked_with_get_even_where_posting_is_wanted(server, connect):
+    server.says = answer({"status": "success", "data": ["a", "b"]})
+    lately = {"match": "up", "backend": "default", "max_age_seconds": 60}
+    client = connect(verb="POST")
+    assert await client.label_values("pod", **lately) == ["a", "b"]
+    assert await client.label_names(**lately) == ["a", "b"]
+    assert [asked.method for asked in server.asked] == ["GET", "POST"]
+    assert server.asked[0].path == "/api/v1/label/pod/values"
+
+
+async def test_headers_and_a_token_are_sent_and_a_new_token_at_once(server, connect, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("first\n")
+    client = connect(token_file=token, headers=(("X-Scope-OrgID", "a"),))
+    await client.evaluate(PLAN)
+    token.write_text("second, and longer\n")
+    await client.evaluate(PLAN)
+    token.unlink()
+    await client.evaluate(PLAN)
+    sent = [asked.headers["Authorization"] for asked in server.asked]
+    assert sent == ["Bearer first", *["Bearer second, and longer"] * 2]
+    assert server.asked[0].headers["X-Scope-OrgID"] == "a"
+
+
+@pytest.mark.parametrize("by_url", [True, False], ids=["in the URL", "by file"])
+async def test_a_user_and_password_are_sent(server, connect, tmp_path, by_url):
+    if by_url:
+        client = connect(url=f"http://me:s%40me@{server.address}")
+    else:
+        (tmp_path / "password").write_text("s@me\n")
+        client = connect(username="me", password_file=tmp_path / "password")
+    await client.evaluate(PLAN)
+    sent = server.asked[0].headers["Authorization"]
+    assert base64.b64decode(sent.removeprefix("Basic ")) == b"me:s@me"
+
+
+def test_a_token_that_cannot_be_read_is_found_before_the_first_question(tmp_path):
+    backend = Backend(url="http://127.0.0.1:9", token_file=tmp_path / "absent")
+    with pytest.raises(FileNotFoundError):
+        FileCredentials(backend).check()
+
+
+REFUSED = {"status": "error", "errorType": "bad_data", "error": "parse error: unexpected end"}
+FAILURES = [
+    pytest.param(answer(REFUSED, "400 Bad Request"), "bad_data: parse error", False, id="400"),
+    pytest.param(
+        answer({**REFUSED, "errorType": "execution"}, "422 Unprocessable Entity"),
+        "execution: parse error",
+        False,
+        id="422",
+    ),
+    pytest.param(
+        answer({**REFUSED, "errorType": "timeout"}, "503 Service Unavailable"),
+        "timeout: parse error",
+        True,
+        id="503",
+    ),
+    pytest.param(raw(b"<html>", "503 Service Unavailable"), "HTTP 503", True, id="a proxy's 503"),
+    pytest.param(raw(b"", "502 Bad Gateway"), "HTTP 502 Bad Gateway", True, id="502"),
+    pytest.param(raw(b"", "429 Too Many Requests"), "HTTP 429", True, id="429"),
+    pytest.param(raw(b"", "401 Unauthorized"), "check the credentials", False, id="401"),
+    pytest.param(raw(b"no", "404 Not Found"), "check the path", False, id="404"),
+    pytest.param(raw(b"<html>login</html>"), "not Prometheus' JSON", True, id="garbage"),
+    pytest.param(raw(b'{"status":"succ', length=500), "broke off", True, id="half a body"),
+    pytest.param(raw(b'{"status":"succ'), "not Prometheus' JSON", True, id="half a document"),
+    pytest.param(raw(b"\xff\xfe\x00"), "not Prometheus' JSON", True, id="no text"),
+    pytest.param(b"SSH-2.0-OpenSSH\r\n", "Bad status line", True, id="no HTTP"),
+    pytest.param(b"", "disconnected", True, id="hangs up"),
+    pytest.param(None, "gave no answer within 0.2 s", True, id="hangs"),
+    pytest.param(answer({"status": "success"}), "holds nothing", True, id="no content"),
+    pytest.param(answer({**REFUSED}), "bad_data: parse error", True, id="a refusal under 200"),
+    pytest.param(raw(b" " * 2000), "larger than 1000 bytes", False, id="too large"),
+    pytest.param(
+        result("vector", [{"metric": {}, "histogram": [1, {}]}]),
+        "native histograms",
+        False,
+        id="native histogram",
+    ),
+]
+
+
+@pytest.mark.parametrize(("says", "cause", "retryable"), FAILURES)
+async def test_a_failure_names_the_query_and_the_cause(server, connect, says, cause, retryable):
+    server.says = says
+    client = connect(timeout_seconds=0.2, answer_bytes_max=1000)
+    with pytest.raises(QueryFailed) as failure:
+        await client.evaluate(PLAN)
+    assert cause in failure.value.cause
+    assert failure.value.query == PLAN.query
+    assert failure.value.retryable is retryable
+
+
+async def test_a_closed_port_is_named_and_nothing_secret_is(unused_tcp_port):
+    backend = Backend(url=f"http://me:hunter2@127.0.0.1:{unused_tcp_port}/p?token=hunter2")
+    client = PrometheusClient(backend, FileCredentials(backend))
+    with pytest.raises(QueryFailed) as failure:
+        await client.evaluate(PLAN)
+    await client.close()
+    assert failure.value.cause.startswith(f"http://127.0.0.1:{unused_tcp_port}/p: ")
+    assert "hunter2" not in str(failure.value)
+
+
+@pytest.mark.parametrize(("says", "cause", "retryable"), FAILURES[:-2])
+async def test_a_list_of_series_that_fails_says_so_too(server, connect, says, cause, retryable):
+    server.says = says
+    client = connect(discovery_timeout_seconds=0.2)
+    with pytest.raises(QueryFailed, match=cause):
+        await client.series(match="up", backend="default", max_age_seconds=60)
+
+
+async def test_no_more_questions_are_in_flight_than_allowed(server, connect):
+    server.may_answer.clear()
+    server.filled_at = 2
+    client = connect(concurrency_max=2)
+    asking = [asyncio.create_task(client.evaluate(PLAN)) for _ in range(6)]
+    await server.filled.wait()
+    server.may_answer.set()
+    await asyncio.gather(*asking)
+    assert (len(server.asked), server.at_once_max) == (6, 2)
+
+
+async def test_waiting_for_a_place_counts_towards_the_time(server, connect):
+    server.says = None
+    client = connect(concurrency_max=1, timeout_seconds=0.2)
+    outcomes = await asyncio.gather(
+        *(client.evaluate(PLAN) for _ in range(5)), return_exceptions=True
+    )
+    assert all("gave no answer within 0.2 s" in str(outcome) for outcome in outcomes)
+
+
+async def test_each_question_goes_to_the_backend_it_names(server, connect):
+    backends = Backends({"a": connect(url=f"{server.url}/a"), "b": connect(url=f"{server.url}/b")})
+    await backends.evaluate(Plan("up", "b"))
+    assert [asked.path for asked in server.asked] == ["/b/api/v1/query"]
+    with pytest.raises(QueryFailed, match="no backend of that name"):
+        await backends.evaluate(Plan("up", "c"))
