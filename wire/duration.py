@@ -135,7 +135,8 @@ def parse_prometheus_duration(text: str) -> float:
 
 def format_prometheus_duration(seconds: float) -> str:
     """Seconds in Prometheus' syntax, in whole milliseconds: 300 is `5m`; years and weeks only where they are exact."""
-    rest_ms = int(abs(seconds) * 1e3 + 1e-6)
+    # By way of microseconds, because the float may lie just below the millisecond it stands for.
+    rest_ms = round(abs(seconds) * 1e6) // 1_000
     if not rest_ms:
         return "0s"
     parts = ["-" if seconds < 0 else ""]

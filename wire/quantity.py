@@ -111,6 +111,10 @@ class Quantity(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             return NotImplemented
         return _compare(self, other) == 0
 
+    def __ne__(self, other: object) -> bool:
+        # Struct brings its own `!=`, so Python does not derive it from `==`.
+        return not self == other
+
     def __lt__(self, other: "Quantity") -> bool:
         return _compare(self, other) < 0
 
@@ -321,11 +325,19 @@ def _scaled_int64(quantity: Quantity, scale: int) -> int:
         return _scaled_int64_big(quantity.mantissa, quantity.scale - scale)
     if quantity.scale < scale:
         return _scaled_exactly(quantity, scale)
-    if quantity.scale - scale > 18:
+    return _shifted_int64(quantity.mantissa, quantity.scale - scale)
+
+
+def _shifted_int64(mantissa: int, shift: int) -> int:
+    """Upstream's positiveScaleInt64, whose callers drop the flag that says it overflowed."""
+    if shift > 18:
         return 0
-    scaled = _scaled_exactly(quantity, scale)
-    # int64Amount.AsScaledInt64 answers (0, false) on overflow, and ScaledValue drops the false.
-    return scaled if fits_int64(scaled) else 0
+    shifted = mantissa * ten_to(shift)
+    if fits_int64(shifted):
+        return shifted
+    # These shifts have a branch of their own, which leaves the wrapped product; the loop for the others gives 0.
+    wraps = shift in (1, 2, 3, 6, 9) and mantissa != INT64_MIN
+    return wrap(shifted, bits=64) if wraps else 0
 
 
 def _scaled_int64_big(mantissa: int, shift: int) -> int:
