@@ -110,6 +110,11 @@ class Cluster:
         return self._places.kubeconfigs / "admin.json"
 
     @property
+    def kubectl_path(self) -> Path:
+        """The program of the cluster's own version."""
+        return self._programs["kubectl"]
+
+    @property
     def controller_manager_port(self) -> int:
         """kube-controller-manager's HTTPS port: /metrics, /healthz."""
         return self._places.controller_manager_port
@@ -207,7 +212,7 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
-        if error is None and self._is_temporary:
+        if self._is_temporary and (error is None or isinstance(error, KeyboardInterrupt)):
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def stop(self) -> None:

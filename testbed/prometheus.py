@@ -1,1 +1,184 @@
-"""A real Prometheus on loopback."""
+"""A real Prometheus on loopback, whose targets may come and go and which may be stopped and started again."""
+
+import shutil
+import tempfile
+import urllib.parse
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from testbed import assets, ports, web
+from testbed.processes import Process, start
+from testbed.waiting import until
+
+
+class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How it scrapes and answers."""
+
+    scrape_interval_seconds: float = 1.0
+    lookback_delta_seconds: float = 300.0  # its own default
+    flags: tuple[str, ...] = ()
+    extra_configuration: str = ""  # YAML appended to prometheus.yml: rule_files and the like
+
+
+class Vector(msgspec.Struct, frozen=True):
+    """One element of an instant vector."""
+
+    labels: dict[str, str]
+    value: float
+    unix_seconds: float
+
+
+class QueryFailed(Exception):
+    """Prometheus refused a query, or did not answer."""
+
+
+CONFIGURATION = """\
+global:
+  scrape_interval: {interval_ms}ms
+  scrape_timeout: {interval_ms}ms
+  evaluation_interval: {interval_ms}ms
+scrape_configs:
+- job_name: testbed
+  file_sd_configs:
+  - files: [{targets}]
+  # The target's own labels win: an exporter here speaks for pods, it is not one.
+  honor_labels: true
+{extra}
+"""
+
+
+class PrometheusServer:
+    """`with PrometheusServer() as prometheus:`; `prometheus.add_target(exporter.target)`."""
+
+    def __init__(
+        self, options: PrometheusOptions | None = None, *, directory: Path | None = None
+    ) -> None:
+        self.options = options or PrometheusOptions()
+        self._is_temporary = directory is None
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="loadline-prometheus-"))
+        self.port = ports.reserve()
+        self.process: Process | None = None
+        self._program = assets.find("prometheus")
+        self._targets: dict[str, Mapping[str, str]] = {}
+
+    @property
+    def url(self) -> str:
+        """Of its HTTP API."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log_path(self) -> Path:
+        """Where it writes to."""
+        return self.directory / "logs" / "prometheus.log"
+
+    @property
+    def targets_path(self) -> Path:
+        """The file_sd file with what it scrapes."""
+        return self.directory / "targets.json"
+
+    def add_target(self, target: str, **labels: str) -> None:
+        """Scrape `host:port`; the labels are added to each of its series."""
+        self._targets[target] = labels
+        self._write_targets()
+
+    def remove_target(self, target: str) -> None:
+        """Scrape it no more; its series go stale."""
+        self._targets.pop(target, None)
+        self._write_targets()
+
+    def query(self, promql: str) -> list[Vector]:
+        """An instant query, for tests: what the real Prometheus says now. A scalar is a vector of one."""
+        answer = web.get(self.port, f"/api/v1/query?{urllib.parse.urlencode({'query': promql})}")
+        if answer is None:
+            raise QueryFailed(f"{self.url} does not answer")
+        decoded: Any = msgspec.json.decode(answer.body)
+        if decoded["status"] != "success":
+            raise QueryFailed(f"{promql}: {decoded['error']}")
+        result = decoded["data"]["result"]
+        if decoded["data"]["resultType"] == "scalar":
+            result = [{"metric": {}, "value": result}]
+        return [
+            Vector(one["metric"], float(one["value"][1]), float(one["value"][0])) for one in result
+        ]
+
+    def wait_for(self, promql: str, *, deadline_seconds: float = 30.0) -> list[Vector]:
+        """The answer of a query, as soon as it has one."""
+        return until(
+            lambda: self.query(promql),
+            what=f"series for {promql}",
+            deadline_seconds=deadline_seconds,
+        )
+
+    def start(self) -> Self:
+        """Start it, on the data of an earlier start, and wait until it is ready."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._write_targets()
+        self._write_configuration()
+        process = start("prometheus", self._command(), log_path=self.log_path)
+        self.process = process
+        process.wait_until(lambda: web.is_ok(self.port, "/-/ready"), what="prometheus to be ready")
+        return self
+
+    def stop(self) -> None:
+        """Stop it; data and port stay its own."""
+        if self.process is not None:
+            self.process.stop()
+            self.process = None
+
+    def kill(self) -> None:
+        """Crash it; data and port stay its own."""
+        if self.process is not None:
+            self.process.kill()
+            self.process = None
+
+    def restart(self) -> None:
+        """Stop and start."""
+        self.stop()
+        self.start()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+        ports.release(self.port)
+        shutil.rmtree(self.directory / "storage", ignore_errors=True)
+        if error is None and self._is_temporary:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _command(self) -> list[str | Path]:
+        return [
+            self._program,
+            f"--config.file={self.directory / 'prometheus.yml'}",
+            f"--storage.tsdb.path={self.directory / 'storage'}",
+            f"--web.listen-address=127.0.0.1:{self.port}",
+            f"--query.lookback-delta={round(self.options.lookback_delta_seconds * 1000)}ms",
+            "--log.level=warn",
+            *self.options.flags,
+        ]
+
+    def _write_configuration(self) -> None:
+        text = CONFIGURATION.format(
+            interval_ms=round(self.options.scrape_interval_seconds * 1000),
+            targets=msgspec.json.encode(str(self.targets_path)).decode(),
+            extra=self.options.extra_configuration,
+        )
+        (self.directory / "prometheus.yml").write_text(text)
+
+    def _write_targets(self) -> None:
+        self.targets_path.parent.mkdir(parents=True, exist_ok=True)
+        groups = [
+            {"targets": [target], "labels": labels} for target, labels in self._targets.items()
+        ]
+        unfinished = self.targets_path.with_suffix(".unfinished")
+        unfinished.write_bytes(msgspec.json.encode(groups))
+        unfinished.rename(self.targets_path)  # it watches the file and must not read half of it

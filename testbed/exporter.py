@@ -1,0 +1,121 @@
+"""An in-process server of settable series, which Prometheus scrapes like any target."""
+
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Self
+
+Labels = tuple[tuple[str, str], ...]
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+def render(name: str, labels: Labels, value: float) -> str:
+    """One line of the text format."""
+    pairs = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels)
+    return f"{name}{{{pairs}}} {value!r}" if pairs else f"{name} {value!r}"
+
+
+class Exporter:
+    """`exporter.set("queue_length", 12, queue="mail")`: the next scrape sees it. Labels are keyword arguments."""
+
+    def __init__(self, port: int = 0) -> None:
+        self._series: dict[tuple[str, Labels], Callable[[], float]] = {}
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), daemon=True
+        )
+
+    @property
+    def port(self) -> int:
+        """It listens there on 127.0.0.1."""
+        return int(self._server.server_address[1])
+
+    @property
+    def target(self) -> str:
+        """As a scrape configuration names it."""
+        return f"127.0.0.1:{self.port}"
+
+    def set(self, name: str, value: float, /, **labels: str) -> None:
+        """Expose a series with this value until it is set anew or removed; it may be NaN or infinite."""
+        fixed = float(value)
+        with self._lock:
+            self._series[name, tuple(sorted(labels.items()))] = lambda: fixed
+
+    def set_function(self, name: str, value: Callable[[], float], /, **labels: str) -> None:
+        """Expose a series whose value is asked for at each scrape."""
+        with self._lock:
+            self._series[name, tuple(sorted(labels.items()))] = value
+
+    def increase(self, name: str, per_second: float, /, **labels: str) -> None:
+        """Expose a counter that advances at this rate; a second call goes on from what it has reached."""
+        key = name, tuple(sorted(labels.items()))
+        with self._lock:
+            reached = self._series[key]() if key in self._series else 0.0
+            since = time.monotonic()
+            self._series[key] = lambda: reached + per_second * (time.monotonic() - since)
+
+    def remove(self, name: str, /, **labels: str) -> None:
+        """Expose no longer the series of that name which have at least these labels; all of them without labels."""
+        wanted = labels.items()
+        with self._lock:
+            for key in [k for k in self._series if k[0] == name and wanted <= dict(k[1]).items()]:
+                del self._series[key]
+
+    def clear(self) -> None:
+        """Expose nothing."""
+        with self._lock:
+            self._series.clear()
+
+    def text(self) -> str:
+        """What a scrape gets now; the series of one name stand together, as the format wants it."""
+        with self._lock:
+            values = [(name, labels, value()) for (name, labels), value in self._series.items()]
+        return "".join(render(*one) + "\n" for one in sorted(values, key=lambda v: v[:2]))
+
+    def start(self) -> Self:
+        """Serve in a thread of its own."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop serving and free the port."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        exporter = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = exporter.text().encode()
+                self.send_response(200)
+                self.send_header("Content-Type", CONTENT_TYPE)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Scrapes are not news."""
+
+        return Handler

@@ -1,0 +1,101 @@
+"""Loadline's own two programs as processes, as a user would start them."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+import msgspec
+
+from testbed import ports, web
+from testbed.processes import Process, start
+
+REPOSITORY = Path(__file__).parent.parent
+READY_DEADLINE_SECONDS = 30.0
+
+
+class LoadlineProcess(msgspec.Struct, frozen=True):
+    """A running `python -m adapter` or `python -m scaler`."""
+
+    process: Process
+    port: int  # HTTPS on 127.0.0.1
+
+    @property
+    def url(self) -> str:
+        """Of its HTTPS listener."""
+        return f"https://127.0.0.1:{self.port}"
+
+    def get(self, path: str, **headers: str) -> web.Answer:
+        """GET without verifying its certificate. Raises ProcessFailed when it does not answer."""
+        answer = web.get(self.port, path, tls=web.trusting(None), headers=headers)
+        if answer is None:
+            raise self.process.failed(f"no answer to GET {path}")
+        return answer
+
+    def wait_until_ready(self, deadline_seconds: float = READY_DEADLINE_SECONDS) -> None:
+        """Until /readyz says so."""
+        tls = web.trusting(None)
+        self.process.wait_until(
+            lambda: web.is_ok(self.port, "/readyz", tls=tls),
+            what="/readyz",
+            deadline_seconds=deadline_seconds,
+        )
+
+    def stop(self) -> int:
+        """End it as Kubernetes would (SIGTERM); returns the exit code."""
+        code = self.process.stop()
+        ports.release(self.port)
+        return code
+
+    def kill(self) -> int:
+        """Crash it."""
+        code = self.process.kill()
+        ports.release(self.port)
+        return code
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def start_program(
+    program: Literal["adapter", "scaler"],
+    *flags: str,
+    log_directory: Path,
+    port: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    wait: bool = True,
+) -> LoadlineProcess:
+    """Start `python -m <program> --secure-port=... --bind-address=127.0.0.1 <flags>` and wait for /readyz."""
+    port = port or ports.reserve()
+    command = [
+        sys.executable,
+        "-m",
+        program,
+        *flags,
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+    ]
+    process = start(
+        program,
+        command,
+        log_path=log_directory / f"{program}-{port}.log",
+        environment=environment,
+        directory=REPOSITORY,
+    )
+    started = LoadlineProcess(process, port)
+    if wait:
+        try:
+            started.wait_until_ready()
+        except BaseException:
+            started.stop()
+            raise
+    return started

@@ -1,0 +1,73 @@
+"""Aggregated APIs on loopback: an ExternalName Service on localhost, so that no cluster network is needed."""
+
+import base64
+from typing import Any
+
+from testbed.cluster import Cluster
+from testbed.waiting import until
+
+
+def register_external_apiservice(
+    cluster: Cluster,
+    group: str,
+    version: str,
+    port: int,
+    *,
+    ca_bundle: bytes | None = None,
+    namespace: str = "default",
+) -> str:
+    """Let kube-apiserver serve group/version from 127.0.0.1:port; returns the APIService's name.
+
+    `ca_bundle` (PEM) must have signed the server's certificate, for the name `localhost`... None trusts anybody.
+    """
+    service = f"external-{group.replace('.', '-')}"
+    name = f"{version}.{group}"
+    cluster.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": service, "namespace": namespace},
+            "spec": {"type": "ExternalName", "externalName": "localhost"},
+        },
+        {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": name},
+            "spec": {
+                "group": group,
+                "version": version,
+                "groupPriorityMinimum": 100,
+                "versionPriority": 100,
+                "service": {"name": service, "namespace": namespace, "port": port},
+                **_trust(ca_bundle),
+            },
+        },
+    )
+    return name
+
+
+def _trust(ca_bundle: bytes | None) -> dict[str, Any]:
+    if ca_bundle is None:
+        return {"insecureSkipTLSVerify": True}
+    return {"caBundle": base64.b64encode(ca_bundle).decode()}
+
+
+def wait_until_available(cluster: Cluster, name: str, *, deadline_seconds: float = 60.0) -> None:
+    """Until the aggregator reaches the APIService's server. Raises NotInTime with the aggregator's reason."""
+    path = f"/apis/apiregistration.k8s.io/v1/apiservices/{name}"
+
+    def available() -> bool:
+        conditions = cluster.get(path)["status"].get("conditions", [])
+        condition = next((c for c in conditions if c["type"] == "Available"), None)
+        assert condition is not None, f"{name} has no condition yet"  # noqa: S101  read by `until`
+        assert condition["status"] == "True", condition["message"]  # noqa: S101
+        return True
+
+    until(
+        available, what=f"APIService {name}", deadline_seconds=deadline_seconds, every_seconds=0.2
+    )
+
+
+def unregister(cluster: Cluster, name: str) -> None:
+    """Remove the APIService; the Service stays for the next one of its group."""
+    cluster.kubectl("delete", "apiservice", name, "--ignore-not-found")

@@ -1,0 +1,35 @@
+"""What end-to-end tests have besides: APIs registered with the aggregator for one test."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import pytest
+
+from testbed import register
+from testbed.cluster import Cluster
+
+
+class Register(Protocol):
+    """What the fixture `aggregated` gives."""
+
+    def __call__(
+        self, group: str, version: str, port: int, *, ca_bundle: bytes | None = None
+    ) -> str: ...
+
+
+@pytest.fixture
+def aggregated(cluster: Cluster) -> Iterator[Register]:
+    """`aggregated("custom.metrics.k8s.io", "v1beta1", port)` registers, waits until Available; undone afterwards."""
+    registered: list[str] = []
+
+    def add(group: str, version: str, port: int, *, ca_bundle: bytes | None = None) -> str:
+        name = register.register_external_apiservice(
+            cluster, group, version, port, ca_bundle=ca_bundle
+        )
+        registered.append(name)
+        register.wait_until_available(cluster, name)
+        return name
+
+    yield add
+    for name in registered:
+        register.unregister(cluster, name)

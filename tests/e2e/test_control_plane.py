@@ -1,0 +1,164 @@
+"""The testbed itself: without it, nothing else here proves anything."""
+
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from testbed.cluster import Cluster, KubectlFailed
+from testbed.exporter import Exporter
+from testbed.options import ClusterOptions
+from testbed.prometheus import PrometheusOptions, PrometheusServer
+from testbed.waiting import until
+
+STUB_GROUP = "stub.loadline.io"
+
+
+def test_kubernetes_says_the_pinned_version(cluster):
+    versions = json.loads(cluster.kubectl("version", "--output=json"))
+    assert versions["serverVersion"]["gitVersion"] == "v1.36.3"
+    assert versions["clientVersion"]["gitVersion"] == "v1.36.3"
+
+
+def test_a_deployment_becomes_available_on_the_nodes(cluster, namespace):
+    cluster.kubectl("create", "deployment", "web", "--image=web", "--replicas=4", "-n", namespace)
+    cluster.kubectl(
+        "wait", "--for=condition=Available", "deployment/web", "-n", namespace, "--timeout=60s"
+    )
+    pods = cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
+    assert len(pods) == 4
+    assert all(pod["spec"]["nodeName"] for pod in pods)
+
+
+def test_a_pod_annotated_as_not_ready_runs_and_is_not_ready(cluster, namespace):
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "slow",
+            "namespace": namespace,
+            "annotations": {"testbed.loadline.io/ready": "false"},
+        },
+        "spec": {"containers": [{"name": "main", "image": "main"}]},
+    }
+    cluster.apply(pod)
+
+    def running() -> dict[str, str]:
+        status = cluster.get(f"/api/v1/namespaces/{namespace}/pods/slow")["status"]
+        assert status["phase"] == "Running"
+        return {c["type"]: c["status"] for c in status["conditions"]}
+
+    assert until(running, what="the pod to run")["Ready"] == "False"
+
+
+class StubAPI(BaseHTTPRequestHandler):
+    """Serves just enough discovery for the aggregator, and who asked."""
+
+    def do_GET(self) -> None:
+        body = json.dumps(
+            {
+                "kind": "APIResourceList",
+                "apiVersion": "v1",
+                "groupVersion": f"{STUB_GROUP}/v1",
+                "resources": [],
+                "askedBy": self.headers.get("X-Remote-User"),
+                "proxyCertificate": dict(
+                    part[0] for part in self.connection.getpeercert().get("subject", ())
+                ),
+            }
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Requests are not news."""
+
+
+@pytest.fixture
+def stub_port(cluster) -> Iterator[int]:
+    """An HTTPS server that only the aggregator's front-proxy certificate may talk to."""
+    tls = ssl.create_default_context(
+        ssl.Purpose.CLIENT_AUTH, cafile=cluster.front_proxy_authority_path
+    )
+    tls.verify_mode = ssl.CERT_REQUIRED
+    tls.load_cert_chain(*cluster.serving_certificate("stub"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), StubAPI)
+    server.daemon_threads = True
+    server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_aggregator_reaches_an_api_on_loopback_with_its_certificate(
+    cluster, aggregated, stub_port
+):
+    aggregated(STUB_GROUP, "v1", stub_port)
+    answer = cluster.get(f"/apis/{STUB_GROUP}/v1")
+    assert answer["askedBy"] == "admin"
+    assert answer["proxyCertificate"] == {"commonName": "front-proxy-client"}
+
+
+def test_a_kubeconfig_of_a_user_has_that_users_rights_only(cluster, namespace):
+    kubeconfig = cluster.kubeconfig_for("ann", ["readers"])
+    with pytest.raises(KubectlFailed, match='User "ann" cannot list resource "pods"'):
+        cluster.kubectl("get", "pods", "-n", namespace, kubeconfig=kubeconfig)
+    cluster.kubectl(
+        "create", "rolebinding", "readers", "--clusterrole=view", "--group=readers", "-n", namespace
+    )
+    assert (
+        cluster.kubectl("get", "pods", "-n", namespace, "-o", "name", kubeconfig=kubeconfig) == ""
+    )
+
+
+def test_a_service_accounts_kubeconfig_speaks_as_that_account(cluster, namespace):
+    cluster.kubectl("create", "serviceaccount", "robot", "-n", namespace)
+    kubeconfig = cluster.kubeconfig_for_service_account(namespace, "robot")
+    said = json.loads(cluster.kubectl("auth", "whoami", "-o", "json", kubeconfig=kubeconfig))
+    assert said["status"]["userInfo"]["username"] == f"system:serviceaccount:{namespace}:robot"
+
+
+def test_prometheus_serves_what_the_exporter_says(prometheus, exporter, namespace):
+    exporter.set("queue_length", 12, queue="mail", namespace=namespace)
+    exporter.increase("requests_total", 100, namespace=namespace)
+    [queue] = prometheus.wait_for(f'queue_length{{namespace="{namespace}"}}')
+    assert (queue.value, queue.labels["queue"]) == (12, "mail")
+    rate = f'rate(requests_total{{namespace="{namespace}"}}[10s])'
+    [rate_vector] = prometheus.wait_for(rate)
+    assert rate_vector.value == pytest.approx(100, rel=0.1)
+
+
+def test_prometheus_keeps_its_data_over_a_restart(tmp_path):
+    with (
+        Exporter() as exporter,
+        PrometheusServer(
+            PrometheusOptions(scrape_interval_seconds=0.5), directory=tmp_path
+        ) as prometheus,
+    ):
+        prometheus.add_target(exporter.target)
+        exporter.set("kept", 1)
+        prometheus.wait_for("kept")
+        prometheus.remove_target(exporter.target)
+        port = prometheus.port
+        prometheus.restart()
+        assert prometheus.port == port
+        assert prometheus.query("last_over_time(kept[5m])")[0].value == 1
+
+
+def test_the_api_server_comes_back_on_its_port_with_its_objects(tmp_path):
+    options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
+    with Cluster(options, directory=tmp_path) as own:
+        url = own.api_url
+        own.kubectl("create", "namespace", "kept")
+        own.restart_apiserver()
+        assert own.api_url == url
+        assert own.kubectl("get", "namespace", "kept", "-o", "name") == "namespace/kept\n"
