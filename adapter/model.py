@@ -292,6 +292,14 @@ class Offer(msgspec.Struct, frozen=True):
     series: str = ""
 
 
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule whose series could not be listed so far, so that its metrics are unknown and not merely absent."""
+
+    rule: str  # the path of the rule
+    cause: str
+    temporary: bool  # it may go away by itself
+
+
 # --- asking Prometheus ------------------------------------------------------------------------------------------------
 
 
@@ -322,6 +330,21 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     contract: SignalContract
     rule: str  # the path of the rule, for messages
     window_seconds: float | None = None
+
+
+class UsageQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to metrics.k8s.io made ready: both plans are evaluated, and read together.
+
+    `container_label` is empty for nodes, which have no containers.
+    """
+
+    cpu: Plan
+    memory: Plan
+    cpu_rows: Rows
+    memory_rows: Rows
+    cpu_container_label: str = ""
+    memory_container_label: str = ""
+    window_seconds: float
 
 
 class ResultKind(enum.Enum):

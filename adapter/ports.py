@@ -9,6 +9,7 @@ from typing import Protocol
 
 from adapter.model import (
     Evaluation,
+    Gap,
     GroupResource,
     KubeObject,
     MetricEntry,
@@ -95,4 +96,8 @@ class Catalog(Protocol):
 
     def external(self, metric: str) -> Offer | None:
         """Who serves an external metric. None: nobody."""
+        ...
+
+    def gaps(self) -> Sequence[Gap]:
+        """Rules that offer nothing yet, and why; sorted by rule."""
         ...

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from adapter.model import (
     Evaluation,
+    Gap,
     GroupResource,
     GroupVersionKind,
     KubeObject,
@@ -169,9 +170,12 @@ class FakeCatalog:
         self,
         custom: Mapping[MetricEntry, Offer] | None = None,
         external: Mapping[str, Offer] | None = None,
+        *,
+        gaps: Sequence[Gap] = (),
     ) -> None:
         self.custom_offers = dict(custom or {})
         self.external_offers = dict(external or {})
+        self.known_gaps = list(gaps)
 
     def custom_entries(self) -> Sequence[MetricEntry]:
         return sorted(self.custom_offers)
@@ -184,3 +188,6 @@ class FakeCatalog:
 
     def external(self, metric: str) -> Offer | None:
         return self.external_offers.get(metric)
+
+    def gaps(self) -> Sequence[Gap]:
+        return sorted(self.known_gaps, key=lambda gap: gap.rule)
