@@ -1,0 +1,1 @@
+"""The cluster as both programs see it: connection, requests, watch caches, REST mapping, leases, events."""

@@ -1,0 +1,266 @@
+"""Where the API server is and who we are to it.
+
+The only door to kubernetes-asyncio, and only to its kubeconfig loader. Importing it costs half a
+second and 60 MiB (it brings every typed model), so it is imported when a kubeconfig is read and
+not otherwise: inside a cluster a service account is three files, which need no library.
+
+| kubeconfig | kubectl | here |
+|---|---|---|
+| several files in `$KUBECONFIG` | merged | merged |
+| `tokenFile`, exec plugin | re-read, re-run when expired | re-read, re-run when expired |
+| `client-certificate`, `certificate-authority` replaced on disk | for new connections | the same |
+| `as`, `as-groups` (impersonation) | sent | not sent |
+"""
+
+import asyncio
+import logging
+import os
+import ssl
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+SERVICE_ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+# The kubelet replaces a projected token long before it expires; client-go re-reads every minute.
+REREAD_SECONDS = 60.0
+# A token that was just refused is looked up again, but not at every one of many refusals.
+REREAD_AFTER_REFUSAL_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class ConnectionConfigError(Exception):
+    """How to reach the API server cannot be told; the message says which file and what is wrong."""
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """One reading of a kubeconfig or of a service account."""
+
+    server: str
+    authorization: str | None = None
+    ca_file: str | None = None
+    client_certificate_file: str | None = None
+    client_key_file: str | None = None
+    verify: bool = True
+    server_hostname: str | None = None
+    proxy: str | None = None
+
+
+class AccessSource(Protocol):
+    """Something that can be read again when tokens or certificates are replaced."""
+
+    async def read(self) -> Access: ...
+
+
+class ServiceAccount:
+    """What Kubernetes mounts into every pod."""
+
+    def __init__(
+        self, folder: Path = SERVICE_ACCOUNT_FOLDER, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self._folder = folder
+        self._environ = environ
+
+    async def read(self) -> Access:
+        host = self._environ.get("KUBERNETES_SERVICE_HOST", "")
+        port = self._environ.get("KUBERNETES_SERVICE_PORT", "")
+        if not host or not port:
+            raise ConnectionConfigError(
+                "no kubeconfig was given and this is no pod (KUBERNETES_SERVICE_HOST is not set): "
+                "pass --kubeconfig or set $KUBECONFIG"
+            )
+        if ":" in host:
+            host = f"[{host}]"
+        token_file = self._folder / "token"
+        try:
+            token = token_file.read_text().strip()
+        except OSError as error:
+            raise ConnectionConfigError(
+                f"cannot read {token_file}: {error.strerror}. Is automountServiceAccountToken off?"
+            ) from error
+        return Access(
+            server=f"https://{host}:{port}",
+            authorization=f"Bearer {token}" if token else None,
+            ca_file=str(self._folder / "ca.crt"),
+        )
+
+
+class Kubeconfig:
+    """One or more kubeconfig files and the context chosen in them."""
+
+    def __init__(self, paths: str, context: str | None) -> None:
+        """`paths` as in `$KUBECONFIG`: separated by colons. A missing file is passed over."""
+        # Local, because this import is what costs (see the top of the file).
+        from kubernetes_asyncio.client import Configuration
+        from kubernetes_asyncio.config.kube_config import KubeConfigLoader, KubeConfigMerger
+
+        self._paths = paths
+        existing = [Path(path).expanduser() for path in paths.split(os.pathsep) if path]
+        if not any(path.is_file() for path in existing):
+            raise ConnectionConfigError(f"kubeconfig {paths}: no such file")
+        try:
+            merged = KubeConfigMerger(paths).config
+            self._loader = KubeConfigLoader(
+                config_dict=merged, active_context=context, config_base_path=None
+            )
+        except Exception as error:
+            # The loader lets YAML, key and type errors through as they come.
+            raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
+        self._new_configuration = Configuration
+
+    async def read(self) -> Access:
+        loaded = self._new_configuration()
+        try:
+            await self._loader.load_and_set(loaded)
+        except Exception as error:
+            raise ConnectionConfigError(f"kubeconfig {self._paths}: {error}") from error
+        authorization = loaded.api_key.get("BearerToken")
+        return Access(
+            server=loaded.host or "",
+            # A token file ends with a newline, which no header may hold.
+            authorization=authorization.strip() if authorization else None,
+            ca_file=loaded.ssl_ca_cert,
+            client_certificate_file=loaded.cert_file,
+            client_key_file=loaded.key_file,
+            verify=loaded.verify_ssl,
+            server_hostname=loaded.tls_server_name,
+            proxy=loaded.proxy,
+        )
+
+
+class Connection:
+    """The address, the TLS set-up and the credentials, kept up to date. Made by `connect`."""
+
+    def __init__(
+        self,
+        source: AccessSource,
+        access: Access,
+        *,
+        user_agent: str,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._source = source
+        self._access = access
+        self._monotonic = monotonic
+        self._read_at_seconds = monotonic()
+        self._reading = asyncio.Lock()
+        self._last_error = ""
+        self.user_agent = user_agent
+        self.tls = _tls_context(access) if access.server.startswith("https") else None
+        self._fingerprint = _fingerprint(access)
+
+    @property
+    def server(self) -> str:
+        """Scheme, host, port and, behind some gateways, a path; no slash at the end."""
+        return self._access.server.rstrip("/")
+
+    @property
+    def server_hostname(self) -> str | None:
+        """The name to ask for in TLS where it differs from the address."""
+        return self._access.server_hostname
+
+    @property
+    def proxy(self) -> str | None:
+        """From the kubeconfig, else from `HTTPS_PROXY` and `NO_PROXY` as Go's clients read them."""
+        if self._access.proxy:
+            return self._access.proxy
+        address = urlsplit(self.server)
+        if urllib.request.proxy_bypass(address.netloc):
+            return None
+        return urllib.request.getproxies().get(address.scheme)
+
+    async def authorization(self, *, refused: bool = False) -> str | None:
+        """The Authorization header to send; `refused` says that the last one earned a 401."""
+        age_limit_seconds = REREAD_AFTER_REFUSAL_SECONDS if refused else REREAD_SECONDS
+        if self._age_seconds() >= age_limit_seconds:
+            async with self._reading:
+                if self._age_seconds() >= age_limit_seconds:
+                    await self._reread()
+        return self._access.authorization
+
+    def _age_seconds(self) -> float:
+        return self._monotonic() - self._read_at_seconds
+
+    async def _reread(self) -> None:
+        """Take new credentials; where they cannot be read, the old ones may still be good."""
+        self._read_at_seconds = self._monotonic()
+        try:
+            access = await self._source.read()
+            fingerprint = _fingerprint(access)
+            if self.tls is not None and fingerprint != self._fingerprint:
+                # The pool holds on to this very context: new connections see the new files.
+                _load_files(self.tls, access)
+        except (ConnectionConfigError, OSError) as error:
+            if str(error) != self._last_error:
+                log.warning("keeping the old credentials for %s: %s", self.server, error)
+            self._last_error = str(error)
+        else:
+            self._access, self._fingerprint, self._last_error = access, fingerprint, ""
+
+
+async def connect(
+    kubeconfig: Path | None = None,
+    *,
+    context: str | None = None,
+    user_agent: str,
+    environ: Mapping[str, str] = os.environ,
+) -> Connection:
+    """Find the API server: the kubeconfig given, `$KUBECONFIG`, the pod's service account, then
+    `~/.kube/config` (the order of controller-runtime). Nothing is sent yet.
+
+    Raises `ConnectionConfigError`.
+    """
+    source = _source(kubeconfig, context, environ)
+    try:
+        return Connection(source, await source.read(), user_agent=user_agent)
+    except (OSError, ssl.SSLError) as error:
+        raise ConnectionConfigError(
+            f"cannot use the certificates for the API server: {error}"
+        ) from error
+
+
+def _source(
+    kubeconfig: Path | None, context: str | None, environ: Mapping[str, str]
+) -> AccessSource:
+    if kubeconfig is not None:
+        return Kubeconfig(str(kubeconfig), context)
+    if environ.get("KUBECONFIG"):
+        return Kubeconfig(environ["KUBECONFIG"], context)
+    home = Path(environ.get("HOME", "/")) / ".kube" / "config"
+    if not environ.get("KUBERNETES_SERVICE_HOST") and home.is_file():
+        return Kubeconfig(str(home), context)
+    return ServiceAccount(environ=environ)
+
+
+def _tls_context(access: Access) -> ssl.SSLContext:
+    tls = ssl.create_default_context(cafile=access.ca_file)
+    # Many clusters' own CAs lack the key identifiers that this flag demands; Go never asks for them.
+    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if not access.verify:
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE
+    _load_client_certificate(tls, access)
+    return tls
+
+
+def _load_files(tls: ssl.SSLContext, access: Access) -> None:
+    if access.ca_file:
+        tls.load_verify_locations(cafile=access.ca_file)
+    _load_client_certificate(tls, access)
+
+
+def _load_client_certificate(tls: ssl.SSLContext, access: Access) -> None:
+    if access.client_certificate_file:
+        tls.load_cert_chain(access.client_certificate_file, access.client_key_file)
+
+
+def _fingerprint(access: Access) -> tuple[tuple[str, int, int], ...]:
+    """Changes when one of the certificate files does."""
+    files = (access.ca_file, access.client_certificate_file, access.client_key_file)
+    stats = [(name, Path(name).stat()) for name in files if name]
+    return tuple((name, stat.st_mtime_ns, stat.st_ino) for name, stat in stats)
