@@ -12,8 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from adapter.model import PODS, GroupResource, GroupVersionKind, KubeObject, UnknownResource
-from wire.kube.cache import METADATA_LIST, PartialObject, WatchCache
-from wire.kube.client import KubeClient
+from wire.kube.cache import METADATA_LIST, PartialObject, Reader, WatchCache
 from wire.kube.mapper import AmbiguousError, NoMatchError, Resource, RestMapper
 from wire.labels import Selector
 from wire.status import StatusError, Unavailable
@@ -79,7 +78,7 @@ class ClusterMapping:
 class _Watched:
     """One resource's watch cache, and the answers of selectors over it until a name or label changes."""
 
-    def __init__(self, client: KubeClient, path: str, field_selector: str) -> None:
+    def __init__(self, client: Reader, path: str, field_selector: str) -> None:
         self.cache = WatchCache(
             client,
             path,
@@ -116,7 +115,7 @@ class WatchedObjects:
 
     def __init__(
         self,
-        client: KubeClient,
+        client: Reader,
         mapping: ClusterMapping,
         spawn: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
