@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import msgspec
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -66,10 +67,11 @@ def test_what_is_printed_reads_back_as_the_same_number(quantity):
 
 
 @quick
-@given(quantities)
-def test_the_canonical_form_is_a_fixed_point(quantity):
-    once = str(Quantity.from_milli(quantity.milli_value(), quantity.format))
-    assert str(Quantity.parse(once)) == once
+@given(int64s, st.sampled_from([Format.DECIMAL_SI, Format.DECIMAL_EXPONENT]))
+def test_a_decimal_canonical_form_is_a_fixed_point(value_milli, format_):
+    """A binary one is not, upstream neither: 2000 bytes print as `2000`, which is read as decimal and is `2k`."""
+    once = Quantity.parse(str(Quantity.from_milli(value_milli, format_)))
+    assert str(msgspec.structs.replace(once, text="")) == str(once)
 
 
 @quick
