@@ -11,6 +11,7 @@ import msgspec
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, Condition, MetricStatus
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
+from scaler.model.settings import Settings
 
 
 class Branch(StrEnum):
@@ -74,7 +75,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
     events_after_status: tuple[Event, ...] = ()
     memory: Memory = Memory()
-    scale_to_zero: bool = False
+    settings: Settings = Settings()
     error: str = ""
     error_class: ErrorClass = ErrorClass.NONE
     derivation: Derivation

@@ -1,0 +1,100 @@
+"""A recommendation to a desired count: stabilize, then limit, then bound."""
+
+import msgspec
+
+from scaler.model.autoscaler import AutoscalerSpec, Behavior
+from scaler.model.derivation import Bound, Rate, Stabilization
+from scaler.model.memory import Memory
+from scaler.model.settings import Settings
+from scaler.normalize.bounds import bound, bound_with_behavior
+from scaler.normalize.policies import scale_down_rate, scale_up_rate
+from scaler.normalize.rules import scale_down_rules, scale_up_rules
+from scaler.normalize.stabilization import stabilize, stabilize_with_behavior
+
+
+class Normalized(msgspec.Struct, frozen=True, kw_only=True):
+    """The desired count is `bound.after`; both steps carry the reason of a condition."""
+
+    stabilization: Stabilization
+    bound: Bound
+    memory: Memory
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the last step changed the count; that is what ScalingLimited says."""
+        return self.bound.before != self.bound.after
+
+
+def normalize(
+    memory: Memory,
+    spec: AutoscalerSpec,
+    *,
+    current: int,
+    recommended: int,
+    min_replicas: int,
+    settings: Settings,
+    now_unix_seconds: float,
+) -> Normalized:
+    """What history, rates and bounds make of a recommendation, and what is remembered of it."""
+    if spec.behavior is not None:
+        return _with_behavior(
+            memory,
+            spec.behavior,
+            current=current,
+            recommended=recommended,
+            min_replicas=min_replicas,
+            max_replicas=spec.max_replicas,
+            settings=settings,
+            now_unix_seconds=now_unix_seconds,
+        )
+    stabilization, memory = stabilize(
+        memory,
+        recommended=recommended,
+        window_seconds=settings.downscale_stabilization_seconds,
+        now_unix_seconds=now_unix_seconds,
+    )
+    bounded = bound(
+        stabilization.stabilized,
+        current=current,
+        min_replicas=min_replicas,
+        max_replicas=spec.max_replicas,
+    )
+    return Normalized(stabilization=stabilization, bound=bounded, memory=memory)
+
+
+def _with_behavior(
+    memory: Memory,
+    behavior: Behavior,
+    *,
+    current: int,
+    recommended: int,
+    min_replicas: int,
+    max_replicas: int,
+    settings: Settings,
+    now_unix_seconds: float,
+) -> Normalized:
+    up, down = scale_up_rules(behavior), scale_down_rules(behavior, settings)
+    stabilization, remembered = stabilize_with_behavior(
+        memory,
+        current=current,
+        recommended=recommended,
+        up=up,
+        down=down,
+        now_unix_seconds=now_unix_seconds,
+    )
+    stabilized = stabilization.stabilized
+    rate: Rate | None = None
+    if stabilized > current:
+        rate = scale_up_rate(memory, current=current, rules=up, now_unix_seconds=now_unix_seconds)
+    elif stabilized < current:
+        rate = scale_down_rate(
+            memory, current=current, rules=down, now_unix_seconds=now_unix_seconds
+        )
+    bounded = bound_with_behavior(
+        stabilized,
+        current=current,
+        min_replicas=min_replicas,
+        max_replicas=max_replicas,
+        rate=rate,
+    )
+    return Normalized(stabilization=stabilization, bound=bounded, memory=remembered)

@@ -1,0 +1,80 @@
+"""All metrics to one recommendation (upstream's `computeReplicasForMetrics`, after the selector)."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from scaler.model.autoscaler import AutoscalerSpec, MetricSpec, MetricTarget, ResourceMetricSource
+from scaler.model.readings import Reading
+from scaler.recommend.propose import MetricFailure, Proposal, propose
+from scaler.recommend.subject import Subject
+
+# The API server puts this in for an empty list; an empty list itself would scale to the minimum.
+DEFAULT_METRICS = (
+    MetricSpec(
+        type="Resource",
+        resource=ResourceMetricSource(
+            name="cpu", target=MetricTarget(type="Utilization", average_utilization=80)
+        ),
+    ),
+)
+
+
+class Recommended(msgspec.Struct, frozen=True, kw_only=True):
+    """What the metrics ask for together.
+
+    `replicas is None`: they allow no decision, because all failed, or some did and the others would
+    scale down; `blocking` is then the first failure. `error` is set whenever one failed.
+    """
+
+    proposals: tuple[Proposal, ...]
+    replicas: int | None
+    winner: int | None = None
+    blocking: MetricFailure | None = None
+    error: str = ""
+
+    @property
+    def winner_name(self) -> str:
+        """The winning metric, as messages call it."""
+        return "" if self.winner is None else self.proposals[self.winner].derivation.name
+
+
+def metrics_of(spec: AutoscalerSpec) -> tuple[MetricSpec, ...]:
+    """The metrics to evaluate, in order; one reading belongs to each."""
+    return spec.metrics or DEFAULT_METRICS
+
+
+def recommend(spec: AutoscalerSpec, readings: Sequence[Reading], subject: Subject) -> Recommended:
+    """Evaluate every metric, and take the largest proposal."""
+    proposals = tuple(
+        propose(metric, reading, subject)
+        for metric, reading in zip(metrics_of(spec), readings, strict=True)
+    )
+    return _combine(proposals, subject.spec_replicas)
+
+
+def _combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended:
+    failures = [proposal.failure for proposal in proposals if proposal.failure is not None]
+    winner, replicas = _largest(proposals)
+    if not failures:
+        return Recommended(proposals=proposals, replicas=replicas, winner=winner)
+    error = (
+        f"invalid metrics ({len(failures)} invalid out of {len(proposals)}), "
+        f"first error is: {failures[0].error}"
+    )
+    # With a part of the metrics unknown, less may be too little: only up, or stay.
+    if len(failures) == len(proposals) or replicas < spec_replicas:
+        return Recommended(
+            proposals=proposals, replicas=None, winner=winner, blocking=failures[0], error=error
+        )
+    return Recommended(proposals=proposals, replicas=replicas, winner=winner, error=error)
+
+
+def _largest(proposals: Sequence[Proposal]) -> tuple[int | None, int]:
+    """The first of the largest; but while the best is 0, a later one replaces it, even a smaller one."""
+    winner, replicas = None, 0
+    for index, proposal in enumerate(proposals):
+        proposed = proposal.derivation.proposal
+        if proposed is not None and (replicas == 0 or proposed > replicas):
+            winner, replicas = index, proposed
+    return winner, replicas

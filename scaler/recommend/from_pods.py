@@ -1,0 +1,261 @@
+"""Metrics that every pod has: Pods, Resource and ContainerResource."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from scaler.model.autoscaler import (
+    ContainerResourceMetricStatus,
+    MetricIdentifier,
+    MetricSourceType,
+    MetricSpec,
+    MetricStatus,
+    MetricTarget,
+    MetricValueStatus,
+    PodsMetricStatus,
+    ResourceMetricStatus,
+)
+from scaler.model.derivation import MetricDerivation, PodGroups
+from scaler.model.go_numbers import int64, quotient
+from scaler.model.readings import PodSample, PodSamples, Reading
+from scaler.recommend.amounts import milli
+from scaler.recommend.pods import group_pods, require_pods
+from scaler.recommend.ratio import Usage, plain_usage, utilization
+from scaler.recommend.replicas import PerPod, counted_samples, replicas_per_pod
+from scaler.recommend.requests import pod_requests
+from scaler.recommend.selector import metric_selector
+from scaler.recommend.subject import Finding, Subject, unusable_reading
+from scaler.recommend.unusable import MetricUnusable, layer
+from wire.quantity import Format, Quantity, format_milli
+
+MEMORY = "memory"
+
+
+class _Resource(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource metric of either kind; `container` is empty for the whole pod."""
+
+    type: str
+    name: str
+    container: str
+    target: MetricTarget
+
+
+def pods_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
+    """An average over the pods' values of a custom metric. Raises MetricUnusable."""
+    source = metric.pods
+    if source is None or source.target.average_value is None:
+        raise MetricUnusable("invalid pods metric source: no average value target was set")
+    metric_selector(source.metric)
+    if not isinstance(reading, PodSamples):
+        with layer(f"unable to get metric {source.metric.name}"):
+            raise unusable_reading(reading, "PodSamples")
+    target_milli = milli(source.target.average_value)
+    groups, proposed = _plain(reading.by_pod, subject, resource="", target_milli=target_milli)
+    current = MetricValueStatus(average_value=format_milli(proposed.usage.average_milli))
+    identifier = MetricIdentifier(name=source.metric.name, selector=source.metric.selector)
+    return Finding(
+        status=MetricStatus(
+            type=MetricSourceType.PODS,
+            pods=PodsMetricStatus(metric=identifier, current=current),
+        ),
+        derivation=_derivation(
+            MetricSourceType.PODS,
+            name=f"pods metric {source.metric.name}",
+            target=f"average value {source.target.average_value}",
+            groups=groups,
+            proposed=proposed,
+            subject=subject,
+        ),
+    )
+
+
+def resource_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
+    """CPU, memory or the like of whole pods. Raises MetricUnusable."""
+    source = metric.resource
+    if source is None:
+        raise MetricUnusable("invalid resource metric source: it is empty")
+    asked = _Resource(
+        type=MetricSourceType.RESOURCE, name=source.name, container="", target=source.target
+    )
+    current, derivation = _resource(asked, reading, subject)
+    status = MetricStatus(
+        type=asked.type, resource=ResourceMetricStatus(name=source.name, current=current)
+    )
+    return Finding(status=status, derivation=derivation)
+
+
+def container_resource_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
+    """CPU, memory or the like of one container of each pod. Raises MetricUnusable."""
+    source = metric.container_resource
+    if source is None:
+        raise MetricUnusable("invalid resource metric source: it is empty")
+    asked = _Resource(
+        type=MetricSourceType.CONTAINER_RESOURCE,
+        name=source.name,
+        container=source.container,
+        target=source.target,
+    )
+    current, derivation = _resource(asked, reading, subject)
+    status = ContainerResourceMetricStatus(
+        name=source.name, container=source.container, current=current
+    )
+    return Finding(
+        status=MetricStatus(type=asked.type, container_resource=status), derivation=derivation
+    )
+
+
+def resource_quantity(resource: str, value_milli: int) -> str:
+    """As metrics-server writes it: memory in Ki, Mi, Gi, anything else decimal (upstream's `buildQuantity`)."""
+    if resource != MEMORY:
+        return format_milli(value_milli)
+    return str(Quantity.from_milli(value_milli, Format.BINARY_SI))
+
+
+def _resource(
+    asked: _Resource, reading: Reading, subject: Subject
+) -> tuple[MetricValueStatus, MetricDerivation]:
+    """`averageValue` decides which of the two formulas runs; the target's type does not count."""
+    target = asked.target
+    if target.average_value is not None:
+        with layer(f"failed to get {asked.name} usage"):
+            return _resource_average(asked, _samples(asked, reading), subject)
+    if target.average_utilization is not None:
+        with layer(f"failed to get {asked.name} utilization"):
+            return _resource_utilization(asked, _samples(asked, reading), subject)
+    raise MetricUnusable(
+        "invalid resource metric source: neither an average utilization target "
+        "nor an average value (usage) target was set"
+    )
+
+
+def _samples(asked: _Resource, reading: Reading) -> Mapping[str, PodSample]:
+    if not isinstance(reading, PodSamples):
+        with layer(f"unable to get metrics for resource {asked.name}"):
+            raise unusable_reading(reading, "PodSamples")
+    return reading.by_pod
+
+
+def _resource_average(
+    asked: _Resource, samples: Mapping[str, PodSample], subject: Subject
+) -> tuple[MetricValueStatus, MetricDerivation]:
+    average_value = asked.target.average_value
+    assert average_value is not None  # noqa: S101 - the caller has just looked
+    groups, proposed = _plain(
+        samples, subject, resource=asked.name, target_milli=milli(average_value)
+    )
+    current = MetricValueStatus(
+        average_value=resource_quantity(asked.name, proposed.usage.average_milli)
+    )
+    derivation = _derivation(
+        asked.type,
+        name=f"{asked.name} resource",
+        target=f"average value {average_value}",
+        groups=groups,
+        proposed=proposed,
+        subject=subject,
+    )
+    return current, derivation
+
+
+def _resource_utilization(
+    asked: _Resource, samples: Mapping[str, PodSample], subject: Subject
+) -> tuple[MetricValueStatus, MetricDerivation]:
+    target_percent = asked.target.average_utilization
+    assert target_percent is not None  # noqa: S101 - the caller has just looked
+    groups, proposed = _utilized(samples, subject, asked, target_percent)
+    current = MetricValueStatus(
+        average_utilization=proposed.usage.utilization_percent,
+        average_value=resource_quantity(asked.name, proposed.usage.average_milli),
+    )
+    of_container = "container " if asked.type == MetricSourceType.CONTAINER_RESOURCE else ""
+    derivation = _derivation(
+        asked.type,
+        name=f"{asked.name} {of_container}resource utilization (percentage of request)",
+        target=f"{target_percent}% of the request",
+        groups=groups,
+        proposed=proposed,
+        subject=subject,
+    )
+    return current, derivation
+
+
+def _utilized(
+    samples: Mapping[str, PodSample], subject: Subject, asked: _Resource, target_percent: int
+) -> tuple[PodGroups, PerPod]:
+    """The formula of a utilization: usage over requests, missing pods at their whole request."""
+    groups = _group(samples, subject, asked.name)
+    counted = counted_samples(samples, groups)
+    requests = pod_requests(
+        subject.pods,
+        resource=asked.name,
+        container=asked.container,
+        pod_level_resources=subject.settings.pod_level_resources,
+    )
+
+    def measure(filled: Mapping[str, int]) -> Usage:
+        return utilization(filled, requests, target_percent=target_percent)
+
+    def whole_request(pod: str) -> int:
+        return quotient(int64(requests[pod] * max(100, target_percent)), 100)
+
+    proposed = replicas_per_pod(
+        counted,
+        groups,
+        current=subject.spec_replicas,
+        tolerances=subject.tolerances,
+        measure=measure,
+        missing_on_scale_down=whole_request,
+    )
+    return groups, proposed
+
+
+def _plain(
+    samples: Mapping[str, PodSample], subject: Subject, *, resource: str, target_milli: int
+) -> tuple[PodGroups, PerPod]:
+    """The formula of an average value: all samples, missing pods exactly at the target."""
+    groups = _group(samples, subject, resource)
+    proposed = replicas_per_pod(
+        counted_samples(samples, groups),
+        groups,
+        current=subject.spec_replicas,
+        tolerances=subject.tolerances,
+        measure=lambda filled: plain_usage(filled, target_milli=target_milli),
+        missing_on_scale_down=lambda _: target_milli,
+    )
+    return groups, proposed
+
+
+def _group(samples: Mapping[str, PodSample], subject: Subject, resource: str) -> PodGroups:
+    require_pods(subject.pods)
+    return group_pods(
+        subject.pods,
+        samples,
+        resource=resource,
+        settings=subject.settings,
+        now_unix_seconds=subject.now_unix_seconds,
+    )
+
+
+def _derivation(
+    type_: str,
+    *,
+    name: str,
+    target: str,
+    groups: PodGroups,
+    proposed: PerPod,
+    subject: Subject,
+) -> MetricDerivation:
+    return MetricDerivation(
+        type=type_,
+        name=name,
+        target=target,
+        average_milli=proposed.usage.average_milli,
+        utilization_percent=proposed.usage.utilization_percent,
+        usage_ratio=proposed.usage.ratio,
+        tolerances=subject.tolerances,
+        groups=groups,
+        ready_pods=len(groups.ready),
+        fill_in=proposed.fill_in,
+        kept=proposed.kept,
+        proposal=proposed.replicas,
+    )

@@ -1,0 +1,89 @@
+"""Which pods count, and how (upstream's `groupPods` and `getReadyPodsCount`)."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from scaler.model.derivation import PodGroups
+from scaler.model.observed import Pod, PodCondition
+from scaler.model.readings import PodSample
+from scaler.model.settings import Settings
+from scaler.recommend.unusable import MetricUnusable
+
+CPU = "cpu"
+
+# Go's zero time, which an absent time decodes to: the first of January of the year 1.
+GO_ZERO_UNIX_SECONDS = -62_135_596_800.0
+
+
+def unix_seconds(time: datetime | None) -> float:
+    """An API time as Unix seconds; an absent one is Go's zero time."""
+    return GO_ZERO_UNIX_SECONDS if time is None else time.timestamp()
+
+
+def require_pods(pods: Sequence[Pod]) -> None:
+    """Upstream refuses to compute for no pods at all. Raises MetricUnusable."""
+    if not pods:
+        raise MetricUnusable("no pods returned by selector while calculating replica count")
+
+
+def group_pods(
+    pods: Sequence[Pod],
+    samples: Mapping[str, PodSample],
+    *,
+    resource: str,
+    settings: Settings,
+    now_unix_seconds: float,
+) -> PodGroups:
+    """Sort every pod into the first group that fits: ignored, unready, missing, ready."""
+    ready: list[str] = []
+    unready: list[str] = []
+    missing: list[str] = []
+    ignored: list[str] = []
+    for pod in pods:
+        name = pod.metadata.name
+        sample = samples.get(name)
+        if pod.metadata.deletion_timestamp is not None or pod.status.phase == "Failed":
+            ignored.append(name)
+        elif pod.status.phase == "Pending":
+            unready.append(name)
+        elif sample is None:
+            missing.append(name)
+        elif resource == CPU and _cpu_is_unsettled(pod, sample, settings, now_unix_seconds):
+            unready.append(name)
+        else:
+            ready.append(name)
+    return PodGroups(
+        ready=tuple(ready), unready=tuple(unready), missing=tuple(missing), ignored=tuple(ignored)
+    )
+
+
+def count_ready(pods: Sequence[Pod]) -> int:
+    """Running pods whose Ready condition is True; one that is being deleted still counts."""
+    return sum(
+        1
+        for pod in pods
+        if pod.status.phase == "Running"
+        and (condition := _ready_condition(pod)) is not None
+        and condition.status == "True"
+    )
+
+
+def _cpu_is_unsettled(pod: Pod, sample: PodSample, settings: Settings, now: float) -> bool:
+    """Whether the pod's CPU sample says more about its start than about its load."""
+    condition, start_time = _ready_condition(pod), pod.status.start_time
+    if condition is None or start_time is None:
+        return True
+    started, turned = unix_seconds(start_time), unix_seconds(condition.last_transition_time)
+    is_unready = condition.status == "False"
+    if started + settings.cpu_initialization_period_seconds > now:
+        # It may still be warming up: a whole window must have passed since it turned ready.
+        return is_unready or sample.sampled_at_unix_seconds < turned + sample.window_seconds
+    # Later on, only a pod that never was ready is left out.
+    return is_unready and started + settings.initial_readiness_delay_seconds > turned
+
+
+def _ready_condition(pod: Pod) -> PodCondition | None:
+    for condition in pod.status.conditions or ():
+        if condition.type == "Ready":
+            return condition
+    return None

@@ -1,0 +1,95 @@
+"""One metric of the spec and its reading to a proposal (upstream's `computeReplicasForMetric`).
+
+Everything that upstream says about a metric is said here: its name in messages, its status, and the
+layers around an error.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from scaler.model.autoscaler import (
+    MetricSourceType,
+    MetricSpec,
+    MetricStatus,
+)
+from scaler.model.derivation import MetricDerivation
+from scaler.model.readings import Reading
+from scaler.recommend import from_object, from_pods
+from scaler.recommend.subject import Finding, Subject
+from scaler.recommend.unusable import MetricUnusable
+from wire.quoting import go_quote
+
+
+class MetricFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A failed metric: `message` for its event and condition, `error` with the outer layers."""
+
+    reason: str
+    message: str
+    error: str
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """What one metric asks for; a failed one leaves an empty status in its place."""
+
+    status: MetricStatus
+    derivation: MetricDerivation
+    failure: MetricFailure | None = None
+
+
+_Evaluate = Callable[[MetricSpec, Reading, Subject], Finding]
+
+_EVALUATE: dict[str, tuple[_Evaluate, str]] = {
+    MetricSourceType.OBJECT: (from_object.object_metric, "FailedGetObjectMetric"),
+    MetricSourceType.PODS: (from_pods.pods_metric, "FailedGetPodsMetric"),
+    MetricSourceType.RESOURCE: (from_pods.resource_metric, "FailedGetResourceMetric"),
+    MetricSourceType.CONTAINER_RESOURCE: (
+        from_pods.container_resource_metric,
+        "FailedGetContainerResourceMetric",
+    ),
+    MetricSourceType.EXTERNAL: (from_object.external_metric, "FailedGetExternalMetric"),
+}
+
+
+def propose(metric: MetricSpec, reading: Reading, subject: Subject) -> Proposal:
+    """Evaluate one metric; whatever is wrong with it is a value, so that the others go on."""
+    known = _EVALUATE.get(metric.type)
+    if known is None:
+        message = f"unknown metric source type {go_quote(metric.type)}"
+        return _failed(metric, "InvalidMetricSourceType", message, message)
+    evaluate, reason = known
+    try:
+        finding = evaluate(metric, reading, subject)
+    except MetricUnusable as unusable:
+        return _failed(metric, reason, unusable.message, f"{_layer(metric)}: {unusable.error}")
+    except (
+        ValueError,
+        OverflowError,
+    ) as unreadable:  # a quantity, which only a custom resource lets in
+        return _failed(metric, reason, str(unreadable), f"{_layer(metric)}: {unreadable}")
+    return Proposal(status=finding.status, derivation=finding.derivation)
+
+
+def _failed(metric: MetricSpec, reason: str, message: str, error: str) -> Proposal:
+    return Proposal(
+        status=MetricStatus(type=""),
+        derivation=MetricDerivation(type=metric.type, failure=message),
+        failure=MetricFailure(reason=reason, message=message, error=error),
+    )
+
+
+def _layer(metric: MetricSpec) -> str:
+    """The outermost layer of a failed metric's error."""
+    match metric.type:
+        case MetricSourceType.OBJECT:
+            what = "object"
+        case MetricSourceType.PODS:
+            what = "pods"
+        case MetricSourceType.RESOURCE:
+            what = f"{metric.resource.name} resource" if metric.resource else "resource"
+        case MetricSourceType.CONTAINER_RESOURCE:
+            source = metric.container_resource
+            what = f"{source.container} container" if source else "container"
+        case _:
+            what = f"{metric.external.metric.name} external" if metric.external else "external"
+    return f"failed to get {what} metric value"

@@ -1,0 +1,1 @@
+"""Pure: a derivation as an answer that a colleague would give."""

@@ -1,0 +1,165 @@
+"""Pure: what is to be reported and remembered, once the scale was written, or was not.
+
+The second half of upstream's `reconcileAutoscaler`, from the outcome of the write to the status.
+"""
+
+import msgspec
+
+from scaler.model.autoscaler import AutoscalerStatus, Condition
+from scaler.model.decision import (
+    Action,
+    Actuation,
+    Branch,
+    Decision,
+    ErrorClass,
+    Event,
+    EventType,
+    Outcome,
+    RescaleFailed,
+)
+from scaler.model.memory import Memory
+from scaler.normalize.history import with_scale_event
+from scaler.normalize.rules import scale_down_rules, scale_up_rules
+from scaler.recommend.branch import has_metric_from_outside, min_replicas
+from scaler.report.conditions import Conditions
+from wire.meta import time_from_unix
+
+
+def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) -> Outcome:
+    """The status, the events in their order, and the memory. `actuation` counts only for a rescale."""
+    if decision.branch is Branch.NO_SCALE:
+        # Nothing is known about the target, so everything but the conditions keeps its old value.
+        old = _status_before(decision)
+        return _outcome(decision, msgspec.structs.replace(old, conditions=decision.conditions))
+    if decision.desired_replicas is None:
+        return _outcome(decision, _status(decision))
+    if not decision.rescale:
+        return _outcome(decision, _status(decision, desired=decision.desired_replicas))
+    if isinstance(actuation, RescaleFailed):
+        return _failed(decision, decision.desired_replicas, actuation.message, now_unix_seconds)
+    return _rescaled(decision, decision.desired_replicas, now_unix_seconds)
+
+
+def same_status(left: AutoscalerStatus, right: AutoscalerStatus) -> bool:
+    """Whether writing would change nothing: an absent list is an empty one, as for the API server."""
+    return _compared(left) == _compared(right)
+
+
+def _failed(decision: Decision, desired: int, error: str, now: float) -> Outcome:
+    conditions = Conditions(decision.conditions, now)
+    conditions.unable_to_update_scale(error)
+    message = f"New size: {desired}; reason: {decision.rescale_reason}; error: {error}"
+    outcome = _outcome(
+        decision,
+        _status(decision, conditions=conditions.as_tuple()),
+        Event(type=EventType.WARNING, reason="FailedRescale", message=message),
+    )
+    reference = decision.autoscaler.spec.scale_target_ref
+    namespace = decision.autoscaler.metadata.namespace
+    return msgspec.structs.replace(
+        outcome,
+        error=f"failed to rescale {reference.kind}/{namespace}/{reference.name}: {error}",
+        error_class=ErrorClass.INTERNAL,
+        derivation=msgspec.structs.replace(decision.derivation, rescale_error=error),
+    )
+
+
+def _rescaled(decision: Decision, desired: int, now: float) -> Outcome:
+    conditions = Conditions(decision.conditions, now)
+    conditions.rescaled(desired)
+    _remember_zero(conditions, decision, desired)
+    status = _status(decision, desired=desired, conditions=conditions.as_tuple())
+    message = f"New size: {desired}; reason: {decision.rescale_reason}"
+    outcome = _outcome(
+        decision,
+        msgspec.structs.replace(status, last_scale_time=time_from_unix(now)),
+        Event(type=EventType.NORMAL, reason="SuccessfulRescale", message=message),
+    )
+    scaling_up = desired > decision.current_replicas
+    return msgspec.structs.replace(
+        outcome,
+        memory=_memory(decision, desired, now),
+        action=Action.SCALE_UP if scaling_up else Action.SCALE_DOWN,
+    )
+
+
+def _remember_zero(conditions: Conditions, decision: Decision, desired: int) -> None:
+    """The condition is renewed by every rescale, so that it is never stale."""
+    if not decision.settings.scale_to_zero:
+        conditions.remove_scaled_to_zero()
+        return
+    spec = decision.autoscaler.spec
+    conditions.scaled_to_zero(
+        by_us=decision.current_replicas > 0
+        and desired == 0
+        and min_replicas(spec) == 0
+        and has_metric_from_outside(spec)
+    )
+
+
+def _memory(decision: Decision, desired: int, now: float) -> Memory:
+    """Only policies need scale events, so they are kept only with `behavior`."""
+    behavior = decision.autoscaler.spec.behavior
+    if behavior is None:
+        return decision.memory
+    scaling_up = desired > decision.current_replicas
+    return with_scale_event(
+        decision.memory,
+        before=decision.current_replicas,
+        after=desired,
+        rules=scale_up_rules(behavior)
+        if scaling_up
+        else scale_down_rules(behavior, decision.settings),
+        now_unix_seconds=now,
+    )
+
+
+def _status(
+    decision: Decision,
+    *,
+    desired: int | None = None,
+    conditions: tuple[Condition, ...] | None = None,
+) -> AutoscalerStatus:
+    """The status made anew; `observedGeneration` is dropped, as upstream drops it.
+
+    `currentReplicas` is the count that was read, also after a rescale: upstream shows the new one
+    only after the next look.
+    """
+    old = _status_before(decision)
+    return AutoscalerStatus(
+        last_scale_time=old.last_scale_time,
+        current_replicas=decision.current_replicas,
+        desired_replicas=old.desired_replicas if desired is None else desired,
+        current_metrics=decision.current_metrics,
+        conditions=decision.conditions if conditions is None else conditions,
+        decision=old.decision,
+    )
+
+
+def _status_before(decision: Decision) -> AutoscalerStatus:
+    return decision.autoscaler.status or AutoscalerStatus()
+
+
+def _outcome(decision: Decision, status: AutoscalerStatus, *events: Event) -> Outcome:
+    return Outcome(
+        status=status,
+        status_changed=not same_status(_status_before(decision), status),
+        events=(*decision.events, *events),
+        events_after_status=decision.events_after_status,
+        memory=decision.memory,
+        error=decision.error,
+        error_class=decision.error_class,
+        derivation=decision.derivation,
+    )
+
+
+def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
+    return (
+        status.observed_generation,
+        status.last_scale_time,
+        status.current_replicas,
+        status.desired_replicas,
+        status.current_metrics or (),
+        status.conditions or (),
+        status.decision,
+    )
