@@ -5,7 +5,6 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -117,7 +116,6 @@ def build_key(what: GoProgram, go_version: str) -> str:
     return digest.hexdigest()[:16]
 
 
-@cache
 def built_path(what: GoProgram) -> Path:
     """Where its binary lies, or will lie, in the cache."""
     go = toolchain.choose(toolchain.required_by(what.directory))

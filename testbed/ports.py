@@ -56,7 +56,8 @@ def _hold(port: int) -> bool:
 
 def reserve() -> int:
     """A port on 127.0.0.1 that is ours until `release`, or until this process ends."""
-    candidates = random.SystemRandom().sample(range(LOWEST_PORT, _highest_port()), k=500)
+    ours = range(LOWEST_PORT, _highest_port())
+    candidates = random.SystemRandom().sample(ours, k=min(500, len(ours)))
     for port in candidates:
         if port not in _held and _hold(port):
             if _is_free(port):

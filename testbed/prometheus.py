@@ -163,6 +163,7 @@ class PrometheusServer:
             f"--web.listen-address=127.0.0.1:{self.port}",
             f"--query.lookback-delta={round(self.options.lookback_delta_seconds * 1000)}ms",
             "--log.level=warn",
+            "--scrape.discovery-reload-interval=100ms",  # so that a new target is scraped at once
             *self.options.flags,
         ]
 

@@ -1,0 +1,77 @@
+"""Our charts installed into a testbed cluster by the real Helm."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from testbed.cluster import Cluster
+
+HELM = Path(sys.executable).with_name("helm")
+CHARTS = Path(__file__).parent.parent / "charts"
+WAITING = ("--wait", "--timeout=60s")
+
+
+class HelmFailed(Exception):
+    """Helm ended with an error; the message is what it said."""
+
+
+class Helm:
+    """`Helm(cluster, namespace).install("adapter", release="a", values={...})`, and wait until it is rolled out."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self._cluster = cluster
+        self._namespace = namespace
+
+    def install(
+        self,
+        chart: Literal["adapter", "scaler"],
+        *,
+        release: str,
+        values: Mapping[str, Any] | None = None,
+    ) -> str:
+        """`helm install --wait`; returns the notes it prints. Raises HelmFailed."""
+        return self._deploy("install", chart, release, values)
+
+    def upgrade(
+        self,
+        chart: Literal["adapter", "scaler"],
+        *,
+        release: str,
+        values: Mapping[str, Any] | None = None,
+    ) -> str:
+        """`helm upgrade --wait` with these values and no others. Raises HelmFailed."""
+        return self._deploy("upgrade", chart, release, values)
+
+    def uninstall(self, release: str) -> None:
+        """`helm uninstall --wait`. Raises HelmFailed."""
+        self._run(["uninstall", release, *WAITING])
+
+    def releases(self) -> list[str]:
+        """The names of what is installed in the namespace."""
+        return self._run(["list", "--short"]).split()
+
+    def _deploy(self, verb: str, chart: str, release: str, values: Mapping[str, Any] | None) -> str:
+        return self._run(
+            [verb, release, str(CHARTS / chart), *WAITING, "--values=-"],
+            msgspec.json.encode(values or {}).decode(),
+        )
+
+    def _run(self, arguments: Sequence[str], values: str = "") -> str:
+        own = self._cluster.directory / "helm"  # not the user's own caches and plugins
+        folders = {f"HELM_{name}_HOME": str(own) for name in ("CACHE", "CONFIG", "DATA")}
+        done = subprocess.run(
+            [HELM, *arguments, f"--namespace={self._namespace}"],
+            input=values,
+            env={**os.environ, **folders, "KUBECONFIG": str(self._cluster.kubeconfig)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise HelmFailed(f"helm {' '.join(arguments)}: {done.stderr.strip()}")
+        return done.stdout

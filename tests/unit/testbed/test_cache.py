@@ -1,0 +1,119 @@
+"""Several builders, one place."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed import cache
+from testbed.waiting import until
+
+HOLD = """
+import sys
+from testbed import cache
+with cache.locked("tool", on_wait=lambda text: print(text, flush=True)):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOADLINE_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def holder():
+    """Another process that holds the lock until its input ends."""
+    command = [sys.executable, "-c", HOLD]
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=root,
+        env=dict(os.environ),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_a_second_builder_waits_and_is_told_for_whom(holder):
+    said: list[str] = []
+
+    def let_go(text: str) -> None:
+        said.append(text)
+        holder.stdin.close()
+
+    with cache.locked("tool", on_wait=let_go):
+        until(lambda: holder.poll() is not None, what="the holder to end")
+    assert said == [f"process {holder.pid} is making it; waiting for that"]
+
+
+def test_a_killed_builder_blocks_nobody(holder):
+    holder.kill()
+    holder.wait()
+    said: list[str] = []
+    with cache.locked("tool", on_wait=said.append):
+        assert said == []
+
+
+def test_different_programs_are_made_side_by_side(holder):
+    said: list[str] = []
+    with cache.locked("another", on_wait=said.append):
+        assert said == []
+
+
+def test_a_file_is_published_whole(tmp_path):
+    target = tmp_path / "bin" / "tool"
+    with cache.published(target) as unfinished:
+        unfinished.write_text("half")
+        assert not target.exists()
+        unfinished.write_text("whole")
+    assert target.read_text() == "whole"
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_failed_build_publishes_nothing(tmp_path):
+    target = tmp_path / "bin" / "tool"
+
+    def interrupted() -> None:
+        with cache.published(target) as unfinished:
+            unfinished.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(target.parent.iterdir()) == []
+
+
+def test_what_a_killed_build_left_is_not_built_upon(tmp_path):
+    target = tmp_path / "bin" / "tool"
+    target.parent.mkdir()
+    (target.parent / ".tool.unfinished").write_text("left")
+    with cache.published(target) as unfinished:
+        assert not unfinished.exists()
+        unfinished.write_text("new")
+    assert target.read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        pytest.param({"LOADLINE_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a", id="ours first"),
+        pytest.param({"XDG_CACHE_HOME": "/b"}, "/b/loadline", id="then the desktop's"),
+        pytest.param({}, "/home/c/.cache/loadline", id="then the home folder's"),
+    ],
+)
+def test_the_cache_is_outside_the_checkout(environment, expected, monkeypatch):
+    for name in ("LOADLINE_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/c")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert cache.root() == Path(expected)
