@@ -15,7 +15,7 @@ import msgspec
 from adapter import telemetry
 from adapter.model import DiscoveryRule, Gap, MetricEntry, Offer, ResourceMapping, Rule, Series
 from adapter.ports import Prometheus, QueryFailed
-from adapter.translate.rules import Offers, offers
+from adapter.translate.rules import offers
 
 RETRY_FIRST_SECONDS = 1.0
 RETRY_MAX_SECONDS = 30.0
@@ -77,8 +77,7 @@ class DiscoveredCatalog:
         former = known or {}
         self.listings = {each: former.get(each) or Listing() for each in self._paths}
         self._tried = asyncio.Event()
-        self._offers = Offers()
-        self._problems: frozenset[tuple[str, str]] = frozenset()
+        self._told: set[tuple[str, str]] = set()
         self.rebuild()
 
     async def run(self) -> None:
@@ -122,12 +121,13 @@ class DiscoveredCatalog:
 
     def gaps(self) -> Sequence[Gap]:
         """The rules whose series were never listed so far."""
-        return sorted(
+        gaps = [
             Gap(rule=path, cause=_cause(listing), temporary=_temporary(listing))
             for selection, listing in self.listings.items()
             if listing.series is None
             for path in self._paths[selection]
-        )
+        ]
+        return sorted(gaps, key=lambda gap: gap.rule)
 
     async def _follow(self, selection: Selection) -> None:
         retry_seconds = RETRY_FIRST_SECONDS
@@ -155,7 +155,7 @@ class DiscoveredCatalog:
             listing.failure = error
         self._count(selection, listing)
         _tell(self._paths[selection], listing, failed_before)
-        if before is None or set(before) != set(listing.series or ()):
+        if not listing.failure and set(before or ()) != set(listing.series or ()):
             self.rebuild()
         listing.attempts += 1
         if all(each.attempts for each in self.listings.values()):
@@ -170,10 +170,11 @@ class DiscoveredCatalog:
                 telemetry.DISCOVERED_SERIES.labels(path).set(len(listing.series or ()))
 
     def _tell_problems(self) -> None:
-        problems = frozenset(self._offers.problems)
-        for path, problem in sorted(problems - self._problems):
+        """Log what is wrong with an offer, when it is new."""
+        found = {(path, each) for path, all_of in self._offers.problems.items() for each in all_of}
+        for path, problem in sorted(found - self._told):
             log.warning("%s: %s", path, problem)
-        self._problems = problems
+        self._told = found
 
 
 def _tell(paths: Sequence[str], listing: Listing, failed_before: QueryFailed | None) -> None:
