@@ -69,7 +69,9 @@ def _compile(
 ) -> None:
     temporary = root() / "tmp" / what.name
     shutil.rmtree(temporary, ignore_errors=True)  # what a killed build left
-    temporary.mkdir(parents=True)
+    temporary.mkdir(
+        parents=True, exist_ok=True
+    )  # a linker may outlive its killed build by a moment
     log_path = root() / "logs" / f"build-{what.name}.log"
     log_path.parent.mkdir(parents=True, exist_ok=True)
     command: list[str | Path] = [

@@ -33,7 +33,7 @@ def test_a_deployment_becomes_available_on_the_nodes(cluster, namespace):
     assert all(pod["spec"]["nodeName"] for pod in pods)
 
 
-def test_a_pod_annotated_as_not_ready_runs_and_is_not_ready(cluster, namespace):
+def test_a_pods_readiness_follows_its_annotation(cluster, namespace):
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -44,14 +44,21 @@ def test_a_pod_annotated_as_not_ready_runs_and_is_not_ready(cluster, namespace):
         },
         "spec": {"containers": [{"name": "main", "image": "main"}]},
     }
-    cluster.apply(pod)
 
-    def running() -> dict[str, str]:
+    def running_and_ready(expected: str) -> bool:
         status = cluster.get(f"/api/v1/namespaces/{namespace}/pods/slow")["status"]
         assert status["phase"] == "Running"
-        return {c["type"]: c["status"] for c in status["conditions"]}
+        ready = next(c["status"] for c in status["conditions"] if c["type"] == "Ready")
+        assert ready == expected
+        return True
 
-    assert until(running, what="the pod to run")["Ready"] == "False"
+    cluster.apply(pod)
+    assert until(lambda: running_and_ready("False"), what="the pod to run")
+    annotate = ("annotate", "pod", "slow", "-n", namespace)
+    cluster.kubectl(*annotate, "testbed.loadline.io/ready-")
+    assert until(lambda: running_and_ready("True"), what="the pod to be ready")
+    cluster.kubectl(*annotate, "testbed.loadline.io/ready=false")
+    assert until(lambda: running_and_ready("False"), what="the pod to be no longer ready")
 
 
 class StubAPI(BaseHTTPRequestHandler):

@@ -3,6 +3,7 @@
 import pytest
 
 from testbed import toolchain
+from testbed.assets import PROGRAMS, GoProgram
 
 
 @pytest.fixture
@@ -46,6 +47,15 @@ def test_versions_are_numbers(text, numbers):
 def test_the_go_on_the_path_builds_when_it_is_new_enough(go_on_path, version, from_wheel):
     go_on_path(version)
     assert toolchain.choose((1, 26, 0)).from_wheel is from_wheel
+
+
+@pytest.mark.parametrize(
+    "what", [p for p in PROGRAMS if isinstance(p, GoProgram)], ids=lambda p: p.name
+)
+def test_the_pinned_wheel_is_new_enough_for_every_module(what):
+    assert toolchain.parse_version(toolchain.in_wheel().version) >= toolchain.required_by(
+        what.directory
+    )
 
 
 def test_without_go_the_pinned_wheel_builds(go_on_path, tmp_path, monkeypatch):
