@@ -1,0 +1,78 @@
+"""The autoscalers in our care, watched; one kind, in all namespaces or in some.
+
+An item of a LIST has neither kind nor apiVersion, and an empty `metrics` of a LoadAutoscaler is one
+that the API server could not default; both are filled in here, so that nobody else has to.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from scaler.config import WatchedKind
+from scaler.model.autoscaler import (
+    Autoscaler,
+    MetricSpec,
+    MetricTarget,
+    ResourceMetricSource,
+)
+from wire.kube.cache import OnChange, Reader, WatchCache
+
+# SetDefaults_HorizontalPodAutoscaler (pkg/apis/autoscaling/v2/defaults.go)
+DEFAULT_METRICS = (
+    MetricSpec(
+        type="Resource",
+        resource=ResourceMetricSource(
+            name="cpu", target=MetricTarget(type="Utilization", average_utilization=80)
+        ),
+    ),
+)
+
+
+class WatchedAutoscalers:
+    """A copy of the autoscalers of one kind, by `namespace/name`."""
+
+    def __init__(
+        self,
+        client: Reader,
+        kind: WatchedKind,
+        namespaces: Sequence[str],
+        *,
+        on_change: OnChange[Autoscaler] | None = None,
+    ) -> None:
+        """`namespaces`: empty for all of them."""
+        self.kind = kind
+        self.caches = [
+            WatchCache(client, path, Autoscaler, on_change=on_change)
+            for path in collections(kind, namespaces)
+        ]
+
+    def get(self, key: str) -> Autoscaler | None:
+        """One autoscaler, complete; None when there is none of that key."""
+        namespace, _, name = key.partition("/")
+        for cache in self.caches:
+            found = cache.get(namespace, name)
+            if found is not None:
+                return self._completed(found)
+        return None
+
+    def keys(self) -> Iterator[str]:
+        """Every key."""
+        for cache in self.caches:
+            for each in cache.items:
+                yield each.key
+
+    def __len__(self) -> int:
+        return sum(map(len, self.caches))
+
+    def _completed(self, found: Autoscaler) -> Autoscaler:
+        spec = found.spec
+        if not spec.metrics:
+            spec = msgspec.structs.replace(spec, metrics=DEFAULT_METRICS)
+        return msgspec.structs.replace(
+            found, api_version=self.kind.api_version, kind=self.kind.kind, spec=spec
+        )
+
+
+def collections(kind: WatchedKind, namespaces: Sequence[str]) -> Iterable[str]:
+    """The paths to watch: one per namespace, or the one of all namespaces."""
+    return [kind.collection(namespace) for namespace in namespaces] or [kind.collection("")]

@@ -1,0 +1,82 @@
+"""The CRD is written out in full; what says the same in several places must keep saying the same."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from scaler.config import LOAD_AUTOSCALERS
+from scaler.model.autoscaler import Autoscaler
+from scaler.report.status import LoadAutoscalerStatus
+
+CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+
+
+@pytest.fixture(scope="module")
+def crd() -> Any:
+    """The whole document."""
+    return yaml.safe_load(CRD.read_text())
+
+
+@pytest.fixture(scope="module")
+def schema(crd: Any) -> Any:
+    """The schema of its one version."""
+    return crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+@pytest.mark.parametrize("field", ["target", "selector", "current"])
+def test_every_metric_describes_this_field_alike(schema: Any, field: str) -> None:
+    found = [value for name, value in properties(schema) if name == field]
+    assert len(found) > 4
+    assert all(each == found[0] for each in found)
+
+
+def test_it_is_the_kind_that_the_scaler_watches(crd: Any) -> None:
+    names = crd["spec"]["names"]
+    assert (names["kind"], names["plural"]) == (LOAD_AUTOSCALERS.kind, LOAD_AUTOSCALERS.plural)
+    assert crd["metadata"]["name"] == f"{LOAD_AUTOSCALERS.plural}.{LOAD_AUTOSCALERS.group}"
+
+
+def test_nothing_unknown_is_kept(schema: Any) -> None:
+    assert "x-kubernetes-preserve-unknown-fields" not in CRD.read_text()
+    assert all("type" in value or "anyOf" in value for _, value in properties(schema))
+
+
+@pytest.mark.parametrize("struct", [Autoscaler, LoadAutoscalerStatus], ids=lambda s: s.__name__)
+def test_every_field_that_the_scaler_reads_or_writes_is_in_the_schema(
+    schema: Any, struct: type[msgspec.Struct]
+) -> None:
+    """The API server drops what the schema does not have."""
+    part = schema if struct is Autoscaler else schema["properties"]["status"]
+    components = msgspec.json.schema_components([struct])[1]
+    assert missing(components, components[struct.__name__], part) == []
+
+
+def missing(components: Any, ours: Any, theirs: Any, path: str = "") -> list[str]:
+    """Paths of the fields of `ours` that `theirs` lacks."""
+    for option in (ours, *ours.get("anyOf", ())):
+        if "$ref" in option:
+            return missing(components, components[option["$ref"].rsplit("/", 1)[1]], theirs, path)
+        if option.get("type") == "array" and "$ref" in option.get("items", {}):
+            return missing(components, option["items"], theirs["items"], path + "[]")
+    found = []
+    for name, field in ours.get("properties", {}).items():
+        if path == "" and name in ("metadata", "status") and "spec" in theirs["properties"]:
+            continue
+        if name not in theirs["properties"]:
+            found.append(f"{path}.{name}")
+        else:
+            found += missing(components, field, theirs["properties"][name], f"{path}.{name}")
+    return found
+
+
+def properties(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Every property at any depth, with its name."""
+    for name, value in schema.get("properties", {}).items():
+        yield name, value
+        yield from properties(value)
+    if "items" in schema:
+        yield from properties(schema["items"])
