@@ -1,0 +1,160 @@
+"""The house rules that a program can check, so that no reviewer has to."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CODE = ("adapter", "scaler", "wire", "testbed", "tests", "benchmarks")
+PROGRAMS = ("adapter", "scaler", "wire")
+
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 400
+# Longer files, each with its reason.
+LONG_FILES = {"adapter/model.py": "one vocabulary, read as a whole"}
+
+# A name of these says nothing about what is in it.
+EMPTY_NAMES = {
+    "util", "utils", "helper", "helpers", "manager", "managers", "data", "info", "common", "misc",
+}  # fmt: skip
+# Words that others coined and that a reader looks for.
+BORROWED_NAMES = {
+    "adapter/serve/request_info.py": "the API server's RequestInfo",
+}
+
+# The one place that waits, between looks at a condition and never longer than a deadline.
+WAITING = "testbed/waiting.py"
+
+
+@cache
+def python_files(*folders: str) -> list[tuple[str, ast.Module]]:
+    return [
+        (path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8")))
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_every_function_fits_on_a_screen():
+    too_long = [
+        f"{path}:{each.lineno} {each.name}: {lines} lines, split it at a verb"
+        for path, tree in python_files(*CODE)
+        for each in functions(tree)
+        if (lines := (each.end_lineno or each.lineno) - each.lineno + 1) > FUNCTION_LINES_MAX
+    ]
+    assert too_long == []
+
+
+def test_every_file_is_one_idea_long():
+    too_long = [
+        f"{path}: {lines} lines, make two files of it or give a reason in LONG_FILES"
+        for path, _ in python_files(*CODE)
+        if (lines := len((ROOT / path).read_text("utf-8").splitlines())) > FILE_LINES_MAX
+        and path not in LONG_FILES
+    ]
+    assert too_long == []
+
+
+def test_every_name_of_a_file_says_what_is_in_it():
+    named_nothing = [
+        f"{path}: {sorted(empty)} says nothing, name it for what it does"
+        for folder in (*CODE, "charts", "docs")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if "__pycache__" not in path.parts
+        and path.relative_to(ROOT).as_posix() not in BORROWED_NAMES
+        # Helm reads the templates of a chart from a file of this name.
+        and path.name != "_helpers.tpl"
+        and (empty := set(path.stem.replace("-", "_").lower().split("_")) & EMPTY_NAMES)
+    ]
+    assert named_nothing == []
+
+
+def test_every_module_says_what_it_is_about():
+    silent = [
+        f"{path}: its docstring is missing, say the file's law and its upstream counterpart"
+        for path, tree in python_files(*CODE)
+        if tree.body and not ast.get_docstring(tree)
+    ]
+    assert silent == []
+
+
+def test_every_public_class_and_function_of_the_programs_is_explained():
+    silent = [
+        f"{path}:{node.lineno} {node.name}: say what it means, its units and its errors"
+        for path, tree in python_files(*PROGRAMS)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and not node.name.startswith("_")
+        and not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+def sleeps(tree: ast.AST) -> Iterator[ast.Call]:
+    """Calls of time.sleep and asyncio.sleep, however imported; asyncio.sleep(0) only lets others run."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).split(".")[-1] == "sleep"
+            and [ast.unparse(argument) for argument in node.args] != ["0"]
+        ):
+            yield node
+
+
+def test_tests_wait_for_conditions_and_never_sleep():
+    sleeping = [
+        f"{path}:{call.lineno}: poll a condition with a deadline ({WAITING}), or pass the time as an argument"
+        for path, tree in python_files("tests")
+        for call in sleeps(tree)
+    ]
+    assert sleeping == []
+
+
+def imported_names(tree: ast.AST, packages: tuple[str, ...]) -> set[str]:
+    """The names under which a file knows these packages or what is in them."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {
+                (alias.asname or alias.name).split(".")[0]
+                for alias in node.names
+                if alias.name.split(".")[0] in packages
+            }
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in packages:
+            names |= {alias.asname or alias.name for alias in node.names}
+    return names
+
+
+def test_no_test_replaces_our_own_code_while_it_runs():
+    mocking = [
+        f"{path}: imports {sorted(mocks)}, write a typed fake of the port instead"
+        for path, tree in python_files("tests")
+        if (mocks := imported_names(tree, ("mock", "pytest_mock")) | mock_of_unittest(tree))
+    ]
+    patching = [
+        f"{path}:{node.lineno}: replaces {ast.unparse(node.args[0])}, pass a fake as an argument instead"
+        for path, tree in python_files("tests")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "monkeypatch.setattr"
+        and ast.unparse(node.args[0]).strip("'\"").split(".")[0]
+        in imported_names(tree, PROGRAMS) | set(PROGRAMS)
+    ]
+    assert mocking + patching == []
+
+
+def mock_of_unittest(tree: ast.AST) -> set[str]:
+    return {
+        "unittest.mock"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and "unittest" in ast.unparse(node)
+        and "mock" in ast.unparse(node)
+    }

@@ -1,0 +1,104 @@
+"""Every import contract bites: an import that it forbids, planted in a copy of the packages, breaks it."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("adapter", "scaler", "wire")
+
+
+class Plant(msgspec.Struct, frozen=True):
+    """A module, and the line that may not stand in it."""
+
+    module: str
+    line: str
+
+
+PLANTS = {
+    "Two programs share one language and nothing else": Plant(
+        "adapter.ports", "import scaler.ports"
+    ),
+    "wire: words below, the cluster and the listener above": Plant(
+        "wire.quantity", "import wire.labels"
+    ),
+    "adapter: a request flows one way": Plant("adapter.ports", "import adapter.config"),
+    "scaler: a reconcile flows one way": Plant("scaler.ports", "import scaler.config"),
+    "The core is pure: no I/O, no clock, no dice, no log": Plant("wire.quantity", "import time"),
+    "Each outside library has one door": Plant("adapter.ports", "import kubernetes_asyncio"),
+}
+
+
+def contracts() -> list[str]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return [each["name"] for each in settings["tool"]["importlinter"]["contracts"]]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The packages and their contracts, where a violation does no harm."""
+    root = tmp_path_factory.mktemp("packages")
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copy(ROOT / "pyproject.toml", root)
+    return root
+
+
+def broken_contracts(root: Path) -> list[str]:
+    """The contracts that import-linter reports as broken; an error of its own is none of them."""
+    command = Path(sys.executable).with_name("lint-imports")
+    outcome = subprocess.run(
+        [command, "--no-logo"], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert "Contracts: " in outcome.stdout, outcome.stdout + outcome.stderr
+    return re.findall(r"^(.+) BROKEN\b", outcome.stdout, re.MULTILINE)
+
+
+def path_of(root: Path, module: str) -> Path:
+    path = root / module.replace(".", "/")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def test_every_contract_is_tried():
+    assert sorted(PLANTS) == sorted(contracts())
+
+
+def test_as_it_stands_no_contract_is_broken(copy):
+    assert broken_contracts(copy) == []
+
+
+@pytest.mark.parametrize("contract", PLANTS)
+def test_a_planted_violation_breaks_its_contract(copy, contract):
+    plant = PLANTS[contract]
+    path = path_of(copy, plant.module)
+    clean = path.read_text("utf-8")
+    path.write_text(f"{clean}\n{plant.line}\n", "utf-8")
+    try:
+        assert contract in broken_contracts(copy)
+    finally:
+        path.write_text(clean, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("package", "contract"),
+    [
+        ("adapter", "adapter: a request flows one way"),
+        ("scaler", "scaler: a reconcile flows one way"),
+        ("wire", "wire: words below, the cluster and the listener above"),
+    ],
+)
+def test_a_module_that_no_layer_names_breaks_the_contract(copy, package, contract):
+    stranger = copy / package / "stranger.py"
+    stranger.write_text('"""In no layer."""\n', "utf-8")
+    try:
+        assert contract in broken_contracts(copy)
+    finally:
+        stranger.unlink()

@@ -1,0 +1,59 @@
+"""What may not stand in any file of the repository, because it is true on one machine only."""
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# Put together here, so that this file does not contain what it looks for.
+HOMES = re.compile(
+    "|".join(
+        (r"/" + r"home/[a-z]", r"/" + r"Users/[A-Za-z]", r"/" + r"root/", r"[A-Z]:\\" + "Users")
+    )
+)
+REGISTRIES = re.compile(
+    "|".join(
+        re.escape(host)
+        for host in (
+            "pypi" + ".org", "pythonhosted" + ".org", "registry.npmjs" + ".org",
+            "proxy.golang" + ".org", "sum.golang" + ".org", "index.crates" + ".io",
+        )
+    )
+)  # fmt: skip
+# A path inside a container image, which is the same everywhere.
+INSIDE_AN_IMAGE = {"Dockerfile"}
+TEXT_BYTES_MAX = 2_000_000
+
+
+def tracked_texts() -> list[tuple[str, str]]:
+    """Every file that is or is about to be in the repository, with its text."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, check=True,
+    )  # fmt: skip
+    texts = []
+    for name in listed.stdout.decode().split("\0"):
+        path = ROOT / name
+        if name and path.is_file() and path.stat().st_size <= TEXT_BYTES_MAX:
+            texts.append((name, path.read_bytes().decode("utf-8", "replace")))
+    return texts
+
+
+def found(pattern: re.Pattern[str], *, except_in: set[str]) -> list[str]:
+    return [
+        f"{name}:{number}: {line.strip()[:120]}"
+        for name, text in tracked_texts()
+        if name not in except_in and pattern.search(text)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_file_names_a_path_of_one_machine():
+    assert found(HOMES, except_in=INSIDE_AN_IMAGE) == []
+
+
+def test_no_file_names_a_package_registry():
+    """Whoever builds this uses the registry they are configured for; the hashes are what is pinned."""
+    assert found(REGISTRIES, except_in=set()) == []
