@@ -45,16 +45,24 @@ class StatusError(Exception):
     """A request was answered with a failure, by a server to us or by us to a client.
 
     `code` is the HTTP status, `reason` a CamelCase word for machines, the message a sentence for people.
+    `generic` says that a server's answer held no Status (a proxy's page, a plain 404): the words are then ours.
     """
 
     def __init__(
-        self, message: str, *, code: int, reason: str, details: StatusDetails | None = None
+        self,
+        message: str,
+        *,
+        code: int,
+        reason: str,
+        details: StatusDetails | None = None,
+        generic: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
         self.reason = reason
         self.details = details
+        self.generic = generic
 
     def to_status(self) -> Status:
         """The document that is sent to the client."""
@@ -159,4 +167,5 @@ def from_response(code: int, body: bytes) -> StatusError:
             status.message, code=status.code or code, reason=reason, details=status.details
         )
     text = body.decode("utf-8", "replace").strip()[:200]
-    return failure(code, f"the server answered {code}: {text or 'no message'}")
+    message = f"the server answered {code}: {text or 'no message'}"
+    return StatusError(message, code=code, reason=failure(code, "").reason, generic=True)

@@ -33,6 +33,7 @@ def test_a_failure_is_the_same_after_a_round_trip_as_a_response():
     error = status.not_found("no pods", StatusDetails(kind="pods", retry_after_seconds=3))
     came_back = status.from_response(404, msgspec.json.encode(error.to_status()))
     assert came_back.to_status() == error.to_status()
+    assert not came_back.generic
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,8 @@ def test_a_failure_is_the_same_after_a_round_trip_as_a_response():
 )
 def test_an_answer_that_is_no_status_is_quoted(body, message):
     error = status.from_response(502, body)
-    assert (error.code, error.message) == (502, message)
+    assert (error.code, error.reason, error.message) == (502, "InternalError", message)
+    assert error.generic
 
 
 def test_the_other_end_may_say_when_to_come_back():
