@@ -1,0 +1,185 @@
+"""A request and the rule that serves it to a question for Prometheus.
+
+One plan per request today. A planner that merges several requests into one plan gives each of them its own `Rows`
+over the shared `Plan`; nothing before or after this stage would notice.
+"""
+
+from collections.abc import Sequence
+
+from adapter.model import (
+    EVERY_OBJECT,
+    NAMESPACES,
+    NODES,
+    CustomMetricRequest,
+    DiscoveryRule,
+    ExternalMetricRequest,
+    GroupResource,
+    NamedRule,
+    Offer,
+    Plan,
+    Question,
+    ResourceMapping,
+    ResourceRule,
+    ResourceRules,
+    Rows,
+    UnknownResource,
+    UsageQuestion,
+)
+from adapter.translate.named import named_query
+from adapter.translate.naming import NoLabel, ResourceConverter
+from adapter.translate.promql import Matcher, QueryNotBuilt, custom_query, equals, external_query
+from adapter.translate.refusals import custom_metric_not_found, metrics_not_fetched
+from wire.labels import EVERYTHING
+
+
+def custom_question(
+    request: CustomMetricRequest, offer: Offer, mapping: ResourceMapping, names: Sequence[str]
+) -> Question:
+    """The question for the named objects; raises `StatusError` 404 as the peer when there is none to ask."""
+    if not names:
+        raise custom_metric_not_found(
+            request, f"no object matches the label selector {str(request.selector)!r}"
+        )
+    try:
+        if isinstance(offer.rule, NamedRule):
+            return _custom_by_name(request, offer.rule)
+        return _custom_discovered(request, offer.rule, offer.series, mapping, names)
+    except (NoLabel, QueryNotBuilt, UnknownResource) as e:
+        raise custom_metric_not_found(request, f"{offer.rule.path} serves it, but {e}") from None
+
+
+def _custom_discovered(
+    request: CustomMetricRequest,
+    rule: DiscoveryRule,
+    series: str,
+    mapping: ResourceMapping,
+    names: Sequence[str],
+) -> Question:
+    converter = ResourceConverter(rule.resources, mapping)
+    object_label = converter.label_for(mapping.resource_for(request.resource))
+    query = custom_query(
+        rule.metrics_query,
+        series=series,
+        selector=request.metric_selector,
+        namespace=_namespace(converter, request.namespace),
+        object_label=object_label,
+        names=names,
+    )
+    plan = Plan(query, rule.backend)
+    return Question(
+        plan=plan, rows=Rows(object_label=object_label), contract=rule.contract, rule=rule.path
+    )
+
+
+def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> Question:
+    """The rule's own query, the same for every asker; each picks the rows of its namespace and objects."""
+    where = (
+        ((rule.namespace_label, request.namespace),)
+        if rule.namespace_label and request.namespace
+        else ()
+    )
+    return Question(
+        plan=Plan(named_query(rule.query, request.metric_selector), rule.backend),
+        rows=Rows(object_label=rule.object_label, where=where),
+        contract=rule.contract,
+        rule=rule.path,
+        window_seconds=rule.window_seconds,
+    )
+
+
+def external_question(
+    request: ExternalMetricRequest, offer: Offer, mapping: ResourceMapping
+) -> Question:
+    """The question for an external metric; raises `StatusError` 500 as the peer when it cannot be asked."""
+    try:
+        if isinstance(offer.rule, NamedRule):
+            return _external_by_name(request, offer.rule)
+        return _external_discovered(request, offer.rule, offer.series, mapping)
+    except (NoLabel, QueryNotBuilt) as e:
+        raise metrics_not_fetched(f"{offer.rule.path}: {e}") from None
+
+
+def _external_discovered(
+    request: ExternalMetricRequest, rule: DiscoveryRule, series: str, mapping: ResourceMapping
+) -> Question:
+    restricted = request.namespace if rule.resources.namespaced else ""
+    query = external_query(
+        rule.metrics_query,
+        series=series,
+        selector=request.selector,
+        namespace=_namespace(ResourceConverter(rule.resources, mapping), restricted),
+    )
+    return Question(
+        plan=Plan(query, rule.backend), rows=Rows(), contract=rule.contract, rule=rule.path
+    )
+
+
+def _external_by_name(request: ExternalMetricRequest, rule: NamedRule) -> Question:
+    where = ((rule.namespace_label, request.namespace),) if rule.namespace_label else ()
+    return Question(
+        plan=Plan(named_query(rule.query, request.selector), rule.backend),
+        rows=Rows(where=where),
+        contract=rule.contract,
+        rule=rule.path,
+        window_seconds=rule.window_seconds,
+    )
+
+
+def usage_question(
+    rules: ResourceRules,
+    *,
+    resource: GroupResource,
+    namespace: str,
+    names: Sequence[str],
+    mapping: ResourceMapping,
+) -> UsageQuestion:
+    """cpu and memory of the named pods of one namespace, or of the named nodes; raises `StatusError` 500."""
+    of_nodes = resource == NODES
+    cpu, cpu_rows = _usage_plan(rules.cpu, rules.backend, resource, namespace, names, mapping)
+    memory, memory_rows = _usage_plan(
+        rules.memory, rules.backend, resource, namespace, names, mapping
+    )
+    return UsageQuestion(
+        cpu=cpu,
+        memory=memory,
+        cpu_rows=cpu_rows,
+        memory_rows=memory_rows,
+        cpu_container_label="" if of_nodes else rules.cpu.container_label,
+        memory_container_label="" if of_nodes else rules.memory.container_label,
+        window_seconds=rules.window_seconds,
+    )
+
+
+def _usage_plan(
+    rule: ResourceRule,
+    backend: str,
+    resource: GroupResource,
+    namespace: str,
+    names: Sequence[str],
+    mapping: ResourceMapping,
+) -> tuple[Plan, Rows]:
+    of_nodes = resource == NODES
+    converter = ResourceConverter(rule.resources, mapping)
+    try:
+        object_label = converter.label_for(resource)
+        query = custom_query(
+            rule.node_query if of_nodes else rule.container_query,
+            series="",
+            selector=EVERYTHING,
+            namespace=_namespace(converter, namespace),
+            object_label=object_label,
+            names=names,
+            extra_group_by=() if of_nodes else (rule.container_label,),
+        )
+    except (NoLabel, QueryNotBuilt) as e:
+        raise metrics_not_fetched(f"{rule.path}: {e}") from None
+    return Plan(query, backend), Rows(object_label=object_label)
+
+
+def _namespace(converter: ResourceConverter, namespace: str) -> Matcher | None:
+    return equals(converter.label_for(NAMESPACES), namespace) if namespace else None
+
+
+def names_asked(request: CustomMetricRequest) -> tuple[str, ...] | None:
+    """The one name of a request for one object; None when it asks for every object its selector matches."""
+    return None if request.name == EVERY_OBJECT else (request.name,)

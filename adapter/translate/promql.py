@@ -1,0 +1,124 @@
+"""Matchers and query templates to PromQL text, as prometheus-adapter writes it.
+
+After prometheus-adapter v0.12.0 pkg/naming/metrics_query.go and pkg/client/helpers.go. Values are quoted by Go's `%q`,
+which PromQL reads back; values of a regular expression matcher are not escaped, which is how the peer lets a selector
+such as `app in (web.*)` be an expression.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from adapter.translate.template import Record, compiled
+from wire.labels import Operator, Requirement, Selector
+from wire.quoting import go_quote
+
+QUERY_FIELDS: Final = ("Series", "LabelMatchers", "LabelValuesByName", "GroupBy", "GroupBySlice")
+"""What `metricsQuery` may ask for."""
+
+
+class QueryNotBuilt(ValueError):
+    """A selector has no PromQL form, or the template makes no query out of it."""
+
+
+class Matcher(msgspec.Struct, frozen=True):
+    """One label matcher; `operator` is `=`, `!=`, `=~` or `!~`."""
+
+    label: str
+    operator: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.label}{self.operator}{go_quote(self.value)}"
+
+
+def equals(label: str, value: str) -> Matcher:
+    """`label="value"`."""
+    return Matcher(label, "=", value)
+
+
+def matcher(requirement: Requirement) -> Matcher:
+    """A selector's requirement as a matcher; raises `QueryNotBuilt` for `<` and `>`, which PromQL labels do not have."""
+    joined = "|".join(requirement.values)
+    several = len(requirement.values) > 1
+    match requirement.operator:
+        case Operator.EXISTS:
+            return Matcher(requirement.key, "!=", "")
+        case Operator.DOES_NOT_EXIST:
+            return Matcher(requirement.key, "=", "")
+        case Operator.EQUALS | Operator.DOUBLE_EQUALS:
+            return Matcher(requirement.key, "=~" if several else "=", joined)
+        case Operator.NOT_EQUALS:
+            return Matcher(requirement.key, "!~" if several else "!=", joined)
+        case Operator.IN:
+            return Matcher(requirement.key, "=~", joined)
+        case Operator.NOT_IN:
+            return Matcher(requirement.key, "!~", joined)
+    raise QueryNotBuilt(
+        f"label {requirement.key!r}: Prometheus matches labels as text, so `<` and `>` cannot be asked for; use `in`"
+    )
+
+
+def selector_matchers(selector: Selector) -> list[Matcher]:
+    """One matcher per requirement, in the selector's order (by key)."""
+    return [matcher(requirement) for requirement in selector.requirements]
+
+
+def custom_query(
+    template: str,
+    *,
+    series: str,
+    selector: Selector,
+    namespace: Matcher | None,
+    object_label: str,
+    names: Sequence[str],
+    extra_group_by: Sequence[str] = (),
+) -> str:
+    """The query for objects by name: selector, then namespace, then `=` for one name and `=~` for several.
+
+    Raises `QueryNotBuilt`.
+    """
+    joined = "|".join(names)
+    found = selector_matchers(selector) + ([namespace] if namespace else [])
+    objects = Matcher(object_label, "=~" if len(names) > 1 else "=", joined)
+    return _rendered(
+        template,
+        series=series,
+        matchers=[*found, objects],
+        group_by=(object_label, *extra_group_by),
+    )
+
+
+def external_query(
+    template: str, *, series: str, selector: Selector, namespace: Matcher | None
+) -> str:
+    """The query for an external metric: selector, then namespace; nothing to group by. Raises `QueryNotBuilt`."""
+    found = selector_matchers(selector) + ([namespace] if namespace else [])
+    return _rendered(template, series=series, matchers=found, group_by=())
+
+
+def _rendered(
+    template: str, *, series: str, matchers: Sequence[Matcher], group_by: Sequence[str]
+) -> str:
+    argument = Record(
+        {
+            "Series": series,
+            "LabelMatchers": ",".join(map(str, matchers)),
+            "LabelValuesByName": _values_by_name(matchers),
+            "GroupBy": ",".join(group_by),
+            "GroupBySlice": tuple(group_by),
+        }
+    )
+    try:
+        query = compiled(template).execute(argument)
+    except ValueError as e:
+        raise QueryNotBuilt(f"the query template cannot be rendered: {e}") from None
+    if not query:
+        raise QueryNotBuilt("the query template comes out empty")
+    return query
+
+
+def _values_by_name(matchers: Sequence[Matcher]) -> Mapping[str, str]:
+    """Label to its values joined with `|`; a label that is matched twice keeps the later."""
+    return {each.label: each.value for each in matchers}

@@ -1,0 +1,52 @@
+"""RE2, typed: the only door to google-re2, whose Python face has no annotations."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Protocol, cast
+
+import re2
+
+
+class Pattern(Protocol):
+    """A compiled expression."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups it has, the whole match not counted."""
+        ...
+
+    @property
+    def groupindex(self) -> Mapping[str, int]:
+        """The numbers of its named groups."""
+        ...
+
+    def search(self, text: str) -> "Match | None":
+        """The leftmost match anywhere in the text."""
+        ...
+
+
+class Match(Protocol):
+    """Where an expression matched."""
+
+    @property
+    def re(self) -> Pattern:
+        """The expression."""
+        ...
+
+    def group(self, group: int) -> str | None:
+        """The text of a group; None when it took no part in the match."""
+        ...
+
+
+@lru_cache(maxsize=4096)
+def pattern(text: str) -> Pattern:
+    """A compiled RE2 expression, unanchored; raises `ValueError` with RE2's complaint."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return cast("Pattern", re2.compile(text, options=options))  # type: ignore[no-untyped-call]
+    except re2.error as e:
+        complaint = e.args[0] if e.args else str(e)
+        raise ValueError(
+            complaint.decode() if isinstance(complaint, bytes) else str(complaint)
+        ) from None
