@@ -6,12 +6,12 @@ command line written for it can be taken over. Durations are Go's.
 
 import argparse
 from pathlib import Path
-from typing import NoReturn
 
 import msgspec
 
 from scaler.model.settings import Settings
-from wire.duration import parse_duration
+from wire.serving.flags import CommaList, FlagParser, boolean, duration_seconds
+from wire.serving.options import ServingOptions, add_flags, from_arguments
 
 
 class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,33 +71,23 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     concurrent_syncs: int = 20
     settings: Settings = Settings(scale_to_zero=True)
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
+    serving: ServingOptions = ServingOptions(secure_port=10443)
     verbosity: int = 0
-
-
-class Parser(argparse.ArgumentParser):
-    """An argparse parser that takes no abbreviations and says where help is; a wrong flag ends the program with 2."""
-
-    def error(self, message: str) -> NoReturn:
-        """Upstream's programs print the whole usage here, which hides the message."""
-        self.exit(2, f"{self.prog}: {message}\nSee {self.prog} --help\n")
-
-
-def duration(text: str) -> float:
-    """A flag's Go duration in seconds; `1m30s`, `100ms`."""
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    if seconds < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
-    return seconds
 
 
 def period(text: str) -> float:
     """A duration that must be longer than nothing."""
-    seconds = duration(text)
-    if seconds == 0:
-        raise argparse.ArgumentTypeError(f"{text} is no period: write for example 15s")
+    seconds = duration_seconds(text)
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is no length of time: write for example 15s")
+    return seconds
+
+
+def window(text: str) -> float:
+    """A duration that may be nothing."""
+    seconds = duration_seconds(text)
+    if seconds < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
     return seconds
 
 
@@ -119,20 +109,6 @@ def count(text: str) -> int:
     return int(text)
 
 
-def switch(text: str) -> bool:
-    """A Go boolean flag's value."""
-    values = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": False}
-    try:
-        return values[text.lower()]
-    except KeyError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false") from None
-
-
-def namespaces(text: str) -> tuple[str, ...]:
-    """One namespace or several, separated by commas."""
-    return tuple(name for name in (part.strip() for part in text.split(",")) if name)
-
-
 GATES = {
     "HPAScaleToZero": "scale_to_zero",
     "HPAConfigurableTolerance": "configurable_tolerance",
@@ -147,150 +123,101 @@ def feature_gates(text: str) -> dict[str, bool]:
         name, _, value = part.partition("=")
         if name not in GATES:
             raise argparse.ArgumentTypeError(f"unknown gate {name!r}: known are {', '.join(GATES)}")
-        found[GATES[name]] = switch(value)
+        found[GATES[name]] = boolean(value)
     return found
 
 
-def add_run_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of `run`."""
-    cluster = parser.add_argument_group("cluster")
-    cluster.add_argument(
-        "--kubeconfig",
-        type=Path,
-        help="default: $KUBECONFIG, the pod's service account, ~/.kube/config",
-    )
-    cluster.add_argument("--context", help="context of the kubeconfig")
-    cluster.add_argument(
-        "--watch",
-        choices=list(KINDS),
-        default=LOAD_AUTOSCALERS.plural,
-        help="which kind to scale by (%(default)s)",
-    )
-    cluster.add_argument(
-        "--namespace",
-        type=namespaces,
-        action="extend",
-        default=[],
-        help="only this namespace; may be given again, or several with commas (all)",
-    )
-    _add_algorithm_flags(parser.add_argument_group("algorithm"))
-    _add_leader_flags(parser.add_argument_group("leader election"))
-    parser.add_argument(
-        "-v",
-        "--v",
-        dest="verbosity",
-        type=int,
-        default=0,
-        help="verbosity of the log; 4 and more for every request",
-    )
+def add_run_flags(parser: FlagParser) -> None:
+    """The flags of `run`. The parser must resolve conflicts: of the listener's ignored flags, one means something here."""
+    add_flags(parser, secure_port=10443)
+    _add_cluster_flags(parser)
+    _add_algorithm_flags(parser)
+    _add_leader_flags(parser)
 
 
-def _add_algorithm_flags(group: "argparse._ArgumentGroup") -> None:
+def _add_cluster_flags(parser: FlagParser) -> None:
+    add = parser.add_argument
+    where = "kubeconfig; default: $KUBECONFIG, the pod's service account, ~/.kube/config"
+    add("--kubeconfig", type=Path, help=where)
+    add("--context", help="context of the kubeconfig")
+    watched = "kind of autoscaler to scale by (%(default)s)"
+    add("--watch", choices=list(KINDS), default=LOAD_AUTOSCALERS.plural, help=watched)
+    only = "only this namespace; may be given again, or several with commas (all)"
+    add("--namespace", action=CommaList, default=(), help=only)
+    add("-v", "--v", dest="verbosity", type=int, default=0, help="verbosity of the log (0)")
+
+
+def _add_algorithm_flags(parser: FlagParser) -> None:
+    add = parser.add_argument
     defaults = Settings()
-    long = "--horizontal-pod-autoscaler-"
-    group.add_argument(
-        "--sync-period",
-        f"{long}sync-period",
-        type=period,
-        default=15.0,
-        metavar="DURATION",
-        help="time between two looks at an autoscaler (15s)",
+    durations = (
+        ("sync-period", period, 15.0, "time between two looks at an autoscaler (15s)"),
+        (
+            "downscale-stabilization",
+            window,
+            defaults.downscale_stabilization_seconds,
+            "how long past recommendations hold replicas up (5m)",
+        ),
+        (
+            "cpu-initialization-period",
+            window,
+            defaults.cpu_initialization_period_seconds,
+            "how long after a pod's start its cpu may be ignored (5m)",
+        ),
+        (
+            "initial-readiness-delay",
+            window,
+            defaults.initial_readiness_delay_seconds,
+            "how long after a pod's start it counts as never ready when it is not (30s)",
+        ),
+        (
+            "tolerance",
+            tolerance,
+            defaults.tolerance,
+            "how far the ratio of metric to target may be from 1 without a change (0.1)",
+        ),
     )
-    group.add_argument(
-        "--tolerance",
-        f"{long}tolerance",
-        type=tolerance,
-        default=defaults.tolerance,
-        metavar="RATIO",
-        help="ratio of change that is ignored (%(default)s)",
-    )
-    group.add_argument(
-        "--downscale-stabilization",
-        f"{long}downscale-stabilization",
-        type=duration,
-        default=defaults.downscale_stabilization_seconds,
-        metavar="DURATION",
-        help="how long recommendations hold replicas up (5m)",
-    )
-    group.add_argument(
-        "--cpu-initialization-period",
-        f"{long}cpu-initialization-period",
-        type=duration,
-        default=defaults.cpu_initialization_period_seconds,
-        metavar="DURATION",
-        help="how long after its start a pod's cpu may be ignored (5m)",
-    )
-    group.add_argument(
-        "--initial-readiness-delay",
-        f"{long}initial-readiness-delay",
-        type=duration,
-        default=defaults.initial_readiness_delay_seconds,
-        metavar="DURATION",
-        help="within which a pod's first readiness may still change (30s)",
-    )
-    group.add_argument(
+    for name, kind, default, text in durations:
+        add(
+            f"--{name}",
+            f"--horizontal-pod-autoscaler-{name}",
+            type=kind,
+            default=default,
+            help=text,
+        )
+    add(
         "--concurrent-syncs",
         "--concurrent-horizontal-pod-autoscaler-syncs",
         type=count,
         default=20,
-        metavar="N",
         help="looks at once (%(default)s)",
     )
-    group.add_argument(
-        "--feature-gates",
-        type=feature_gates,
-        default={},
-        metavar="NAME=BOOL,...",
-        help=f"{', '.join(GATES)}; HPAScaleToZero is on for LoadAutoscalers, off for HorizontalPodAutoscalers",
-    )
+    gates = f"NAME=BOOL,... of {', '.join(GATES)}; HPAScaleToZero is on for LoadAutoscalers"
+    add("--feature-gates", dest="gates", type=feature_gates, default={}, help=gates)
 
 
-def _add_leader_flags(group: "argparse._ArgumentGroup") -> None:
+def _add_leader_flags(parser: FlagParser) -> None:
+    add = parser.add_argument
     defaults = LeaderElectionOptions()
-    group.add_argument(
-        "--leader-elect",
-        type=switch,
-        nargs="?",
-        const=True,
-        default=False,
-        metavar="BOOL",
-        help="scale only while holding a Lease, so that several replicas may run (false)",
+    parser.add_boolean(
+        "--leader-elect", help="scale only while holding a Lease, so that several replicas may run"
     )
-    group.add_argument(
-        "--leader-elect-lease-duration",
-        type=period,
-        default=defaults.lease_duration_seconds,
-        metavar="DURATION",
-        help="after which others may take over (15s)",
-    )
-    group.add_argument(
-        "--leader-elect-renew-deadline",
-        type=period,
-        default=defaults.renew_deadline_seconds,
-        metavar="DURATION",
-        help="after which a leader that cannot renew stops (10s)",
-    )
-    group.add_argument(
-        "--leader-elect-retry-period",
-        type=period,
-        default=defaults.retry_period_seconds,
-        metavar="DURATION",
-        help="time between two attempts (2s)",
-    )
-    group.add_argument(
+    for name, default, text in (
+        ("lease-duration", defaults.lease_duration_seconds, "after which others take over (15s)"),
+        (
+            "renew-deadline",
+            defaults.renew_deadline_seconds,
+            "after which a leader that cannot renew stops scaling (10s)",
+        ),
+        ("retry-period", defaults.retry_period_seconds, "between two attempts (2s)"),
+    ):
+        add(f"--leader-elect-{name}", type=period, default=default, help=text)
+    add(
         "--leader-elect-resource-name",
         default=defaults.resource_name,
-        metavar="NAME",
         help="name of the Lease (%(default)s)",
     )
-    group.add_argument(
-        "--leader-elect-resource-namespace",
-        default="",
-        metavar="NAME",
-        help="its namespace (the pod's own)",
-    )
-    for ignored in ("--leader-elect-resource-lock",):
-        group.add_argument(ignored, help=argparse.SUPPRESS)
+    add("--leader-elect-resource-namespace", default="", help="its namespace (the pod's own)")
 
 
 def options_of(flags: argparse.Namespace) -> Options:
@@ -301,7 +228,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         downscale_stabilization_seconds=flags.downscale_stabilization,
         cpu_initialization_period_seconds=flags.cpu_initialization_period,
         initial_readiness_delay_seconds=flags.initial_readiness_delay,
-        **{"scale_to_zero": kind is LOAD_AUTOSCALERS, **flags.feature_gates},
+        **{"scale_to_zero": kind is LOAD_AUTOSCALERS, **flags.gates},
     )
     return Options(
         kubeconfig=flags.kubeconfig,
@@ -312,6 +239,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         concurrent_syncs=flags.concurrent_syncs,
         settings=settings,
         leader_election=_leader_election(flags),
+        serving=from_arguments(flags),
         verbosity=flags.verbosity,
     )
 
