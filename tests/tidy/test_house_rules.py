@@ -49,7 +49,7 @@ def test_every_function_fits_on_a_screen():
         for each in functions(tree)
         if (lines := (each.end_lineno or each.lineno) - each.lineno + 1) > FUNCTION_LINES_MAX
     ]
-    assert too_long == []
+    assert "\n".join(too_long) == ""
 
 
 def test_every_file_is_one_idea_long():
@@ -59,7 +59,7 @@ def test_every_file_is_one_idea_long():
         if (lines := len((ROOT / path).read_text("utf-8").splitlines())) > FILE_LINES_MAX
         and path not in LONG_FILES
     ]
-    assert too_long == []
+    assert "\n".join(too_long) == ""
 
 
 def test_every_name_of_a_file_says_what_is_in_it():
@@ -73,7 +73,7 @@ def test_every_name_of_a_file_says_what_is_in_it():
         and path.name != "_helpers.tpl"
         and (empty := set(path.stem.replace("-", "_").lower().split("_")) & EMPTY_NAMES)
     ]
-    assert named_nothing == []
+    assert "\n".join(named_nothing) == ""
 
 
 def test_every_module_says_what_it_is_about():
@@ -82,7 +82,7 @@ def test_every_module_says_what_it_is_about():
         for path, tree in python_files(*CODE)
         if tree.body and not ast.get_docstring(tree)
     ]
-    assert silent == []
+    assert "\n".join(silent) == ""
 
 
 def test_every_public_class_and_function_of_the_programs_is_explained():
@@ -94,7 +94,7 @@ def test_every_public_class_and_function_of_the_programs_is_explained():
         and not node.name.startswith("_")
         and not ast.get_docstring(node)
     ]
-    assert silent == []
+    assert "\n".join(silent) == ""
 
 
 def sleeps(tree: ast.AST) -> Iterator[ast.Call]:
@@ -114,7 +114,7 @@ def test_tests_wait_for_conditions_and_never_sleep():
         for path, tree in python_files("tests")
         for call in sleeps(tree)
     ]
-    assert sleeping == []
+    assert "\n".join(sleeping) == ""
 
 
 def imported_names(tree: ast.AST, packages: tuple[str, ...]) -> set[str]:
@@ -147,7 +147,7 @@ def test_no_test_replaces_our_own_code_while_it_runs():
         and ast.unparse(node.args[0]).strip("'\"").split(".")[0]
         in imported_names(tree, PROGRAMS) | set(PROGRAMS)
     ]
-    assert mocking + patching == []
+    assert "\n".join(mocking + patching) == ""
 
 
 def mock_of_unittest(tree: ast.AST) -> set[str]:
