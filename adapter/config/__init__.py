@@ -1,0 +1,108 @@
+"""The configuration file: YAML (or JSON) text to rules that are known to be usable.
+
+prometheus-adapter's file is read unchanged; `metrics` and `backends`, and `signal` and `backend` on a rule, are ours.
+All problems are found at once. Every text is checked here, so that nothing fails later for its spelling.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from adapter.config.backends import read_backends
+from adapter.config.document import Problems, read_document
+from adapter.config.metrics import read_metrics
+from adapter.config.problems import ConfigError, ConfigProblem
+from adapter.config.rules import read_resource_rules, read_rule
+from adapter.model import Backend, DiscoveryRule, NamedRule, ResourceRules, Rule
+
+__all__ = ["ConfigError", "ConfigProblem", "Configuration", "load", "parse"]
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """What the adapter serves. `rules` are in the order in which later ones take over metrics of earlier ones."""
+
+    rules: tuple[Rule, ...] = ()
+    resource_rules: ResourceRules | None = None
+    backends: tuple[Backend, ...] = ()
+    warnings: tuple[ConfigProblem, ...] = ()
+
+    @property
+    def serves_custom(self) -> bool:
+        """Whether custom.metrics.k8s.io is served at all; without a rule the peer does not register the group."""
+        return any(_is_custom(rule) for rule in self.rules)
+
+    @property
+    def serves_external(self) -> bool:
+        """Whether external.metrics.k8s.io is served at all."""
+        return any(not _is_custom(rule) for rule in self.rules)
+
+    @property
+    def serves_usage(self) -> bool:
+        """Whether metrics.k8s.io is served at all."""
+        return self.resource_rules is not None
+
+
+def _is_custom(rule: Rule) -> bool:
+    return not rule.external if isinstance(rule, DiscoveryRule) else rule.describes is not None
+
+
+def load(path: Path) -> Configuration:
+    """The configuration of a file; raises `ConfigError` with every problem found."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        cause = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
+        problem = ConfigProblem(
+            path="(file)",
+            line=0,
+            problem=f"cannot be read: {cause}",
+            fix="Check --config and its mount.",
+        )
+        raise ConfigError(str(path), [problem]) from None
+    return parse(text, file=str(path))
+
+
+def parse(text: str, *, file: str = "configuration") -> Configuration:
+    """The configuration of a text; raises `ConfigError` with every problem found."""
+    problems = Problems()
+    try:
+        configuration = _read(text, problems)
+    except RecursionError:
+        problems.error(
+            None,
+            "(file)",
+            "blocks are nested too deeply",
+            "Look for a list or an anchor that contains itself.",
+        )
+        configuration = None
+    if problems.errors or configuration is None:
+        raise ConfigError(file, sorted(problems.errors, key=lambda problem: problem.line))
+    return configuration
+
+
+def _read(text: str, problems: Problems) -> Configuration | None:
+    top = read_document(text, problems)
+    if top is None:
+        return None
+    backends = read_backends(top)
+    custom = [read_rule(block, external=False, backends=backends) for block in top.blocks("rules")]
+    external = [
+        read_rule(block, external=True, backends=backends) for block in top.blocks("externalRules")
+    ]
+    named: tuple[NamedRule, ...] = read_metrics(top, backends)
+    resource_rules = read_resource_rules(top, backends)
+    top.close()
+    rules: tuple[Rule, ...] = (*custom, *external, *named)
+    if not rules and resource_rules is None:
+        problems.warning(
+            None,
+            "(file)",
+            "there is no rule, so no API is served",
+            "Add `rules`, `externalRules`, `metrics` or `resourceRules`.",
+        )
+    return Configuration(
+        rules=rules,
+        resource_rules=resource_rules,
+        backends=backends,
+        warnings=tuple(sorted(problems.warnings, key=lambda problem: problem.line)),
+    )

@@ -1,0 +1,101 @@
+"""`backends`: the Prometheus servers that rules may name."""
+
+from pathlib import Path
+from typing import Literal, cast
+from urllib.parse import urlsplit
+
+from adapter.config.document import Block
+from adapter.model import DEFAULT_BACKEND, Backend
+
+
+def read_backends(top: Block) -> tuple[Backend, ...]:
+    """All backends of the file; each name stands for one."""
+    found: dict[str, Backend] = {}
+    for block in top.blocks("backends"):
+        backend = _read_backend(block)
+        if backend.name in found:
+            block.error(
+                "name",
+                f"there is a backend {backend.name!r} already",
+                "Give each backend its own name.",
+            )
+        found[backend.name] = backend
+    return tuple(found.values())
+
+
+def read_backend_name(rule: Block, known: tuple[Backend, ...]) -> str:
+    """The backend a rule asks; the one of `--prometheus-url` when it names none."""
+    name = rule.text("backend", DEFAULT_BACKEND)
+    names = sorted({DEFAULT_BACKEND, *(backend.name for backend in known)})
+    if name not in names:
+        rule.error(
+            "backend",
+            f"there is no backend {name!r}",
+            f"Name one of {', '.join(names)}, or add it under `backends`.",
+        )
+    return name
+
+
+def _read_backend(block: Block) -> Backend:
+    defaults = Backend(url="")
+
+    def path(name: str) -> Path | None:
+        text = block.text(name)
+        return Path(text) if text else None
+
+    backend = Backend(
+        name=block.required_text("name", "Name it, for rules to say `backend: NAME`."),
+        url=_url(block),
+        verb=cast("Literal['GET', 'POST']", block.choice("verb", ("GET", "POST"), defaults.verb)),
+        headers=_headers(block),
+        token_file=path("tokenFile"),
+        ca_file=path("caFile"),
+        client_cert_file=path("clientCertFile"),
+        client_key_file=path("clientKeyFile"),
+        username=block.text("username"),
+        password_file=path("passwordFile"),
+        timeout_seconds=block.go_seconds("timeout", defaults.timeout_seconds),
+        concurrency_max=block.number("maxConcurrency", defaults.concurrency_max),
+    )
+    _check_credentials(block, backend)
+    block.close()
+    return backend
+
+
+def _url(block: Block) -> str:
+    fix = "Write it as http://HOST:9090 or https://HOST/PATH."
+    url = block.required_text("url", fix)
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        usable = False
+    if url and not usable:
+        block.error("url", "this is no URL of a Prometheus", fix)
+    return url
+
+
+def _headers(block: Block) -> tuple[tuple[str, str], ...]:
+    headers = block.block("headers")
+    return tuple((name, headers.text(name)) for name in headers.names())
+
+
+def _check_credentials(block: Block, backend: Backend) -> None:
+    if (backend.client_cert_file is None) != (backend.client_key_file is None):
+        block.error(
+            "",
+            "a client certificate needs its key",
+            "Give both `clientCertFile` and `clientKeyFile`.",
+        )
+    if bool(backend.username) != (backend.password_file is not None):
+        block.error(
+            "",
+            "basic authentication needs a user and a password",
+            "Give both `username` and `passwordFile`.",
+        )
+    if backend.username and backend.token_file:
+        block.error(
+            "",
+            "a token and a password exclude each other",
+            "Keep `tokenFile`, or `username` and `passwordFile`.",
+        )

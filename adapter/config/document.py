@@ -1,0 +1,286 @@
+"""YAML text to blocks that are read field by field. What a reader did not take is an unknown field.
+
+prometheus-adapter reads its file with yaml.v2's UnmarshalStrict: any scalar serves where a text is wanted, null is
+the default, unknown fields and duplicate keys are errors. Here every error is collected, with its key path and line.
+"""
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import yaml
+
+from adapter.config.problems import ConfigProblem
+from wire.duration import parse_duration, parse_prometheus_duration
+
+T = TypeVar("T")
+
+_NULL = "tag:yaml.org,2002:null"
+_MERGE = "tag:yaml.org,2002:merge"
+_TRUE = {"true", "yes", "on", "y"}
+_FALSE = {"false", "no", "off", "n"}
+
+
+class Problems:
+    """What was found wrong and what was found odd, in the order found."""
+
+    def __init__(self) -> None:
+        self.errors: list[ConfigProblem] = []
+        self.warnings: list[ConfigProblem] = []
+
+    def error(self, node: yaml.Node | None, path: str, problem: str, fix: str) -> None:
+        """Something that stops the start."""
+        self.errors.append(_problem(node, path, problem, fix))
+
+    def warning(self, node: yaml.Node | None, path: str, problem: str, fix: str) -> None:
+        """Something that works, and hardly as meant."""
+        self.warnings.append(_problem(node, path, problem, fix))
+
+
+def _problem(node: yaml.Node | None, path: str, problem: str, fix: str) -> ConfigProblem:
+    line = node.start_mark.line + 1 if node is not None else 0
+    return ConfigProblem(path=path, line=line, problem=problem, fix=fix)
+
+
+def read_document(text: str, problems: Problems) -> "Block | None":
+    """The top block of the first document in the text; None when it cannot be read as a mapping (a problem)."""
+    loader = yaml.SafeLoader(text)
+    try:
+        if not loader.check_node():
+            return Block("", None, problems)
+        node = loader.get_node()
+        if loader.check_node():
+            problems.warning(
+                node,
+                "(file)",
+                "the file holds several documents",
+                "Only the first one is read; delete the others.",
+            )
+    except yaml.YAMLError as e:
+        mark = getattr(e, "problem_mark", None)
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        problem = getattr(e, "problem", None) or str(e)
+        problems.error(
+            None, "(file)", f"not YAML: {where}{problem}", "Mend the syntax; indent with spaces."
+        )
+        return None
+    finally:
+        loader.dispose()
+    if node is None or _is_null(node):
+        return Block("", None, problems)
+    if not isinstance(node, yaml.MappingNode):
+        problems.error(
+            node, "(file)", f"the file holds {_kind(node)}", "Write `rules:` and a list below it."
+        )
+        return None
+    return Block("", node, problems)
+
+
+class Block:
+    """A mapping of the document. Fields are taken by name; `close` complains about those nobody took."""
+
+    def __init__(self, path: str, node: yaml.MappingNode | None, problems: Problems) -> None:
+        self.path = path
+        self.problems = problems
+        self._node = node
+        self._fields = dict(_fields(node, path, problems)) if node is not None else {}
+        self._taken: set[str] = set()
+
+    def path_of(self, name: str) -> str:
+        """The key path of a field."""
+        return f"{self.path}.{name}" if self.path else name
+
+    def error(self, name: str, problem: str, fix: str) -> None:
+        """A problem with a field, or with this block when `name` is empty."""
+        self.problems.error(
+            self._fields.get(name, self._node),
+            self.path_of(name) if name else self.path,
+            problem,
+            fix,
+        )
+
+    def warning(self, name: str, problem: str, fix: str) -> None:
+        """An oddity of a field, or of this block when `name` is empty."""
+        self.problems.warning(
+            self._fields.get(name, self._node),
+            self.path_of(name) if name else self.path,
+            problem,
+            fix,
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether a field is there and not null."""
+        return self._take(name) is not None
+
+    def close(self) -> None:
+        """Complain about the fields nobody took."""
+        for name, node in self._fields.items():
+            if name not in self._taken:
+                near = difflib.get_close_matches(name, self._taken, n=1)
+                hint = (
+                    f"Did you mean `{near[0]}`?"
+                    if near
+                    else f"Known here: {', '.join(sorted(self._taken))}."
+                )
+                self.problems.error(node, self.path_of(name), f"unknown field `{name}`", hint)
+
+    # --- values -----------------------------------------------------------------------------------------------------
+
+    def text(self, name: str, default: str = "") -> str:
+        """A scalar as written, whatever it looks like."""
+        node = self._take(name)
+        if node is None:
+            return default
+        if isinstance(node, yaml.ScalarNode):
+            return str(node.value)
+        self.error(
+            name,
+            f"{_kind(node)} stands where a text is wanted",
+            "Write one value; quote it if in doubt.",
+        )
+        return default
+
+    def required_text(self, name: str, fix: str) -> str:
+        """A text that must be there and not empty."""
+        text = self.text(name)
+        if not text and not isinstance(self._take(name), yaml.CollectionNode):
+            self.error(name, f"`{name}` is missing", fix)
+        return text
+
+    def parsed(self, name: str, parse: Callable[[str], T], default: T, fix: str) -> T:
+        """A text read by `parse`, whose `ValueError` becomes the problem."""
+        if not self.has(name):
+            return default
+        try:
+            return parse(self.text(name))
+        except ValueError as e:
+            self.error(name, str(e), fix)
+            return default
+
+    def boolean(self, name: str, default: bool) -> bool:
+        """`true` or `false`, also as YAML 1.1 spells them."""
+        return self.parsed(name, _boolean, default, "Write true or false.")
+
+    def choice(self, name: str, allowed: Sequence[str], default: str) -> str:
+        """One of a few words."""
+        text = self.text(name, default)
+        if text not in allowed:
+            self.error(
+                name,
+                f"{text!r} is none of {', '.join(allowed)}",
+                f"Write one of {', '.join(allowed)}.",
+            )
+            return default
+        return text
+
+    def seconds(self, name: str, default: float | None = None) -> float | None:
+        """A duration in Prometheus' syntax, longer than nothing."""
+        fix = "Write a duration such as 30s, 5m or 1h."
+        seconds = self.parsed(name, parse_prometheus_duration, default, fix)
+        if self.has(name) and seconds is not None and seconds <= 0:
+            self.error(name, "the duration must be more than 0", fix)
+            return default
+        return seconds
+
+    def go_seconds(self, name: str, default: float) -> float:
+        """A duration in Go's syntax, longer than nothing."""
+        fix = "Write a duration such as 500ms, 30s or 1m30s."
+        seconds = self.parsed(name, parse_duration, default, fix)
+        if seconds <= 0:
+            self.error(name, "the duration must be more than 0", fix)
+            return default
+        return seconds
+
+    def number(self, name: str, default: int) -> int:
+        """A whole number above 0."""
+        fix = "Write a whole number above 0."
+        value = self.parsed(name, int, default, fix)
+        if value <= 0:
+            self.error(name, f"{value} is not above 0", fix)
+            return default
+        return value
+
+    # --- what is nested -----------------------------------------------------------------------------------------------
+
+    def block(self, name: str) -> "Block":
+        """The mapping under a field; an empty one when it is not there."""
+        node = self._take(name)
+        if node is not None and not isinstance(node, yaml.MappingNode):
+            self.error(
+                name,
+                f"{_kind(node)} stands where a mapping is wanted",
+                "Write `key: value` lines below it.",
+            )
+            node = None
+        return Block(self.path_of(name), node, self.problems)
+
+    def blocks(self, name: str) -> "Iterator[Block]":
+        """The mappings of the list under a field."""
+        node = self._take(name)
+        if node is not None and not isinstance(node, yaml.SequenceNode):
+            self.error(
+                name, f"{_kind(node)} stands where a list is wanted", "Begin each entry with `- `."
+            )
+            return
+        for index, item in enumerate(node.value if node is not None else ()):
+            path = f"{self.path_of(name)}[{index}]"
+            if isinstance(item, yaml.MappingNode):
+                yield Block(path, item, self.problems)
+            else:
+                self.problems.error(
+                    item,
+                    path,
+                    f"{_kind(item)} stands where a mapping is wanted",
+                    "Write `key: value` lines.",
+                )
+
+    def names(self) -> list[str]:
+        """The fields of a mapping whose keys are free, in the order written."""
+        return list(self._fields)
+
+    def _take(self, name: str) -> yaml.Node | None:
+        self._taken.add(name)
+        node = self._fields.get(name)
+        return None if node is None or _is_null(node) else node
+
+
+def _fields(
+    node: yaml.MappingNode, path: str, problems: Problems
+) -> Iterator[tuple[str, yaml.Node]]:
+    """Fields by name; merged ones (`<<: *anchor`) first, so that the mapping's own replace them."""
+    seen: set[str] = set()
+    own: list[tuple[str, yaml.Node]] = []
+    for key, value in node.value:
+        if key.tag == _MERGE:
+            merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            for each in reversed(merged):
+                if isinstance(each, yaml.MappingNode) and each is not node:
+                    yield from _fields(each, path, problems)
+            continue
+        name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
+        if name in seen:
+            where = f"{path}.{name}" if path else name
+            problems.error(key, where, f"`{name}` stands here twice", "Keep one of them.")
+        seen.add(name)
+        own.append((name, value))
+    yield from own
+
+
+def _is_null(node: yaml.Node) -> bool:
+    return node.tag == _NULL
+
+
+def _kind(node: yaml.Node) -> str:
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping"
+    return (
+        "a list" if isinstance(node, yaml.SequenceNode) else f"the value {str(node.value)[:40]!r}"
+    )
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise ValueError(f"{text[:40]!r} is neither true nor false")

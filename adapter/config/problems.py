@@ -1,0 +1,27 @@
+"""What is wrong with a configuration, said so that it can be mended: where, what, and how."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class ConfigProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing wrong. `path` is the key path (`rules[2].name.matches`), `line` counts from 1; 0 is the whole file."""
+
+    path: str
+    line: int
+    problem: str
+    fix: str
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: {self.path}" if self.line else self.path
+        return f"{where}: {self.problem}. {self.fix}"
+
+
+class ConfigError(Exception):
+    """A configuration cannot be used; `problems` are all that was found, in the order of the file."""
+
+    def __init__(self, file: str, problems: Sequence[ConfigProblem]) -> None:
+        self.file = file
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{file}: {problem}" for problem in self.problems))
