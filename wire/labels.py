@@ -31,9 +31,17 @@ class Operator(Enum):
     DOES_NOT_EXIST = "!"
 
 
-_EQUALITY: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.NOT_EQUALS)
-_SETS: Final = (Operator.IN, Operator.NOT_IN)
-_PRESENCE: Final = (Operator.EXISTS, Operator.DOES_NOT_EXIST)
+_IN: Final = Operator.IN
+_NOT_IN: Final = Operator.NOT_IN
+_EQUALS: Final = Operator.EQUALS
+_DOUBLE_EQUALS: Final = Operator.DOUBLE_EQUALS
+_NOT_EQUALS: Final = Operator.NOT_EQUALS
+_EXISTS: Final = Operator.EXISTS
+_DOES_NOT_EXIST: Final = Operator.DOES_NOT_EXIST
+
+_EQUALITY: Final = (_EQUALS, _DOUBLE_EQUALS, _NOT_EQUALS)
+_SETS: Final = (_IN, _NOT_IN)
+_PRESENCE: Final = (_EXISTS, _DOES_NOT_EXIST)
 _ORDER: Final = (Operator.GREATER_THAN, Operator.LESS_THAN)
 
 
@@ -47,17 +55,17 @@ class Requirement(msgspec.Struct, frozen=True):
     def matches(self, labels: Mapping[str, str]) -> bool:
         """True when the labels satisfy it; a missing label satisfies `!=`, `notin` and `!`."""
         value = labels.get(self.key)
-        match self.operator:
-            case Operator.IN | Operator.EQUALS | Operator.DOUBLE_EQUALS:
-                return value is not None and value in self.values
-            case Operator.NOT_IN | Operator.NOT_EQUALS:
-                return value is None or value not in self.values
-            case Operator.EXISTS:
-                return value is not None
-            case Operator.DOES_NOT_EXIST:
-                return value is None
-            case Operator.GREATER_THAN | Operator.LESS_THAN:
-                return self._is_beyond(value)
+        operator = self.operator
+        # Each of many pods comes here: comparing identities is several times quicker than `match` or a set of enums.
+        if operator is _EQUALS or operator is _IN or operator is _DOUBLE_EQUALS:
+            return value is not None and value in self.values
+        if operator is _EXISTS:
+            return value is not None
+        if operator is _DOES_NOT_EXIST:
+            return value is None
+        if operator is _NOT_EQUALS or operator is _NOT_IN:
+            return value is None or value not in self.values
+        return self._is_beyond(value)
 
     def _is_beyond(self, value: str | None) -> bool:
         found = _integer(value) if value is not None else None
@@ -93,7 +101,10 @@ class Selector(msgspec.Struct, frozen=True):
         """True when every requirement holds; without requirements everything matches."""
         if self.matches_nothing:
             return False
-        return all(requirement.matches(labels) for requirement in self.requirements)
+        for requirement in self.requirements:  # noqa: SIM110 - half the time of all() with a generator
+            if not requirement.matches(labels):
+                return False
+        return True
 
     def is_empty(self) -> bool:
         """True when it does not restrict anything."""
