@@ -23,12 +23,12 @@ import (
 
 type settings struct {
 	Tolerance                     float64 `json:"tolerance"`
-	DownscaleStabilizationSeconds float64 `json:"downscaleStabilizationSeconds"`
-	CPUInitializationSeconds      float64 `json:"cpuInitializationPeriodSeconds"`
-	InitialReadinessDelaySeconds  float64 `json:"initialReadinessDelaySeconds"`
-	ScaleToZero                   bool    `json:"scaleToZero"`
-	ConfigurableTolerance         bool    `json:"configurableTolerance"`
-	PodLevelResources             bool    `json:"podLevelResources"`
+	DownscaleStabilizationSeconds float64 `json:"downscale_stabilization_seconds"`
+	CPUInitializationSeconds      float64 `json:"cpu_initialization_period_seconds"`
+	InitialReadinessDelaySeconds  float64 `json:"initial_readiness_delay_seconds"`
+	ScaleToZero                   bool    `json:"scale_to_zero"`
+	ConfigurableTolerance         bool    `json:"configurable_tolerance"`
+	PodLevelResources             bool    `json:"pod_level_resources"`
 }
 
 type step struct {
@@ -100,14 +100,15 @@ func answerLine(t *testing.T, line []byte, answers *bufio.Writer) {
 }
 
 func setGates(t *testing.T, s settings) {
-	for gate, on := range map[string]bool{
+	gates := map[string]bool{
 		"HPAScaleToZero":           s.ScaleToZero,
 		"HPAConfigurableTolerance": s.ConfigurableTolerance,
 		"PodLevelResources":        s.PodLevelResources,
-	} {
-		if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{gate: on}); err != nil {
-			t.Fatal(err)
-		}
+		// Depends on the one above; the HPA does not ask for it.
+		"InPlacePodLevelResourcesVerticalScaling": s.PodLevelResources,
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -33,6 +33,7 @@ type scaleAnswer struct {
 	Spec     int32  `json:"spec"`
 	Status   int32  `json:"status"`
 	Selector string `json:"selector"`
+	Follow   bool   `json:"follow"`
 }
 
 type answer[T any] struct {
@@ -48,9 +49,10 @@ type metricAnswers struct {
 
 // world is everything that the controller reads and writes; entries of log are in the order of happening.
 type world struct {
-	now    *step
-	log    [][]string
-	status *autoscalingv2.HorizontalPodAutoscalerStatus
+	now      *step
+	log      [][]string
+	status   *autoscalingv2.HorizontalPodAutoscalerStatus
+	replicas int32
 }
 
 func (w *world) note(entry ...string) { w.log = append(w.log, entry) }
@@ -89,8 +91,11 @@ func (s scales) Get(context.Context, schema.GroupResource, string, metav1.GetOpt
 	if s.now.Scale.Error != "" {
 		return nil, errors.New(s.now.Scale.Error)
 	}
+	if !s.now.Scale.Follow {
+		s.replicas = s.now.Scale.Spec
+	}
 	return &autoscalingv1.Scale{
-		Spec:   autoscalingv1.ScaleSpec{Replicas: s.now.Scale.Spec},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: s.replicas},
 		Status: autoscalingv1.ScaleStatus{Replicas: s.now.Scale.Status, Selector: s.now.Scale.Selector},
 	}, nil
 }
@@ -100,6 +105,7 @@ func (s scales) Update(_ context.Context, _ schema.GroupResource, scale *autosca
 	if s.now.Update != "" {
 		return nil, errors.New(s.now.Update)
 	}
+	s.replicas = scale.Spec.Replicas
 	return scale, nil
 }
 

@@ -1,0 +1,1 @@
+"""What the real Go code answers, recorded as vectors for the conformance tests."""

@@ -1,0 +1,121 @@
+"""A question to the oracle and its answer: JSON documents, one per line. The Go side has the same fields."""
+
+from typing import Literal
+
+import msgspec
+
+from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, MetricStatus
+from scaler.model.observed import Pod
+from scaler.model.settings import Settings
+from wire.custom_metrics import MetricValueList
+from wire.external_metrics import ExternalMetricValueList
+from wire.resource_metrics import PodMetricsList
+
+# Time in a bubble of Go's testing/synctest starts here: 2000-01-01T00:00:00Z.
+START_UNIX_SECONDS = 946_684_800.0
+
+
+class Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What is left at its default is left out."""
+
+
+class ScaleAnswer(Json, frozen=True, kw_only=True):
+    """What a GET of the Scale says. `follow`: the spec is what the step before left behind."""
+
+    error: str = ""
+    spec: int = 0
+    status: int = 0
+    selector: str = ""
+    follow: bool = False
+
+
+class ResourceAnswer(Json, frozen=True, kw_only=True):
+    """The answer of metrics.k8s.io for the target's pods."""
+
+    error: str = ""
+    list: PodMetricsList = PodMetricsList(items=[])
+
+
+class CustomAnswer(Json, frozen=True, kw_only=True):
+    """The answer of custom.metrics.k8s.io for one metric."""
+
+    error: str = ""
+    list: MetricValueList = MetricValueList(items=[])
+
+
+class ExternalAnswer(Json, frozen=True, kw_only=True):
+    """The answer of external.metrics.k8s.io for one metric."""
+
+    error: str = ""
+    list: ExternalMetricValueList = ExternalMetricValueList(items=[])
+
+
+class MetricAnswers(Json, frozen=True, kw_only=True):
+    """What every metrics API says; custom and external ones by the metric's name."""
+
+    resource: ResourceAnswer = ResourceAnswer()
+    custom: dict[str, CustomAnswer] = {}
+    external: dict[str, ExternalAnswer] = {}
+
+
+class Step(Json, frozen=True, kw_only=True):
+    """One look. `autoscaler.status` counts in the first step only; later it is what was written."""
+
+    at_seconds: float
+    autoscaler: Autoscaler
+    scale: ScaleAnswer
+    pods: tuple[Pod, ...] = ()
+    others: dict[str, str] = {}
+    metrics: MetricAnswers = MetricAnswers()
+    update_error: str = ""
+
+
+class Entry(Json, frozen=True, kw_only=True):
+    """A recommendation or a scale event, in seconds since the start of the bubble."""
+
+    replicas: int
+    at_seconds: float
+    outdated: bool = False
+
+
+class Remembered(Json, frozen=True, kw_only=True):
+    """The memory of one autoscaler; no recommendations at all means never seen."""
+
+    recommendations: tuple[Entry, ...] | None = None
+    scale_up_events: tuple[Entry, ...] | None = None
+    scale_down_events: tuple[Entry, ...] | None = None
+
+
+class Question(Json, frozen=True, kw_only=True):
+    """`metrics`: every metric of one step on its own. `reconcile`: whole looks, one after the other."""
+
+    mode: Literal["metrics", "reconcile"]
+    settings: Settings
+    memory: Remembered = Remembered()
+    steps: tuple[Step, ...]
+
+
+class MetricAnswer(Json, frozen=True, kw_only=True):
+    """What one metric came to; `log` holds its events."""
+
+    proposal: int
+    name: str
+    status: MetricStatus
+    error: str
+    log: tuple[tuple[str, ...], ...]
+
+
+class StepAnswer(Json, frozen=True, kw_only=True):
+    """What one look came to; `log` holds events, writes of the scale and of the status, in order."""
+
+    log: tuple[tuple[str, ...], ...]
+    status: AutoscalerStatus
+    error: str
+    memory: Remembered
+
+
+class Vector(Json, frozen=True, kw_only=True):
+    """A question, and the real answer to it."""
+
+    question: Question
+    answer: tuple[MetricAnswer, ...] | tuple[StepAnswer, ...]

@@ -1,0 +1,250 @@
+"""Random questions from a seed: what an autoscaler can meet, with its rare and ugly sides made common."""
+
+from collections.abc import Iterator
+from random import Random
+
+import msgspec
+
+from scaler.model.autoscaler import (
+    Autoscaler,
+    AutoscalerSpec,
+    AutoscalerStatus,
+    Behavior,
+    Condition,
+    CrossVersionObjectReference,
+    ScalingPolicy,
+    ScalingRules,
+)
+from scaler.model.settings import Settings
+from testbed.oracle.scaler.questions import (
+    START_UNIX_SECONDS,
+    Entry,
+    MetricAnswers,
+    Question,
+    Remembered,
+    ScaleAnswer,
+    Step,
+)
+from testbed.oracle.scaler.scenario_metrics import Asked, metric_answers, metric_specs
+from testbed.oracle.scaler.scenario_pods import SELECTOR, pods
+from wire.meta import ObjectMeta, time_from_unix
+
+# Late enough for every window and period to have a past.
+_FIRST_LOOK_SECONDS = 4_000
+_ADVANCES_SECONDS = (15, 15, 15, 15, 1, 30, 60, 61, 299, 300, 301, 0.5, 14.25, 1800)
+_TARGET = CrossVersionObjectReference(kind="Deployment", name="web", api_version="apps/v1")
+
+
+def questions(seed: int, *, metrics: int, reconciles: int) -> Iterator[Question]:
+    """So many questions of each mode; the same ones for the same seed."""
+    random = Random(seed)  # noqa: S311 - it must be repeatable, not secret
+    for _ in range(metrics):
+        yield _metrics_question(random)
+    for _ in range(reconciles):
+        yield _reconcile_question(random)
+
+
+def _metrics_question(random: Random) -> Question:
+    settings = _settings(random)
+    at_seconds = _FIRST_LOOK_SECONDS + random.choice((0, 0.5, random.randrange(1_000)))
+    step = _step(random, settings, _spec(random, settings), at_seconds, count=3)
+    # The selector's own troubles belong to whole looks.
+    scale = msgspec.structs.replace(step.scale, error="", selector=SELECTOR)
+    step = msgspec.structs.replace(step, scale=scale)
+    return Question(mode="metrics", settings=settings, steps=(step,))
+
+
+def _reconcile_question(random: Random) -> Question:
+    settings = _settings(random)
+    at_seconds = float(_FIRST_LOOK_SECONDS)
+    spec = _spec(random, settings)
+    steps: list[Step] = []
+    for index in range(random.choice((1, 2, 3, 4, 6))):
+        if index and random.random() < 0.1:
+            spec = msgspec.structs.replace(spec, behavior=_behavior(random))
+        if index and random.random() < 0.1:
+            low = random.randrange(1, 6)
+            spec = msgspec.structs.replace(
+                spec, min_replicas=low, max_replicas=low + random.randrange(20)
+            )
+        count = random.choice((1, 1, 1, 2, 3))
+        step = _step(random, settings, spec, at_seconds, count=count)
+        if index and random.random() < 0.8:
+            scale = msgspec.structs.replace(step.scale, follow=True)
+            step = msgspec.structs.replace(step, scale=scale)
+        if index == 0:
+            step = _with_past(random, settings, step)
+        steps.append(step)
+        at_seconds += random.choice(_ADVANCES_SECONDS)
+    memory = _memory(random) if random.random() < 0.6 else Remembered()
+    return Question(mode="reconcile", settings=settings, memory=memory, steps=tuple(steps))
+
+
+def _step(
+    random: Random, settings: Settings, spec: AutoscalerSpec, at_seconds: float, *, count: int
+) -> Step:
+    now = START_UNIX_SECONDS + at_seconds
+    replicas = _replicas(random, spec)
+    target_pods = pods(random, replicas, now, settings)
+    asked = Asked(random=random, pods=target_pods, replicas=replicas, now_unix_seconds=now)
+    metrics = metric_specs(random, count)
+    answers = metric_answers(asked, metrics)
+    return Step(
+        at_seconds=at_seconds,
+        autoscaler=Autoscaler(
+            metadata=ObjectMeta(name="web", namespace="shop"),
+            spec=msgspec.structs.replace(spec, metrics=metrics),
+        ),
+        scale=_scale(random, replicas),
+        pods=target_pods,
+        others=_others(random),
+        metrics=answers if random.random() < 0.99 else _silent(answers),
+        update_error="Operation cannot be fulfilled" if random.random() < 0.04 else "",
+    )
+
+
+def _silent(answers: MetricAnswers) -> MetricAnswers:
+    """Every API is down."""
+    down = "the server is currently unable to handle the request"
+    return MetricAnswers(
+        resource=msgspec.structs.replace(answers.resource, error=down),
+        custom={
+            name: msgspec.structs.replace(each, error=down) for name, each in answers.custom.items()
+        },
+        external={
+            name: msgspec.structs.replace(each, error=down)
+            for name, each in answers.external.items()
+        },
+    )
+
+
+def _settings(random: Random) -> Settings:
+    if random.random() < 0.5:
+        return Settings(scale_to_zero=random.random() < 0.3)
+    return Settings(
+        tolerance=random.choice((0.1, 0.0, 0.05, 0.2, 0.57)),
+        downscale_stabilization_seconds=random.choice((300.0, 0.0, 60.0, 90.5)),
+        cpu_initialization_period_seconds=random.choice((300.0, 0.0, 120.0)),
+        initial_readiness_delay_seconds=random.choice((30.0, 0.0, 10.0)),
+        scale_to_zero=random.random() < 0.3,
+        configurable_tolerance=random.random() < 0.8,
+        pod_level_resources=random.random() < 0.8,
+    )
+
+
+def _spec(random: Random, settings: Settings) -> AutoscalerSpec:
+    low = 0 if settings.scale_to_zero and random.random() < 0.5 else random.choice((1, 1, 2, 3))
+    return AutoscalerSpec(
+        scale_target_ref=_TARGET,
+        min_replicas=low if low != 1 or random.random() < 0.8 else None,
+        max_replicas=random.choice((max(low, 1), low + 5, low + 10, low + 30, 2**31 - 1)),
+        behavior=_behavior(random) if random.random() < 0.6 else None,
+    )
+
+
+def _replicas(random: Random, spec: AutoscalerSpec) -> int:
+    low, high = spec.min_replicas or 1, min(spec.max_replicas, 12)
+    inside = random.randrange(min(low, high), high + 1)
+    return random.choice((inside,) * 12 + (0, 0, 1, high + 3))
+
+
+def _scale(random: Random, replicas: int) -> ScaleAnswer:
+    if random.random() < 0.02:
+        return ScaleAnswer(error='deployments/scale.apps "web" not found')
+    status = random.choice((replicas,) * 6 + (0, max(0, replicas - 1), replicas + 1, 3))
+    selector = SELECTOR
+    if random.random() < 0.02:
+        selector = random.choice(("", "app in (", "app=web,tier!=db", "=web"))
+    return ScaleAnswer(spec=replicas, status=status, selector=selector)
+
+
+def _others(random: Random) -> dict[str, str]:
+    if random.random() < 0.95:
+        return {}
+    return {"shop/other": random.choice((SELECTOR, "app=nothing", "app"))}
+
+
+def _behavior(random: Random) -> Behavior | None:
+    """As the API server stores it: every default filled in, but the scale-down window may be left open."""
+    if random.random() < 0.1:
+        return None
+    down_window = random.choice((None, 0, 15, 60, 300))
+    return Behavior(
+        scale_up=_rules(random, random.choice((0, 0, 15, 60, 300))),
+        scale_down=_rules(random, down_window),
+    )
+
+
+def _rules(random: Random, window_seconds: int | None) -> ScalingRules:
+    policies = tuple(
+        ScalingPolicy(
+            type=random.choice(("Pods", "Percent")),
+            value=random.choice((1, 2, 4, 5, 10, 33, 50, 90, 100, 110, 200, 2**31 - 1)),
+            period_seconds=random.choice((1, 15, 15, 60, 120, 300, 1800)),
+        )
+        for _ in range(random.choice((1, 1, 2, 3)))
+    )
+    return ScalingRules(
+        stabilization_window_seconds=window_seconds,
+        select_policy=random.choice(("Max", "Max", "Min", "Disabled")),
+        policies=policies,
+        tolerance=random.choice((None, None, None, "0", "50m", "300m", "570m", "1")),
+    )
+
+
+def _memory(random: Random) -> Remembered:
+    """A past whose ages often equal a window or period exactly."""
+
+    def entries(most: int, highest: int) -> tuple[Entry, ...]:
+        return tuple(
+            Entry(
+                replicas=random.randrange(1, highest),
+                at_seconds=_FIRST_LOOK_SECONDS
+                - random.choice((1, 14, 15, 16, 59, 60, 61, 120, 299, 300, 301, 1800, 3000)),
+                outdated=False,
+            )
+            for _ in range(random.randrange(most))
+        )
+
+    return Remembered(
+        recommendations=entries(6, 15),
+        scale_up_events=entries(4, 6),
+        scale_down_events=entries(4, 6),
+    )
+
+
+def _with_past(random: Random, settings: Settings, step: Step) -> Step:
+    """An autoscaler that has a status already; one that scaled to zero remembers it there."""
+    at_zero = settings.scale_to_zero and step.scale.spec == 0
+    if not at_zero and random.random() < 0.5:
+        return step
+    before = time_from_unix(START_UNIX_SECONDS + 1_000)
+    conditions = [
+        Condition(
+            type="AbleToScale",
+            status=random.choice(("True", "False")),
+            last_transition_time=before,
+            reason="SucceededGetScale",
+            message="the HPA controller was able to get the target's current scale",
+        )
+    ]
+    if random.random() < (0.9 if at_zero else 0.2):
+        conditions.append(
+            Condition(
+                type="ScaledToZero",
+                status="True" if random.random() < 0.8 else "False",
+                last_transition_time=before,
+                reason="ScaledToZero",
+                message="the HPA controller scaled the workload to zero",
+            )
+        )
+    status = AutoscalerStatus(
+        observed_generation=random.choice((None, 3)),
+        last_scale_time=random.choice((None, before)),
+        current_replicas=random.randrange(5),
+        desired_replicas=random.randrange(5),
+        conditions=tuple(conditions),
+    )
+    return msgspec.structs.replace(
+        step, autoscaler=msgspec.structs.replace(step.autoscaler, status=status)
+    )
