@@ -1,0 +1,142 @@
+"""The charts in a real cluster: installed, upgraded and removed by Helm, under the strictest pod security."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from testbed.cluster import Cluster
+from testbed.helm import Helm
+from testbed.waiting import until
+
+# The kind stays, lest an uninstall delete every LoadAutoscaler; kube-apiserver serves it by an APIService of its own.
+KIND = {
+    "customresourcedefinition.apiextensions.k8s.io/loadautoscalers.loadline.io",
+    "apiservice.apiregistration.k8s.io/v1.loadline.io",
+}
+CLUSTER_KINDS = "clusterroles,clusterrolebindings,apiservices,customresourcedefinitions"
+NAMESPACE_KINDS = (
+    "deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,"
+    "poddisruptionbudgets,networkpolicies"
+)
+MADE_BY_CONTROLLERS = ("/default", "/kube-root-ca.crt")  # in every namespace, at their own time
+QUEUE = {"name": "queue_length", "query": "sum by (queue) (queue_length)"}
+
+
+def inventory(cluster: Cluster, namespace: str) -> set[str]:
+    """Every object that a chart could leave behind."""
+    listings = [
+        (CLUSTER_KINDS, "--all-namespaces"),
+        (NAMESPACE_KINDS, f"--namespace={namespace}"),
+        ("rolebindings", "--namespace=kube-system"),
+    ]
+    found = {
+        name
+        for kinds, where in listings
+        for name in cluster.kubectl("get", kinds, where, "--output=name").split()
+    }
+    return {name for name in found if not name.endswith(MADE_BY_CONTROLLERS)}
+
+
+@pytest.fixture
+def restricted(cluster: Cluster, namespace: str) -> str:
+    """A namespace in which kube-apiserver refuses every pod that is not `restricted`."""
+    label = "pod-security.kubernetes.io/enforce=restricted"
+    cluster.kubectl("label", "namespace", namespace, label)
+    return namespace
+
+
+@pytest.fixture
+def helm(cluster: Cluster, restricted: str) -> Iterator[Helm]:
+    helm = Helm(cluster, restricted)
+    yield helm
+    # A test that failed midway must not leave APIServices in the cluster that others use.
+    for release in helm.releases():
+        helm.uninstall(release)
+
+
+def deployment(cluster, namespace, name):
+    return cluster.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}")
+
+
+def test_the_adapter_comes_changes_and_goes(cluster, helm, restricted):
+    before = inventory(cluster, restricted)
+    outside = {"type": "ExternalName", "externalName": "localhost", "port": 6443}
+    values = {"service": outside, "tls": {"generate": True}, "replicas": 2}
+
+    notes = helm.install("adapter", release="a", values=values)
+    assert "kubectl get apiservice -l app.kubernetes.io/instance=a" in notes
+    assert deployment(cluster, restricted, "a-loadline-adapter")["status"]["availableReplicas"] == 2
+    certificate = cluster.kubectl(
+        "get", "secret", "a-loadline-adapter-serving-cert", f"-n{restricted}", "-ojson"
+    )
+
+    widened = values | {"rules": {"metrics": [QUEUE]}, "podDisruptionBudget": {"enabled": True}}
+    helm.upgrade("adapter", release="a", values=widened)
+    added = inventory(cluster, restricted) - before
+    assert "apiservice.apiregistration.k8s.io/v1beta1.external.metrics.k8s.io" in added
+    kept = cluster.kubectl(
+        "get", "secret", "a-loadline-adapter-serving-cert", f"-n{restricted}", "-ojson"
+    )
+    assert data(kept) == data(certificate)
+
+    helm.uninstall("a")
+    assert inventory(cluster, restricted) == before
+
+
+def data(secret: str) -> dict[str, str]:
+    return msgspec.json.decode(secret)["data"]
+
+
+def test_the_scaler_comes_changes_and_leaves_only_the_kind_it_brought(cluster, helm, restricted):
+    before = inventory(cluster, restricted)
+    notes = helm.install("scaler", release="s")
+    assert "kubectl get loadautoscalers" in notes
+    assert deployment(cluster, restricted, "s-loadline-scaler")["status"]["availableReplicas"] == 1
+    assert cluster.kubectl("get", "loadautoscalers", f"-n{restricted}") == ""
+
+    helm.upgrade("scaler", release="s", values={"replicas": 2})
+    scaled = deployment(cluster, restricted, "s-loadline-scaler")
+    assert scaled["status"]["availableReplicas"] == 2
+    assert scaled["spec"]["strategy"]["type"] == "RollingUpdate"
+    helm.upgrade("scaler", release="s", values={"replicas": 1})
+    assert deployment(cluster, restricted, "s-loadline-scaler")["spec"]["strategy"] == {
+        "type": "Recreate"
+    }
+
+    helm.uninstall("s")
+    assert inventory(cluster, restricted) == before | KIND
+
+
+def test_who_may_use_a_namespace_may_use_its_autoscalers(cluster, helm, restricted):
+    helm.install("scaler", release="s")
+    for role, user in (("view", "viewer"), ("edit", "editor"), ("admin", "administrator")):
+        subject = (f"--clusterrole={role}", f"--user={user}")
+        cluster.kubectl("create", "rolebinding", role, f"-n{restricted}", *subject)
+    answers = {
+        ("viewer", "get"): True,
+        ("viewer", "update"): False,
+        ("editor", "update"): True,
+        ("editor", "delete"): True,
+        ("administrator", "deletecollection"): True,
+        ("stranger", "get"): False,
+    }
+
+    def answered() -> bool:
+        asked = {"namespace": restricted, "group": "loadline.io", "resource": "loadautoscalers"}
+        given = {(user, verb): may(cluster, user, asked | {"verb": verb}) for user, verb in answers}
+        assert given == answers
+        return True
+
+    until(answered, what="the roles to be aggregated")
+
+
+def may(cluster: Cluster, user: str, attributes: dict[str, str]) -> bool:
+    """What kube-apiserver's authorizer says."""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": user, "resourceAttributes": attributes},
+    }
+    text = cluster.kubectl("create", "-f-", "-ojson", input=msgspec.json.encode(review).decode())
+    return msgspec.json.decode(text)["status"]["allowed"]
