@@ -1,0 +1,256 @@
+"""The flags of `loadline-adapter`: prometheus-adapter's by the same names, and a few of ours.
+
+A Deployment of the peer becomes ours by changing its image, so every flag that v0.12.0 knows is accepted; those that
+have lost their meaning are named in the log.
+"""
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from adapter.fetch.cache import FRESHNESS_SECONDS
+from adapter.fetch.catalog import Times
+from adapter.fetch.credentials import Address
+from adapter.model import Backend
+from wire.serving.flags import FlagParser, duration_seconds
+from wire.serving.options import ServingOptions, add_flags, from_arguments
+
+log = logging.getLogger(__name__)
+
+SECURE_PORT: Final = 443
+"""The peer's default."""
+
+_THROTTLE = "the API server's own priority and fairness is obeyed instead"
+
+IGNORED: Final = {
+    "client-qps": _THROTTLE,
+    "client-burst": _THROTTLE,
+    "discovery-interval": "the cluster's resources are read anew all the time",
+}
+"""Flags of the peer itself that have no meaning here, and why; those of its libraries are in `wire.serving.options`."""
+
+
+class AdapterFlags(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line of the server says."""
+
+    config: Path
+    backend: Backend
+    prometheus_auth_in_cluster: bool
+    prometheus_auth_config: Path | None
+    lister_kubeconfig: Path | None
+    times: Times
+    freshness_seconds: float
+    config_poll_seconds: float
+    verbosity: int
+    serving: ServingOptions
+
+
+def parse(arguments: Sequence[str]) -> AdapterFlags:
+    """Read the flags of the server. A wrong one ends the program with exit code 2 and names the fix."""
+    parser = server_parser()
+    given = parser.parse_args(_without_program_name(arguments))
+    if given.prometheus_auth_incluster and given.prometheus_auth_config:
+        parser.error("--prometheus-auth-incluster and --prometheus-auth-config exclude each other")
+    max_age_seconds = given.metrics_max_age or given.metrics_relist_interval
+    if max_age_seconds < given.metrics_relist_interval:
+        parser.error(
+            "--metrics-max-age must not be less than --metrics-relist-interval, "
+            "or metrics would come and go"
+        )
+    for name, why in IGNORED.items():
+        if getattr(given, name.replace("-", "_")) is not None:
+            log.warning("--%s is ignored: %s", name, why)
+    return AdapterFlags(
+        config=given.config,
+        backend=backend_of(parser, given),
+        prometheus_auth_in_cluster=given.prometheus_auth_incluster,
+        prometheus_auth_config=given.prometheus_auth_config,
+        lister_kubeconfig=given.lister_kubeconfig,
+        times=Times(relist_seconds=given.metrics_relist_interval, max_age_seconds=max_age_seconds),
+        freshness_seconds=given.metrics_freshness,
+        config_poll_seconds=given.config_poll_interval,
+        verbosity=given.v,
+        serving=from_arguments(given),
+    )
+
+
+def server_parser() -> FlagParser:
+    """The flags of the server."""
+    parser = FlagParser(
+        prog="loadline-adapter",
+        description="Serve Kubernetes' metrics APIs from Prometheus.",
+        epilog="Commands: `loadline-adapter check FILE` finds the faults of a configuration. "
+        "Durations are Go's: 500ms, 15s, 1m30s. Flags of prometheus-adapter that are not listed "
+        "are accepted and ignored.",
+    )
+    _add_rules(parser)
+    add_prometheus_flags(parser)
+    parser.add_argument(
+        "--lister-kubeconfig",
+        type=_file,
+        metavar="FILE",
+        help="how to reach the API server (default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
+    )
+    add_flags(parser, secure_port=SECURE_PORT)
+    parser.add_argument(
+        "-v",
+        "--v",
+        type=int,
+        default=0,
+        metavar="LEVEL",
+        help="log level; from 6 on, the queries sent to Prometheus",
+    )
+    for name in IGNORED:
+        parser.add_argument(f"--{name}", default=None, help=argparse.SUPPRESS)
+    return parser
+
+
+def add_prometheus_flags(parser: FlagParser) -> None:
+    """How to reach Prometheus; every command that asks it takes these."""
+    add = parser.add_argument
+    fresh = "read again when it changes"
+    add(
+        "--prometheus-url",
+        default="https://localhost",
+        metavar="URL",
+        help="Prometheus, or what speaks its HTTP API; a path and parameters are kept",
+    )
+    add(
+        "--prometheus-verb",
+        choices=("GET", "POST"),
+        default="GET",
+        help="POST for queries that are too long for a URL",
+    )
+    add(
+        "--prometheus-header",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="sent with every request; may be repeated",
+    )
+    add("--prometheus-token-file", type=_file, metavar="FILE", help=f"bearer token; {fresh}")
+    add("--prometheus-username", default="", metavar="NAME", help="for basic authentication")
+    add(
+        "--prometheus-password-file",
+        type=_file,
+        metavar="FILE",
+        help=f"for basic authentication; {fresh}",
+    )
+    add("--prometheus-ca-file", type=_file, metavar="FILE", help=f"whom to trust; {fresh}")
+    add(
+        "--prometheus-client-tls-cert-file",
+        type=_file,
+        metavar="FILE",
+        help=f"client certificate; {fresh}",
+    )
+    add("--prometheus-client-tls-key-file", type=_file, metavar="FILE", help=f"its key; {fresh}")
+    parser.add_boolean(
+        "--prometheus-auth-incluster", help="show Prometheus the pod's service account"
+    )
+    add(
+        "--prometheus-auth-config",
+        type=_file,
+        metavar="FILE",
+        help="show Prometheus the identity of this kubeconfig",
+    )
+    add(
+        "--prometheus-timeout",
+        type=duration_seconds,
+        default=30.0,
+        metavar="DURATION",
+        help="for one query (default 30s)",
+    )
+    add(
+        "--prometheus-concurrency",
+        type=_count,
+        default=20,
+        metavar="N",
+        help="queries in flight at most (default 20)",
+    )
+
+
+def backend_of(parser: FlagParser, given: argparse.Namespace) -> Backend:
+    """The backend of the rules that name none; a wrong flag ends the program."""
+    try:
+        Address.of(given.prometheus_url)
+    except ValueError as error:
+        parser.error(f"--prometheus-url: {error}")
+    if (given.prometheus_client_tls_cert_file is None) != (
+        given.prometheus_client_tls_key_file is None
+    ):
+        parser.error(
+            "--prometheus-client-tls-cert-file and --prometheus-client-tls-key-file go together"
+        )
+    pairs = (header.partition("=") for header in given.prometheus_header)
+    return Backend(
+        url=given.prometheus_url,
+        verb=given.prometheus_verb,
+        headers=tuple((name, value) for name, _, value in pairs),
+        token_file=given.prometheus_token_file,
+        username=given.prometheus_username,
+        password_file=given.prometheus_password_file,
+        ca_file=given.prometheus_ca_file,
+        client_cert_file=given.prometheus_client_tls_cert_file,
+        client_key_file=given.prometheus_client_tls_key_file,
+        timeout_seconds=given.prometheus_timeout,
+        concurrency_max=given.prometheus_concurrency,
+    )
+
+
+def _add_rules(parser: FlagParser) -> None:
+    add = parser.add_argument
+    add(
+        "--config",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the rules, as prometheus-adapter reads them; watched for changes",
+    )
+    add(
+        "--metrics-relist-interval",
+        type=duration_seconds,
+        default=600.0,
+        metavar="DURATION",
+        help="how often the series of each rule are listed (default 10m)",
+    )
+    add(
+        "--metrics-max-age",
+        type=duration_seconds,
+        default=0.0,
+        metavar="DURATION",
+        help="how old a series may be to be listed (default: the relist interval)",
+    )
+    add(
+        "--metrics-freshness",
+        type=duration_seconds,
+        default=FRESHNESS_SECONDS,
+        metavar="DURATION",
+        help="how long an answer of Prometheus serves the same question again (default 1s)",
+    )
+    add(
+        "--config-poll-interval",
+        type=duration_seconds,
+        default=2.0,
+        metavar="DURATION",
+        help="how often --config is looked at (default 2s); SIGHUP looks at once",
+    )
+
+
+def _without_program_name(arguments: Sequence[str]) -> Sequence[str]:
+    """The peer's chart passes the program's path as the first argument, its image having no entry point of that name."""
+    return arguments[1:] if arguments and arguments[0] == "/adapter" else arguments
+
+
+def _file(text: str) -> Path | None:
+    """An empty value is the flag not given, as Go's programs have it."""
+    return Path(text) if text else None
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
