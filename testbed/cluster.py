@@ -1,8 +1,6 @@
 """One real control plane: etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok's nodes."""
 
-import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,9 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
-
-from testbed import assets, certificates, commands, kubeconfig, ports, web
+from testbed import assets, certificates, commands, ports, web
+from testbed.access import Access, KubectlFailed
 from testbed.options import ClusterOptions
 from testbed.processes import Process, start
 from testbed.waiting import until
@@ -28,15 +25,10 @@ READY_DEADLINE_SECONDS = 90.0
 STOP_GRACE_SECONDS = 2.0
 
 
-class KubectlFailed(Exception):
-    """kubectl ended with an error; `stderr` is what it said."""
-
-    def __init__(self, arguments: Sequence[str], stderr: str) -> None:
-        self.stderr = stderr
-        super().__init__(f"kubectl {' '.join(arguments)}: {stderr.strip()}")
+__all__ = ["Cluster", "KubectlFailed"]
 
 
-class Cluster:
+class Cluster(Access):
     """`with Cluster() as cluster:` has a control plane on loopback, and afterwards nothing is left running.
 
     `directory` gets everything the cluster writes (a temporary one when None); its `logs` outlive the cluster
@@ -47,22 +39,25 @@ class Cluster:
         self, options: ClusterOptions | None = None, *, directory: Path | None = None
     ) -> None:
         self.options = options or ClusterOptions()
-        self._is_temporary = directory is None
-        self.directory = directory or Path(tempfile.mkdtemp(prefix="loadline-testbed-"))
-        self.log_directory = self.directory / "logs"
-        self.components: dict[str, Process] = {}
         self._programs = assets.find_all(NEEDED)
         self._reserved: list[int] = []
-        self._authority = certificates.Authority("loadline-testbed-ca")
+        self._is_temporary = directory is None
+        super().__init__(
+            directory=directory or Path(tempfile.mkdtemp(prefix="loadline-testbed-")),
+            api_port=self._port(),
+            kubectl=self._programs["kubectl"],
+        )
+        self.log_directory = self.directory / "logs"
+        self.components: dict[str, Process] = {}
         self._front_proxy = certificates.Authority("loadline-testbed-front-proxy-ca")
         self._places = commands.Places(
-            certificates=self.directory / "certificates",
+            certificates=self.certificate_directory,
             storage=self.directory / "storage",
-            kubeconfigs=self.directory / "kubeconfigs",
+            kubeconfigs=self.kubeconfig_directory,
             stages=STAGES,
             etcd_port=self._port(),
             etcd_peer_port=self._port(),
-            apiserver_port=self._port(),
+            apiserver_port=self._reserved[0],
             controller_manager_port=self._port(),
             scheduler_port=self._port(),
             kwok_port=self._port(),
@@ -71,18 +66,6 @@ class Cluster:
     def _port(self) -> int:
         self._reserved.append(ports.reserve())
         return self._reserved[-1]
-
-    # What it is reached by.
-
-    @property
-    def api_url(self) -> str:
-        """Of kube-apiserver."""
-        return f"https://127.0.0.1:{self._places.apiserver_port}"
-
-    @property
-    def authority(self) -> bytes:
-        """The CA of kube-apiserver's certificate and of the clients it knows, PEM."""
-        return self._authority.certificate
 
     @property
     def authority_path(self) -> Path:
@@ -105,71 +88,9 @@ class Cluster:
         return self._places.certificates / "front-proxy-client.key"
 
     @property
-    def kubeconfig(self) -> Path:
-        """The administrator's (group system:masters)."""
-        return self._places.kubeconfigs / "admin.json"
-
-    @property
-    def kubectl_path(self) -> Path:
-        """The program of the cluster's own version."""
-        return self._programs["kubectl"]
-
-    @property
     def controller_manager_port(self) -> int:
         """kube-controller-manager's HTTPS port: /metrics, /healthz."""
         return self._places.controller_manager_port
-
-    def serving_certificate(
-        self, name: str, hosts: Sequence[str] = certificates.LOOPBACK_HOSTS
-    ) -> tuple[Path, Path]:
-        """A certificate and key file for a server of yours, signed by the cluster's CA."""
-        return self._authority.serving(name, hosts).write(self._places.certificates, name)
-
-    def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
-        """A kubeconfig whose client certificate says `user` and `groups`."""
-        return self._kubeconfig(_file_name(user), self._authority.client(user, groups))
-
-    def kubeconfig_for_service_account(self, namespace: str, name: str) -> Path:
-        """A kubeconfig with a token of that service account, from a TokenRequest, good for a day."""
-        token = self.kubectl(
-            "create", "token", name, "--namespace", namespace, "--duration=24h"
-        ).strip()
-        return self._kubeconfig(f"service-account-{namespace}-{name}", token)
-
-    def _kubeconfig(self, name: str, user: certificates.KeyPair | str) -> Path:
-        path = self._places.kubeconfigs / f"{name}.json"
-        return kubeconfig.write(path, server=self.api_url, authority=self.authority, user=user)
-
-    # Asking it.
-
-    def kubectl(
-        self,
-        *arguments: str,
-        input: str | None = None,  # noqa: A002  subprocess' own word
-        kubeconfig: Path | None = None,
-    ) -> str:
-        """Run kubectl as the administrator, or with another kubeconfig; returns its output. Raises KubectlFailed."""
-        cache = self.directory / "kubectl-cache"
-        command: list[str | Path] = [
-            self._programs["kubectl"],
-            f"--kubeconfig={kubeconfig or self.kubeconfig}",
-            f"--cache-dir={cache}",
-        ]
-        done = subprocess.run(
-            [*command, *arguments], input=input, capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise KubectlFailed(arguments, done.stderr)
-        return done.stdout
-
-    def apply(self, *manifests: str | Mapping[str, Any]) -> None:
-        """`kubectl apply` of YAML texts or objects."""
-        texts = [m if isinstance(m, str) else msgspec.json.encode(m).decode() for m in manifests]
-        self.kubectl("apply", "--filename=-", input="\n---\n".join(texts))
-
-    def get(self, path: str) -> Any:
-        """GET a path of the API as the administrator, decoded: `/apis`, `/api/v1/nodes`. Raises KubectlFailed."""
-        return msgspec.json.decode(self.kubectl("get", "--raw", path))
 
     def add_nodes(self, count: int) -> None:
         """Add kwok nodes and wait until they are ready and free of taints."""
@@ -299,10 +220,6 @@ class Cluster:
         (pki / "service-account.pub").write_bytes(public)
         for name, (user, groups) in COMPONENT_USERS.items():
             self._kubeconfig(name, self._authority.client(user, groups))
-
-
-def _file_name(user: str) -> str:
-    return "user-" + re.sub(r"[^A-Za-z0-9.-]", "_", user)
 
 
 def _node(name: str) -> dict[str, Any]:

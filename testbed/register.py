@@ -7,6 +7,15 @@ from testbed.cluster import Cluster
 from testbed.waiting import until
 
 
+def _service(group: str) -> str:
+    return f"external-{group.replace('.', '-')}"
+
+
+def server_name(group: str, namespace: str = "default") -> str:
+    """The name that the aggregator wants in the server's certificate: the Service's, wherever that leads."""
+    return f"{_service(group)}.{namespace}.svc"
+
+
 def register_external_apiservice(
     cluster: Cluster,
     group: str,
@@ -18,9 +27,9 @@ def register_external_apiservice(
 ) -> str:
     """Let kube-apiserver serve group/version from 127.0.0.1:port; returns the APIService's name.
 
-    `ca_bundle` (PEM) must have signed the server's certificate, for the name `localhost`... None trusts anybody.
+    `ca_bundle` (PEM) must have signed a certificate for `server_name(group)`; None trusts anybody.
     """
-    service = f"external-{group.replace('.', '-')}"
+    service = _service(group)
     name = f"{version}.{group}"
     cluster.apply(
         {

@@ -12,6 +12,7 @@ from testbed.cluster import Cluster, KubectlFailed
 from testbed.exporter import Exporter
 from testbed.options import ClusterOptions
 from testbed.prometheus import PrometheusOptions, PrometheusServer
+from testbed.register import server_name
 from testbed.waiting import until
 
 STUB_GROUP = "stub.loadline.io"
@@ -94,7 +95,7 @@ def stub_port(cluster) -> Iterator[int]:
         ssl.Purpose.CLIENT_AUTH, cafile=cluster.front_proxy_authority_path
     )
     tls.verify_mode = ssl.CERT_REQUIRED
-    tls.load_cert_chain(*cluster.serving_certificate("stub"))
+    tls.load_cert_chain(*cluster.serving_certificate("stub", [server_name(STUB_GROUP)]))
     server = ThreadingHTTPServer(("127.0.0.1", 0), StubAPI)
     server.daemon_threads = True
     server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
@@ -106,10 +107,11 @@ def stub_port(cluster) -> Iterator[int]:
     server.server_close()
 
 
+@pytest.mark.parametrize("verified", [True, False], ids=["certificate verified", "any certificate"])
 def test_the_aggregator_reaches_an_api_on_loopback_with_its_certificate(
-    cluster, aggregated, stub_port
+    cluster, aggregated, stub_port, verified
 ):
-    aggregated(STUB_GROUP, "v1", stub_port)
+    aggregated(STUB_GROUP, "v1", stub_port, ca_bundle=cluster.authority if verified else None)
     answer = cluster.get(f"/apis/{STUB_GROUP}/v1")
     assert answer["askedBy"] == "admin"
     assert answer["proxyCertificate"] == {"commonName": "front-proxy-client"}
