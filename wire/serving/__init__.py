@@ -1,0 +1,1 @@
+"""The listener that both programs have: TLS, delegated authentication and authorization, health, `/metrics`."""

@@ -1,0 +1,106 @@
+"""PURE: who asks, and for what, in the words of authorization.
+
+`attributes_of` is upstream's RequestInfoFactory (apiserver v0.36.3, endpoints/request/requestinfo.go):
+RBAC written for another API server decides the same here.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qs
+
+import msgspec
+
+ANONYMOUS = "system:anonymous"
+AUTHENTICATED_GROUP = "system:authenticated"
+UNAUTHENTICATED_GROUP = "system:unauthenticated"
+PRIVILEGED_GROUP = "system:masters"
+
+_VERBS = {
+    "GET": "get",
+    "HEAD": "get",
+    "POST": "create",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+_SPECIAL_VERBS = {"proxy", "watch"}
+_NAMESPACE_SUBRESOURCES = {"status", "finalize"}
+
+
+class User(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks. `extra` is sorted by key, so that equal users are equal."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+class Attributes(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for: a resource of an API group or, without `resource`, a path."""
+
+    verb: str
+    path: str
+    is_resource_request: bool = False
+    namespace: str = ""
+    api_group: str = ""
+    api_version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+
+
+def sorted_extra(extra: Mapping[str, list[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """`User.extra` of a mapping."""
+    return tuple((key, tuple(extra[key])) for key in sorted(extra))
+
+
+def attributes_of(method: str, path: str, query: str = "") -> Attributes:
+    """What a request asks for; `path` is decoded, `query` is not."""
+    parts = path.strip("/").split("/")
+    if len(parts) < 3 or parts[0] not in ("api", "apis"):
+        return Attributes(verb=method.lower(), path=path)
+    group = ""
+    if parts[0] == "apis":
+        if len(parts) < 4:
+            return Attributes(verb=method.lower(), path=path)
+        group = parts[1]
+        parts = parts[1:]
+    version, *rest = parts[1:]
+    verb = _VERBS.get(method, "")
+    if rest[0] in _SPECIAL_VERBS and len(rest) > 1:
+        verb, rest = rest[0], rest[1:]
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 1:
+        namespace = rest[1]
+        if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
+            rest = rest[2:]
+    name = rest[1] if len(rest) > 1 else ""
+    if not name:
+        verb, name = _of_many(verb, query)
+    return Attributes(
+        verb=verb,
+        path=path,
+        is_resource_request=True,
+        namespace=namespace,
+        api_group=group,
+        api_version=version,
+        resource=rest[0],
+        subresource=rest[2] if len(rest) > 2 and verb != "proxy" else "",
+        name=name,
+    )
+
+
+def _of_many(verb: str, query: str) -> tuple[str, str]:
+    """The verb for a collection, and the name where a field selector asks for one object of it."""
+    if verb == "delete":
+        return "deletecollection", ""
+    if verb != "get":
+        return verb, ""
+    asked = parse_qs(query, keep_blank_values=True)
+    watch = asked.get("watch", ["false"])[0].lower() not in ("false", "0")
+    name = ""
+    for term in asked.get("fieldSelector", [""])[0].split(","):
+        field, _, value = term.partition("=")
+        if field == "metadata.name":
+            name = value.lstrip("=")
+    return "watch" if watch else "list", name

@@ -1,0 +1,244 @@
+"""Who asks: the front proxy's word, a client certificate, a token, or nobody in particular.
+
+Upstream's delegated authentication (apiserver v0.36.3, authenticatorfactory/delegating.go): the first
+of these that succeeds decides; if none does and one failed, the answer is 401; a request that shows
+nothing at all is `system:anonymous`.
+"""
+
+import hashlib
+import logging
+import ssl
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Protocol
+from urllib.parse import unquote
+
+import msgspec
+from aiohttp import web
+from cachetools import TTLCache
+from multidict import CIMultiDictProxy
+
+from wire.serving.attributes import (
+    ANONYMOUS,
+    AUTHENTICATED_GROUP,
+    UNAUTHENTICATED_GROUP,
+    User,
+    sorted_extra,
+)
+from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
+from wire.serving.lookups import CachedLookup
+from wire.serving.trust import FrontProxy, Trust
+from wire.status import unauthorized
+
+TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
+CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
+# How long a judged certificate is not judged again; expiry is seen this much late at the most.
+IDENTITY_SECONDS = 60.0
+
+_DER = 2  # _ssl.ENCODING_DER
+Headers = CIMultiDictProxy[str]
+log = logging.getLogger(__name__)
+
+
+class HasTrust(Protocol):
+    """`TrustSource`, or anything that knows what counts now."""
+
+    @property
+    def current(self) -> Trust: ...
+
+
+class Creator(Protocol):
+    """The request that a review makes; `KubeClient` makes it."""
+
+    async def create(self, path: str, body: bytes) -> bytes: ...
+
+
+class Authenticator:
+    """Tells who sent a request."""
+
+    def __init__(
+        self,
+        trust: HasTrust,
+        reviewer: Creator | None,
+        *,
+        token_cache_seconds: float = 10.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`reviewer` None: no token is good."""
+        self._trust = trust
+        self._reviewer = reviewer
+        self._identities: TTLCache[
+            tuple[Bundle, tuple[bytes, ...]], ClientIdentity | CertificateError
+        ]
+        self._identities = TTLCache(1024, IDENTITY_SECONDS, timer=monotonic)
+        # By hash: what a memory dump shows should open no door.
+        self._tokens: CachedLookup[bytes, User | None] = CachedLookup(
+            holds_seconds=lambda _: token_cache_seconds, monotonic=monotonic
+        )
+
+    async def authenticate(self, request: web.BaseRequest) -> User:
+        """Raises `StatusError` 401, and `Unavailable` when a token could not be reviewed."""
+        return await self.identify(peer_chain(request), request.headers)
+
+    async def identify(self, chain: tuple[bytes, ...], headers: Headers) -> User:
+        """`authenticate` without a connection: the client's certificates (DER, leaf first) and headers."""
+        refusals: list[str] = []
+        user = self._by_certificate(chain, headers, refusals) if chain else None
+        if user is None:
+            user = await self._by_token(headers, refusals)
+        if user is not None:
+            return _with_group(user)
+        if refusals:
+            log.debug("401: %s", "; ".join(refusals))
+            raise unauthorized()
+        return User(name=ANONYMOUS, groups=(UNAUTHENTICATED_GROUP,))
+
+    def _by_certificate(
+        self, chain: tuple[bytes, ...], headers: Headers, refusals: list[str]
+    ) -> User | None:
+        trust = self._trust.current
+        if trust.front_proxy is not None:
+            try:
+                user = self._by_front_proxy(trust.front_proxy, chain, headers)
+            except CertificateError as error:
+                refusals.append(str(error))
+            else:
+                if user is not None:
+                    return user
+        if trust.clients is not None:
+            try:
+                identity = self._identity(trust.clients, chain)
+            except CertificateError as error:
+                refusals.append(str(error))
+            else:
+                if identity.common_name:
+                    return User(
+                        name=identity.common_name,
+                        groups=identity.organizations,
+                        extra=((CREDENTIAL_ID, (identity.credential_id,)),),
+                    )
+        return None
+
+    def _by_front_proxy(
+        self, proxy: FrontProxy, chain: tuple[bytes, ...], headers: Headers
+    ) -> User | None:
+        identity = self._identity(proxy.bundle, chain)
+        if proxy.allowed_names and identity.common_name not in proxy.allowed_names:
+            raise CertificateError(
+                f"front proxy {identity.common_name!r} is not in the allowed list"
+            )
+        name = _first(headers, proxy.username_headers)
+        if not name:
+            return None
+        return User(
+            name=name,
+            uid=_first(headers, proxy.uid_headers),
+            groups=tuple(
+                g for header in proxy.group_headers for g in headers.getall(header, ()) if g
+            ),
+            extra=_extra(headers, proxy.extra_headers_prefix),
+        )
+
+    def _identity(self, bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity:
+        key = (bundle, chain)
+        verdict = self._identities.get(key)
+        if verdict is None:
+            try:
+                verdict = bundle.identify(chain)
+            except CertificateError as error:
+                verdict = error
+            self._identities[key] = verdict
+        if isinstance(verdict, CertificateError):
+            raise verdict
+        return verdict
+
+    async def _by_token(self, headers: Headers, refusals: list[str]) -> User | None:
+        scheme, _, rest = headers.get("Authorization", "").strip().partition(" ")
+        token = rest.split(" ")[0]
+        reviewer = self._reviewer
+        if scheme.lower() != "bearer" or not token or reviewer is None:
+            return None
+        digest = hashlib.sha256(token.encode()).digest()
+        user = await self._tokens.get(digest, lambda: _review(reviewer, token))
+        if user is None:
+            refusals.append("invalid bearer token")
+        return user
+
+
+def peer_chain(request: web.BaseRequest) -> tuple[bytes, ...]:
+    """The client's certificate and what it sent along, DER; empty without one."""
+    transport = request.transport
+    tls = transport.get_extra_info("ssl_object") if transport is not None else None
+    if tls is None:
+        return ()
+    chain = _CHAINS.get(tls)
+    if chain is None:
+        leaf = tls.getpeercert(binary_form=True)
+        chain = _CHAINS[tls] = (leaf, *_intermediates(tls)) if leaf else ()
+    return chain
+
+
+# A connection has the same certificate for as long as it lives.
+_CHAINS: weakref.WeakKeyDictionary[ssl.SSLObject, tuple[bytes, ...]] = weakref.WeakKeyDictionary()
+
+
+def _intermediates(tls: ssl.SSLObject) -> list[bytes]:
+    """Public since Python 3.13; the same call is there before, one object further in."""
+    inner = tls if hasattr(tls, "get_unverified_chain") else getattr(tls, "_sslobj", None)
+    chain = inner.get_unverified_chain() if inner is not None else None
+    return [one if isinstance(one, bytes) else one.public_bytes(_DER) for one in chain or ()][1:]
+
+
+class _ReviewedUser(msgspec.Struct, frozen=True):
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, list[str]] = {}
+
+
+class _ReviewStatus(msgspec.Struct, frozen=True):
+    authenticated: bool = False
+    user: _ReviewedUser = _ReviewedUser()
+    error: str = ""
+
+
+class _TokenReview(msgspec.Struct, frozen=True):
+    status: _ReviewStatus = _ReviewStatus()
+
+
+async def _review(reviewer: Creator, token: str) -> User | None:
+    asked = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenReview",
+        "spec": {"token": token},
+    }
+    answer = await reviewer.create(TOKEN_REVIEWS, msgspec.json.encode(asked))
+    status = msgspec.json.decode(answer, type=_TokenReview).status
+    if not status.authenticated:
+        return None
+    user = status.user
+    return User(
+        name=user.username, uid=user.uid, groups=user.groups, extra=sorted_extra(user.extra)
+    )
+
+
+def _with_group(user: User) -> User:
+    """Everybody who is somebody is in `system:authenticated`, unless the proxy says otherwise."""
+    if AUTHENTICATED_GROUP in user.groups or UNAUTHENTICATED_GROUP in user.groups:
+        return user
+    return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
+
+
+def _first(headers: Headers, names: Iterable[str]) -> str:
+    return next((value for name in names if (value := headers.get(name, ""))), "")
+
+
+def _extra(headers: Headers, prefixes: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found: dict[str, list[str]] = {}
+    for prefix in (prefix.lower() for prefix in prefixes):
+        for name, value in headers.items():
+            lower = name.lower()
+            if lower.startswith(prefix):
+                found.setdefault(unquote(lower[len(prefix) :]), []).append(value)
+    return sorted_extra(found) if found else ()

@@ -1,0 +1,143 @@
+"""Whether somebody may do something: asked of the API server, whose RBAC decides.
+
+Upstream's delegated authorization (apiserver v0.36.3, authorizerfactory/delegating.go, and
+responsewriters/errors.go for the words of a refusal).
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from wire.quoting import go_quote
+from wire.serving.attributes import PRIVILEGED_GROUP, Attributes, User
+from wire.serving.authentication import Creator
+from wire.serving.lookups import CachedLookup
+from wire.serving.options import ALWAYS_ALLOWED
+from wire.status import StatusDetails, StatusError, forbidden
+
+ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+log = logging.getLogger(__name__)
+
+
+class Verdict(NamedTuple):
+    """What the API server says; `reason` is its sentence, often empty."""
+
+    allowed: bool
+    reason: str
+
+
+class Authorizer:
+    """Lets a request pass or raises."""
+
+    def __init__(
+        self,
+        reviewer: Creator | None,
+        *,
+        always_allow_paths: tuple[str, ...] = ALWAYS_ALLOWED,
+        allowed_cache_seconds: float = 10.0,
+        denied_cache_seconds: float = 10.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`reviewer` None: only the privileged and the open paths pass."""
+        self._reviewer = reviewer
+        self._open_paths = {path for path in always_allow_paths if not path.endswith("*")}
+        self._open_prefixes = tuple(path[:-1] for path in always_allow_paths if path.endswith("*"))
+        self._verdicts: CachedLookup[tuple[User, Attributes], Verdict] = CachedLookup(
+            holds_seconds=lambda verdict: (
+                allowed_cache_seconds if verdict.allowed else denied_cache_seconds
+            ),
+            monotonic=monotonic,
+        )
+
+    def is_open(self, attributes: Attributes) -> bool:
+        """Whether everybody may, by --authorization-always-allow-paths."""
+        if attributes.is_resource_request:
+            return False
+        path = attributes.path
+        return path in self._open_paths or (
+            bool(self._open_prefixes) and path.startswith(self._open_prefixes)
+        )
+
+    async def authorize(self, user: User, attributes: Attributes) -> None:
+        """Return when `user` may. Raises `StatusError` 403, and `Unavailable` when nobody could tell."""
+        if PRIVILEGED_GROUP in user.groups or self.is_open(attributes):
+            return
+        verdict = Verdict(allowed=False, reason="there is no API server to ask")
+        if (reviewer := self._reviewer) is not None:
+            verdict = await self._verdicts.get(
+                (user, attributes), lambda: _review(reviewer, user, attributes)
+            )
+        if not verdict.allowed:
+            raise refusal(user, attributes, verdict.reason)
+
+
+def refusal(user: User, attributes: Attributes, reason: str = "") -> StatusError:
+    """403 in the words of every API server: who cannot do what, where, and why if that is known."""
+    sentence = (
+        _cannot(user, attributes).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    )
+    if reason:
+        sentence = f"{sentence}: {reason}"
+    details = StatusDetails(
+        name=attributes.name, group=attributes.api_group, kind=attributes.resource
+    )
+    if not attributes.resource:
+        return forbidden(f"forbidden: {sentence}", details)
+    group = f".{attributes.api_group}" if attributes.api_group else ""
+    name = f" {go_quote(attributes.name)}" if attributes.name else ""
+    return forbidden(f"{attributes.resource}{group}{name} is forbidden: {sentence}", details)
+
+
+def _cannot(user: User, attributes: Attributes) -> str:
+    who = f"User {go_quote(user.name)} cannot {attributes.verb}"
+    if not attributes.is_resource_request:
+        return f"{who} path {go_quote(attributes.path)}"
+    resource = attributes.resource
+    if attributes.subresource:
+        resource = f"{resource}/{attributes.subresource}"
+    what = f"{who} resource {go_quote(resource)} in API group {go_quote(attributes.api_group)}"
+    if attributes.namespace:
+        return f"{what} in the namespace {go_quote(attributes.namespace)}"
+    return f"{what} at the cluster scope"
+
+
+class _ReviewStatus(msgspec.Struct, frozen=True, rename="camel"):
+    allowed: bool = False
+    denied: bool = False
+    reason: str = ""
+    evaluation_error: str = ""
+
+
+class _AccessReview(msgspec.Struct, frozen=True):
+    status: _ReviewStatus = _ReviewStatus()
+
+
+async def _review(reviewer: Creator, user: User, attributes: Attributes) -> Verdict:
+    spec: dict[str, Any] = {
+        "user": user.name,
+        "groups": user.groups,
+        "uid": user.uid,
+        "extra": dict(user.extra),
+    }
+    if attributes.is_resource_request:
+        spec["resourceAttributes"] = {
+            "namespace": attributes.namespace,
+            "verb": attributes.verb,
+            "group": attributes.api_group,
+            "version": attributes.api_version,
+            "resource": attributes.resource,
+            "subresource": attributes.subresource,
+            "name": attributes.name,
+        }
+    else:
+        spec["nonResourceAttributes"] = {"path": attributes.path, "verb": attributes.verb}
+    asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    answer = await reviewer.create(ACCESS_REVIEWS, msgspec.json.encode(asked))
+    status = msgspec.json.decode(answer, type=_AccessReview).status
+    if status.evaluation_error:
+        log.info("SubjectAccessReview for %s: %s", user.name, status.evaluation_error)
+    return Verdict(allowed=status.allowed and not status.denied, reason=status.reason)

@@ -1,0 +1,185 @@
+"""X.509: the certificate we serve when none is given, and whose certificate a client holds.
+
+The only door to cryptography.
+"""
+
+import datetime
+import functools
+import ipaddress
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.verification import (
+    Criticality,
+    ExtensionPolicy,
+    Policy,
+    PolicyBuilder,
+    Store,
+    VerificationError,
+)
+
+# The generic API server's names for the pair in --cert-dir.
+CERTIFICATE_NAME = "apiserver.crt"
+KEY_NAME = "apiserver.key"
+SELF_SIGNED_DAYS = 365
+
+
+class CertificateError(Exception):
+    """A certificate is not good for what it is used for; the message says why."""
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """A certificate with its chain, and its key, both PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+class ClientIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who a certificate says its holder is."""
+
+    common_name: str
+    organizations: tuple[str, ...]
+    credential_id: str
+    not_after: datetime.datetime
+
+
+def self_signed(names: Iterable[str], *, now: datetime.datetime | None = None) -> Pair:
+    """A pair for these host names and addresses, good for a year; one who checks it needs its text."""
+    now = now or datetime.datetime.now(datetime.UTC)
+    listed = list(dict.fromkeys(names))
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, listed[0][:64])])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        # An hour ago, for clients whose clocks are behind.
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(days=SELF_SIGNED_DAYS))
+        .add_extension(
+            x509.SubjectAlternativeName([_general_name(name) for name in listed]), critical=False
+        )
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Pair(
+        certificate.public_bytes(serialization.Encoding.PEM),
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ),
+    )
+
+
+def own_names() -> list[str]:
+    """What a client may call this machine."""
+    return [socket.gethostname(), "localhost", "127.0.0.1", "::1"]
+
+
+def kept_pair(folder: Path) -> tuple[Path, Path]:
+    """The pair in `--cert-dir`, made now if it is not there. Raises OSError."""
+    certificate, key = folder / CERTIFICATE_NAME, folder / KEY_NAME
+    if not (certificate.is_file() and key.is_file()):
+        folder.mkdir(parents=True, exist_ok=True)
+        pair = self_signed(own_names())
+        key.touch(mode=0o600)
+        key.write_bytes(pair.key)
+        certificate.write_bytes(pair.certificate)
+    return certificate, key
+
+
+class Bundle:
+    """A set of CAs by which client certificates are judged. Immutable: new text, new bundle."""
+
+    def __init__(self, pem: bytes) -> None:
+        """Raises `CertificateError` when there is no certificate in the text."""
+        self.pem = pem
+        try:
+            self._store = Store(x509.load_pem_x509_certificates(pem))
+        except ValueError as error:
+            raise CertificateError(f"no CA certificate in PEM could be read: {error}") from error
+
+    def identify(
+        self, chain: tuple[bytes, ...], *, now: datetime.datetime | None = None
+    ) -> ClientIdentity:
+        """Who holds `chain` (DER, the leaf first, intermediates after it).
+
+        Raises `CertificateError` when it leads to no CA of the bundle, has expired, or is not
+        meant for clients.
+        """
+        now = now or datetime.datetime.now(datetime.UTC)
+        try:
+            leaf, *intermediates = (x509.load_der_x509_certificate(der) for der in chain)
+            verifier = (
+                PolicyBuilder()
+                .store(self._store)
+                .time(now)
+                .extension_policies(ca_policy=_ca_policy(), ee_policy=_client_policy())
+                .build_client_verifier()
+            )
+            verifier.verify(leaf, intermediates)
+            return _identity(leaf)
+        except (VerificationError, ValueError) as error:
+            raise CertificateError(f"the client's certificate is not accepted: {error}") from error
+
+
+@functools.cache
+def _ca_policy() -> ExtensionPolicy:
+    """What Go's crypto/x509 asks of a CA: that it says it is one. WebPKI's rules, which are
+    cryptography's default, refuse most clusters' own CAs for missing key identifiers.
+    """
+    return ExtensionPolicy.permit_all().require_present(
+        x509.BasicConstraints, Criticality.AGNOSTIC, _must_be_ca
+    )
+
+
+@functools.cache
+def _client_policy() -> ExtensionPolicy:
+    """A client needs no alternative name, but if it lists usages, clientAuth is among them."""
+    return ExtensionPolicy.permit_all().may_be_present(
+        x509.ExtendedKeyUsage, Criticality.AGNOSTIC, _must_be_for_clients
+    )
+
+
+def _must_be_ca(
+    _policy: Policy, _certificate: x509.Certificate, found: x509.BasicConstraints
+) -> None:
+    if not found.ca:
+        raise ValueError("an issuer in the chain is not a CA")
+
+
+def _must_be_for_clients(
+    _policy: Policy, _certificate: x509.Certificate, found: x509.ExtendedKeyUsage | None
+) -> None:
+    accepted = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
+    if found is not None and accepted.isdisjoint(found):
+        raise ValueError("its extended key usage does not include clientAuth")
+
+
+def _identity(leaf: x509.Certificate) -> ClientIdentity:
+    names = leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    organizations = leaf.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    return ClientIdentity(
+        common_name=str(names[-1].value) if names else "",
+        organizations=tuple(str(organization.value) for organization in organizations),
+        credential_id=f"X509SHA256={leaf.fingerprint(hashes.SHA256()).hex()}",
+        not_after=leaf.not_valid_after_utc,
+    )
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
