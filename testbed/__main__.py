@@ -30,9 +30,7 @@ def parser() -> argparse.ArgumentParser:
     making = commands.add_parser(
         "build", help="make the programs that are missing, into a cache outside the checkout"
     )
-    making.add_argument(
-        "programs", nargs="*", metavar="program", choices=[[], *(p.name for p in PROGRAMS)]
-    )
+    making.add_argument("programs", nargs="*", metavar="program", help="only these (default: all)")
     making.set_defaults(run=build_command)
     up.add_command(commands)
     root.set_defaults(run=None)

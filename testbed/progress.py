@@ -18,7 +18,7 @@ class Step:
     def __init__(self, progress: "Progress", name: str) -> None:
         self._progress = progress
         self.name = name
-        self.now_doing = ""
+        self.now_doing = "looking at what is compiled already"
         self.started_at = time.monotonic()
 
     @property
