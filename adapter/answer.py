@@ -72,10 +72,34 @@ _USAGE_AGE = telemetry.SAMPLE_AGE_SECONDS.labels("metrics.k8s.io")
 UsageDocument = PodMetrics | PodMetricsList | NodeMetrics | NodeMetricsList
 
 
+class NothingYet:
+    """The catalog of no configuration."""
+
+    def custom_entries(self) -> Sequence[MetricEntry]:
+        """Nothing."""
+        return ()
+
+    def external_metrics(self) -> Sequence[str]:
+        """Nothing."""
+        return ()
+
+    def custom(self, entry: MetricEntry) -> Offer | None:  # noqa: ARG002 - the port's signature
+        """Nobody."""
+        return None
+
+    def external(self, metric: str) -> Offer | None:  # noqa: ARG002 - the port's signature
+        """Nobody."""
+        return None
+
+    def gaps(self) -> Sequence[Gap]:
+        """None."""
+        return ()
+
+
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
     """What one configuration came to; replaced as a whole when the file changes."""
 
-    catalog: Catalog
+    catalog: Catalog = NothingYet()
     groups: tuple[str, ...] = ()
     """The API groups that are served: those for which there are rules."""
     resource_rules: ResourceRules | None = None
@@ -86,14 +110,14 @@ class Answers:
 
     def __init__(
         self,
-        in_force: InForce,
         *,
         prometheus: Prometheus,
         objects: ObjectNames,
         mapping: ResourceMapping,
+        in_force: InForce | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.in_force = in_force
+        self.in_force = in_force or InForce()
         self._prometheus = prometheus
         self._objects = objects
         self._mapping = mapping

@@ -6,6 +6,7 @@ of its own, which goes on with what it knew when a listing fails, and tries agai
 """
 
 import asyncio
+import copy
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -75,7 +76,9 @@ class DiscoveredCatalog:
                 selection = Selection(rule.backend, rule.series_query)
                 self._paths.setdefault(selection, []).append(rule.path)
         former = known or {}
-        self.listings = {each: former.get(each) or Listing() for each in self._paths}
+        self.listings = {
+            each: copy.copy(former[each]) if each in former else Listing() for each in self._paths
+        }
         self._tried = asyncio.Event()
         self._told: set[tuple[str, str]] = set()
         self.rebuild()

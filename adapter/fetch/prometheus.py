@@ -4,7 +4,7 @@ Everything that goes wrong comes out as `QueryFailed` with the query and the cau
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from adapter import telemetry
@@ -28,7 +28,7 @@ class PrometheusClient:
     """One backend, as `ports.Prometheus`. Use and `close` it within one event loop."""
 
     def __init__(self, backend: Backend, credentials: Credentials) -> None:
-        self._backend = backend
+        self.backend = backend
         self._transport = Transport(backend, credentials)
 
     async def close(self) -> None:
@@ -37,7 +37,7 @@ class PrometheusClient:
 
     async def evaluate(self, plan: Plan) -> Evaluation:
         """Evaluate the plan's query at Prometheus' own now, which no skew of clocks can shift."""
-        seconds = self._backend.timeout_seconds
+        seconds = self.backend.timeout_seconds
         asked = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
 
         def finish(body: bytes) -> Evaluation:
@@ -54,7 +54,7 @@ class PrometheusClient:
                 await self._transport.ask(
                     "/api/v1/series",
                     _lately(match, max_age_seconds),
-                    seconds=self._backend.discovery_timeout_seconds,
+                    seconds=self.backend.discovery_timeout_seconds,
                     take=_json(reader.feed),
                 )
                 answer = _json(lambda _: reader.finish())(b"")
@@ -86,7 +86,7 @@ class PrometheusClient:
                 raise _refused(answer)
             return answer.data
 
-        asked, seconds = _lately(match, max_age_seconds), self._backend.discovery_timeout_seconds
+        asked, seconds = _lately(match, max_age_seconds), self.backend.discovery_timeout_seconds
         with telemetry.prometheus_request(backend, "labels"):
             return await self._whole(path, asked, match, finish, seconds, verb)
 
@@ -104,8 +104,8 @@ class PrometheusClient:
 
         def take(piece: bytes) -> None:
             body.extend(piece)
-            if len(body) > self._backend.answer_bytes_max:
-                limit = self._backend.answer_bytes_max
+            if len(body) > self.backend.answer_bytes_max:
+                limit = self.backend.answer_bytes_max
                 raise NoAnswer(
                     f"the answer is larger than {limit} bytes: aggregate in the query",
                     retryable=False,
@@ -119,7 +119,7 @@ class PrometheusClient:
 
     def _failed(self, question: str, error: NoAnswer) -> QueryFailed:
         return QueryFailed(
-            backend=self._backend.name,
+            backend=self.backend.name,
             query=question,
             cause=error.cause,
             retryable=error.retryable,
@@ -129,8 +129,13 @@ class PrometheusClient:
 class Backends:
     """Several backends as one `ports.Prometheus`: each question goes to the one it names."""
 
-    def __init__(self, clients: dict[str, PrometheusClient]) -> None:
+    def __init__(self, clients: Mapping[str, PrometheusClient]) -> None:
         self._clients = clients
+
+    def replace(self, clients: Mapping[str, PrometheusClient]) -> Sequence[PrometheusClient]:
+        """Send questions to these from now on; returns those no longer used, to be closed when they are done."""
+        former, self._clients = self._clients, clients
+        return [each for each in former.values() if each not in clients.values()]
 
     async def evaluate(self, plan: Plan) -> Evaluation:
         """Ask the plan's backend."""

@@ -1,6 +1,6 @@
 """The HTTP face of the metrics APIs: which path means what, and every outcome as a document.
 
-Each request is read once (`request_info`); authorization, routing and telemetry go by that reading.
+Each request is read once (`attributes_of`); authorization, routing and telemetry go by that reading.
 """
 
 import logging
@@ -16,9 +16,9 @@ from aiohttp import web
 from adapter import telemetry
 from adapter.answer import Answers
 from adapter.serve import discovery, openapi
-from adapter.serve.request_info import RequestInfo, request_info
 from adapter.translate import parse
 from wire import custom_metrics, external_metrics
+from wire.serving.attributes import Attributes, attributes_of
 from wire.status import StatusError, internal_error, method_not_allowed, not_found
 
 JSON = "application/json"
@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 class Gate(Protocol):
     """Who may ask what."""
 
-    async def admit(self, request: web.Request, info: RequestInfo) -> None:
+    async def admit(self, request: web.Request, attributes: Attributes) -> None:
         """Return when the request may be answered; raises `StatusError` 401 or 403 otherwise."""
         ...
 
@@ -56,27 +56,26 @@ class MetricsAPI:
     async def handle(self, request: web.Request) -> web.Response:
         """Any request, any outcome."""
         started = time.perf_counter()
-        query = dict(parse_qsl(request.query_string, keep_blank_values=True))
-        info = request_info(request.method, request.path, query)
+        attributes = attributes_of(request.method, request.path, request.query_string)
         try:
-            await self._gate.admit(request, info)
-            response = await self._respond(request, info)
+            await self._gate.admit(request, attributes)
+            response = await self._respond(request, attributes)
         except StatusError as error:
             response = _failed(error)
         except Exception:
             # A bug of ours: the trace is for our log, the client gets a plain word.
             log.exception("%s %s failed", request.method, request.path)
             response = _failed(internal_error("the adapter met an error of its own; see its log"))
-        api = info.group if info.group in discovery.VERSIONS else "other"
+        api = attributes.api_group if attributes.api_group in discovery.VERSIONS else "other"
         telemetry.REQUESTS.labels(api, str(response.status)).inc()
         telemetry.REQUEST_SECONDS.labels(api).observe(time.perf_counter() - started)
         return response
 
-    async def _respond(self, request: web.Request, info: RequestInfo) -> web.Response:
+    async def _respond(self, request: web.Request, attributes: Attributes) -> web.Response:
         if request.method not in ("GET", "HEAD"):
             raise method_not_allowed(f"{request.method} is not supported here: metrics are read")
-        if info.is_resource:
-            return _json(_encode(await self._metric(request, info)))
+        if attributes.is_resource_request:
+            return _json(_encode(await self._metric(request, attributes)))
         match request.path.strip("/").split("/"):
             case ["apis"]:
                 return self._groups(request)
@@ -89,15 +88,15 @@ class MetricsAPI:
                 return self._openapi(request, rest)
         raise _no_such_path()
 
-    async def _metric(self, request: web.Request, info: RequestInfo) -> msgspec.Struct:
-        if not self._is_served(info.group, info.version):
+    async def _metric(self, request: web.Request, attributes: Attributes) -> msgspec.Struct:
+        if not self._is_served(attributes.api_group, attributes.api_version):
             raise _no_such_path()
         path = request.path.split("/", 4)[4]
         query = parse_qsl(request.query_string, keep_blank_values=True)
-        if info.group == custom_metrics.GROUP:
-            asked = parse.custom_metric(path, query, api_version=info.version)
+        if attributes.api_group == custom_metrics.GROUP:
+            asked = parse.custom_metric(path, query, api_version=attributes.api_version)
             return await self._answers.custom(asked)
-        if info.group == external_metrics.GROUP:
+        if attributes.api_group == external_metrics.GROUP:
             return await self._answers.external(parse.external_metric(path, query))
         return await self._answers.usage(parse.resource_metric(path, query))
 

@@ -1,0 +1,104 @@
+"""A Deployment of prometheus-adapter becomes ours by changing its image: its flags are understood."""
+
+from pathlib import Path
+
+import pytest
+
+from adapter.commands.flags import parse
+
+# `prometheus-adapter --help` of v0.12.0: a flag and its kind on each line.
+PEER = Path(__file__).with_name("prometheus_adapter_flags.txt")
+SAMPLES = {
+    "": "true",
+    "Level": "4",
+    "duration": "15m",
+    "float32": "20.5",
+    "int": "8443",
+    "ip": "127.0.0.1",
+    "moduleSpec": "client=6",
+    "namedCertKey": "a.crt,a.key",
+    "string": "some",
+    "stringArray": "X-Scope-OrgID=a",
+    "strings": "a,b",
+}
+SPECIAL = {
+    "prometheus-url": "http://p:9090",
+    "prometheus-verb": "POST",
+    "tls-min-version": "VersionTLS12",
+    "tls-cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+}
+ALONE = {"prometheus-auth-config", "prometheus-auth-incluster"}
+PAIRS = {
+    "prometheus-client-tls-cert-file": "--prometheus-client-tls-key-file=k",
+    "prometheus-client-tls-key-file": "--prometheus-client-tls-cert-file=c",
+}
+
+
+def peer_flags() -> list[tuple[str, str]]:
+    lines = PEER.read_text().splitlines()
+    return [(name, kind) for name, _, kind in (line.partition(" ") for line in lines)]
+
+
+@pytest.mark.parametrize(("name", "kind"), peer_flags(), ids=lambda text: text)
+def test_every_flag_of_the_peer_is_understood(name, kind):
+    value = SPECIAL.get(name, SAMPLES[kind])
+    more = [PAIRS[name]] if name in PAIRS else []
+    assert parse(["--config=c", *more, f"--{name}={value}"])
+
+
+def test_the_arguments_of_the_peers_chart_are_understood():
+    flags = parse(
+        [
+            "/adapter",
+            "--secure-port=6443",
+            "--cert-dir=/tmp/cert",
+            "--prometheus-url=http://prometheus.default.svc:9090",
+            "--metrics-relist-interval=1m",
+            "--v=4",
+            "--config=/etc/adapter/config.yaml",
+        ]
+    )
+    assert flags.config == Path("/etc/adapter/config.yaml")
+    assert flags.backend.url == "http://prometheus.default.svc:9090"
+    assert (flags.times.relist_seconds, flags.times.max_age_seconds) == (60.0, 60.0)
+    assert (flags.serving.secure_port, flags.verbosity) == (6443, 4)
+
+
+def test_headers_may_repeat_and_hold_equal_signs():
+    flags = parse(["--config=c", "--prometheus-header=A=b=c", "--prometheus-header=D"])
+    assert flags.backend.headers == (("A", "b=c"), ("D", ""))
+
+
+def test_an_ignored_flag_is_named_with_the_reason(caplog):
+    parse(["--config=c", "--client-qps=50", "--disable-http2"])
+    assert [text.split(" ")[0] for text in caplog.messages] == ["--client-qps", "--disable-http2"]
+    assert all(" is ignored: " in text for text in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param([], "--config", id="no configuration"),
+        pytest.param(["--config=c", "--prometheus-url=p:9090"], "http://host:9090", id="URL"),
+        pytest.param(
+            ["--config=c", "--metrics-max-age=1m"], "--metrics-relist-interval", id="max age"
+        ),
+        pytest.param(
+            ["--config=c", "--prometheus-auth-incluster", "--prometheus-auth-config=k"],
+            "exclude each other",
+            id="two identities",
+        ),
+        pytest.param(
+            ["--config=c", "--prometheus-client-tls-key-file=k"], "go together", id="key alone"
+        ),
+        pytest.param(["--config=c", "--prometheus-verb=PUT"], "--prometheus-verb", id="verb"),
+        pytest.param(["--config=c", "--prometheus-timeout=5"], "--prometheus-timeout", id="unit"),
+        pytest.param(["--config=c", "--prometheus-concurrency=0"], "above 0", id="nothing at once"),
+        pytest.param(["--config=c", "--colour"], "--colour", id="unknown"),
+    ],
+)
+def test_a_wrong_flag_ends_with_2_and_is_named(arguments, told, capsys):
+    with pytest.raises(SystemExit) as end:
+        parse(arguments)
+    assert end.value.code == 2
+    assert told in capsys.readouterr().err
