@@ -115,7 +115,8 @@ class StepAnswer(Json, frozen=True, kw_only=True):
 
 
 class Vector(Json, frozen=True, kw_only=True):
-    """A question, and the real answer to it."""
+    """A question, and the real answer to it: one of the two lists, by the question's mode."""
 
     question: Question
-    answer: tuple[MetricAnswer, ...] | tuple[StepAnswer, ...]
+    metrics: tuple[MetricAnswer, ...] = ()
+    steps: tuple[StepAnswer, ...] = ()

@@ -29,10 +29,13 @@ from testbed.oracle.scaler.questions import (
     ScaleAnswer,
     Step,
     StepAnswer,
+    Vector,
 )
 from wire.labels import Selector, parse
 
 Log = tuple[tuple[str, ...], ...]
+
+_AMBIGUOUS = "controlled by multiple HPAs"
 
 
 def metric_answers(question: Question) -> tuple[MetricAnswer, ...]:
@@ -75,15 +78,45 @@ def step_answers(question: Question) -> tuple[StepAnswer, ...]:
     return tuple(answers)
 
 
+def difference(vector: Vector) -> str | None:
+    """Where our core answers otherwise than the real code did, or None."""
+    question = vector.question
+    pairs: list[tuple[object, object]]
+    if question.mode == "metrics":
+        pairs = list(zip(vector.metrics, metric_answers(question), strict=True))
+    else:
+        ours = step_answers(question)
+        pairs = [
+            (comparable(real), comparable(own))
+            for real, own in zip(vector.steps, ours, strict=True)
+        ]
+    for index, (real, own) in enumerate(pairs):
+        if real != own:
+            asked, said, we_say = (
+                msgspec.json.encode(each).decode() for each in (question, real, own)
+            )
+            return f"answer {index} to {asked}\nis  {said}\nnot {we_say}"
+    return None
+
+
 def comparable(answer: StepAnswer) -> StepAnswer:
-    """The same answer whatever the order in which Go's maps were walked, and with null as an empty list."""
+    """The same answer whatever the order in which Go's maps were walked, and with null as an empty list.
+
+    That order stands in the message of an ambiguous selector, so there it is chance whether the
+    message has changed and the status is written.
+    """
     status = answer.status
+    is_ambiguous = any(_AMBIGUOUS in each.message for each in status.conditions or ())
     conditions = tuple(
         msgspec.structs.replace(each, message=_sorted_keys(each.message))
         for each in status.conditions or ()
     )
     return StepAnswer(
-        log=tuple(tuple(_sorted_keys(word) for word in entry) for entry in answer.log),
+        log=tuple(
+            tuple(_sorted_keys(word) for word in entry)
+            for entry in answer.log
+            if not (is_ambiguous and entry == ("status",))
+        ),
         status=msgspec.structs.replace(
             status, conditions=conditions, current_metrics=status.current_metrics or ()
         ),
@@ -247,7 +280,7 @@ def _remembered(memory: Memory) -> Remembered:
 def _sorted_keys(text: str) -> str:
     """`[b a]` as `[a b]`: the controllers of ambiguous pods stand in random order upstream."""
     return re.sub(
-        r"(controlled by multiple HPAs: )\[([^\]]*)\]",
+        rf"({_AMBIGUOUS}: )\[([^\]]*)\]",
         lambda found: f"{found[1]}[{' '.join(sorted(found[2].split()))}]",
         text,
     )
