@@ -132,6 +132,13 @@ class DiscoveredCatalog:
         ]
         return sorted(gaps, key=lambda gap: gap.rule)
 
+    @property
+    def problem(self) -> str:
+        """Why nothing can be told yet; empty when at least one selection is known, or there is none."""
+        if not self.listings or any(each.series is not None for each in self.listings.values()):
+            return ""
+        return "; ".join(f"{gap.rule}: {gap.cause}" for gap in self.gaps())
+
     async def _follow(self, selection: Selection) -> None:
         retry_seconds = RETRY_FIRST_SECONDS
         while True:

@@ -117,13 +117,16 @@ class ClusterCredentials:
     cluster's identities (kube-rbac-proxy, OpenShift's thanos-querier).
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, files: FileCredentials) -> None:
+        """`files`: a token file or a password given as well goes before the cluster's identity."""
         self._connection = connection
+        self._files = files
 
     async def headers(self) -> Mapping[str, str]:
         """The newest token, if the identity is a token."""
         authorization = await self._connection.authorization()
-        return {"Authorization": authorization} if authorization else {}
+        cluster = {"Authorization": authorization} if authorization else {}
+        return {**cluster, **await self._files.headers()}
 
     def tls(self) -> ssl.SSLContext | bool:
         """The cluster's CA and the client certificate, if the identity is a certificate."""

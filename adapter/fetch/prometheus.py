@@ -3,6 +3,7 @@
 Everything that goes wrong comes out as `QueryFailed` with the query and the cause, never with a secret.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -13,6 +14,8 @@ from adapter.fetch.credentials import Credentials
 from adapter.fetch.transport import NoAnswer, Transport
 from adapter.model import Backend, Evaluation, Plan, ResultKind, Sample, Series
 from adapter.ports import QueryFailed
+
+log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
@@ -37,6 +40,7 @@ class PrometheusClient:
 
     async def evaluate(self, plan: Plan) -> Evaluation:
         """Evaluate the plan's query at Prometheus' own now, which no skew of clocks can shift."""
+        log.debug("%s: %s", plan.backend, plan.query)
         seconds = self.backend.timeout_seconds
         asked = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
 

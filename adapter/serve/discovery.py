@@ -15,10 +15,8 @@ from wire import custom_metrics, discovery, external_metrics, resource_metrics
 
 _encode = msgspec.json.Encoder().encode
 
-AGGREGATED_V2 = _encode(discovery.APIGroupDiscoveryList())
-AGGREGATED_V2BETA1 = _encode(
-    discovery.APIGroupDiscoveryList(api_version="apidiscovery.k8s.io/v2beta1")
-)
+EMPTY_V2 = _encode(discovery.APIGroupDiscoveryList())
+EMPTY_V2BETA1 = _encode(discovery.APIGroupDiscoveryList(api_version="apidiscovery.k8s.io/v2beta1"))
 
 VERSIONS = {
     custom_metrics.GROUP: ("v1beta1", "v1beta2"),

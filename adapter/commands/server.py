@@ -1,0 +1,170 @@
+"""`loadline-adapter` without a command: everything plugged together, started, kept and ended."""
+
+import asyncio
+import logging
+import os
+import signal
+import ssl
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from prometheus_client import REGISTRY
+
+from adapter.answer import Answers
+from adapter.commands.flags import AdapterFlags, parse
+from adapter.commands.in_force import Switch, Upkeep
+from adapter.commands.logs import start_logging
+from adapter.commands.reloading import ConfigurationWatch
+from adapter.config import ConfigError
+from adapter.fetch.cache import SharedAnswers
+from adapter.fetch.credentials import ClusterCredentials, Credentials, FileCredentials
+from adapter.fetch.kubernetes import ClusterMapping, WatchedObjects
+from adapter.fetch.prometheus import Backends
+from adapter.serve.app import MetricsAPI, count_requests
+from wire.kube.client import KubeClient
+from wire.kube.connection import ConnectionConfigError, connect
+from wire.kube.mapper import RestMapper
+from wire.serving.health import Check
+from wire.serving.runtime import run, stop_requested
+from wire.serving.server import Delegates, Server
+from wire.serving.tls import ServingConfigError
+from wire.status import StatusError, Unavailable
+
+OK: Final = 0
+FAILED: Final = 1
+MISCONFIGURED: Final = 2
+
+RESOURCES_RETRY_SECONDS: Final = 1.0
+
+log = logging.getLogger(__name__)
+
+
+def serve(arguments: Sequence[str], *, version: str) -> int:
+    """Serve until SIGTERM; returns the exit code."""
+    start_logging(0)
+    flags = parse(arguments)
+    start_logging(flags.verbosity)
+    try:
+        return run(_Program(flags, version).serve())
+    except (ConfigError, ConnectionConfigError, ServingConfigError) as error:
+        print(f"loadline-adapter: {error}", file=sys.stderr)  # noqa: T201 - the last word
+        return MISCONFIGURED
+
+
+class _Program:
+    """The parts, and how they know each other."""
+
+    def __init__(self, flags: AdapterFlags, version: str) -> None:
+        self._flags = flags
+        self._version = version
+        self._user_agent = f"loadline-adapter/{version}"
+        self._upkeep = Upkeep()
+
+    async def serve(self) -> int:
+        """Start, wait for the end, stop. Raises what is wrong with the configuration."""
+        flags = self._flags
+        stop = stop_requested()
+        connection = await connect(flags.lister_kubeconfig, user_agent=self._user_agent)
+        client = KubeClient(connection)
+        self._mapper = RestMapper(client, on_change=self._resources_changed)
+        mapping = ClusterMapping(self._mapper)
+        backends = Backends({})
+        prometheus = SharedAnswers(backends, freshness_seconds=flags.freshness_seconds)
+        answers = Answers(
+            prometheus=prometheus,
+            objects=WatchedObjects(client, mapping, self._upkeep.spawn),
+            mapping=mapping,
+        )
+        self._switch = Switch(
+            flags.config,
+            default_backend=flags.backend,
+            default_credentials=await self._credentials(),
+            backends=backends,
+            prometheus=prometheus,
+            mapping=mapping,
+            times=flags.times,
+            answers=answers,
+            upkeep=self._upkeep,
+        )
+        self._watch = ConfigurationWatch(
+            flags.config, self._switch.apply, poll_seconds=flags.config_poll_seconds
+        )
+        try:
+            await self._read_resources()
+            await self._watch.start()
+            return await self._listen(client, answers, stop)
+        finally:
+            await self._upkeep.end()
+            await backends.close()
+            await client.close()
+
+    async def _listen(self, client: KubeClient, answers: Answers, stop: asyncio.Event) -> int:
+        serving = self._flags.serving
+        delegates = await Delegates.connected(serving, client, user_agent=self._user_agent)
+        server = Server(
+            serving, delegates, registry=REGISTRY, version=self._version, ready=self._checks()
+        )
+        server.app.middlewares.insert(0, count_requests)
+        MetricsAPI(answers, version=self._version).add_routes(server.app)
+        await server.start()
+        self._upkeep.spawn(self._watch.run())
+        self._upkeep.spawn(self._follow_resources())
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._watch.look_at_once)
+        ends = [asyncio.create_task(each.wait()) for each in (stop, self._upkeep.failed)]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+        log.info("ending: no new connections, requests under way are finished")
+        await server.stop()
+        return FAILED if self._upkeep.failed.is_set() else OK
+
+    def _checks(self) -> tuple[Check, ...]:
+        return (
+            Check("cluster-resources", self._resources_problem, public=True),
+            Check("discovery", lambda: self._switch.catalog.problem, public=True),
+        )
+
+    def _resources_problem(self) -> str:
+        if self._mapper.table.versions:
+            return ""
+        return self._mapper.last_error or "the cluster's resources are not read yet"
+
+    def _resources_changed(self) -> None:
+        self._switch.catalog.rebuild()
+
+    async def _read_resources(self) -> bool:
+        try:
+            await self._mapper.refresh()
+        except (StatusError, Unavailable, msgspec.DecodeError) as error:
+            self._mapper.last_error = str(error)
+            log.warning("the cluster's resources cannot be read, trying again: %s", error)
+            return False
+        return True
+
+    async def _follow_resources(self) -> None:
+        """Until the first reading succeeds nothing can be offered, so it is tried often."""
+        while not self._mapper.table.versions:
+            await asyncio.sleep(RESOURCES_RETRY_SECONDS)
+            await self._read_resources()
+        await self._mapper.run()
+
+    async def _credentials(self) -> Credentials:
+        """Who we are to the backend of the flags. As in the peer, a CA file excludes the cluster's identity."""
+        flags = self._flags
+        files = FileCredentials(flags.backend)
+        try:
+            files.check()
+        except (OSError, ssl.SSLError, ValueError) as error:
+            raise ServingConfigError(
+                f"a --prometheus-*-file cannot be used: {error}. Check its mount and content"
+            ) from error
+        if flags.backend.ca_file is None and flags.prometheus_auth_config:
+            identity = await connect(flags.prometheus_auth_config, user_agent=self._user_agent)
+            return ClusterCredentials(identity, files)
+        if flags.backend.ca_file is None and flags.prometheus_auth_in_cluster:
+            in_cluster = {k: v for k, v in os.environ.items() if k.startswith("KUBERNETES_")}
+            identity = await connect(None, user_agent=self._user_agent, environ=in_cluster)
+            return ClusterCredentials(identity, files)
+        return files
