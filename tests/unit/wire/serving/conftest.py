@@ -1,0 +1,173 @@
+"""A served `Server` with certificates made on the fly and an API server that is a typed fake."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+
+import aiohttp
+import msgspec
+import pytest
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+
+from testbed.certificates import Authority, KeyPair
+from wire.kube.client import JSON
+from wire.serving.guard import USER
+from wire.serving.health import Check
+from wire.serving.options import ServingOptions
+from wire.serving.server import Delegates, Server
+
+CONFIG_MAP = "extension-apiserver-authentication"
+
+
+class FakeApiServer:
+    """Knows some tokens and what each user may; publishes its authentication configuration."""
+
+    def __init__(self, published: Mapping[str, str]) -> None:
+        self.published = published
+        self.users_by_token: dict[str, dict[str, object]] = {}
+        self.allowed: set[tuple[str, str]] = set()
+        self.reviews: list[dict[str, dict[str, object]]] = []
+        self.failure: Exception | None = None
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes:
+        item = {"metadata": {"name": CONFIG_MAP, "resourceVersion": "1"}, "data": self.published}
+        return msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": [item]})
+
+    async def watch(
+        self,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        accept: str = JSON,
+        timeout_seconds: float = 300.0,
+    ) -> AsyncGenerator[bytes, None]:
+        await asyncio.Event().wait()
+        yield b""
+
+    async def create(self, path: str, body: bytes) -> bytes:
+        if self.failure is not None:
+            raise self.failure
+        review = msgspec.json.decode(body)
+        self.reviews.append(review)
+        spec = review["spec"]
+        if review["kind"] == "TokenReview":
+            user = self.users_by_token.get(spec["token"])
+            return msgspec.json.encode(
+                {"status": {"authenticated": bool(user), "user": user or {}}}
+            )
+        asked = spec.get("resourceAttributes") or spec["nonResourceAttributes"]
+        about = asked.get("resource") or asked["path"]
+        allowed = (spec["user"], about) in self.allowed
+        return msgspec.json.encode({"status": {"allowed": allowed, "reason": ""}})
+
+
+class Served:
+    """A server that listens, and how to ask it."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        self.base = f"https://127.0.0.1:{server.port}"
+
+    async def get(
+        self,
+        path: str,
+        *,
+        pair: KeyPair | None = None,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, str]:
+        """Status code and body."""
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+        if pair is not None:
+            tls.load_cert_chain(*pair.write(self.folder, "client"))
+        connector = aiohttp.TCPConnector(ssl=tls)
+        async with (
+            aiohttp.ClientSession(connector=connector) as session,
+            session.request(method, self.base + path, headers=headers) as response,
+        ):
+            return response.status, await response.text()
+
+
+class World:
+    """The cluster's CAs and its API server."""
+
+    def __init__(self) -> None:
+        self.clients = Authority("clients")
+        self.proxies = Authority("front-proxies")
+        self.api = FakeApiServer(
+            {
+                "client-ca-file": self.clients.certificate.decode(),
+                "requestheader-client-ca-file": self.proxies.certificate.decode(),
+                "requestheader-allowed-names": '["front-proxy"]',
+                "requestheader-username-headers": '["X-Remote-User"]',
+                "requestheader-uid-headers": '["X-Remote-Uid"]',
+                "requestheader-group-headers": '["X-Remote-Group"]',
+                "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+            }
+        )
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+Serve = Callable[..., Awaitable[Served]]
+
+
+async def who_am_i(request: web.Request) -> web.Response:
+    user = request[USER]
+    return web.json_response(
+        {"name": user.name, "uid": user.uid, "groups": user.groups, "extra": dict(user.extra)}
+    )
+
+
+async def fails(_: web.Request) -> web.Response:
+    raise ZeroDivisionError("a secret")
+
+
+@pytest.fixture
+async def serve(world: World, tmp_path: Path) -> AsyncIterator[Serve]:
+    """Start a server in `world`; it has /who for whoever may, and /fails."""
+    started: list[Server] = []
+
+    async def start(
+        options: ServingOptions | None = None, *, ready: tuple[Check, ...] = ()
+    ) -> Served:
+        options = options or ServingOptions(
+            secure_port=1,
+            authorization_always_allow_paths=("/healthz", "/livez", "/readyz", "/who"),
+        )
+        server = Server(
+            msgspec.structs.replace(options, bind_address="127.0.0.1"),
+            Delegates(world.api, world.api),
+            registry=CollectorRegistry(),
+            version="1.2.3",
+            ready=ready,
+            drain_seconds=0.05,
+        )
+        server.app.router.add_get("/who", who_am_i)
+        server.app.router.add_get("/fails", fails)
+        await server.start(port=0)
+        started.append(server)
+        await until(
+            lambda: not server.health.problems("readyz").get("authentication-configuration")
+        )
+        return Served(server, tmp_path)
+
+    yield start
+    for server in started:
+        await server.stop()
+
+
+async def until(condition: Callable[[], bool], deadline_seconds: float = 5.0) -> None:
+    """Poll; a deadline makes what never comes a failure and not a hang."""
+    async with asyncio.timeout(deadline_seconds):
+        while not condition():
+            await asyncio.sleep(0.005)

@@ -1,0 +1,133 @@
+"""Who a request is taken to be from, over real TLS."""
+
+import json
+import ssl
+
+import aiohttp
+import pytest
+
+from testbed.certificates import Authority
+from wire.serving.options import RequestHeaderFlags, ServingOptions
+from wire.status import Unavailable
+
+PROXIED = {
+    "X-Remote-User": "alice",
+    "X-Remote-Uid": "42",
+    "X-Remote-Group": "dev",
+    "X-Remote-Extra-Scopes%2fall": "view",
+}
+
+
+async def name_of(served, **how):
+    code, body = await served.get("/who", **how)
+    return (code, json.loads(body).get("name") or json.loads(body)["message"])
+
+
+async def test_nobody_in_particular_is_anonymous(serve):
+    served = await serve()
+    code, body = await served.get("/who")
+    assert (code, json.loads(body)["groups"]) == (200, ["system:unauthenticated"])
+
+
+async def test_the_front_proxy_says_for_whom_it_asks(serve, world):
+    served = await serve()
+    code, body = await served.get("/who", pair=world.proxies.client("front-proxy"), headers=PROXIED)
+    assert code == 200
+    assert json.loads(body) == {
+        "name": "alice",
+        "uid": "42",
+        "groups": ["dev", "system:authenticated"],
+        "extra": {"scopes/all": ["view"]},
+    }
+
+
+async def test_nobody_else_may_say_so(serve, world):
+    """Without the proxy's certificate its headers are so much air."""
+    served = await serve()
+    assert await name_of(served, headers=PROXIED) == (200, "system:anonymous")
+    assert await name_of(served, headers=PROXIED, pair=world.clients.client("eve")) == (200, "eve")
+
+
+async def test_a_proxy_of_another_name_is_refused(serve, world):
+    served = await serve()
+    pair = world.proxies.client("not-the-front-proxy")
+    assert await name_of(served, headers=PROXIED, pair=pair) == (401, "Unauthorized")
+
+
+async def test_a_client_certificate_names_user_and_groups(serve, world):
+    served = await serve()
+    code, body = await served.get("/who", pair=world.clients.client("bob", ["ops", "dev"]))
+    assert code == 200
+    user = json.loads(body)
+    assert (user["name"], set(user["groups"])) == ("bob", {"ops", "dev", "system:authenticated"})
+
+
+async def test_a_servers_certificate_is_no_clients(serve, world):
+    served = await serve()
+    with pytest.raises(aiohttp.ClientError):
+        # OpenSSL itself looks at the usage when it checks the chain.
+        await served.get("/who", pair=world.clients.serving("bob"))
+
+
+async def test_a_certificate_of_an_unknown_ca_opens_nothing(serve):
+    served = await serve()
+    with pytest.raises((aiohttp.ClientError, ssl.SSLError)):
+        await served.get("/who", pair=Authority("stranger").client("bob"))
+
+
+async def test_a_ca_that_was_removed_counts_no_longer(serve, world, tmp_path):
+    """OpenSSL still knows it; who the holder is, is judged by the newest file."""
+    ca_file = tmp_path / "ca.crt"
+    ca_file.write_bytes(world.clients.certificate)
+    options = ServingOptions(
+        secure_port=1,
+        client_ca_file=ca_file,
+        authorization_always_allow_paths=("/who",),
+    )
+    served = await serve(options)
+    bob = world.clients.client("bob")
+    assert (await name_of(served, pair=bob))[0] == 200
+    newcomers = Authority("newcomers")
+    ca_file.write_bytes(newcomers.certificate)
+    served.server._trust.reread_files()
+    assert await name_of(served, pair=bob) == (401, "Unauthorized")
+    assert await name_of(served, pair=newcomers.client("carol")) == (200, "carol")
+
+
+async def test_flags_take_the_place_of_the_cluster_configuration(serve, tmp_path):
+    proxies = Authority("other-proxies")
+    ca_file = tmp_path / "proxy-ca.crt"
+    ca_file.write_bytes(proxies.certificate)
+    served = await serve(
+        ServingOptions(
+            secure_port=1,
+            authorization_always_allow_paths=("/who",),
+            requestheader=RequestHeaderFlags(client_ca_file=ca_file, username_headers=("X-Who",)),
+        )
+    )
+    pair = proxies.client("any name will do")
+    assert await name_of(served, pair=pair, headers={"x-who": "dave"}) == (200, "dave")
+
+
+async def test_a_token_is_reviewed_once_while_its_answer_holds(serve, world):
+    world.api.users_by_token["good"] = {"username": "robot", "groups": ["g"], "extra": {"k": ["v"]}}
+    served = await serve()
+    for _ in range(3):
+        code, body = await served.get("/who", headers={"Authorization": "Bearer good"})
+        assert (code, json.loads(body)["extra"]) == (200, {"k": ["v"]})
+    assert len(world.api.reviews) == 1
+
+
+async def test_a_token_nobody_knows_is_refused(serve):
+    served = await serve()
+    assert await name_of(served, headers={"Authorization": "Bearer bad"}) == (401, "Unauthorized")
+
+
+async def test_a_token_that_cannot_be_reviewed_is_503_with_the_cause(serve, world):
+    served = await serve()
+    world.api.failure = Unavailable("POST reviews: connection refused")
+    code, message = await name_of(served, headers={"Authorization": "Bearer good"})
+    assert code == 503
+    assert "connection refused" in message
+    world.api.failure = None
+    assert (await name_of(served, headers={"Authorization": "Bearer good"}))[0] == 401

@@ -1,0 +1,152 @@
+"""Whether a request may pass, over real TLS, and how a refusal reads."""
+
+import json
+
+import pytest
+
+from wire.serving.attributes import Attributes, User, attributes_of
+from wire.serving.authorization import refusal
+from wire.status import Unavailable
+
+METRIC = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/ns/pods/foo/hits"
+
+
+async def test_rbac_is_asked_about_the_resource(serve, world):
+    served = await serve()
+    bob = world.clients.client("bob")
+    code, body = await served.get(METRIC, pair=bob)
+    assert code == 403
+    assert json.loads(body) == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": 'pods.custom.metrics.k8s.io "foo" is forbidden: User "bob" cannot get resource "pods/hits" '
+        'in API group "custom.metrics.k8s.io" in the namespace "ns"',
+        "reason": "Forbidden",
+        "details": {"name": "foo", "group": "custom.metrics.k8s.io", "kind": "pods"},
+        "code": 403,
+    }
+    assert world.api.reviews[0]["spec"]["resourceAttributes"] == {
+        "namespace": "ns",
+        "verb": "get",
+        "group": "custom.metrics.k8s.io",
+        "version": "v1beta1",
+        "resource": "pods",
+        "subresource": "hits",
+        "name": "foo",
+    }
+
+
+async def test_who_may_passes_and_is_asked_about_once(serve, world):
+    world.api.allowed.add(("bob", "/version"))
+    served = await serve()
+    bob = world.clients.client("bob")
+    assert [(await served.get("/version", pair=bob))[0] for _ in range(3)] == [200] * 3
+    assert len(world.api.reviews) == 1
+
+
+async def test_masters_are_not_asked_about(serve, world):
+    served = await serve()
+    admin = world.clients.client("admin", ["system:masters"])
+    assert (await served.get("/version", pair=admin))[0] == 200
+    assert world.api.reviews == []
+
+
+async def test_strangers_see_health_and_nothing_else(serve):
+    served = await serve()
+    codes = {path: (await served.get(path))[0] for path in ("/healthz", "/metrics", "/nowhere")}
+    assert codes == {"/healthz": 200, "/metrics": 403, "/nowhere": 403}
+
+
+async def test_nobody_passes_while_nobody_can_be_asked(serve, world):
+    served = await serve()
+    world.api.failure = Unavailable("connection refused")
+    code, body = await served.get("/version", pair=world.clients.client("bob"))
+    assert (code, json.loads(body)["reason"]) == (503, "ServiceUnavailable")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        pytest.param(
+            Attributes(verb="get", path="/metrics"),
+            'forbidden: User "bob" cannot get path "/metrics"',
+            id="a path",
+        ),
+        pytest.param(
+            attributes_of("GET", "/apis/custom.metrics.k8s.io/v1beta2/nodes/*/load"),
+            'nodes.custom.metrics.k8s.io "*" is forbidden: User "bob" cannot get resource "nodes/load" '
+            'in API group "custom.metrics.k8s.io" at the cluster scope',
+            id="cluster scope",
+        ),
+        pytest.param(
+            attributes_of("GET", "/api/v1/namespaces/a/pods"),
+            'pods is forbidden: User "bob" cannot list resource "pods" in API group "" in the namespace "a"',
+            id="the core group, a list",
+        ),
+        pytest.param(
+            Attributes(verb="get", path="/a<b>"),
+            'forbidden: User "bob" cannot get path "/a&lt;b&gt;"',
+            id="what looks like HTML",
+        ),
+    ],
+)
+def test_a_refusal_reads_as_every_api_servers(attributes, message):
+    assert str(refusal(User(name="bob"), attributes)) == message
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "expected"),
+    [
+        pytest.param("GET", "/apis", "", ("get", "", "", "", ""), id="discovery"),
+        pytest.param("GET", "/apis/g/v1", "", ("get", "", "", "", ""), id="a version"),
+        pytest.param("GET", "/healthz", "", ("get", "", "", "", ""), id="health"),
+        pytest.param("POST", "/apis/g/v1/x", "", ("create", "x", "", "", ""), id="create"),
+        pytest.param("GET", "/apis/g/v1/x", "", ("list", "x", "", "", ""), id="list"),
+        pytest.param("GET", "/apis/g/v1/x", "watch=true", ("watch", "x", "", "", ""), id="watch"),
+        pytest.param("DELETE", "/apis/g/v1/x", "", ("deletecollection", "x", "", "", ""), id="all"),
+        pytest.param(
+            "GET",
+            "/apis/g/v1/x",
+            "fieldSelector=metadata.name%3Da",
+            ("list", "x", "", "a", ""),
+            id="by field",
+        ),
+        pytest.param(
+            "GET",
+            "/apis/g/v1/namespaces/n/metrics/m",
+            "",
+            ("get", "metrics", "n", "m", ""),
+            id="of a namespace",
+        ),
+        pytest.param(
+            "GET",
+            "/apis/g/v1/namespaces/n",
+            "",
+            ("get", "namespaces", "n", "n", ""),
+            id="a namespace",
+        ),
+        pytest.param(
+            "GET",
+            "/apis/g/v1/namespaces/n/status",
+            "",
+            ("get", "namespaces", "n", "n", "status"),
+            id="its status",
+        ),
+        pytest.param(
+            "GET", "/apis/g/v1/namespaces/n/hits", "", ("list", "hits", "n", "", ""), id="external"
+        ),
+        pytest.param(
+            "GET",
+            "/apis/g/v1/namespaces/n/pods/*/m/more",
+            "",
+            ("get", "pods", "n", "*", "m"),
+            id="any further",
+        ),
+    ],
+)
+def test_what_a_path_asks_for(method, path, query, expected):
+    got = attributes_of(method, path, query)
+    assert (got.verb, got.resource, got.namespace, got.name, got.subresource) == expected
+    assert got.is_resource_request is bool(expected[1])

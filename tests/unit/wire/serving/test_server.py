@@ -1,0 +1,206 @@
+"""The listener: errors, health, limits, certificates, end."""
+
+import asyncio
+import json
+import ssl
+
+import aiohttp
+import pytest
+
+from testbed.certificates import Authority
+from wire.serving.health import Check
+from wire.serving.options import ServingOptions
+from wire.serving.server import Delegates, Server
+from wire.serving.tls import ServingConfigError
+
+MASTER = ["system:masters"]
+
+
+@pytest.fixture
+def admin(world):
+    return world.clients.client("admin", MASTER)
+
+
+async def test_an_unknown_path_is_404_as_the_generic_api_server_says_it(serve, admin):
+    served = await serve()
+    assert await served.get("/nowhere", pair=admin) == (404, "404 page not found\n")
+
+
+async def test_another_method_is_405(serve, admin):
+    served = await serve()
+    code, body = await served.get("/version", pair=admin, method="POST")
+    assert code == 405
+    assert (
+        json.loads(body)["message"]
+        == "the server does not allow this method on the requested resource"
+    )
+
+
+async def test_a_bug_is_a_plain_500_and_a_traceback_in_the_log(serve, admin, caplog):
+    served = await serve()
+    code, body = await served.get("/fails", pair=admin)
+    assert (code, json.loads(body)["reason"]) == (500, "InternalError")
+    assert "secret" not in body
+    assert "ZeroDivisionError: a secret" in caplog.text
+
+
+async def test_yaml_is_given_to_who_asks_for_it(serve, admin):
+    served = await serve()
+    _, body = await served.get("/version", pair=admin, headers={"Accept": "application/yaml"})
+    assert "gitVersion: v1.2.3" in body
+
+
+async def test_protobuf_alone_cannot_be_served(serve, admin):
+    served = await serve()
+    accept = {"Accept": "application/vnd.kubernetes.protobuf"}
+    code, body = await served.get("/version", pair=admin, headers=accept)
+    assert (code, json.loads(body)["reason"]) == (406, "NotAcceptable")
+
+
+async def test_a_url_as_long_as_any_selector_is_read(serve, admin):
+    served = await serve()
+    code, _ = await served.get(f"/version?labelSelector={'a' * 500_000}", pair=admin)
+    assert code == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        pytest.param(
+            b"GET /%s HTTP/1.1\r\nHost: a\r\n\r\n" % (b"a" * 2_000_000), b"431", id="line"
+        ),
+        pytest.param(b"GET / HTTP/1.1\r\nX: %s\r\n\r\n" % (b"a" * 2_000_000), b"431", id="field"),
+        pytest.param(b"\x00\x01 nonsense\r\n\r\n", b"400", id="nonsense"),
+    ],
+)
+async def test_what_is_too_much_or_no_http_gets_a_status(serve, text, code):
+    served = await serve()
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.server.port, ssl=tls)
+    writer.write(text)
+    answer = await reader.read(2_000)
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 " + code) or answer.startswith(b"HTTP/1.0 " + code)
+    assert b'"kind":"Status"' in answer
+    assert (await served.get("/healthz"))[0] == 200
+
+
+async def test_readiness_names_what_fails_and_keeps_the_reason(serve, admin):
+    problems = [""]
+    checks = (
+        Check("hidden", lambda: problems[0]),
+        Check("shown", lambda: problems[0], public=True),
+    )
+    served = await serve(ready=checks)
+    assert await served.get("/readyz") == (200, "ok")
+    assert (await served.get("/readyz?verbose"))[1] == (
+        "[+]ping ok\n[+]shutdown ok\n[+]authentication-configuration ok\n[+]hidden ok\n[+]shown ok\n"
+        "readyz check passed\n"
+    )
+    problems[0] = "no route"
+    assert await served.get("/readyz") == (
+        500,
+        "[+]ping ok\n[+]shutdown ok\n[+]authentication-configuration ok\n"
+        "[-]hidden failed: reason withheld\n[-]shown failed: no route\nreadyz check failed\n",
+    )
+    assert (await served.get("/livez"))[0] == 200
+    assert (await served.get("/readyz?exclude=hidden&exclude=shown"))[0] == 200
+    assert (await served.get("/readyz?verbose&exclude=shown&exclude=hidden&exclude=x"))[1].endswith(
+        'warn: some health checks cannot be excluded: no matches for "x"\nreadyz check passed\n'
+    )
+    assert (await served.get("/readyz/ping", pair=admin)) == (200, "ok")
+    assert (await served.get("/readyz/shown", pair=admin))[0] == 500
+    assert (await served.get("/readyz/nothing", pair=admin))[0] == 404
+
+
+async def test_it_is_not_ready_before_it_can_tell_who_asks(world):
+    world.api.published = {}
+    server = Server(
+        ServingOptions(secure_port=1), Delegates(world.api, world.api), registry=None, version="1"
+    )
+    assert "not read yet" in server.health.problems()["authentication-configuration"]
+
+
+async def test_a_new_certificate_serves_new_connections(serve, tmp_path):
+    authority = Authority("us")
+    pair = authority.serving("first").write(tmp_path, "tls")
+    served = await serve(
+        ServingOptions(secure_port=1, tls_cert_file=pair[0], tls_private_key_file=pair[1])
+    )
+    assert await common_name(served) == "first"
+    pair[0].write_bytes(b"half a new pair")
+    assert served.server._tls.reload_if_changed() is False
+    assert await common_name(served) == "first"
+    authority.serving("second").write(tmp_path, "tls")
+    assert served.server._tls.reload_if_changed() is True
+    assert await common_name(served) == "second"
+
+
+async def common_name(served):
+    from cryptography import x509
+
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    _, writer = await asyncio.open_connection("127.0.0.1", served.server.port, ssl=tls)
+    der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    writer.close()
+    subject = x509.load_der_x509_certificate(der).subject
+    return subject.rfc4514_string().removeprefix("CN=")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"tls_cert_file": "x"}, "go together", id="half a pair"),
+        pytest.param(
+            {"tls_cert_file": "x", "tls_private_key_file": "y"}, "No such file", id="no file"
+        ),
+        pytest.param({"tls_cipher_suites": ("NONE",)}, "NONE not supported", id="a cipher suite"),
+    ],
+)
+def test_wrong_flags_are_refused_with_the_flag(options, message, tmp_path, world):
+    from pathlib import Path
+
+    given = {name: Path(v) if isinstance(v, str) else v for name, v in options.items()}
+    with pytest.raises(ServingConfigError, match=message):
+        Server(
+            ServingOptions(secure_port=1, **given),
+            Delegates(None, None),
+            registry=None,
+            version="1",
+        )
+
+
+async def test_a_port_that_is_taken_is_said(serve, world):
+    served = await serve()
+    other = Server(
+        ServingOptions(secure_port=served.server.port, bind_address="127.0.0.1"),
+        Delegates(world.api, world.api),
+        registry=None,
+        version="1",
+    )
+    with pytest.raises(ServingConfigError, match="--secure-port"):
+        await other.start()
+
+
+async def test_stopping_says_so_first_and_then_hangs_up(serve):
+    served = await serve()
+    stopping = asyncio.create_task(served.server.stop(notice_seconds=0.3))
+    await asyncio.sleep(0)
+    code, body = await served.get("/readyz")
+    assert (code, "[-]shutdown failed" in body) == (500, True)
+    await stopping
+    with pytest.raises(aiohttp.ClientError):
+        await served.get("/readyz")
+
+
+def test_a_self_signed_pair_is_kept_in_the_folder(tmp_path):
+    from wire.serving.tls import ServerTLS
+
+    options = ServingOptions(secure_port=1, cert_dir=tmp_path / "certs")
+    ServerTLS(options)
+    first = (tmp_path / "certs" / "apiserver.crt").read_bytes()
+    ServerTLS(options)
+    assert (tmp_path / "certs" / "apiserver.crt").read_bytes() == first
+    assert (tmp_path / "certs" / "apiserver.key").stat().st_mode & 0o077 == 0

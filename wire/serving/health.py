@@ -1,0 +1,125 @@
+"""`/healthz`, `/livez`, `/readyz`: named checks, in the text that Kubernetes prints.
+
+Upstream: apiserver v0.36.3, server/healthz/healthz.go. What is wrong with a failed check goes to the
+log and not to the client, since these paths are open to everybody; unless the program says that its
+reasons are no secret.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+
+import msgspec
+from aiohttp import web
+
+from wire.quoting import go_quote
+
+log = logging.getLogger(__name__)
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that must be right. `problem` returns what is wrong, or an empty text; it must not block.
+
+    `public`: the problem may be shown to anybody who asks `?verbose`.
+    """
+
+    name: str
+    problem: Callable[[], str]
+    public: bool = False
+
+
+PING = Check("ping", lambda: "")
+
+
+class Health:
+    """The checks behind the three paths; each may be asked by itself, as `/readyz/<check>`."""
+
+    def __init__(self, *, alive: Iterable[Check] = (), ready: Iterable[Check] = ()) -> None:
+        """`alive` is for /livez and, with `ready`, for /readyz and /healthz, as upstream has it."""
+        live = (PING, *alive)
+        self._checks = {"livez": live, "readyz": (*live, *ready), "healthz": (*live, *ready)}
+        self._failing: dict[str, tuple[str, ...]] = {}
+
+    def add_routes(self, app: web.Application) -> None:
+        """Serve all three."""
+        for name in self._checks:
+            app.router.add_get(f"/{name}", self._whole(name))
+            app.router.add_get(f"/{name}/", self._whole(name))
+            app.router.add_get(f"/{name}/{{check}}", self._single(name))
+
+    def problems(self, name: str = "readyz") -> dict[str, str]:
+        """What is wrong now, by check."""
+        found = ((check.name, _problem(check)) for check in self._checks[name])
+        return {check: problem for check, problem in found if problem}
+
+    def _whole(self, name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def answer(request: web.Request) -> web.Response:
+            excluded = set(request.query.getall("exclude", ()))
+            lines, failed = self._lines(name, excluded)
+            self._log_changes(name, failed)
+            unknown = sorted(excluded - {check.name for check in self._checks[name]})
+            if unknown:
+                listed = ", ".join(map(go_quote, unknown))
+                lines.append(
+                    f"warn: some health checks cannot be excluded: no matches for {listed}"
+                )
+            if failed:
+                return _text("\n".join([*lines, f"{name} check failed\n"]), code=500)
+            if "verbose" not in request.query:
+                return _text("ok")
+            return _text("\n".join([*lines, f"{name} check passed\n"]))
+
+        return answer
+
+    def _single(self, name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def answer(request: web.Request) -> web.Response:
+            for check in self._checks[name]:
+                if check.name == request.match_info["check"]:
+                    problem = _problem(check)
+                    if not problem:
+                        return _text("ok")
+                    shown = problem if check.public else "reason withheld"
+                    return _text(f"internal server error: {shown}\n", code=500)
+            raise web.HTTPNotFound
+
+        return answer
+
+    def _lines(self, name: str, excluded: set[str]) -> tuple[list[str], dict[str, str]]:
+        lines: list[str] = []
+        failed: dict[str, str] = {}
+        for check in self._checks[name]:
+            if check.name in excluded:
+                lines.append(f"[+]{check.name} excluded: ok")
+            elif problem := _problem(check):
+                failed[check.name] = problem
+                lines.append(
+                    f"[-]{check.name} failed: {problem if check.public else 'reason withheld'}"
+                )
+            else:
+                lines.append(f"[+]{check.name} ok")
+        return lines, failed
+
+    def _log_changes(self, name: str, failed: dict[str, str]) -> None:
+        """Probes come every few seconds; the log hears of it when the outcome is another."""
+        now = tuple(failed)
+        if now == self._failing.get(name, ()):
+            return
+        self._failing[name] = now
+        if failed:
+            log.warning(
+                "%s fails: %s", name, "; ".join(f"{check}: {why}" for check, why in failed.items())
+            )
+        else:
+            log.info("%s passes again", name)
+
+
+def _problem(check: Check) -> str:
+    try:
+        return check.problem()
+    except Exception as error:
+        # A check that cannot tell is a check that fails.
+        log.exception("check %s", check.name)
+        return str(error) or type(error).__name__
+
+
+def _text(text: str, *, code: int = 200) -> web.Response:
+    return web.Response(text=text, status=code, headers={"X-Content-Type-Options": "nosniff"})

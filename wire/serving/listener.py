@@ -1,0 +1,102 @@
+"""The socket and the HTTP on it: start, drain, stop, and what a request may weigh."""
+
+import asyncio
+import logging
+import ssl
+
+from aiohttp import web
+from aiohttp.http_exceptions import LineTooLong
+
+from wire.serving.rendering import respond_with_error
+from wire.serving.tls import ServingConfigError
+from wire.status import failure, internal_error
+
+# The HPA puts a pod selector into the URL, of any length; Go's servers take a mebibyte of headers in all.
+LINE_BYTES_MAX = 1 << 20
+FIELD_BYTES_MAX = 1 << 16
+FIELDS_MAX = 256
+
+log = logging.getLogger(__name__)
+# Whom and what is served is counted on /metrics; a line per request would be the most of all work.
+_NO_ACCESS_LOG = logging.Logger("no access log", level=logging.CRITICAL)
+
+
+class Listener:
+    """An aiohttp application on a port."""
+
+    def __init__(self, app: web.Application, *, drain_seconds: float = 20.0) -> None:
+        """`drain_seconds`: how long requests under way may take when the listener stops."""
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=drain_seconds)
+        self._socket: asyncio.Server | None = None
+
+    async def start(
+        self, host: str, port: int, *, tls: ssl.SSLContext | None, share_port: bool = False
+    ) -> None:
+        """Accept connections. Raises `ServingConfigError` when the address cannot be had."""
+        await self._runner.setup()
+        manager = self._runner.server
+        loop = asyncio.get_running_loop()
+        if manager is None:
+            raise RuntimeError("the runner was set up and has no server")
+
+        def protocol() -> web.RequestHandler:
+            return _Connection(
+                manager,
+                loop=loop,
+                access_log=_NO_ACCESS_LOG,
+                max_line_size=LINE_BYTES_MAX,
+                max_field_size=FIELD_BYTES_MAX,
+                max_headers=FIELDS_MAX,
+            )
+
+        try:
+            self._socket = await loop.create_server(
+                protocol, host, port, ssl=tls, backlog=1024, reuse_port=share_port or None
+            )
+        except OSError as error:
+            await self._runner.cleanup()
+            raise ServingConfigError(
+                f"cannot listen on {host}:{port}: {error.strerror or error}. Choose another "
+                "--secure-port or --bind-address, or stop the process that has it"
+            ) from error
+
+    @property
+    def port(self) -> int:
+        """The port that was given or, for 0, found."""
+        if self._socket is None:
+            raise RuntimeError("the listener is not started")
+        port: int = self._socket.sockets[0].getsockname()[1]
+        return port
+
+    async def stop(self) -> None:
+        """Accept no more, let what is under way end, close."""
+        if self._socket is not None:
+            self._socket.close()
+        await self._runner.cleanup()
+
+
+class _Connection(web.RequestHandler):
+    """aiohttp's connection, but what is no HTTP gets a Status and one line in the log, not a traceback."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if status >= 500:
+            log.error("%s %s failed", request.method, request.path, exc_info=exc)
+        else:
+            log.debug("unreadable request from %s: %s", request.remote, message)
+        if request.writer.output_size > 0:
+            raise ConnectionError("half an answer is sent already")
+        if isinstance(exc, LineTooLong):
+            error = failure(431, "the request's line or one of its headers is too long")
+        elif status < 500:
+            error = failure(400, "the request is not valid HTTP")
+        else:
+            error = internal_error("a fault in this server; its log has the traceback")
+        response = respond_with_error(request, error)
+        response.force_close()
+        return response

@@ -1,0 +1,52 @@
+"""`/metrics` and `/version`: what the program tells of itself."""
+
+import platform
+import sys
+
+import msgspec
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from wire.serving.rendering import respond
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The fields of Kubernetes' /version, of which the Go ones name what runs us instead."""
+
+    major: str
+    minor: str
+    git_version: str
+    git_commit: str = ""
+    git_tree_state: str = ""
+    build_date: str = ""
+    go_version: str = ""
+    compiler: str = f"{platform.python_implementation()} {platform.python_version()}"
+    platform: str = f"{sys.platform}/{platform.machine()}"
+
+
+def version_of(distribution_version: str) -> Version:
+    """`1.2.3` in the form of /version."""
+    major, _, rest = distribution_version.partition(".")
+    return Version(
+        major=major, minor=rest.partition(".")[0], git_version=f"v{distribution_version}"
+    )
+
+
+def add_metrics_route(app: web.Application, registry: CollectorRegistry) -> None:
+    """Serve `registry` at /metrics, in the form that the scraper prefers. Who may is the guard's matter."""
+
+    async def metrics(request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=encode(registry), headers={"Content-Type": content_type})
+
+    app.router.add_get("/metrics", metrics)
+
+
+def add_version_route(app: web.Application, version: Version) -> None:
+    """Serve /version."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return respond(request, version)
+
+    app.router.add_get("/version", answer)

@@ -1,0 +1,174 @@
+"""The server that both programs have, plugged together from the other files of this folder.
+
+server = Server(options, client, registry=..., version="1.2.3", ready=[Check(...)])
+server.app.router.add_get("/apis", handler)     # handlers find request[USER]
+await server.start()
+...
+await server.stop()
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine, Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+
+from wire.kube.cache import Reader
+from wire.kube.client import KubeClient
+from wire.kube.connection import connect
+from wire.serving.authentication import Authenticator, Creator
+from wire.serving.authorization import Authorizer
+from wire.serving.guard import AttributesOf, errors_to_status, guard, request_attributes
+from wire.serving.health import Check, Health
+from wire.serving.listener import Listener
+from wire.serving.metrics import add_metrics_route, add_version_route, version_of
+from wire.serving.options import ServingOptions
+from wire.serving.tls import ServerTLS
+from wire.serving.trust import TrustSource
+
+# Certificates and CAs on disk are looked at this often; that is a stat of a handful of files.
+FILES_REREAD_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Reviewing(Reader, Creator, Protocol):
+    """What authentication asks of the API server: reviews, and a ConfigMap. `KubeClient` does both."""
+
+
+class Delegates:
+    """The clients for reviews: the program's own, or others where a kubeconfig is given for them."""
+
+    def __init__(self, authentication: Reviewing | None, authorization: Creator | None) -> None:
+        self.authentication = authentication
+        self.authorization = authorization
+        self._own: list[KubeClient] = []
+
+    @classmethod
+    async def connected(
+        cls, options: ServingOptions, client: KubeClient | None, *, user_agent: str
+    ) -> "Delegates":
+        """Raises `ConnectionConfigError`."""
+        delegates = cls(client, client)
+        if options.authentication_kubeconfig is not None:
+            delegates.authentication = await delegates._connected(
+                options.authentication_kubeconfig, user_agent
+            )
+        if options.authorization_kubeconfig is not None:
+            delegates.authorization = await delegates._connected(
+                options.authorization_kubeconfig, user_agent
+            )
+        return delegates
+
+    async def _connected(self, kubeconfig: Path, user_agent: str) -> KubeClient:
+        client = KubeClient(await connect(kubeconfig, user_agent=user_agent))
+        self._own.append(client)
+        return client
+
+    async def close(self) -> None:
+        """Close what was connected here; the program's own client stays open."""
+        for client in self._own:
+            await client.close()
+
+
+class Server:
+    """HTTPS with delegated authentication and authorization, health, `/metrics` and `/version`."""
+
+    def __init__(
+        self,
+        options: ServingOptions,
+        delegates: Delegates,
+        *,
+        registry: CollectorRegistry,
+        version: str,
+        alive: Iterable[Check] = (),
+        ready: Iterable[Check] = (),
+        attributes: AttributesOf = request_attributes,
+        drain_seconds: float = 20.0,
+    ) -> None:
+        """`alive` and `ready` are the program's checks. Raises `ServingConfigError`."""
+        self._options = options
+        self._delegates = delegates
+        self._stopping = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self._tls = ServerTLS(options) if options.secure_port else None
+        self._trust = TrustSource(options, delegates.authentication, on_change=self._trusted)
+        self.authenticator = Authenticator(
+            self._trust,
+            delegates.authentication,
+            token_cache_seconds=options.authentication_token_cache_seconds,
+        )
+        self.authorizer = Authorizer(
+            delegates.authorization,
+            always_allow_paths=options.authorization_always_allow_paths,
+            allowed_cache_seconds=options.authorization_allowed_cache_seconds,
+            denied_cache_seconds=options.authorization_denied_cache_seconds,
+        )
+        self.app = web.Application(
+            middlewares=[errors_to_status, guard(self.authenticator, self.authorizer, attributes)]
+        )
+        self.health = Health(alive=alive, ready=(*self._checks(), *ready))
+        self.health.add_routes(self.app)
+        add_metrics_route(self.app, registry)
+        add_version_route(self.app, version_of(version))
+        self._listener = Listener(self.app, drain_seconds=drain_seconds)
+        if self._tls is not None:
+            self._tls.trust_clients_of(self._trust.current.bundles())
+
+    @property
+    def port(self) -> int:
+        """Where it listens, once started."""
+        return self._listener.port
+
+    async def start(self, *, port: int | None = None) -> None:
+        """Accept connections; `port` overrides the flag (0: any). Does nothing with --secure-port=0.
+
+        Raises `ServingConfigError`.
+        """
+        if self._tls is None:
+            log.info("--secure-port=0: not serving")
+            return
+        options = self._options
+        await self._listener.start(
+            options.bind_address,
+            options.secure_port if port is None else port,
+            tls=self._tls.context,
+            share_port=options.permit_port_sharing,
+        )
+        self._run(self._trust.run())
+        self._run(self._follow_files(self._tls))
+        log.info("serving on https://%s:%d", options.bind_address, self.port)
+
+    async def stop(self, *, notice_seconds: float = 0.0) -> None:
+        """Say so on /readyz, serve on for `notice_seconds` while clients are told, then drain and close."""
+        self._stopping = True
+        await asyncio.sleep(notice_seconds)
+        await self._listener.stop()
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await self._delegates.close()
+
+    def _checks(self) -> tuple[Check, ...]:
+        return (
+            Check("shutdown", lambda: "process is shutting down" if self._stopping else ""),
+            Check("authentication-configuration", lambda: self._trust.problem),
+        )
+
+    def _trusted(self, trust: Any) -> None:
+        if self._tls is not None:
+            self._tls.trust_clients_of(trust.bundles())
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(asyncio.create_task(work))
+
+    async def _follow_files(self, tls: ServerTLS) -> None:
+        while True:
+            await asyncio.sleep(FILES_REREAD_SECONDS)
+            tls.reload_if_changed()
+            self._trust.reread_files()
