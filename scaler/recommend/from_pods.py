@@ -105,10 +105,13 @@ def container_resource_metric(metric: MetricSpec, reading: Reading, subject: Sub
 
 
 def resource_quantity(resource: str, value_milli: int) -> str:
-    """As metrics-server writes it: memory in Ki, Mi, Gi, anything else decimal (upstream's `buildQuantity`)."""
+    """As metrics-server writes it: memory in Ki, Mi, Gi, anything else decimal (upstream's `buildQuantity`).
+
+    In the text that the API server makes of it: 1075000000 bytes are read back as 1075M.
+    """
     if resource != MEMORY:
         return format_milli(value_milli)
-    return str(Quantity.from_milli(value_milli, Format.BINARY_SI))
+    return str(Quantity.parse(str(Quantity.from_milli(value_milli, Format.BINARY_SI))))
 
 
 def _resource(

@@ -204,12 +204,16 @@ func (e externalMetrics) List(name string, _ labels.Selector) (*externalapi.Exte
 	return said.List.DeepCopy(), nil
 }
 
-// roundTrip is what the API server does to a status: times lose their fractions.
-func roundTrip(status *autoscalingv2.HorizontalPodAutoscalerStatus) (json.RawMessage, autoscalingv2.HorizontalPodAutoscalerStatus) {
-	var back autoscalingv2.HorizontalPodAutoscalerStatus
-	encoded, err := json.Marshal(status)
+// roundTrip is what the API server does to what it is given, before anybody reads it: times lose their fractions,
+// and a quantity is printed anew from its text (1075000000 as 1075M).
+func roundTrip[T any](given T) (json.RawMessage, T) {
+	var back T
+	encoded, err := json.Marshal(given)
 	if err == nil {
 		err = json.Unmarshal(encoded, &back)
+	}
+	if err == nil {
+		encoded, err = json.Marshal(back)
 	}
 	if err != nil {
 		panic(err)
