@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from testbed import up
 from testbed.assets import PROGRAMS, AssetMissing
 from testbed.build import BuildFailed, build
+from testbed.demo import command as demo
 from testbed.processes import ProcessFailed
 from testbed.progress import Progress
 from testbed.toolchain import ToolchainFailed
@@ -33,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     making.add_argument("programs", nargs="*", metavar="program", help="only these (default: all)")
     making.set_defaults(run=build_command)
     up.add_command(commands)
+    demo.add_command(commands)
     root.set_defaults(run=None)
     return root
 

@@ -1,0 +1,26 @@
+"""`python -m testbed demo`."""
+
+import argparse
+import os
+
+DEFAULT_SECONDS = 240.0
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Register the command."""
+    demo = commands.add_parser("demo", help="scale two workloads on real metrics, live")
+    demo.add_argument(
+        "--seconds",
+        type=float,
+        default=float(os.environ.get("DEMO_SECONDS") or DEFAULT_SECONDS),
+        help=f"how long the load lasts (default: $DEMO_SECONDS or {DEFAULT_SECONDS:g})",
+    )
+    demo.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Returns the exit code."""
+    # Imported late: the other commands need neither pictures nor a live view.
+    from testbed.demo.play import demonstrate
+
+    return demonstrate(arguments.seconds)

@@ -1,0 +1,106 @@
+"""The picture: per workload three panels under one another on one time axis: load, metric against target, replicas."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from testbed.demo.history import Line, Past
+
+INK = "#24292f"
+FAINT = "#8b949e"
+LOAD = "#4c78a8"
+METRIC = "#e4772e"
+REPLICAS = "#3a8f5c"
+TICK_SECONDS = 30
+
+Axes = Any  # matplotlib's stubs know no more
+
+
+def draw(pasts: Sequence[Past], path: Path) -> None:
+    """Write a PNG; one column for each workload."""
+    spaced = ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.08)
+    figure = Figure(figsize=(6.4 * len(pasts), 8.4), dpi=130, layout=spaced)
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(
+        3, len(pasts), sharex="col", squeeze=False, height_ratios=[1.0, 1.0, 1.2]
+    )
+    for column, past in enumerate(pasts):
+        _load(grid[0][column], past)
+        _metric(grid[1][column], past)
+        _replicas(grid[2][column], past)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, facecolor="white")
+
+
+def _load(axes: Axes, past: Past) -> None:
+    workload = past.workload
+    axes.set_title(workload.name, loc="left", fontsize=15, fontweight="bold", color=INK, pad=24)
+    axes.text(0, 1.045, workload.scaled_by, transform=axes.transAxes, color=FAINT, fontsize=10)
+    axes.plot(past.load.seconds, past.load.values, color=LOAD, linewidth=2)
+    axes.fill_between(past.load.seconds, past.load.values, color=LOAD, alpha=0.15)
+    _dress(axes, f"load, {workload.load_unit}")
+
+
+def _metric(axes: Axes, past: Past) -> None:
+    target = past.workload.target_per_replica
+    axes.plot(past.metric.seconds, past.metric.values, color=METRIC, linewidth=1.8)
+    axes.axhline(target, color=INK, linewidth=1, linestyle=(0, (5, 3)))
+    axes.annotate(
+        f"target {target:g}",
+        xy=(1, target),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 4),
+        textcoords="offset points",
+        ha="right",
+        fontsize=9,
+        color=INK,
+    )
+    _dress(axes, past.workload.metric_title)
+
+
+def _replicas(axes: Axes, past: Past) -> None:
+    line = past.replicas
+    axes.step(line.seconds, line.values, where="post", color=REPLICAS, linewidth=2)
+    axes.fill_between(line.seconds, line.values, step="post", color=REPLICAS, alpha=0.18)
+    for at, value in _turns(line):
+        axes.annotate(
+            f"{value:.0f}",
+            xy=(at, value),
+            xytext=(0, 5),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+            color=REPLICAS,
+        )
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda s, _: f"{int(s) // 60}:{int(s) % 60:02d}"))
+    axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 3, 6], nbins=9))
+    axes.set_xlabel("minutes", color=FAINT)
+    _dress(axes, "replicas")
+
+
+def _turns(line: Line) -> list[tuple[float, float]]:
+    """Where a new number of replicas begins."""
+    pairs = zip(line.seconds, line.values, strict=True)
+    kept: list[tuple[float, float]] = []
+    for at, value in pairs:
+        if not kept or kept[-1][1] != value:
+            kept.append((at, value))
+    return kept
+
+
+def _dress(axes: Axes, title: str) -> None:
+    axes.set_ylabel(title, color=FAINT)
+    axes.set_ylim(bottom=0, top=axes.get_ylim()[1] * 1.08)
+    axes.margins(x=0)
+    axes.grid(axis="y", color="#d0d7de", linewidth=0.6)
+    axes.tick_params(colors=FAINT, labelsize=9)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color("#d0d7de")

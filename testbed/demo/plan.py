@@ -1,0 +1,84 @@
+"""PURE  what the demo does when: how load rises and falls, and what each workload can take."""
+
+import math
+
+import msgspec
+
+NAMESPACE = "demo"
+MIN_SECONDS = 90.0
+SYNC_SECONDS = 3  # between two looks at an autoscaler, the HPA controller's and ours alike
+RATE_WINDOW_SECONDS = 10
+SCRAPE_SECONDS = 1.0
+
+
+class Wave(msgspec.Struct, frozen=True, kw_only=True):
+    """Load over time: quiet, a smooth rise, a while at the peak, a smooth fall, quiet. Times are parts of the whole."""
+
+    quiet: float
+    peak: float
+    rises_at: float
+    peaks_at: float
+    falls_at: float
+    ends_at: float
+
+    def at(self, part: float) -> float:
+        """The load when `part` of the whole time is over."""
+        if part <= self.falls_at:
+            height = _smooth((part - self.rises_at) / (self.peaks_at - self.rises_at))
+        else:
+            height = 1 - _smooth((part - self.falls_at) / (self.ends_at - self.falls_at))
+        return self.quiet + (self.peak - self.quiet) * height
+
+
+def _smooth(x: float) -> float:
+    """From 0 to 1 without corners."""
+    return (1 - math.cos(math.pi * min(max(x, 0.0), 1.0))) / 2
+
+
+class Workload(msgspec.Struct, frozen=True, kw_only=True):
+    """One Deployment, its load and its autoscaler."""
+
+    name: str
+    scaled_by: str  # for people
+    load: Wave
+    load_unit: str
+    metric: str  # as the autoscaler asks for it
+    metric_title: str
+    target_per_replica: float
+    max_replicas: int
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole demo."""
+
+    seconds: float
+
+    @property
+    def stabilization_seconds(self) -> int:
+        """For how long an autoscaler remembers that it wanted more; short enough for the last quiet stretch."""
+        return max(5, round(self.seconds / 16))
+
+
+WEB = Workload(
+    name="web",
+    scaled_by="HorizontalPodAutoscaler, stock controller",
+    load=Wave(quiet=60, peak=470, rises_at=0.08, peaks_at=0.38, falls_at=0.48, ends_at=0.72),
+    load_unit="requests/s",
+    metric="http_requests_per_second",
+    metric_title="requests/s per pod",
+    target_per_replica=50,
+    max_replicas=12,
+)
+WORKER = Workload(
+    name="worker",
+    scaled_by="LoadAutoscaler, Loadline's scaler",
+    load=Wave(quiet=15, peak=150, rises_at=0.14, peaks_at=0.34, falls_at=0.50, ends_at=0.66),
+    load_unit="messages/s",
+    metric="queue_length",
+    metric_title="messages waiting per replica",
+    target_per_replica=200,
+    max_replicas=10,
+)
+WORKLOADS = (WEB, WORKER)
+DRAINED_PER_REPLICA = 20.0
+"""Messages that one replica of `worker` handles in a second."""
