@@ -90,6 +90,12 @@ CONFIGURATION_ACCEPTED = Gauge(
 )
 
 
+def forget_rules() -> None:
+    """Drop what is told about rules: another configuration has other rules under the same paths."""
+    for metric in (DISCOVERED_AT, DISCOVERED_SERIES, DISCOVERY_FAILURES):
+        metric.clear()
+
+
 @contextmanager
 def prometheus_request(backend: str, endpoint: str) -> Iterator[None]:
     """Count and time one request to Prometheus; it failed when the block raises."""

@@ -109,6 +109,7 @@ class Switch:
 
     def _swap(self, configuration: Configuration, catalog: DiscoveredCatalog) -> None:
         self.catalog = catalog
+        catalog.publish()
         self._answers.in_force = InForce(
             catalog=catalog,
             groups=_groups(configuration),

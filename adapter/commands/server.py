@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, disable_created_metrics
 
 from adapter.answer import Answers
 from adapter.commands.flags import AdapterFlags, parse
@@ -46,6 +46,7 @@ def serve(arguments: Sequence[str], *, version: str) -> int:
     start_logging(0)
     flags = parse(arguments)
     start_logging(flags.verbosity)
+    disable_created_metrics()
     try:
         return run(_Program(flags, version).serve())
     except (ConfigError, ConnectionConfigError, ServingConfigError) as error:

@@ -179,6 +179,13 @@ class DiscoveredCatalog:
                 telemetry.DISCOVERED_AT.labels(path).set(listing.listed_at_seconds)
                 telemetry.DISCOVERED_SERIES.labels(path).set(len(listing.series or ()))
 
+    def publish(self) -> None:
+        """Tell of these rules alone: they are the ones in force now."""
+        telemetry.forget_rules()
+        for selection, listing in self.listings.items():
+            if listing.series is not None:
+                self._count(selection, listing)
+
     def _tell_problems(self) -> None:
         """Log what is wrong with an offer, when it is new."""
         found = {(path, each) for path, all_of in self._offers.problems.items() for each in all_of}

@@ -1,0 +1,238 @@
+"""Paths, codes and documents, over a real HTTP connection to handlers whose answers are prepared."""
+
+import json
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from adapter import telemetry
+from adapter.answer import Answers, InForce
+from adapter.model import PODS, KubeObject, MetricEntry, Offer
+from adapter.ports import QueryFailed
+from adapter.serve.app import MetricsAPI, count_requests
+from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
+from tests.unit.adapter.test_answer import EXTERNAL, RESOURCE_RULES, RULE
+from wire.discovery import AGGREGATED_V2, AGGREGATED_V2BETA1
+from wire.serving.guard import errors_to_status
+
+CUSTOM = "/apis/custom.metrics.k8s.io"
+EXTERNAL_V1 = "/apis/external.metrics.k8s.io/v1beta1"
+GROUPS = ("custom.metrics.k8s.io", "external.metrics.k8s.io", "metrics.k8s.io")
+DOWN = QueryFailed(backend="default", query="q", cause="it is down", retryable=True)
+
+
+def prepared(groups: tuple[str, ...] = GROUPS) -> Answers:
+    prometheus = FakePrometheus(
+        {
+            'sum(rate(requests_total{namespace="shop",pod=~"web-1"}[1m])) by (pod)': vector(
+                ({"pod": "web-1"}, 1.5)
+            ),
+            'sum(rate(requests_total{namespace="shop",pod="web-1"}[1m])) by (pod)': vector(
+                ({"pod": "web-1"}, 1.5)
+            ),
+            'sum(queue{namespace="shop"})': vector(({"queue": "mail"}, 12.0)),
+            'sum(queue{namespace="down"})': DOWN,
+        }
+    )
+    catalog = FakeCatalog(
+        {MetricEntry(PODS, True, "requests"): Offer(RULE, "requests_total")},
+        {"queue": Offer(EXTERNAL, "queue")},
+    )
+    web_1 = KubeObject(name="web-1", namespace="shop", labels={"app": "web"})
+    return Answers(
+        prometheus=prometheus,
+        objects=FakeObjects({PODS: [web_1]}),
+        mapping=FakeMapping(),
+        in_force=InForce(catalog=catalog, groups=groups, resource_rules=RESOURCE_RULES),
+        now=lambda: 1_000.0,
+    )
+
+
+@pytest.fixture
+def answers():
+    return prepared()
+
+
+@pytest.fixture
+async def client(answers):
+    app = web.Application(middlewares=[count_requests, errors_to_status])
+    MetricsAPI(answers, version="1.2.3").add_routes(app)
+    async with TestClient(TestServer(app)) as client:
+        yield client
+
+
+async def test_one_object_is_answered_in_the_version_that_was_asked(client):
+    older = await (await client.get(f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/requests")).json()
+    newer = await (await client.get(f"{CUSTOM}/v1beta2/namespaces/shop/pods/web-1/requests")).json()
+    described = {"kind": "Pod", "namespace": "shop", "name": "web-1", "apiVersion": "/v1"}
+    assert older == {
+        "kind": "MetricValueList",
+        "apiVersion": "custom.metrics.k8s.io/v1beta1",
+        "metadata": {},
+        "items": [
+            {
+                "describedObject": described,
+                "metricName": "requests",
+                "timestamp": "1970-01-01T00:16:40Z",
+                "value": "1500m",
+                "selector": None,
+            }
+        ],
+    }
+    assert newer["apiVersion"] == "custom.metrics.k8s.io/v1beta2"
+    assert newer["items"][0]["metric"] == {"name": "requests", "selector": None}
+
+
+@pytest.mark.parametrize("star", ["*", "%2A"])
+async def test_a_star_stands_for_the_objects_of_a_selector(client, star):
+    path = f"{CUSTOM}/v1beta1/namespaces/shop/pods/{star}/requests?labelSelector=app%3Dweb"
+    found = await (await client.get(path)).json()
+    assert [item["describedObject"]["name"] for item in found["items"]] == ["web-1"]
+
+
+async def test_an_external_metric_is_answered_with_its_labels(client):
+    found = await (await client.get(f"{EXTERNAL_V1}/namespaces/shop/queue")).json()
+    assert found["kind"] == "ExternalMetricValueList"
+    assert found["items"][0]["metricLabels"] == {"queue": "mail"}
+    assert found["items"][0]["value"] == "12"
+
+
+REFUSALS = [
+    pytest.param("GET", f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/no", 404, id="metric"),
+    pytest.param("GET", f"{CUSTOM}/v1beta1/namespaces/shop/requests", 400, id="path too short"),
+    pytest.param("GET", f"{CUSTOM}/v1beta1/namespaces/shop/pods/*/requests?labelSelector=%3D", 400, id="selector"),
+    pytest.param("GET", f"{CUSTOM}/v1beta1/namespaces/shop/pods/*/requests?metricLabelSelector=%3D", 500, id="metric selector"),
+    pytest.param("GET", f"{EXTERNAL_V1}/namespaces/down/queue", 500, id="Prometheus is down"),
+    pytest.param("GET", f"{EXTERNAL_V1}/namespaces/shop/queue?watch=true", 405, id="watch"),
+    pytest.param("POST", f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/requests", 405, id="POST"),
+    pytest.param("DELETE", f"{EXTERNAL_V1}/namespaces/shop/queue", 405, id="DELETE"),
+    pytest.param("GET", f"{CUSTOM}/v1", 404, id="version"),
+    pytest.param("GET", f"{CUSTOM}/v1/namespaces/shop/pods/web-1/requests", 404, id="metric of no version"),
+    pytest.param("GET", "/apis/apps/v1", 404, id="group"),
+    pytest.param("GET", "/apis/apps", 404, id="group document"),
+    pytest.param("GET", "/openapi/v4", 404, id="OpenAPI of the future"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "code"), REFUSALS)
+async def test_every_refusal_is_a_status(client, method, path, code):
+    response = await client.request(method, path)
+    refused = await response.json()
+    assert response.status == code
+    assert (refused["kind"], refused["status"], refused["code"]) == ("Status", "Failure", code)
+    assert refused["message"]
+
+
+async def test_a_watch_of_a_custom_metric_is_answered_once_as_in_the_peer(client):
+    path = f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/requests?watch=true"
+    assert (await client.get(path)).status == 200
+
+
+async def test_groups_and_resources_say_what_the_peers_say(client):
+    groups = await (await client.get("/apis")).json()
+    assert [group["name"] for group in groups["groups"]] == list(GROUPS)
+    custom = await (await client.get(CUSTOM)).json()
+    assert (custom["kind"], custom["apiVersion"]) == ("APIGroup", "v1")
+    assert [version["version"] for version in custom["versions"]] == ["v1beta1"]
+    for version in ("v1beta1", "v1beta2"):
+        listed = await (await client.get(f"{CUSTOM}/{version}")).json()
+        assert listed["groupVersion"] == f"custom.metrics.k8s.io/{version}"
+        assert listed["resources"] == [
+            {
+                "name": "pods/requests",
+                "singularName": "",
+                "namespaced": True,
+                "kind": "MetricValueList",
+                "verbs": ["get"],
+            }
+        ]
+    external = await (await client.get(EXTERNAL_V1)).json()
+    assert [(each["name"], each["namespaced"]) for each in external["resources"]] == [
+        ("queue", True)
+    ]
+    usage = await (await client.get("/apis/metrics.k8s.io/v1beta1")).json()
+    assert [each["name"] for each in usage["resources"]] == ["nodes", "pods"]
+
+
+async def test_a_group_without_rules_is_not_there(client, answers):
+    answers.in_force = InForce(groups=("external.metrics.k8s.io",))
+    assert [group["name"] for group in (await (await client.get("/apis")).json())["groups"]] == [
+        "external.metrics.k8s.io"
+    ]
+    assert (await client.get(CUSTOM)).status == 404
+    assert (await client.get(f"{CUSTOM}/v1beta1/nodes/n/requests")).status == 404
+
+
+async def test_a_changed_catalog_is_listed_at_once(client, answers):
+    await client.get(EXTERNAL_V1)
+    answers.in_force = InForce(
+        catalog=FakeCatalog({}, {"other": Offer(EXTERNAL)}), groups=("external.metrics.k8s.io",)
+    )
+    listed = await (await client.get(EXTERNAL_V1)).json()
+    assert [each["name"] for each in listed["resources"]] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "version"), [(AGGREGATED_V2, "v2"), (AGGREGATED_V2BETA1, "v2beta1")]
+)
+async def test_the_aggregated_document_is_there_and_empty(client, accepted, version):
+    response = await client.get("/apis", headers={"Accept": f"{accepted},application/json"})
+    document = await response.json()
+    assert response.headers["Content-Type"] == accepted
+    assert document["apiVersion"] == f"apidiscovery.k8s.io/{version}"
+    assert document["kind"] == "APIGroupDiscoveryList"
+    assert document["items"] == []
+
+
+async def test_openapi_documents_are_tagged_and_describe_every_path(client):
+    response = await client.get("/openapi/v2")
+    tag = response.headers["ETag"]
+    document = await response.json()
+    assert document["swagger"] == "2.0"
+    assert f"{EXTERNAL_V1}/namespaces/{{namespace}}/{{resource}}" in document["paths"]
+    operations = [item["get"]["operationId"] for item in document["paths"].values()]
+    assert len(set(operations)) == len(operations)
+    again = await client.get("/openapi/v2", headers={"If-None-Match": tag})
+    assert again.status == 304
+
+
+async def test_the_openapi_index_leads_to_each_version(client):
+    index = await (await client.get("/openapi/v3")).json()
+    assert set(index["paths"]) == {
+        "apis/custom.metrics.k8s.io/v1beta1",
+        "apis/custom.metrics.k8s.io/v1beta2",
+        "apis/external.metrics.k8s.io/v1beta1",
+        "apis/metrics.k8s.io/v1beta1",
+    }
+    for entry in index["paths"].values():
+        document = await (await client.get(entry["serverRelativeURL"])).json()
+        assert document["openapi"] == "3.0.0"
+        assert document["paths"]
+
+
+async def test_yaml_is_answered_to_who_asks_for_it(client):
+    path = f"{EXTERNAL_V1}/namespaces/shop/queue"
+    response = await client.get(path, headers={"Accept": "application/yaml"})
+    assert "metricName: queue" in await response.text()
+    assert (await client.get(path, headers={"Accept": "image/png"})).status == 406
+
+
+async def test_a_bug_is_a_plain_500_without_a_trace(client, answers, caplog):
+    answers._prometheus = None
+    response = await client.get(f"{EXTERNAL_V1}/namespaces/shop/queue")
+    refused = json.loads(await response.text())
+    assert response.status == 500
+    assert "NoneType" not in refused["message"]
+    assert "NoneType" in caplog.text
+
+
+async def test_requests_are_counted_by_api_and_code(client):
+    def counted(code: str) -> float:
+        return telemetry.REQUESTS.labels("external.metrics.k8s.io", code)._value.get()
+
+    served, refused = counted("200"), counted("404")
+    await client.get(f"{EXTERNAL_V1}/namespaces/shop/queue")
+    await client.get(f"{EXTERNAL_V1}/namespaces/shop/nothing")
+    await client.get("/apis/made.up.by.a.client/v1")
+    assert (counted("200"), counted("404")) == (served + 1, refused + 1)
