@@ -5,7 +5,7 @@ The second half of upstream's `reconcileAutoscaler`, from the outcome of the wri
 
 import msgspec
 
-from scaler.model.autoscaler import AutoscalerStatus, Condition
+from scaler.model.autoscaler import LOAD_AUTOSCALER_KIND, AutoscalerStatus, Condition
 from scaler.model.decision import (
     Action,
     Actuation,
@@ -17,11 +17,13 @@ from scaler.model.decision import (
     Outcome,
     RescaleFailed,
 )
+from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
 from scaler.normalize.history import with_scale_event
 from scaler.normalize.rules import scale_down_rules, scale_up_rules
 from scaler.recommend.branch import has_metric_from_outside, min_replicas
 from scaler.report.conditions import Conditions
+from scaler.report.why import summarize
 from wire.meta import time_from_unix
 
 
@@ -53,6 +55,7 @@ def _failed(decision: Decision, desired: int, error: str, now: float) -> Outcome
         decision,
         _status(decision, conditions=conditions.as_tuple()),
         Event(type=EventType.WARNING, reason="FailedRescale", message=message),
+        derivation=msgspec.structs.replace(decision.derivation, rescale_error=error),
     )
     reference = decision.autoscaler.spec.scale_target_ref
     namespace = decision.autoscaler.metadata.namespace
@@ -60,7 +63,6 @@ def _failed(decision: Decision, desired: int, error: str, now: float) -> Outcome
         outcome,
         error=f"failed to rescale {reference.kind}/{namespace}/{reference.name}: {error}",
         error_class=ErrorClass.INTERNAL,
-        derivation=msgspec.structs.replace(decision.derivation, rescale_error=error),
     )
 
 
@@ -120,19 +122,21 @@ def _status(
     desired: int | None = None,
     conditions: tuple[Condition, ...] | None = None,
 ) -> AutoscalerStatus:
-    """The status made anew; `observedGeneration` is dropped, as upstream drops it.
+    """The status made anew. Upstream drops `observedGeneration`; our own kind has it.
 
     `currentReplicas` is the count that was read, also after a rescale: upstream shows the new one
     only after the next look.
     """
     old = _status_before(decision)
+    autoscaler = decision.autoscaler
+    is_ours = autoscaler.kind == LOAD_AUTOSCALER_KIND
     return AutoscalerStatus(
+        observed_generation=autoscaler.metadata.generation if is_ours else None,
         last_scale_time=old.last_scale_time,
         current_replicas=decision.current_replicas,
         desired_replicas=old.desired_replicas if desired is None else desired,
         current_metrics=decision.current_metrics,
         conditions=decision.conditions if conditions is None else conditions,
-        decision=old.decision,
     )
 
 
@@ -140,7 +144,15 @@ def _status_before(decision: Decision) -> AutoscalerStatus:
     return decision.autoscaler.status or AutoscalerStatus()
 
 
-def _outcome(decision: Decision, status: AutoscalerStatus, *events: Event) -> Outcome:
+def _outcome(
+    decision: Decision,
+    status: AutoscalerStatus,
+    *events: Event,
+    derivation: Derivation | None = None,
+) -> Outcome:
+    derivation = derivation or decision.derivation
+    if decision.autoscaler.kind == LOAD_AUTOSCALER_KIND:
+        status = msgspec.structs.replace(status, decision=summarize(derivation))
     return Outcome(
         status=status,
         status_changed=not same_status(_status_before(decision), status),
@@ -149,7 +161,7 @@ def _outcome(decision: Decision, status: AutoscalerStatus, *events: Event) -> Ou
         memory=decision.memory,
         error=decision.error,
         error_class=decision.error_class,
-        derivation=decision.derivation,
+        derivation=derivation,
     )
 
 
