@@ -39,15 +39,16 @@ def scaler_values() -> Manifest:
     return {"replicas": 0, "syncPeriod": f"{SYNC_SECONDS}s"}
 
 
-def workload(name: str) -> Manifest:
-    """A Deployment that starts with one replica."""
+def deployment(workload: Workload) -> Manifest:
+    """It starts with as many replicas as the autoscaler leaves it."""
+    name = workload.name
     labels = {"app": name}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {
-            "replicas": 1,
+            "replicas": workload.min_replicas,
             "selector": {"matchLabels": labels},
             "template": {
                 "metadata": {"labels": labels},
@@ -64,7 +65,7 @@ def web_autoscaler(plan: Plan) -> Manifest:
     """A HorizontalPodAutoscaler on a metric of the pods themselves."""
     target = {"type": "AverageValue", "averageValue": f"{WEB.target_per_replica:g}"}
     metric = {"type": "Pods", "pods": {"metric": {"name": WEB.metric}, "target": target}}
-    return _autoscaler("autoscaling/v2", "HorizontalPodAutoscaler", WEB, metric, plan)
+    return _autoscaler("autoscaling/v2", WEB, metric, plan)
 
 
 def worker_autoscaler(plan: Plan) -> Manifest:
@@ -73,19 +74,17 @@ def worker_autoscaler(plan: Plan) -> Manifest:
     selector = {"matchLabels": {"queue": "mail"}}
     named = {"name": WORKER.metric, "selector": selector}
     metric = {"type": "External", "external": {"metric": named, "target": target}}
-    return _autoscaler("loadline.io/v1", "LoadAutoscaler", WORKER, metric, plan)
+    return _autoscaler("loadline.io/v1", WORKER, metric, plan)
 
 
-def _autoscaler(
-    api_version: str, kind: str, scaled: Workload, metric: Manifest, plan: Plan
-) -> Manifest:
+def _autoscaler(api_version: str, scaled: Workload, metric: Manifest, plan: Plan) -> Manifest:
     return {
         "apiVersion": api_version,
-        "kind": kind,
+        "kind": scaled.kind,
         "metadata": {"name": scaled.name, "namespace": NAMESPACE},
         "spec": {
             "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": scaled.name},
-            "minReplicas": 1,
+            "minReplicas": scaled.min_replicas,
             "maxReplicas": scaled.max_replicas,
             "metrics": [metric],
             "behavior": {

@@ -13,7 +13,6 @@ AUTOSCALERS = {
     WEB.name: f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers/{WEB.name}",
     WORKER.name: f"/apis/loadline.io/v1/namespaces/{NAMESPACE}/loadautoscalers/{WORKER.name}",
 }
-KINDS = {WEB.name: "HorizontalPodAutoscaler", WORKER.name: "LoadAutoscaler"}
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +39,7 @@ async def see(client: KubeClient, workload: Workload, before: Seen) -> Seen:
         events = await _get(
             client,
             f"/api/v1/namespaces/{NAMESPACE}/events?fieldSelector=involvedObject.name%3D{workload.name}"
-            f"%2CinvolvedObject.kind%3D{KINDS[workload.name]}",
+            f"%2CinvolvedObject.kind%3D{workload.kind}",
         )
     except (StatusError, Unavailable) as error:
         return msgspec.structs.replace(before, trouble=str(error))

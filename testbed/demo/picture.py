@@ -16,7 +16,7 @@ FAINT = "#8b949e"
 LOAD = "#4c78a8"
 METRIC = "#e4772e"
 REPLICAS = "#3a8f5c"
-TICK_SECONDS = 30
+LABELLED_PART = 0.035  # a shorter stretch has no room for its number
 
 Axes = Any  # matplotlib's stubs know no more
 
@@ -40,7 +40,14 @@ def draw(pasts: Sequence[Past], path: Path) -> None:
 def _load(axes: Axes, past: Past) -> None:
     workload = past.workload
     axes.set_title(workload.name, loc="left", fontsize=15, fontweight="bold", color=INK, pad=24)
-    axes.text(0, 1.045, workload.scaled_by, transform=axes.transAxes, color=FAINT, fontsize=10)
+    axes.text(
+        0,
+        1.045,
+        f"{workload.kind}, {workload.controller}",
+        transform=axes.transAxes,
+        color=FAINT,
+        fontsize=10,
+    )
     axes.plot(past.load.seconds, past.load.values, color=LOAD, linewidth=2)
     axes.fill_between(past.load.seconds, past.load.values, color=LOAD, alpha=0.15)
     _dress(axes, f"load, {workload.load_unit}")
@@ -48,7 +55,12 @@ def _load(axes: Axes, past: Past) -> None:
 
 def _metric(axes: Axes, past: Past) -> None:
     target = past.workload.target_per_replica
-    axes.plot(past.metric.seconds, past.metric.values, color=METRIC, linewidth=1.8)
+    seconds, values = past.metric.seconds, past.metric.values
+    axes.plot(seconds, values, color=METRIC, linewidth=1.8)
+    above = [value > target for value in values]
+    axes.fill_between(
+        seconds, values, target, where=above, interpolate=True, color=METRIC, alpha=0.18
+    )
     axes.axhline(target, color=INK, linewidth=1, linestyle=(0, (5, 3)))
     axes.annotate(
         f"target {target:g}",
@@ -67,16 +79,18 @@ def _replicas(axes: Axes, past: Past) -> None:
     line = past.replicas
     axes.step(line.seconds, line.values, where="post", color=REPLICAS, linewidth=2)
     axes.fill_between(line.seconds, line.values, step="post", color=REPLICAS, alpha=0.18)
-    for at, value in _turns(line):
-        axes.annotate(
-            f"{value:.0f}",
-            xy=(at, value),
-            xytext=(0, 5),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-            color=REPLICAS,
-        )
+    whole_seconds = line.seconds[-1] - line.seconds[0] if line.seconds else 0
+    for start, end, value in _stays(line):
+        if end - start >= LABELLED_PART * whole_seconds:
+            axes.annotate(
+                f"{value:.0f}",
+                xy=((start + end) / 2, value),
+                xytext=(0, 4),
+                textcoords="offset points",
+                ha="center",
+                fontsize=9,
+                color=REPLICAS,
+            )
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda s, _: f"{int(s) // 60}:{int(s) % 60:02d}"))
     axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 3, 6], nbins=9))
@@ -84,14 +98,17 @@ def _replicas(axes: Axes, past: Past) -> None:
     _dress(axes, "replicas")
 
 
-def _turns(line: Line) -> list[tuple[float, float]]:
-    """Where a new number of replicas begins."""
-    pairs = zip(line.seconds, line.values, strict=True)
-    kept: list[tuple[float, float]] = []
-    for at, value in pairs:
-        if not kept or kept[-1][1] != value:
-            kept.append((at, value))
-    return kept
+def _stays(line: Line) -> list[tuple[float, float, float]]:
+    """(from, to, value) of each stretch without a change."""
+    stays: list[tuple[float, float, float]] = []
+    for at, value in zip(line.seconds, line.values, strict=True):
+        if stays and stays[-1][2] == value:
+            stays[-1] = (stays[-1][0], at, value)
+        else:
+            if stays:
+                stays[-1] = (stays[-1][0], at, stays[-1][2])
+            stays.append((at, at, value))
+    return stays
 
 
 def _dress(axes: Axes, title: str) -> None:

@@ -39,12 +39,14 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """One Deployment, its load and its autoscaler."""
 
     name: str
-    scaled_by: str  # for people
+    kind: str  # of its autoscaler
+    controller: str  # that acts on it, for people
     load: Wave
     load_unit: str
     metric: str  # as the autoscaler asks for it
     metric_title: str
     target_per_replica: float
+    min_replicas: int
     max_replicas: int
 
 
@@ -61,22 +63,26 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 WEB = Workload(
     name="web",
-    scaled_by="HorizontalPodAutoscaler, stock controller",
+    kind="HorizontalPodAutoscaler",
+    controller="stock kube-controller-manager",
     load=Wave(quiet=60, peak=470, rises_at=0.08, peaks_at=0.38, falls_at=0.48, ends_at=0.72),
     load_unit="requests/s",
     metric="http_requests_per_second",
     metric_title="requests/s per pod",
     target_per_replica=50,
+    min_replicas=2,
     max_replicas=12,
 )
 WORKER = Workload(
     name="worker",
-    scaled_by="LoadAutoscaler, Loadline's scaler",
+    kind="LoadAutoscaler",
+    controller="Loadline's scaler",
     load=Wave(quiet=15, peak=150, rises_at=0.14, peaks_at=0.34, falls_at=0.50, ends_at=0.66),
     load_unit="messages/s",
     metric="queue_length",
     metric_title="messages waiting per replica",
     target_per_replica=200,
+    min_replicas=1,
     max_replicas=10,
 )
 WORKLOADS = (WEB, WORKER)

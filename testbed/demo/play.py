@@ -11,7 +11,7 @@ from rich.console import Console
 
 from testbed.demo import history, picture
 from testbed.demo.observing import Seen, see
-from testbed.demo.plan import MIN_SECONDS, WORKLOADS, Plan
+from testbed.demo.plan import MIN_SECONDS, WORKLOADS, Plan, Workload
 from testbed.demo.report import conclude
 from testbed.demo.service import Running, Service
 from testbed.demo.stage import Stage, started
@@ -60,6 +60,9 @@ async def play(plan: Plan, stage: Stage, stories: list[Story], view: View) -> No
     service = Service(stage.exporter)
     seen = [Seen() for _ in WORKLOADS]
     started_at = time.monotonic()
+    for workload in WORKLOADS:
+        load = partial(load_now, plan, workload, started_at)
+        stage.exporter.set_function("demo_load", load, workload=workload.name)
     try:
         while (elapsed_seconds := time.monotonic() - started_at) < plan.seconds:
             seen = await asyncio.gather(*map(partial(see, client), WORKLOADS, seen))
@@ -72,6 +75,11 @@ async def play(plan: Plan, stage: Stage, stories: list[Story], view: View) -> No
             await asyncio.sleep(TICK_SECONDS)
     finally:
         await client.close()
+
+
+def load_now(plan: Plan, workload: Workload, started_at_seconds: float) -> float:
+    """The load of this moment, for whoever asks."""
+    return workload.load.at((time.monotonic() - started_at_seconds) / plan.seconds)
 
 
 def let_fall(plan: Plan, elapsed_seconds: float, seen: Sequence[Seen], service: Service) -> Frame:

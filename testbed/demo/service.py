@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from testbed.demo.plan import DRAINED_PER_REPLICA, NAMESPACE, WEB, WORKER
+from testbed.demo.plan import DRAINED_PER_REPLICA, NAMESPACE
 from testbed.exporter import Exporter
 
 QUEUE = "mail"
@@ -52,8 +52,6 @@ class Service:
             elapsed_seconds=elapsed_seconds,
         )
         self._exporter.set("queue_length", round(self._queue), queue=QUEUE)
-        self._exporter.set("demo_load", requests_per_second, workload=WEB.name)
-        self._exporter.set("demo_load", messages_per_second, workload=WORKER.name)
 
     def _spread(self, pods: frozenset[str], requests_per_second: float) -> None:
         for gone in self._serving - pods:

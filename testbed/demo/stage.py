@@ -88,7 +88,7 @@ def _install(cluster: Cluster, *, adapter_port: int, prometheus_port: int) -> No
         installing: list[Future[Any]] = [
             pool.submit(helm.install, "adapter", release="adapter", values=values),
             pool.submit(helm.install, "scaler", release="scaler", values=manifests.scaler_values()),
-            pool.submit(cluster.apply, *[manifests.workload(one.name) for one in WORKLOADS]),
+            pool.submit(cluster.apply, *map(manifests.deployment, WORKLOADS)),
         ]
         for one in installing:
             one.result()

@@ -99,7 +99,9 @@ class View:
         workload, seen = look.workload, look.seen
         loads, replicas = zip(*self._history[workload.name], strict=True)
         table = Table(box=box.ROUNDED, title_justify="left", width=min(100, self._console.width))
-        table.title = Text.assemble((workload.name, "bold"), (f"  {workload.scaled_by}", "dim"))
+        table.title = Text.assemble(
+            (workload.name, "bold"), (f"  {workload.kind}, {workload.controller}", "dim")
+        )
         table.add_column("", style="dim", width=10)
         table.add_column("now", justify="right", width=18)
         table.add_column("lately", no_wrap=True, overflow="crop", ratio=1)

@@ -61,16 +61,23 @@ def test_not_everything_is_a_scale_target(scaler, refused):
         scaler.render({"rbac": {"scaleTargets": {"apps": ["*"]}}})
 
 
-def test_in_one_namespace_a_role_takes_the_place_of_the_cluster_role(scaler):
-    rendered = scaler.render(
-        {"watchNamespace": "shop", "rbac": {"authDelegator": False, "aggregate": False}}
-    )
+def test_in_chosen_namespaces_roles_take_the_place_of_the_cluster_role(scaler):
+    rbac = {"authDelegator": False, "aggregate": False}
+    rendered = scaler.render({"watchNamespaces": ["shop", "bank"], "rbac": rbac})
     assert not rendered.of("ClusterRole") + rendered.of("ClusterRoleBinding")
-    everywhere = scaler.render().one("ClusterRole", "loadline-scaler")
-    there = rendered.one("Role", "loadline-scaler")
-    assert there["metadata"]["namespace"] == "shop"
-    assert permissions(there) == permissions(everywhere)
-    assert "--namespace=shop" in rendered.arguments
+    everywhere = permissions(scaler.render().one("ClusterRole", "loadline-scaler"))
+    roles = rendered.of("Role")
+    assert [role["metadata"]["namespace"] for role in roles] == ["shop", "bank"]
+    assert [permissions(role) for role in roles] == [everywhere] * 2
+    assert [b["metadata"]["namespace"] for b in rendered.of("RoleBinding")] == ["shop", "bank"]
+    assert "--namespace=shop,bank" in rendered.arguments
+
+
+def test_without_the_delegation_of_authentication_it_looks_nothing_up(scaler):
+    """Or it would never be ready."""
+    rendered = scaler.render({"rbac": {"authDelegator": False}})
+    assert "--authentication-skip-lookup" in rendered.arguments
+    assert "--authentication-skip-lookup" not in scaler.render().arguments
 
 
 def test_one_pod_alone_needs_no_lease_and_leaves_before_the_next_comes(scaler):
