@@ -24,6 +24,7 @@ def test_the_program_may_do_exactly_what_it_asks_for(scaler):
     assert permissions(scaler.render().one("ClusterRole", "loadline-scaler")) == (
         granted("loadline.io", "loadautoscalers", "get list watch")
         | granted("loadline.io", "loadautoscalers/status", "update")
+        | granted("autoscaling", "horizontalpodautoscalers", "list watch")
         | granted("", "pods", "list watch")
         | granted("apps", "deployments/scale replicasets/scale statefulsets/scale", "get update")
         | granted("metrics.k8s.io", "pods", "list")
