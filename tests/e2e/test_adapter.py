@@ -1,0 +1,354 @@
+"""The adapter behind the real aggregator: its figures by kubectl, and under the stock HPA controller."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from testbed import register
+from testbed.cluster import Cluster, KubectlFailed
+from testbed.exporter import Exporter
+from testbed.programs import LoadlineProcess, start_program
+from testbed.prometheus import PrometheusServer
+from testbed.waiting import until
+
+CONFIGURATION = """
+rules:
+- seriesQuery: 'http_requests_total{namespace!="",pod!=""}'
+  resources: {template: '<<.Resource>>'}
+  name: {matches: '^(.*)_total$', as: '${1}_per_second'}
+  metricsQuery: 'sum(rate(<<.Series>>{<<.LabelMatchers>>}[5s])) by (<<.GroupBy>>)'
+- seriesQuery: 'inflight{namespace!="",pod!=""}'
+  resources: {template: '<<.Resource>>'}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+- seriesQuery: 'temperature{node!=""}'
+  resources: {overrides: {node: {resource: nodes}}}
+  metricsQuery: 'max(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+- seriesQuery: 'hits{namespace!="",ingress!=""}'
+  resources:
+    overrides: {namespace: {resource: namespace}, ingress: {group: networking.k8s.io, resource: ingress}}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+externalRules:
+- seriesQuery: 'queue_length{namespace!=""}'
+  resources: {overrides: {namespace: {resource: namespace}}}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (queue)'
+metrics:
+- name: inflight_named
+  describes: pods
+  query: 'sum by (namespace, pod) (inflight)'
+"""
+CUSTOM = "custom.metrics.k8s.io"
+EXTERNAL = "external.metrics.k8s.io"
+
+
+@pytest.fixture(scope="module")
+def adapter(
+    cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LoadlineProcess]:
+    """One adapter for this file, registered for every group version that it serves."""
+    folder = tmp_path_factory.mktemp("adapter")
+    (folder / "config.yaml").write_text(CONFIGURATION)
+    running = start_program(
+        "adapter",
+        f"--config={folder / 'config.yaml'}",
+        f"--lister-kubeconfig={cluster.kubeconfig}",
+        f"--prometheus-url={prometheus.url}",
+        "--metrics-relist-interval=1s",
+        "--metrics-max-age=1m",
+        "--v=6",
+        log_directory=folder,
+    )
+    served = [(CUSTOM, "v1beta1"), (CUSTOM, "v1beta2"), (EXTERNAL, "v1beta1")]
+    names = [
+        register.register_external_apiservice(cluster, group, version, running.port)
+        for group, version in served
+    ]
+    for name in names:
+        register.wait_until_available(cluster, name)
+    yield running
+    for name in names:
+        register.unregister(cluster, name)
+    assert running.stop() == 0
+
+
+class Metrics:
+    """The APIs as kubectl sees them, through the aggregator."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def raw(self, path: str, kubeconfig: Path | None = None) -> dict:
+        return json.loads(self._cluster.kubectl("get", "--raw", path, kubeconfig=kubeconfig))
+
+    def values(self, path: str, version: str = "v1beta2") -> dict[str, str]:
+        """Values by object, once there are some."""
+
+        def some() -> dict[str, str]:
+            try:
+                items = self.raw(f"/apis/{CUSTOM}/{version}/{path}")["items"]
+            except KubectlFailed as not_yet:
+                raise AssertionError(str(not_yet)) from not_yet
+            return {item["describedObject"]["name"]: item["value"] for item in items}
+
+        return until(some, what=path)
+
+
+@pytest.fixture
+def metrics(cluster: Cluster, adapter: LoadlineProcess) -> Metrics:
+    return Metrics(cluster)
+
+
+def pod(namespace: str, name: str, **labels: str) -> dict:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"containers": [{"name": "main", "image": "main"}]},
+    }
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+@pytest.mark.parametrize("metric", ["inflight", "inflight_named"])
+def test_values_of_pods_by_name_and_by_selector(
+    cluster, exporter, metrics, namespace, version, metric
+):
+    cluster.apply(*(pod(namespace, f"web-{n}", app="web") for n in (1, 2)))
+    cluster.apply(pod(namespace, "db-1", app="db"))
+    for name, value in {"web-1": 1.5, "web-2": 2, "db-1": 30}.items():
+        exporter.set("inflight", value, namespace=namespace, pod=name)
+    pods = f"namespaces/{namespace}/pods"
+    # The three series come with one scrape: whoever sees one sees all.
+    assert metrics.values(f"{pods}/web-1/{metric}", version) == {"web-1": "1500m"}
+    everything = {"db-1": "30", "web-1": "1500m", "web-2": "2"}
+    assert metrics.values(f"{pods}/%2A/{metric}", version) == everything
+    selector = quote("app in (web, api),!canary")
+    of_web = metrics.values(f"{pods}/%2A/{metric}?labelSelector={selector}", version)
+    assert list(of_web.items()) == [("web-1", "1500m"), ("web-2", "2")]
+
+
+def test_a_metric_selector_restricts_the_series(cluster, exporter, metrics, namespace):
+    cluster.apply(pod(namespace, "web-1"))
+    for code, value in {"200": 7.0, "500": 1.0}.items():
+        exporter.set("inflight", value, namespace=namespace, pod="web-1", code=code)
+    path = f"namespaces/{namespace}/pods/web-1/inflight"
+    assert metrics.values(path) == {"web-1": "8"}
+    assert metrics.values(f"{path}?metricLabelSelector=code%3D500") == {"web-1": "1"}
+
+
+def test_metrics_of_a_namespace_of_nodes_and_of_another_group(
+    exporter, metrics, namespace, cluster
+):
+    exporter.set("hits", 12, namespace=namespace, ingress="shop")
+    exporter.set("temperature", 41.5, node="node-of-" + namespace)
+    assert metrics.values(f"namespaces/{namespace}/metrics/hits") == {namespace: "12"}
+    ingress = f"namespaces/{namespace}/ingresses.networking.k8s.io/shop/hits"
+    assert metrics.values(ingress) == {"shop": "12"}
+    described = metrics.raw(f"/apis/{CUSTOM}/v1beta1/{ingress}")["items"][0]["describedObject"]
+    assert described == {
+        "kind": "Ingress",
+        "namespace": namespace,
+        "name": "shop",
+        "apiVersion": "networking.k8s.io/v1",
+    }
+    node = f"nodes/node-of-{namespace}/temperature"
+    assert metrics.values(node) == {"node-of-" + namespace: "41500m"}
+
+
+def test_external_metrics_come_with_their_labels(exporter, metrics, namespace):
+    exporter.set("queue_length", 3, namespace=namespace, queue="mail")
+    exporter.set("queue_length", 4, namespace=namespace, queue="video")
+    path = f"/apis/{EXTERNAL}/v1beta1/namespaces/{namespace}/queue_length"
+
+    def rows(query: str = "") -> list[tuple[dict[str, str], str]]:
+        try:
+            items = metrics.raw(path + query)["items"]
+        except KubectlFailed as not_yet:
+            raise AssertionError(str(not_yet)) from not_yet
+        return [(item["metricLabels"], item["value"]) for item in items]
+
+    found = until(rows, what="rows of the queue")
+    assert found == [({"queue": "mail"}, "3"), ({"queue": "video"}, "4")]
+    assert rows("?labelSelector=queue%3Dmail") == [({"queue": "mail"}, "3")]
+
+
+def test_what_is_missing_is_told_to_the_user(cluster, metrics, namespace):
+    with pytest.raises(KubectlFailed, match="could not find the metric nothing for pods"):
+        metrics.raw(f"/apis/{CUSTOM}/v1beta2/namespaces/{namespace}/pods/x/nothing")
+
+
+def test_kubectl_lists_what_there_is_and_the_api_server_has_no_complaint(
+    cluster, exporter, metrics, namespace
+):
+    exporter.set("temperature", 1, node="node-of-" + namespace)
+    metrics.values(f"nodes/node-of-{namespace}/temperature")
+    listed = metrics.raw(f"/apis/{CUSTOM}/v1beta1")["resources"]
+    assert "nodes/temperature" in [resource["name"] for resource in listed]
+    assert CUSTOM in cluster.kubectl("api-versions")
+    merged = metrics.raw("/openapi/v2")["paths"]
+    until(
+        lambda: (
+            any(path.startswith(f"/apis/{EXTERNAL}/") for path in merged)
+            or metrics.raw("/openapi/v3")["paths"].get(f"apis/{EXTERNAL}/v1beta1")
+        ),
+        what="the adapter's OpenAPI document at the API server",
+    )
+    log = cluster.components["kube-apiserver"].log_path.read_text()
+    complaints = [
+        line
+        for line in log.splitlines()
+        if line.startswith("E") and "OpenAPI" in line and "metrics.k8s.io" in line
+    ]
+    assert complaints == []
+
+
+def hpa(namespace: str, metric: dict) -> dict:
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 1,
+            "maxReplicas": 6,
+            "metrics": [metric],
+        },
+    }
+
+
+PODS_METRIC = {
+    "type": "Pods",
+    "pods": {
+        "metric": {"name": "inflight"},
+        "target": {"type": "AverageValue", "averageValue": "10"},
+    },
+}
+EXTERNAL_METRIC = {
+    "type": "External",
+    "external": {
+        "metric": {"name": "queue_length", "selector": {"matchLabels": {"queue": "mail"}}},
+        "target": {"type": "AverageValue", "averageValue": "10"},
+    },
+}
+
+
+def running_pods(cluster: Cluster, namespace: str) -> list[str]:
+    pods = cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
+    return [
+        each["metadata"]["name"]
+        for each in pods
+        if each["status"].get("phase") == "Running" and "deletionTimestamp" not in each["metadata"]
+    ]
+
+
+def spread(cluster: Cluster, exporter: Exporter, namespace: str, load: float) -> None:
+    """As a service does: the load is shared by whoever runs."""
+    names = running_pods(cluster, namespace)
+    exporter.remove("inflight", namespace=namespace)
+    for name in names:
+        exporter.set("inflight", load / len(names), namespace=namespace, pod=name)
+
+
+def replicas(cluster: Cluster, namespace: str) -> int:
+    return cluster.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/web")["spec"]["replicas"]
+
+
+def test_the_stock_hpa_scales_on_a_pods_metric_up_and_down(
+    cluster, exporter, metrics, namespace, adapter
+):
+    cluster.kubectl("create", "deployment", "web", "--image=web", "-n", namespace)
+    cluster.apply(hpa(namespace, PODS_METRIC))
+
+    def scaled_to(wanted: int, load: float) -> bool:
+        spread(cluster, exporter, namespace, load)
+        assert replicas(cluster, namespace) == wanted
+        assert len(running_pods(cluster, namespace)) == wanted
+        return True
+
+    until(lambda: scaled_to(4, 38.0), what="four replicas", deadline_seconds=60, every_seconds=0.5)
+    shown = until(
+        lambda: (
+            "9500m/10" in (line := cluster.kubectl("get", "hpa", "web", "-n", namespace)) and line
+        ),
+        what="the value in kubectl get hpa",
+    )
+    assert "Deployment/web" in shown
+    until(lambda: scaled_to(1, 3.0), what="one replica", deadline_seconds=60, every_seconds=0.5)
+
+
+def test_the_stock_hpa_scales_on_an_external_metric_and_keeps_its_replicas_without_one(
+    cluster, exporter, metrics, namespace
+):
+    exporter.set("queue_length", 29, namespace=namespace, queue="mail")
+    cluster.kubectl("create", "deployment", "web", "--image=web", "-n", namespace)
+    cluster.apply(hpa(namespace, EXTERNAL_METRIC))
+    until(lambda: replicas(cluster, namespace) == 3, what="three replicas", deadline_seconds=60)
+    exporter.remove("queue_length", namespace=namespace)
+
+    def says_why() -> str:
+        status = cluster.get(
+            f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/web"
+        )["status"]
+        active = next(c for c in status["conditions"] if c["type"] == "ScalingActive")
+        assert active["status"] == "False"
+        return active["message"]
+
+    assert "queue_length" in until(says_why, what="ScalingActive=False", deadline_seconds=60)
+    assert replicas(cluster, namespace) == 3
+
+
+ROLE = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: one-metric, namespace: NAMESPACE}
+rules:
+- {apiGroups: [custom.metrics.k8s.io], resources: [pods/inflight], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: one-metric, namespace: NAMESPACE}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: one-metric}
+subjects: [{kind: ServiceAccount, name: reader, namespace: NAMESPACE}]
+"""
+
+
+def test_rights_can_be_given_metric_by_metric(cluster, exporter, metrics, namespace, adapter):
+    cluster.kubectl("create", "serviceaccount", "reader", "-n", namespace)
+    cluster.apply(ROLE.replace("NAMESPACE", namespace), pod(namespace, "web-1"))
+    exporter.set("inflight", 5, namespace=namespace, pod="web-1")
+    exporter.increase("http_requests_total", 3, namespace=namespace, pod="web-1")
+    pods = f"namespaces/{namespace}/pods/web-1"
+    metrics.values(f"{pods}/inflight")
+    metrics.values(f"{pods}/http_requests_per_second")
+
+    kubeconfig = cluster.kubeconfig_for_service_account(namespace, "reader")
+    token = cluster.kubectl("create", "token", "reader", "-n", namespace).strip()
+    allowed = f"/apis/{CUSTOM}/v1beta2/{pods}/inflight"
+    denied = f"/apis/{CUSTOM}/v1beta2/{pods}/http_requests_per_second"
+    assert metrics.raw(allowed, kubeconfig)["items"][0]["value"] == "5"
+    with pytest.raises(KubectlFailed, match=r"[Ff]orbidden"):
+        metrics.raw(denied, kubeconfig)
+    # Past the aggregator the adapter decides by itself, and by the same rights.
+    with_token = {"Authorization": f"Bearer {token}"}
+    assert adapter.get(allowed, **with_token).status == 200
+    refused = adapter.get(denied, **with_token)
+    assert refused.status == 403
+    assert (
+        'cannot get resource "pods/http_requests_per_second" in API group "custom.metrics.k8s.io"'
+        in json.loads(refused.body)["message"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        pytest.param({}, 403, id="nobody"),
+        pytest.param({"Authorization": "Bearer made-up"}, 401, id="a token of nobody's"),
+        pytest.param({"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}, 403, id="a front proxy's headers without its certificate"),
+    ],
+)  # fmt: skip
+def test_who_cannot_say_who_they_are_is_refused(adapter, headers, code):
+    assert (
+        adapter.get(f"/apis/{EXTERNAL}/v1beta1/namespaces/x/queue_length", **headers).status == code
+    )
