@@ -81,7 +81,7 @@ async def test_what_is_too_much_or_no_http_gets_a_status(serve, text, code):
     writer.write(text)
     answer = await reader.read(2_000)
     writer.close()
-    assert answer.startswith(b"HTTP/1.1 " + code) or answer.startswith(b"HTTP/1.0 " + code)
+    assert answer.startswith((b"HTTP/1.1 " + code, b"HTTP/1.0 " + code))
     assert b'"kind":"Status"' in answer
     assert (await served.get("/healthz"))[0] == 200
 
@@ -101,8 +101,10 @@ async def test_readiness_names_what_fails_and_keeps_the_reason(serve, admin):
     problems[0] = "no route"
     assert await served.get("/readyz") == (
         500,
-        "[+]ping ok\n[+]shutdown ok\n[+]authentication-configuration ok\n"
-        "[-]hidden failed: reason withheld\n[-]shown failed: no route\nreadyz check failed\n",
+        (
+            "[+]ping ok\n[+]shutdown ok\n[+]authentication-configuration ok\n"
+            "[-]hidden failed: reason withheld\n[-]shown failed: no route\nreadyz check failed\n"
+        ),
     )
     assert (await served.get("/livez"))[0] == 200
     assert (await served.get("/readyz?exclude=hidden&exclude=shown"))[0] == 200

@@ -1,0 +1,161 @@
+"""Where the API server is, from each of the places where that can stand."""
+
+import base64
+
+import pytest
+
+from testbed.certificates import Authority
+from wire.kube.connection import (
+    Connection,
+    ConnectionConfigError,
+    Kubeconfig,
+    ServiceAccount,
+    connect,
+)
+
+IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+
+
+@pytest.fixture(scope="module")
+def authority():
+    return Authority("test")
+
+
+class Clock:
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def kubeconfig(folder, user, *, server="https://host:6443/", ca=b""):
+    ca_line = f"certificate-authority-data: {base64.b64encode(ca).decode()}" if ca else ""
+    path = folder / "kubeconfig"
+    path.write_text(f"""
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{{name: here, context: {{cluster: c, user: u}}}}]
+clusters:
+- name: c
+  cluster:
+    server: {server}
+    {ca_line}
+users: [{{name: u, user: {user}}}]
+""")
+    return path
+
+
+async def test_a_kubeconfig_gives_server_token_and_certificates(tmp_path, authority):
+    authority.client("me").write(tmp_path, "me")
+    path = kubeconfig(
+        tmp_path,
+        "{token: secret, client-certificate: me.crt, client-key: me.key}",
+        ca=authority.certificate,
+    )
+    connection = await connect(path, user_agent="a/1")
+    assert connection.server == "https://host:6443"
+    assert await connection.authorization() == "Bearer secret"
+    assert connection.tls is not None
+    assert len(connection.tls.get_ca_certs()) == 1
+
+
+async def test_a_token_file_is_read_again_within_a_minute(tmp_path):
+    (tmp_path / "token").write_text("first\n")
+    source = Kubeconfig(str(kubeconfig(tmp_path, "{tokenFile: token}", server="http://host")), None)
+    clock = Clock()
+    connection = Connection(source, await source.read(), user_agent="a/1", monotonic=clock)
+    (tmp_path / "token").write_text("second\n")
+    assert await connection.authorization() == "Bearer first"
+    clock.seconds = 61
+    assert await connection.authorization() == "Bearer second"
+
+
+async def test_an_exec_plugin_gives_the_token(tmp_path):
+    plugin = tmp_path / "plugin"
+    plugin.write_text(
+        "#!/bin/sh\n"
+        'echo \'{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"made"}}\'\n'
+    )
+    plugin.chmod(0o700)
+    user = f"{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {plugin}}}}}"
+    connection = await connect(kubeconfig(tmp_path, user, server="http://host"), user_agent="a/1")
+    assert await connection.authorization() == "Bearer made"
+
+
+@pytest.fixture
+def service_account(tmp_path, authority):
+    (tmp_path / "token").write_text("first")
+    (tmp_path / "ca.crt").write_bytes(authority.certificate)
+    return ServiceAccount(tmp_path, IN_CLUSTER)
+
+
+async def test_a_pod_finds_its_cluster_and_sees_its_token_replaced(service_account, tmp_path):
+    clock = Clock()
+    connection = Connection(
+        service_account, await service_account.read(), user_agent="a/1", monotonic=clock
+    )
+    assert connection.server == "https://10.0.0.1:443"
+    (tmp_path / "token").write_text("second")
+    clock.seconds = 6
+    assert await connection.authorization(refused=True) == "Bearer second"
+
+
+async def test_a_token_that_vanishes_leaves_the_one_there_was(service_account, tmp_path, caplog):
+    clock = Clock()
+    connection = Connection(
+        service_account, await service_account.read(), user_agent="a/1", monotonic=clock
+    )
+    (tmp_path / "token").unlink()
+    for minute in (1, 2, 3):
+        clock.seconds = 61 * minute
+        assert await connection.authorization() == "Bearer first"
+    assert len(caplog.records) == 1
+
+
+async def test_a_new_ca_is_trusted_by_new_connections(service_account, tmp_path):
+    clock = Clock()
+    connection = Connection(
+        service_account, await service_account.read(), user_agent="a/1", monotonic=clock
+    )
+    assert connection.tls is not None
+    (tmp_path / "ca.crt").unlink()
+    (tmp_path / "ca.crt").write_bytes(Authority("next").certificate)
+    clock.seconds = 61
+    await connection.authorization()
+    assert len(connection.tls.get_ca_certs()) == 2
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        pytest.param({}, "pass --kubeconfig or set", id="nowhere"),
+        pytest.param({"KUBECONFIG": "/no/such/file"}, "/no/such/file: no such file", id="no file"),
+        pytest.param(IN_CLUSTER, "automountServiceAccountToken", id="no token"),
+    ],
+)
+async def test_what_is_missing_is_named(environ, message):
+    with pytest.raises(ConnectionConfigError, match=message):
+        await connect(user_agent="a/1", environ=environ)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("clusters: [", id="no YAML"),
+        pytest.param("a: b", id="no kubeconfig"),
+        pytest.param("[]", id="a list"),
+        pytest.param("", id="empty"),
+    ],
+)
+async def test_a_kubeconfig_that_is_none_is_refused_by_name(tmp_path, text):
+    path = tmp_path / "broken"
+    path.write_text(text)
+    with pytest.raises(ConnectionConfigError, match="broken: "):
+        await connect(path, user_agent="a/1")
+
+
+async def test_a_kubeconfig_names_its_unknown_context(tmp_path):
+    path = kubeconfig(tmp_path, "{}", server="http://host")
+    with pytest.raises(ConnectionConfigError, match="elsewhere"):
+        await connect(path, context="elsewhere", user_agent="a/1")

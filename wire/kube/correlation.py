@@ -1,0 +1,209 @@
+"""PURE: which of many events are written, and how. Upstream: client-go v0.36.3, tools/record/events_cache.go.
+
+Three rules, in this order: the tenth event within ten minutes that differs from others only by its
+message is written as a combined one; an event that was written before becomes a higher count; one
+object may have 25 events of a type, and one more every five minutes.
+"""
+
+import datetime
+import re
+import zlib
+
+import msgspec
+from cachetools import LRUCache
+
+from wire.meta import ObjectReference, time_from_unix
+
+# What client-go remembers of, of each.
+ENTRIES_MAX = 4096
+SIMILAR_MAX = 10
+SIMILAR_WITHIN_SECONDS = 600.0
+SPAM_BURST = 25
+SPAM_REFILL_SECONDS = 300.0
+COMBINED = "(combined from similar events): "
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME_LENGTH_MAX = 253
+
+
+class EventSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Who reports."""
+
+    component: str = ""
+    host: str = ""
+
+
+class EventMetadata(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the event is kept."""
+
+    name: str
+    namespace: str
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A `core/v1` Event as this program writes it; `type` is Normal or Warning."""
+
+    kind: str = "Event"
+    api_version: str = "v1"
+    metadata: EventMetadata
+    involved_object: ObjectReference
+    type: str
+    reason: str
+    message: str
+    source: EventSource
+    reporting_component: str
+    reporting_instance: str = ""
+    first_timestamp: datetime.datetime
+    last_timestamp: datetime.datetime
+    count: int = 1
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """What to send: a new event, or `patch` to the one of that name (which may be gone: then create)."""
+
+    event: Event
+    patch: bytes | None = None
+
+
+class _Similar(msgspec.Struct):
+    messages: set[str]
+    last_seconds: float
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    name: str
+    first_timestamp: datetime.datetime
+    count: int
+
+
+class _Bucket(msgspec.Struct):
+    tokens: float
+    at_seconds: float
+
+
+class Correlator:
+    """Remembers what was written. Time is an argument: Unix seconds."""
+
+    def __init__(self) -> None:
+        self._similar: LRUCache[tuple[str, ...], _Similar] = LRUCache(ENTRIES_MAX)
+        self._seen: LRUCache[tuple[str, ...], _Seen] = LRUCache(ENTRIES_MAX)
+        self._buckets: LRUCache[tuple[str, ...], _Bucket] = LRUCache(ENTRIES_MAX)
+
+    def correlate(self, event: Event, *, now_seconds: float) -> Write | None:
+        """How to write `event`; None: not at all, its object has had too many."""
+        combined, key = self._combined(event, now_seconds)
+        write = self._counted(combined, key)
+        return write if self._has_room(combined, now_seconds) else None
+
+    def _combined(self, event: Event, now_seconds: float) -> tuple[Event, tuple[str, ...]]:
+        key = (*_about(event), event.reason, event.reporting_component, event.reporting_instance)
+        similar = self._similar.get(key)
+        if similar is None or now_seconds - similar.last_seconds > SIMILAR_WITHIN_SECONDS:
+            similar = _Similar(set(), now_seconds)
+        similar.messages.add(event.message)
+        similar.last_seconds = now_seconds
+        self._similar[key] = similar
+        if len(similar.messages) < SIMILAR_MAX:
+            return event, (
+                *_about(event),
+                event.involved_object.field_path,
+                event.reason,
+                event.message,
+            )
+        similar.messages.pop()  # one of them: what matters is that there are many
+        now = time_from_unix(now_seconds)
+        combined = msgspec.structs.replace(
+            event,
+            metadata=EventMetadata(
+                name=event_name(event.involved_object.name, now_seconds),
+                namespace=event.metadata.namespace,
+            ),
+            message=COMBINED + event.message,
+            first_timestamp=now,
+            last_timestamp=now,
+            count=1,
+        )
+        return combined, key
+
+    def _counted(self, event: Event, key: tuple[str, ...]) -> Write:
+        seen = self._seen.get(key)
+        patch = None
+        if seen is not None:
+            event = msgspec.structs.replace(
+                event,
+                metadata=EventMetadata(name=seen.name, namespace=event.metadata.namespace),
+                first_timestamp=seen.first_timestamp,
+                count=seen.count + 1,
+            )
+            changed = {
+                "count": event.count,
+                "lastTimestamp": event.last_timestamp,
+                "message": event.message,
+            }
+            patch = msgspec.json.encode(changed)
+        self._seen[key] = _Seen(event.metadata.name, event.first_timestamp, event.count)
+        return Write(event=event, patch=patch)
+
+    def _has_room(self, event: Event, now_seconds: float) -> bool:
+        key = _about(event)
+        bucket = self._buckets.get(key) or _Bucket(SPAM_BURST, now_seconds)
+        refilled = (now_seconds - bucket.at_seconds) / SPAM_REFILL_SECONDS
+        bucket.tokens = min(SPAM_BURST, bucket.tokens + max(0.0, refilled))
+        bucket.at_seconds = now_seconds
+        self._buckets[key] = bucket
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+
+def new_event(
+    about: ObjectReference,
+    *,
+    type: str,  # noqa: A002 - the field's name in the API
+    reason: str,
+    message: str,
+    source: EventSource,
+    now_seconds: float,
+) -> Event:
+    """An event that happened now. One about a cluster-scoped object is kept in `default`."""
+    now = time_from_unix(now_seconds)
+    return Event(
+        metadata=EventMetadata(
+            name=event_name(about.name, now_seconds), namespace=about.namespace or "default"
+        ),
+        involved_object=about,
+        type=type,
+        reason=reason,
+        message=message,
+        source=source,
+        reporting_component=source.component,
+        reporting_instance=source.host,
+        first_timestamp=now,
+        last_timestamp=now,
+    )
+
+
+def event_name(about: str, now_seconds: float) -> str:
+    """`web.18c4f2a7d3b0e1f0`: the object and the nanosecond."""
+    stamp = f"{int(now_seconds * 1e9):x}"
+    name = f"{about}.{stamp}"
+    if len(name) <= _NAME_LENGTH_MAX and _SUBDOMAIN.fullmatch(name):
+        return name
+    # Upstream takes a UUID where the object's name is no name for an event.
+    return f"event.{zlib.crc32(about.encode()):x}.{stamp}"
+
+
+def _about(event: Event) -> tuple[str, ...]:
+    """The part that all keys share: source, object and type."""
+    about = event.involved_object
+    return (
+        event.source.component,
+        event.source.host,
+        about.kind,
+        about.namespace,
+        about.name,
+        about.uid,
+        about.api_version,
+        event.type,
+    )
