@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from scaler.model.settings import Settings
+from wire.kube.leases import LeaseTimes
 from wire.serving.flags import CommaList, FlagParser, boolean, duration_seconds
 from wire.serving.options import ServingOptions, add_flags, from_arguments
 
@@ -53,9 +54,7 @@ class LeaderElectionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Which Lease to hold while scaling; defaults as kube-controller-manager's."""
 
     enabled: bool = False
-    lease_duration_seconds: float = 15.0
-    renew_deadline_seconds: float = 10.0
-    retry_period_seconds: float = 2.0
+    times: LeaseTimes = LeaseTimes()
     resource_name: str = "loadline-scaler"
     resource_namespace: str = ""
 
@@ -203,13 +202,13 @@ def _add_leader_flags(parser: FlagParser) -> None:
         "--leader-elect", help="scale only while holding a Lease, so that several replicas may run"
     )
     for name, default, text in (
-        ("lease-duration", defaults.lease_duration_seconds, "after which others take over (15s)"),
+        ("lease-duration", defaults.times.lease_seconds, "after which others take over (15s)"),
         (
             "renew-deadline",
-            defaults.renew_deadline_seconds,
+            defaults.times.renew_deadline_seconds,
             "after which a leader that cannot renew stops scaling (10s)",
         ),
-        ("retry-period", defaults.retry_period_seconds, "between two attempts (2s)"),
+        ("retry-period", defaults.times.retry_seconds, "between two attempts (2s)"),
     ):
         add(f"--leader-elect-{name}", type=period, default=default, help=text)
     add(
@@ -245,17 +244,19 @@ def options_of(flags: argparse.Namespace) -> Options:
 
 
 def _leader_election(flags: argparse.Namespace) -> LeaderElectionOptions:
-    found = LeaderElectionOptions(
-        enabled=flags.leader_elect,
-        lease_duration_seconds=flags.leader_elect_lease_duration,
+    times = LeaseTimes(
+        lease_seconds=flags.leader_elect_lease_duration,
         renew_deadline_seconds=flags.leader_elect_renew_deadline,
-        retry_period_seconds=flags.leader_elect_retry_period,
-        resource_name=flags.leader_elect_resource_name,
-        resource_namespace=flags.leader_elect_resource_namespace,
+        retry_seconds=flags.leader_elect_retry_period,
     )
-    if not found.lease_duration_seconds > found.renew_deadline_seconds > found.retry_period_seconds:
+    if not times.lease_seconds > times.renew_deadline_seconds > times.retry_seconds:
         raise ValueError(
             "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, "
             "and that longer than --leader-elect-retry-period"
         )
-    return found
+    return LeaderElectionOptions(
+        enabled=flags.leader_elect,
+        times=times,
+        resource_name=flags.leader_elect_resource_name,
+        resource_namespace=flags.leader_elect_resource_namespace,
+    )

@@ -18,8 +18,8 @@ from scaler.telemetry import Telemetry
 
 log = logging.getLogger(__name__)
 
-# Less than Kubernetes' grace period of 30 s for a pod.
-DRAIN_SECONDS = 10.0
+# A leader that loses its Lease has five seconds (15 less 10) before another may begin.
+DRAIN_SECONDS = 3.0
 
 Look = Callable[[str], Awaitable[bool]]
 """One look at the autoscaler of this key (`namespace/name`); False when it is gone."""

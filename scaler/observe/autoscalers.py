@@ -1,7 +1,6 @@
 """The autoscalers in our care, watched; one kind, in all namespaces or in some.
 
-An item of a LIST has neither kind nor apiVersion, and an empty `metrics` of a LoadAutoscaler is one
-that the API server could not default; both are filled in here, so that nobody else has to.
+An item of a LIST has neither kind nor apiVersion, but a write needs both: they are filled in here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,23 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from scaler.config import WatchedKind
-from scaler.model.autoscaler import (
-    Autoscaler,
-    MetricSpec,
-    MetricTarget,
-    ResourceMetricSource,
-)
+from scaler.model.autoscaler import Autoscaler
 from wire.kube.cache import OnChange, Reader, WatchCache
-
-# SetDefaults_HorizontalPodAutoscaler (pkg/apis/autoscaling/v2/defaults.go)
-DEFAULT_METRICS = (
-    MetricSpec(
-        type="Resource",
-        resource=ResourceMetricSource(
-            name="cpu", target=MetricTarget(type="Utilization", average_utilization=80)
-        ),
-    ),
-)
 
 
 class WatchedAutoscalers:
@@ -55,7 +39,7 @@ class WatchedAutoscalers:
                 return self._completed(found)
         return None
 
-    def keys(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str]:
         """Every key."""
         for cache in self.caches:
             for each in cache.items:
@@ -65,11 +49,8 @@ class WatchedAutoscalers:
         return sum(map(len, self.caches))
 
     def _completed(self, found: Autoscaler) -> Autoscaler:
-        spec = found.spec
-        if not spec.metrics:
-            spec = msgspec.structs.replace(spec, metrics=DEFAULT_METRICS)
         return msgspec.structs.replace(
-            found, api_version=self.kind.api_version, kind=self.kind.kind, spec=spec
+            found, api_version=self.kind.api_version, kind=self.kind.kind
         )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from scaler.config import LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, Behavior
 from scaler.model.memory import Memory, Recommendation, ScaleEvent
+from scaler.recommend.combine import metrics_of
 from scaler.report.printing import printed_targets
 
 
@@ -68,7 +69,7 @@ def extended(
     return LoadAutoscalerStatus(
         **fields,
         reference=f"{target.kind}/{target.name}",
-        targets=printed_targets(autoscaler.spec.metrics or (), status.current_metrics or ()),
+        targets=printed_targets(metrics_of(autoscaler.spec), status.current_metrics or ()),
         history=history_of(memory, autoscaler.spec.behavior),
     )
 

@@ -1,0 +1,122 @@
+"""`loadline-scaler why NAMESPACE/NAME`: the last decision on an autoscaler, from the running scaler, in words.
+
+Who may read the scaler's `/debug/decisions` may ask. Inside its pod (`kubectl exec`) that is the
+scaler itself; from outside, forward its port and have a kubeconfig.
+"""
+
+import argparse
+import os
+import ssl
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from scaler.model.derivation import Derivation
+from scaler.report.why import explain
+from scaler.serve import DECISIONS
+from wire.kube.client import KubeClient
+from wire.kube.connection import (
+    Access,
+    AccessSource,
+    Connection,
+    ConnectionConfigError,
+    Kubeconfig,
+    ServiceAccount,
+)
+from wire.serving.flags import FlagParser
+from wire.serving.runtime import run
+from wire.status import StatusError, Unavailable
+
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print it; 1 when it cannot be had, 2 when the command line is wrong."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.autoscaler.count("/") != 1 or not all(given.autoscaler.split("/")):
+        parser.error(f"{given.autoscaler!r} is no NAMESPACE/NAME")
+    try:
+        body = run(ask(given.server, given.autoscaler, given.kubeconfig, given.ca_file))
+    except (StatusError, Unavailable) as error:
+        print(f"loadline-scaler why: {error.message}", file=sys.stderr)  # noqa: T201 - a command's answer
+        return 1
+    except (ConnectionConfigError, OSError, ssl.SSLError) as error:
+        print(f"loadline-scaler why: {error}", file=sys.stderr)  # noqa: T201 - a command's answer
+        return 2
+    print(printed(body, given.output))  # noqa: T201 - a command's answer
+    return 0
+
+
+def printed(body: bytes, output: str) -> str:
+    """The derivation as text, or as JSON that people can read as well."""
+    if output == "json":
+        return msgspec.json.format(body, indent=2).decode()
+    return explain(msgspec.json.decode(body, type=Derivation))
+
+
+async def ask(server: str, autoscaler: str, kubeconfig: Path | None, ca_file: Path | None) -> bytes:
+    """The scaler's answer. Raises `StatusError`, `Unavailable`, `ConnectionConfigError`."""
+    source = _Scaler(_identity(kubeconfig, os.environ), server, ca_file)
+    client = KubeClient(Connection(source, await source.read(), user_agent="loadline-scaler-why"))
+    namespace, name = (quote(part, safe="") for part in autoscaler.split("/"))
+    try:
+        return await client.get(f"{DECISIONS}/{namespace}/{name}")
+    finally:
+        await client.close()
+
+
+class _Scaler:
+    """Our identity in the cluster, shown to the scaler instead of the API server."""
+
+    def __init__(self, identity: AccessSource, server: str, ca_file: Path | None) -> None:
+        self._identity = identity
+        self._server = server
+        self._ca_file = ca_file
+
+    async def read(self) -> Access:
+        """Without a CA only a server on this machine is trusted, since its certificate is its own."""
+        host = urlsplit(self._server).hostname
+        if self._ca_file is None and host not in LOOPBACK:
+            raise ConnectionConfigError(
+                f"{self._server} is not on this machine: say with --ca-file whose certificate it has"
+            )
+        return msgspec.structs.replace(
+            await self._identity.read(),
+            server=self._server,
+            ca_file=str(self._ca_file) if self._ca_file else None,
+            verify=self._ca_file is not None,
+            server_hostname=None,
+            proxy=None,
+        )
+
+
+def _identity(kubeconfig: Path | None, environ: Mapping[str, str]) -> AccessSource:
+    if kubeconfig is not None:
+        return Kubeconfig(str(kubeconfig), None)
+    if environ.get("KUBECONFIG"):
+        return Kubeconfig(environ["KUBECONFIG"], None)
+    if environ.get("KUBERNETES_SERVICE_HOST"):
+        return ServiceAccount(environ=environ)
+    return Kubeconfig("~/.kube/config", None)
+
+
+def _parser() -> FlagParser:
+    parser = FlagParser(
+        prog="loadline-scaler why",
+        description="Tell how the last decision on an autoscaler came about.",
+        epilog="From outside the cluster: kubectl port-forward deployment/loadline-scaler 10443",
+    )
+    parser.add_argument("autoscaler", metavar="NAMESPACE/NAME")
+    parser.add_argument("--output", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--server", default="https://127.0.0.1:10443", help="the running scaler (%(default)s)"
+    )
+    parser.add_argument("--ca-file", type=Path, help="CA of its certificate, where it is not local")
+    parser.add_argument("--kubeconfig", type=Path, help="who asks; default: as kubectl")
+    parser.formatter_class = argparse.HelpFormatter
+    return parser

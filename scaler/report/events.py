@@ -1,0 +1,32 @@
+"""Events on the autoscaler, with the HPA controller's reasons and messages and our component's name."""
+
+from scaler.config import WatchedKind
+from scaler.model.autoscaler import Autoscaler
+from scaler.model.decision import Event
+from wire.kube.events import EventRecorder
+from wire.meta import ObjectReference
+
+COMPONENT = "loadline-scaler"
+
+
+class Events:
+    """An `EventSink` that writes them to the cluster, sorted out as client-go's correlator does."""
+
+    def __init__(self, recorder: EventRecorder, kind: WatchedKind) -> None:
+        self._recorder = recorder
+        self._kind = kind
+
+    def emit(self, autoscaler: Autoscaler, event: Event) -> None:
+        """Queue it; what cannot be written is dropped, as upstream."""
+        metadata = autoscaler.metadata
+        involved = ObjectReference(
+            api_version=self._kind.api_version,
+            kind=self._kind.kind,
+            namespace=metadata.namespace,
+            name=metadata.name,
+            uid=metadata.uid,
+            resource_version=metadata.resource_version,
+        )
+        self._recorder.record(
+            involved, type=event.type.value, reason=event.reason, message=event.message
+        )

@@ -1,0 +1,43 @@
+"""What the scaler answers on its own port, besides health and `/metrics`: the last decision on an autoscaler."""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+
+from scaler.model.derivation import Derivation
+from wire.serving.health import Check
+from wire.serving.options import ServingOptions
+from wire.serving.rendering import respond
+from wire.serving.server import Delegates, Server
+from wire.status import not_found
+
+DECISIONS = "/debug/decisions"
+
+
+def scaler_server(
+    options: ServingOptions,
+    delegates: Delegates,
+    *,
+    registry: CollectorRegistry,
+    version: str,
+    ready: Iterable[Check],
+    derivation: Callable[[str], Derivation | None],
+) -> Server:
+    """The listener, not yet started. Raises `ServingConfigError`."""
+    server = Server(options, delegates, registry=registry, version=version, ready=ready)
+
+    async def decision(request: web.Request) -> web.Response:
+        """The derivation as JSON; who may ask is decided before, by the right on this path."""
+        key = f"{request.match_info['namespace']}/{request.match_info['name']}"
+        found = derivation(key)
+        if found is None:
+            raise not_found(
+                f"no decision on {key} yet: it does not exist, is not in this scaler's care, "
+                "or has not had its first look"
+            )
+        return respond(request, msgspec.json.encode(found))
+
+    server.app.router.add_get(DECISIONS + "/{namespace}/{name}", decision)
+    return server
