@@ -1,0 +1,69 @@
+"""Which way a look goes before any metric is asked."""
+
+import pytest
+
+from scaler.model.autoscaler import AutoscalerStatus, Condition
+from scaler.model.decision import Branch
+from scaler.model.observed import Observed, ScaleUnavailable
+from scaler.model.settings import Settings
+from scaler.recommend.branch import branch_of, wants_metrics
+from tests.unit.scaler.objects import (
+    autoscaler,
+    average,
+    external,
+    observed,
+    resource,
+    spec,
+    utilization,
+)
+
+ZERO_ON = Settings(scale_to_zero=True)
+CPU = resource(utilization(50))
+QUEUE = external(average("1"))
+
+
+def scaled_to_zero(status):
+    return AutoscalerStatus(conditions=(Condition(type="ScaledToZero", status=status),))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "branch"),
+    [
+        pytest.param(0, Branch.DISABLED, id="zero"),
+        pytest.param(1, Branch.BELOW_MIN, id="below the minimum"),
+        pytest.param(2, Branch.METRICS, id="the minimum"),
+        pytest.param(5, Branch.METRICS, id="the maximum"),
+        pytest.param(6, Branch.ABOVE_MAX, id="above the maximum"),
+    ],
+)
+def test_the_count_decides(replicas, branch):
+    seen = observed(spec(min_replicas=2, max_replicas=5), replicas=replicas)
+    assert branch_of(seen, Settings()) is branch
+    assert wants_metrics(seen, Settings()) is (branch is Branch.METRICS)
+
+
+def test_a_missing_minimum_is_one():
+    assert branch_of(observed(spec(min_replicas=None), replicas=1), Settings()) is Branch.METRICS
+
+
+@pytest.mark.parametrize(
+    ("settings", "min_replicas", "condition", "metric", "branch"),
+    [
+        pytest.param(Settings(), 0, "True", QUEUE, Branch.DISABLED, id="gate off: zero disables even with a minimum of 0"),
+        pytest.param(ZERO_ON, 0, "True", QUEUE, Branch.METRICS, id="we scaled to zero"),
+        pytest.param(ZERO_ON, 0, "False", QUEUE, Branch.DISABLED, id="somebody else did"),
+        pytest.param(ZERO_ON, 0, None, QUEUE, Branch.DISABLED, id="nobody knows who did"),
+        pytest.param(ZERO_ON, 0, "True", CPU, Branch.DISABLED, id="cpu has no value at zero"),
+        pytest.param(ZERO_ON, 1, "True", CPU, Branch.METRICS, id="the minimum was raised since"),
+    ],
+)  # fmt: skip
+def test_only_who_scaled_to_zero_leaves_it(settings, min_replicas, condition, metric, branch):
+    status = scaled_to_zero(condition) if condition else None
+    seen = observed(spec(metric, min_replicas=min_replicas), replicas=0, status=status)
+    assert branch_of(seen, settings) is branch
+
+
+def test_without_a_scale_no_metric_is_asked():
+    seen = Observed(autoscaler=autoscaler(spec()), scale=ScaleUnavailable(message="gone"))
+    assert branch_of(seen, Settings()) is Branch.NO_SCALE
+    assert not wants_metrics(seen, Settings())
