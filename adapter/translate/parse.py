@@ -26,6 +26,9 @@ _WRONG_PATH: Final = (
     "invalid request path: a metric of a namespace is at namespaces/NAMESPACE/metrics/METRIC, "
     "one of other objects at namespaces/NAMESPACE/RESOURCE/NAME/METRIC"
 )
+_NO_WATCH: Final = (
+    'watch is not supported on resources of kind "*.external.metrics.k8s.io": ask again instead'
+)
 _FALSE: Final = ("false", "0")
 
 
@@ -65,9 +68,7 @@ def external_metric(path: str, query: Query) -> ExternalMetricRequest:
     match _segments(path):
         case ["namespaces", namespace, metric]:
             if _is_true(_first(query, "watch")):
-                raise method_not_allowed(
-                    "watch is not supported on resources of kind external metrics: ask again instead"
-                )
+                raise method_not_allowed(_NO_WATCH)
             return ExternalMetricRequest(
                 namespace=namespace, metric=metric, selector=_list_options(query, EVERY_OBJECT)
             )
@@ -129,7 +130,7 @@ def _selector(text: str) -> Selector:
     try:
         return labels.parse(text)
     except ValueError as e:
-        raise bad_request(f"unable to parse labelSelector {text!r}: {e}") from None
+        raise bad_request(f"{e} (in labelSelector {text!r})") from None
 
 
 def _metric_selector(text: str) -> Selector:
@@ -137,4 +138,4 @@ def _metric_selector(text: str) -> Selector:
     try:
         return labels.parse(text)
     except ValueError as e:
-        raise failure(500, f"unable to parse metricLabelSelector {text!r}: {e}") from None
+        raise failure(500, f"{e} (in metricLabelSelector {text!r})") from None

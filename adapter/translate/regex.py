@@ -1,10 +1,13 @@
 """RE2, typed: the only door to google-re2, whose Python face has no annotations."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Protocol, cast
 
 import re2
+
+_ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")  # RE2 has it, Go's regexp has not
 
 
 class Pattern(Protocol):
@@ -41,6 +44,8 @@ class Match(Protocol):
 @lru_cache(maxsize=4096)
 def pattern(text: str) -> Pattern:
     """A compiled RE2 expression, unanchored; raises `ValueError` with RE2's complaint."""
+    if _ANY_BYTE.search(text):
+        raise ValueError(r"invalid escape sequence: \C")
     options = re2.Options()
     options.log_errors = False
     try:

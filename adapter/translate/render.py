@@ -42,7 +42,7 @@ def custom_list(
 ) -> MetricValueList | MetricValueListV1beta1:
     """The answer to a custom metric request; raises `StatusError` 500 for a selector that cannot be echoed, as the peer."""
     kind = mapping.kind_for(mapping.resource_for(request.resource))
-    metric = MetricIdentifier(name=request.metric, selector=_echoed(request))
+    metric = MetricIdentifier(name=request.metric, selector=_echoed(request) if values else None)
     window = None if question.window_seconds is None else int(question.window_seconds)
     items = [
         MetricValue(
@@ -71,7 +71,7 @@ def _echoed(request: CustomMetricRequest) -> LabelSelector | None:
     except ValueError as e:
         raise failure(
             500,
-            f"metricLabelSelector {str(request.metric_selector)!r} has no form in the answer: {e}",
+            f"{e}: metricLabelSelector {str(request.metric_selector)!r} cannot be repeated in the answer",
         ) from None
 
 

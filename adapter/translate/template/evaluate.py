@@ -208,7 +208,7 @@ def _field(value: Value, name: str) -> Value:
         case Mapping():
             return value.get(name, NO_VALUE)
         case NoValue():
-            raise TemplateExecutionError(f"nil data; no entry for key {name!r}")
+            return NO_VALUE
     raise TemplateExecutionError(f"can't evaluate field {name} in type {type_name(value)}")
 
 

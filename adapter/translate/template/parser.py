@@ -179,7 +179,7 @@ class _Parser:
         variables, assigns = self._declarations(context)
         commands: list[Command] = []
         while self._peek_word().kind is not end:
-            commands.append(self._command(end))
+            commands.append(self._command())
         self._next()
         if not commands:
             raise self.error(f"missing value for {context}", begin)
@@ -210,7 +210,7 @@ class _Parser:
         self._at = begin  # no declaration after all: a variable as the first operand
         return (), False
 
-    def _command(self, end: Kind) -> Command:
+    def _command(self) -> Command:
         words: list[Operand] = []
         while True:
             self._peek_word()
@@ -222,9 +222,7 @@ class _Parser:
                 self._next()
                 continue
             if token.kind is Kind.PIPE:
-                self._next()
-                if self._peek_word().kind is end:
-                    raise self.error("nothing after |", token)
+                self._next()  # nothing need follow it: Go allows a last `|`
                 break
             if token.kind in (Kind.RIGHT, Kind.CLOSE):
                 break

@@ -68,7 +68,7 @@ def printed(value: Value) -> str:
 
 
 def float_text(value: float) -> str:
-    """`%v` of a float64: the shortest digits that read back, with an exponent below 1e-4 and from 1e21 on."""
+    """`%v` of a float64: the shortest digits that read back, with an exponent below 1e-4 and from 1e6 on."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -79,7 +79,7 @@ def float_text(value: float) -> str:
     sign = "-" if mantissa.startswith("-") else ""
     if digits == "0":
         return sign + "0"
-    if exponent < -4 or exponent >= 21:
+    if exponent < -4 or exponent >= 6:
         fraction = f".{digits[1:]}" if len(digits) > 1 else ""
         return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
     if exponent < 0:

@@ -1,0 +1,94 @@
+"""metrics.k8s.io against the peer's resource provider: the queries, and each pod's and node's usage."""
+
+import msgspec
+import pytest
+
+from adapter.config import parse
+from adapter.model import NODES, PODS, Evaluation, KubeObject, UsageValue
+from adapter.translate import render
+from adapter.translate.plan import usage_question
+from adapter.translate.usage import usage_values
+from tests.fakes.peer_world import peer_mapping, read_answer
+from wire.status import StatusError
+
+
+class Row(msgspec.Struct):
+    title: str
+    configuration: str
+    subjects: list[str]
+    cpu: str
+    memory: str
+    queries: list[str]
+    metrics: str
+
+
+def subjects_by_namespace(row: Row) -> dict[str, list[KubeObject]]:
+    found: dict[str, list[KubeObject]] = {}
+    for text in row.subjects:
+        namespace, slash, name = text.rpartition("/")
+        labels = {"app": name} if slash else {"zone": "a"}
+        found.setdefault(namespace, []).append(
+            KubeObject(name=name, namespace=namespace, labels=labels)
+        )
+    return found
+
+
+def only(evaluation: Evaluation, namespace: str) -> Evaluation:
+    """What Prometheus would have answered to the query of one namespace."""
+    kept = tuple(s for s in evaluation.samples if s.labels.get("namespace", namespace) == namespace)
+    return msgspec.structs.replace(evaluation, samples=kept)
+
+
+def lines(value: UsageValue) -> list[str]:
+    """As the oracle writes them: one line per container or node."""
+    if value.subject.namespace:
+        pod = render.pod_metrics(value, 1_000.0)
+        assert pod.timestamp is not None
+        end = f"{pod.timestamp:%H:%M:%S} {pod.window}"
+        start = f"{pod.metadata.namespace} {pod.metadata.name} {pod.metadata.labels['app']}"
+        return [
+            f"{start} {c.name} {c.usage['cpu']} {c.usage['memory']} {end}" for c in pod.containers
+        ]
+    node = render.node_metrics(value, 1_000.0)
+    assert node.timestamp is not None
+    start = f"{node.metadata.name} {node.metadata.labels['zone']}"
+    return [
+        f"{start} {node.usage['cpu']} {node.usage['memory']} {node.timestamp:%H:%M:%S} {node.window}"
+    ]
+
+
+def test_usage_is_what_the_peer_says_it_is(rows):
+    vectors = rows("usage.jsonl", Row)
+    assert len(vectors) == 9
+    for row in vectors:
+        rules = parse(row.configuration).resource_rules
+        assert rules is not None
+        cpu, memory = read_answer(row.cpu), read_answer(row.memory)
+        queries, found = [], []
+        for namespace, subjects in subjects_by_namespace(row).items():
+            question = usage_question(
+                rules,
+                resource=PODS if namespace else NODES,
+                namespace=namespace,
+                names=[each.name for each in subjects],
+                mapping=peer_mapping(),
+            )
+            queries += [question.cpu.query, question.memory.query]
+            for value in usage_values(
+                only(cpu, namespace), only(memory, namespace), question, subjects
+            ):
+                found += lines(value)
+        assert (row.title, sorted(queries)) == (row.title, row.queries)
+        assert (row.title, sorted(found)) == (row.title, msgspec.json.decode(row.metrics))
+
+
+def test_an_answer_that_is_no_vector_is_an_error_and_not_an_empty_list(rows):
+    row = rows("usage.jsonl", Row)[0]
+    rules = parse(row.configuration).resource_rules
+    assert rules is not None
+    question = usage_question(
+        rules, resource=PODS, namespace="a", names=["p1"], mapping=peer_mapping()
+    )
+    scalar = read_answer('{"resultType":"scalar","result":[1000,"1"]}')
+    with pytest.raises(StatusError, match="must yield an instant vector"):
+        usage_values(scalar, scalar, question, [KubeObject(name="p1", namespace="a")])
