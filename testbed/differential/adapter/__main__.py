@@ -1,0 +1,76 @@
+"""`python -m testbed.differential.adapter`: the comparison by hand, with every difference printed.
+
+`--against peer` compares the real one with itself, which shows what it leaves to chance.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from testbed.cluster import Cluster
+from testbed.differential.adapter import deviations, run, world
+from testbed.exporter import Exporter
+from testbed.prometheus import PrometheusOptions, PrometheusServer
+
+
+def main() -> int:
+    """Exit code 1 when something differs that nobody meant."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", choices=("ours", "peer"), default="ours")
+    parser.add_argument("--requests", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--configuration", action="append", choices=tuple(run.WEIGHTS))
+    parser.add_argument("--show", type=int, default=40, help="how many differences to print")
+    asked = parser.parse_args()
+    directory = Path(tempfile.mkdtemp(prefix="loadline-differential-"))
+    with (
+        Cluster(directory=directory / "cluster") as cluster,
+        Exporter() as exporter,
+        PrometheusServer(
+            PrometheusOptions(scrape_interval_seconds=0.5), directory=directory / "prometheus"
+        ) as prometheus,
+    ):
+        prometheus.add_target(exporter.target)
+        world.expose(exporter)
+        world.install(cluster)
+        comparison = run.Comparison(
+            cluster=cluster,
+            prometheus=prometheus,
+            at_unix_seconds=run.frozen_moment(prometheus),
+            directory=directory,
+            seed=asked.seed,
+            explain=deviations.explain,
+            against=asked.against,
+        )
+        unexplained = 0
+        for name, count in run.shares(asked.requests).items():
+            if asked.configuration and name not in asked.configuration:
+                continue
+            started = time.monotonic()
+            outcome = comparison.run(name, count)
+            unexplained += len(outcome.unexplained)
+            print(f"{name}: {outcome.asked} asked, {time.monotonic() - started:.1f} s")
+            print(
+                f"  statuses {outcome.statuses}; different {len(outcome.different)}, "
+                f"not meant {len(outcome.unexplained)}",
+                flush=True,
+            )
+            for pair in outcome.unexplained[: asked.show]:
+                print(described(pair), flush=True)
+    print(f"logs: {directory}")
+    return 1 if unexplained else 0
+
+
+def described(pair: run.Pair) -> str:
+    """For a person."""
+    lines = [f"- [{pair.configuration}; {pair.question.category}] {pair.question}"]
+    lines += [f"    {each}" for each in pair.differences[:6]]
+    for who, queries in zip(("peer", "ours"), pair.queries, strict=True):
+        lines += [f"    {who} asked: {query}" for query in queries[:3]]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The two programs side by side, started alike, and one HTTPS client that asks them alike."""
+
+import base64
+import gzip
+import http.client
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+import msgspec
+
+from testbed import assets, ports, web
+from testbed.certificates import KeyPair
+from testbed.cluster import Cluster
+from testbed.differential.adapter.questions import Question
+from testbed.processes import Process, start
+from testbed.programs import start_program
+
+PEER, OURS = "peer", "ours"
+TIMEOUT_SECONDS = 30.0
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What one of them said."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+class Side:
+    """A running adapter and a connection to it. Use as a context manager."""
+
+    def __init__(
+        self, *, process: Process, port: int, tls: ssl.SSLContext, owns_port: bool
+    ) -> None:
+        self.process = process
+        self.port = port
+        self._tls = tls
+        self._owns_port = owns_port
+        self._connection: http.client.HTTPSConnection | None = None
+
+    def ask(self, question: Question) -> Answer:
+        """Send it; a connection that the server closed is opened anew, once. Raises ProcessFailed without an answer."""
+        for attempt in (1, 2):
+            if self._connection is None:
+                self._connection = http.client.HTTPSConnection(
+                    "127.0.0.1", self.port, timeout=TIMEOUT_SECONDS, context=self._tls
+                )
+            try:
+                return self._exchange(self._connection, question)
+            except (OSError, http.client.HTTPException) as error:
+                self._connection.close()
+                self._connection = None
+                if attempt == 2:
+                    raise self.process.failed(f"no answer to {question}: {error!r}") from error
+        raise AssertionError
+
+    @staticmethod
+    def _exchange(connection: http.client.HTTPSConnection, question: Question) -> Answer:
+        headers = {"Accept": question.accept} if question.accept else {}
+        connection.request(question.method, question.target, headers=headers)
+        response = connection.getresponse()
+        body = response.read()
+        if response.getheader("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        content_type = response.getheader("Content-Type", "")
+        return Answer(status=response.status, content_type=content_type, body=body)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self.process.stop()
+        if self._owns_port:
+            ports.release(self.port)
+
+
+def start_side(
+    side: Literal["peer", "ours"],
+    *,
+    cluster: Cluster,
+    configuration: Path,
+    prometheus_url: str,
+    directory: Path,
+) -> Side:
+    """Start the real one or ours with the same flags, and wait until it is ready."""
+    port = ports.reserve()
+    flags = _flags(cluster, configuration, prometheus_url, directory / f"certificates-{port}")
+    logs = directory / "logs"
+    if side == OURS:
+        process = start_program("adapter", *flags, log_directory=logs, port=port).process
+    else:
+        process = _start_peer(flags, port, logs)
+    return Side(process=process, port=port, tls=_administrator(cluster), owns_port=True)
+
+
+def aggregator(cluster: Cluster, process: Process) -> Side:
+    """kube-apiserver as the way to `process`, as every real client goes."""
+    port = int(cluster.api_url.rsplit(":", 1)[1])
+    return Side(process=process, port=port, tls=_administrator(cluster), owns_port=False)
+
+
+def _flags(
+    cluster: Cluster, configuration: Path, prometheus_url: str, certificates: Path
+) -> Sequence[str]:
+    return (
+        f"--config={configuration}",
+        f"--prometheus-url={prometheus_url}",
+        f"--lister-kubeconfig={cluster.kubeconfig}",
+        f"--authentication-kubeconfig={cluster.kubeconfig}",
+        f"--authorization-kubeconfig={cluster.kubeconfig}",
+        f"--cert-dir={certificates}",
+        "--metrics-relist-interval=1m",
+        "--metrics-max-age=1h",
+        # The peer's own default, 5 requests a second to kube-apiserver, would be all we measure.
+        "--client-qps=1000",
+        "--client-burst=1000",
+    )
+
+
+def _start_peer(flags: Sequence[str], port: int, logs: Path) -> Process:
+    command: list[str | Path] = [
+        assets.find("prometheus-adapter"),
+        *flags,
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+    ]
+    process = start("prometheus-adapter", command, log_path=logs / f"prometheus-adapter-{port}.log")
+    tls = web.trusting(None)
+    try:
+        process.wait_until(lambda: web.is_ok(port, "/readyz", tls=tls), what="/readyz")
+    except BaseException:
+        process.stop()
+        raise
+    return process
+
+
+def _administrator(cluster: Cluster) -> ssl.SSLContext:
+    """A client certificate of group system:masters: rights are another test's question."""
+    [user] = msgspec.json.decode(cluster.kubeconfig.read_bytes())["users"]
+    parts = {
+        kind: base64.b64decode(user["user"][f"client-{kind}-data"])
+        for kind in ("certificate", "key")
+    }
+    paths = KeyPair(**parts).write(cluster.certificate_directory, "differential")
+    tls = web.trusting(None)
+    tls.load_cert_chain(*paths)
+    return tls
