@@ -1,6 +1,7 @@
 """The demo from its beginning to its end."""
 
 import asyncio
+import shutil
 import signal
 import time
 from collections.abc import Sequence
@@ -34,8 +35,10 @@ def demonstrate(seconds: float) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     plan = Plan(seconds=seconds)
     stories = [Story(workload=workload) for workload in WORKLOADS]
+    directory = OUT.absolute() / "demo"
+    shutil.rmtree(directory, ignore_errors=True)  # of the last time
     try:
-        with View(console) as view, started(plan, OUT.absolute() / "demo", view.say) as stage:
+        with View(console) as view, started(plan, directory, view.say) as stage:
             start_unix_seconds = time.time()
             asyncio.run(play(plan, stage, stories, view))
             between = history.Between(

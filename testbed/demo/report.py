@@ -19,8 +19,10 @@ QUERIES_PATTERN = r'^prometheus_http_requests_total\{.*handler="/api/v1/query".*
 def summary(stories: Sequence[Story]) -> Table:
     """One row for each workload."""
     table = Table(box=box.SIMPLE_HEAD)
-    for title in ("workload", "autoscaler", "peak load", "replicas", "at the end", "ups", "downs"):
-        table.add_column(title, justify="left" if title in ("workload", "autoscaler") else "right")
+    for title in ("workload", "autoscaler"):
+        table.add_column(title, no_wrap=True)
+    for title in ("peak load", "replicas", "last", "ups", "downs"):
+        table.add_column(title, no_wrap=True, justify="right")
     for story in stories:
         workload = story.workload
         table.add_row(

@@ -1,0 +1,184 @@
+"""Both programs with the arguments, files, ServiceAccount and RBAC of their installed charts, and nothing more.
+
+They run as local processes, since kwok's nodes run no containers; all else is as the charts made it.
+"""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from testbed import ports, register
+from testbed.cluster import Cluster, KubectlFailed
+from testbed.exporter import Exporter
+from testbed.helm import Helm
+from testbed.outside import run_installed
+from testbed.programs import LoadlineProcess
+from testbed.prometheus import PrometheusServer
+from testbed.waiting import until
+
+HPA_CONTROLLER = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
+APIS = (
+    "v1beta1.custom.metrics.k8s.io",
+    "v1beta2.custom.metrics.k8s.io",
+    "v1beta1.external.metrics.k8s.io",
+)
+METRICS = [
+    {"name": "load", "describes": "pods", "query": "sum by (namespace, pod) (chart_load)"},
+    {
+        "name": "load",
+        "describes": "deployments.apps",
+        "query": "sum by (namespace, deployment) (chart_load)",
+    },
+    {"name": "waiting", "query": "sum by (namespace) (chart_waiting)"},
+]
+
+
+class Installed(msgspec.Struct, frozen=True):
+    """Both charts in one namespace, and their programs."""
+
+    cluster: Cluster
+    namespace: str
+    adapter: LoadlineProcess
+    scaler: LoadlineProcess
+
+    def ask(self, path: str, *, user: str = HPA_CONTROLLER) -> list[dict]:
+        """The items of a list of metrics, through the aggregator."""
+        text = self.cluster.kubectl("get", "--raw", f"/apis/{path}", f"--as={user}")
+        return msgspec.json.decode(text)["items"]
+
+    def token(self, account: str) -> str:
+        """Of a ServiceAccount."""
+        return self.cluster.kubectl("create", "token", account, f"-n{self.namespace}").strip()
+
+
+@pytest.fixture(scope="module")
+def installed(
+    cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installed]:
+    namespace = f"charts-{uuid.uuid4().hex[:8]}"
+    cluster.kubectl("create", "namespace", namespace)
+    cluster.kubectl("create", "serviceaccount", "scraper", f"-n{namespace}")
+    port = ports.reserve()
+    helm = Helm(cluster, namespace)
+    scrapers = {"scrapers": [{"name": "scraper", "namespace": namespace}]}
+    values = {
+        "service": {"type": "ExternalName", "externalName": "localhost", "port": port},
+        "tls": {"generate": True},
+        "prometheus": {"url": "http://127.0.0.1", "port": prometheus.port},
+        "rules": {"metrics": METRICS},
+        "serviceMonitor": scrapers,
+    }
+    helm.install("adapter", release="a", values=values)
+    quick = {"replicas": 2, "syncPeriod": "1s", "downscaleStabilization": "1s"}
+    helm.install("scaler", release="s", values=quick | {"serviceMonitor": scrapers})
+    directory: Path = tmp_path_factory.mktemp("installed")
+    place = {"namespace": namespace, "directory": directory}
+    with (
+        run_installed(cluster, "adapter", release="a", port=port, **place) as adapter,
+        run_installed(cluster, "scaler", release="s", **place) as scaler,
+    ):
+        for api in APIS:
+            register.wait_until_available(cluster, api)
+        yield Installed(cluster, namespace, adapter, scaler)
+    for release in helm.releases():
+        helm.uninstall(release)
+    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+@pytest.fixture
+def pods(cluster: Cluster, namespace: str, exporter: Exporter) -> Iterator[list[str]]:
+    """Two ready pods of a Deployment `shop`, each with a load of 7."""
+    cluster.kubectl(
+        "create", "deployment", "shop", "--image=shop", "--replicas=2", f"-n{namespace}"
+    )
+    cluster.kubectl("rollout", "status", "deployment/shop", f"-n{namespace}", "--timeout=60s")
+    listed = cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
+    names = sorted(pod["metadata"]["name"] for pod in listed)
+    for name in names:
+        exporter.set("chart_load", 7, namespace=namespace, pod=name, deployment="shop")
+    exporter.set("chart_waiting", 40, namespace=namespace)
+    yield names
+    exporter.remove("chart_load", namespace=namespace)
+    exporter.remove("chart_waiting", namespace=namespace)
+
+
+def test_the_hpa_controller_reads_metrics_of_pods_and_other_objects(
+    installed, prometheus, namespace, pods
+):
+    prometheus.wait_for(f'count(chart_load{{namespace="{namespace}"}}) == 2')
+    root = f"custom.metrics.k8s.io/v1beta2/namespaces/{namespace}"
+
+    def answers(path: str, expected: dict[str, str]) -> bool:
+        items = installed.ask(f"{root}/{path}?labelSelector=app%3Dshop")
+        assert {i["describedObject"]["name"]: i["value"] for i in items} == expected
+        return True
+
+    until(lambda: answers("pods/*/load", dict.fromkeys(pods, "7")), what="the load of the pods")
+    until(lambda: answers("deployments.apps/*/load", {"shop": "14"}), what="the load of the shop")
+
+
+def test_a_stranger_reads_no_metrics(installed, namespace, pods):
+    path = f"custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/load"
+    with pytest.raises(KubectlFailed, match="Forbidden"):
+        installed.ask(path, user="stranger")
+
+
+def test_the_aggregator_verifies_the_certificate_that_the_chart_made(installed):
+    for api in APIS:
+        spec = installed.cluster.get(f"/apis/apiregistration.k8s.io/v1/apiservices/{api}")["spec"]
+        assert "insecureSkipTLSVerify" not in spec
+        assert spec["caBundle"]
+
+
+def test_the_scaler_scales_reports_and_leads(installed, cluster, prometheus, namespace, pods):
+    prometheus.wait_for(f'chart_waiting{{namespace="{namespace}"}} == 40')
+    external = {
+        "metric": {"name": "waiting", "selector": {"matchLabels": {"namespace": namespace}}},
+        "target": {"type": "AverageValue", "averageValue": "10"},
+    }
+    cluster.apply(
+        {
+            "apiVersion": "loadline.io/v1",
+            "kind": "LoadAutoscaler",
+            "metadata": {"name": "shop", "namespace": namespace},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop"},
+                "maxReplicas": 9,
+                "metrics": [{"type": "External", "external": external}],
+            },
+        }
+    )
+
+    def scaled() -> bool:
+        shop = cluster.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/shop")
+        assert shop["spec"]["replicas"] == 4
+        path = f"/apis/loadline.io/v1/namespaces/{namespace}/loadautoscalers/shop"
+        assert cluster.get(path)["status"]["desiredReplicas"] == 4
+        reasons = cluster.kubectl("get", "events", f"-n{namespace}", "-ojsonpath={..reason}")
+        assert "SuccessfulRescale" in reasons
+        return True
+
+    until(scaled, what="four replicas, status and event")
+    path = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/s-loadline-scaler"
+    assert cluster.get(path.format(installed.namespace))["spec"]["holderIdentity"]
+
+
+@pytest.mark.parametrize("program", ["adapter", "scaler"])
+def test_only_a_scraper_reads_the_programs_own_metrics(installed, program):
+    process = getattr(installed, program)
+
+    def status(account: str) -> int:
+        return process.get("/metrics", Authorization=f"Bearer {installed.token(account)}").status
+
+    assert status("scraper") == 200
+    assert status("default") == 403
+
+
+def test_nothing_was_forbidden_to_either_program(installed, namespace, pods):
+    """The last test of the file, when all the others have made them work."""
+    for process in (installed.adapter.process, installed.scaler.process):
+        assert process.exit_code is None
+        assert "forbidden" not in process.log().lower(), process.log_tail()
