@@ -4,6 +4,7 @@
 RBAC written for another API server decides the same here.
 """
 
+import functools
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
@@ -22,6 +23,7 @@ _VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
+_COLLECTION_VERBS = {"get": "list", "delete": "deletecollection"}
 _SPECIAL_VERBS = {"proxy", "watch"}
 _NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 
@@ -56,6 +58,14 @@ def sorted_extra(extra: Mapping[str, list[str]]) -> tuple[tuple[str, tuple[str, 
 
 def attributes_of(method: str, path: str, query: str = "") -> Attributes:
     """What a request asks for; `path` is decoded, `query` is not."""
+    attributes = _by_path(method, path)
+    if query and attributes.verb == "list":
+        return _of_many(attributes, query)
+    return attributes
+
+
+@functools.lru_cache(maxsize=4096)  # autoscalers ask for the same few thousand paths for ever
+def _by_path(method: str, path: str) -> Attributes:
     parts = path.strip("/").split("/")
     if len(parts) < 3 or parts[0] not in ("api", "apis"):
         return Attributes(verb=method.lower(), path=path)
@@ -75,10 +85,8 @@ def attributes_of(method: str, path: str, query: str = "") -> Attributes:
         if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
             rest = rest[2:]
     name = rest[1] if len(rest) > 1 else ""
-    if not name:
-        verb, name = _of_many(verb, query)
     return Attributes(
-        verb=verb,
+        verb=verb if name else _COLLECTION_VERBS.get(verb, verb),
         path=path,
         is_resource_request=True,
         namespace=namespace,
@@ -90,12 +98,8 @@ def attributes_of(method: str, path: str, query: str = "") -> Attributes:
     )
 
 
-def _of_many(verb: str, query: str) -> tuple[str, str]:
-    """The verb for a collection, and the name where a field selector asks for one object of it."""
-    if verb == "delete":
-        return "deletecollection", ""
-    if verb != "get":
-        return verb, ""
+def _of_many(attributes: Attributes, query: str) -> Attributes:
+    """A list may be a watch, and by its field selector about one object."""
     asked = parse_qs(query, keep_blank_values=True)
     watch = asked.get("watch", ["false"])[0].lower() not in ("false", "0")
     name = ""
@@ -103,4 +107,4 @@ def _of_many(verb: str, query: str) -> tuple[str, str]:
         field, _, value = term.partition("=")
         if field == "metadata.name":
             name = value.lstrip("=")
-    return "watch" if watch else "list", name
+    return msgspec.structs.replace(attributes, verb="watch" if watch else "list", name=name)

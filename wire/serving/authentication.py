@@ -5,6 +5,7 @@ of these that succeeds decides; if none does and one failed, the answer is 401; 
 nothing at all is `system:anonymous`.
 """
 
+import functools
 import hashlib
 import logging
 import ssl
@@ -131,19 +132,21 @@ class Authenticator:
         name = _first(headers, proxy.username_headers)
         if not name:
             return None
-        return User(
-            name=name,
-            uid=_first(headers, proxy.uid_headers),
-            groups=tuple(
-                g for header in proxy.group_headers for g in headers.getall(header, ()) if g
-            ),
-            extra=_extra(headers, proxy.extra_headers_prefix),
+        groups: list[str] = []
+        for header in proxy.group_headers:
+            groups += headers.getall(header, ())
+        return _proxied(
+            name,
+            _first(headers, proxy.uid_headers),
+            tuple(filter(None, groups)),
+            _extra(headers, proxy.extra_headers_prefix),
         )
 
     def _identity(self, bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity:
         key = (bundle, chain)
-        verdict = self._identities.get(key)
-        if verdict is None:
+        try:
+            verdict = self._identities[key]
+        except KeyError:
             try:
                 verdict = bundle.identify(chain)
             except CertificateError as error:
@@ -230,15 +233,28 @@ def _with_group(user: User) -> User:
     return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
 
 
+@functools.lru_cache(maxsize=4096)  # the same few users for ever, and each a Struct with its hash
+def _proxied(
+    name: str, uid: str, groups: tuple[str, ...], extra: tuple[tuple[str, tuple[str, ...]], ...]
+) -> User:
+    return _with_group(User(name=name, uid=uid, groups=groups, extra=extra))
+
+
 def _first(headers: Headers, names: Iterable[str]) -> str:
-    return next((value for name in names if (value := headers.get(name, ""))), "")
+    for name in names:
+        if value := headers.get(name):
+            return value
+    return ""
 
 
 def _extra(headers: Headers, prefixes: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found: dict[str, list[str]] = {}
-    for prefix in (prefix.lower() for prefix in prefixes):
-        for name, value in headers.items():
-            lower = name.lower()
+    for name in headers:
+        lower = name.lower()
+        if not lower.startswith(prefixes):
+            continue
+        for prefix in prefixes:
             if lower.startswith(prefix):
-                found.setdefault(unquote(lower[len(prefix) :]), []).append(value)
+                key = unquote(lower[len(prefix) :])
+                found.setdefault(key, list(headers.getall(name)))
     return sorted_extra(found) if found else ()

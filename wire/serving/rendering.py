@@ -109,7 +109,7 @@ def _body(request: web.BaseRequest, document: Any, media_type: str) -> bytes:
 
 def _wants_indentation(request: web.BaseRequest) -> bool:
     """`?pretty`, or a program through which people look (negotiation.isPrettyPrint)."""
-    pretty = request.query.get("pretty") if request.query_string else None
-    if pretty is not None:
+    # The raw path first: decoding a query of selectors for a parameter it seldom has is dear.
+    if "pretty" in request.raw_path and (pretty := request.query.get("pretty")) is not None:
         return pretty not in ("0", "f", "F", "false", "FALSE", "False")
     return request.headers.get("User-Agent", "").startswith(_PEOPLE)

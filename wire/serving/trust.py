@@ -148,7 +148,7 @@ class TrustSource:
             username_headers=flags.username_headers,
             uid_headers=flags.uid_headers,
             group_headers=flags.group_headers,
-            extra_headers_prefix=flags.extra_headers_prefix,
+            extra_headers_prefix=tuple(p.lower() for p in flags.extra_headers_prefix),
         )
 
     def _set(self, trust: Trust) -> None:
