@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from hypothesis import settings
+
 from scaler.model.autoscaler import (
     Autoscaler,
     AutoscalerSpec,
@@ -35,6 +37,9 @@ from wire.meta import LabelSelector, ObjectMeta, time_from_unix
 
 NOW = 1_000_000.0
 LABELS = {"app": "web"}
+
+# The random questions of tests/conformance/scaler go far; these stay quick, and no loaded machine fails them.
+few_examples = settings(max_examples=30, deadline=None)
 
 
 def pod(

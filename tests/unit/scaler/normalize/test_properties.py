@@ -9,7 +9,7 @@ from scaler.model.settings import Settings
 from scaler.normalize.history import with_scale_event
 from scaler.normalize.normalize import normalize
 from scaler.normalize.rules import scale_down_rules, scale_up_rules
-from tests.unit.scaler.objects import NOW, at_most, rules, spec
+from tests.unit.scaler.objects import NOW, at_most, few_examples, rules, spec
 
 SETTINGS = Settings()
 counts = st.integers(1, 60)
@@ -48,6 +48,7 @@ def normalized(memory, of, *, current, wanted, now=NOW):
     )
 
 
+@few_examples
 @given(
     memory=histories,
     behavior=st.none() | behaviors,
@@ -63,6 +64,7 @@ def test_the_count_stays_between_minimum_and_maximum(memory, behavior, low, extr
     assert low <= found.bound.after <= low + extra
 
 
+@few_examples
 @given(memory=histories, behavior=behaviors, current=counts, wanted=counts)
 def test_with_behavior_the_count_never_passes_between_here_and_there(
     memory, behavior, current, wanted
@@ -73,6 +75,7 @@ def test_with_behavior_the_count_never_passes_between_here_and_there(
     assert min(current, wanted) <= after <= max(current, wanted)
 
 
+@few_examples
 @given(memory=histories, current=counts, wanted=counts)
 def test_without_behavior_the_count_is_never_below_what_was_wanted(memory, current, wanted):
     """It may be above: old high recommendations hold, even above the current count."""
@@ -81,6 +84,7 @@ def test_without_behavior_the_count_is_never_below_what_was_wanted(memory, curre
     assert wanted <= stabilized.stabilized <= max([wanted, *recent])
 
 
+@few_examples
 @given(memory=histories, behavior=st.none() | behaviors, current=counts, wanted=counts)
 def test_a_greater_recommendation_never_leads_to_a_smaller_count(memory, behavior, current, wanted):
     of = spec(min_replicas=1, max_replicas=60, behavior=behavior)
@@ -89,6 +93,7 @@ def test_a_greater_recommendation_never_leads_to_a_smaller_count(memory, behavio
     assert less <= more
 
 
+@few_examples
 @given(
     window=st.sampled_from([30, 60, 300]),
     looks=st.lists(st.tuples(st.sampled_from([1, 15, 60]), counts), min_size=1, max_size=20),
@@ -109,6 +114,7 @@ def test_nothing_shrinks_below_what_a_window_has_seen(window, looks):
         memory, current = found.memory, after
 
 
+@few_examples
 @given(
     allowed=st.integers(1, 5),
     period=st.sampled_from([15, 60]),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scaler.model.settings import Settings
 from scaler.recommend.pods import count_ready, group_pods
-from tests.unit.scaler.objects import NOW, pod, sample
+from tests.unit.scaler.objects import NOW, few_examples, pod, sample
 
 SETTINGS = Settings(cpu_initialization_period_seconds=120, initial_readiness_delay_seconds=10)
 FRESH = sample(100)
@@ -128,6 +128,7 @@ some_pods = st.lists(
 ).map(tuple)
 
 
+@few_examples
 @given(pods=some_pods, data=st.data())
 def test_the_groups_share_all_pods_among_them(pods, data):
     names = [each.metadata.name for each in pods]

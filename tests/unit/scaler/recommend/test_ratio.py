@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from scaler.recommend.ratio import plain_usage, utilization
 from scaler.recommend.unusable import MetricUnusable
+from tests.unit.scaler.objects import few_examples
 
 amounts = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 10**9), min_size=1)
 
@@ -50,6 +51,7 @@ def test_a_utilization_of_92_terabytes_overflows_and_turns_negative():
     assert usage.utilization_percent < 0
 
 
+@few_examples
 @given(samples=amounts, target=st.integers(1, 10**6))
 def test_more_usage_never_lowers_the_ratio(samples, target):
     more = {name: amount + 1 for name, amount in samples.items()}

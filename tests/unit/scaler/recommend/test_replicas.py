@@ -23,7 +23,7 @@ from scaler.recommend.replicas import (
     replicas_per_pod,
 )
 from scaler.recommend.unusable import MetricUnusable
-from tests.unit.scaler.objects import sample
+from tests.unit.scaler.objects import few_examples, sample
 
 TOLERANCES = Tolerances(scale_down=0.1, scale_up=0.1)
 TARGET_MILLI = 100
@@ -219,6 +219,7 @@ def test_external_values_are_summed_in_two_ways(values, for_value, for_average):
 loads = st.integers(0, 10_000)
 
 
+@few_examples
 @given(count=st.integers(1, 20), lower=loads, more=loads, current=st.integers(1, 40))
 def test_more_load_never_asks_for_fewer_when_all_pods_are_ready_and_counted(
     count, lower, more, current
@@ -229,6 +230,7 @@ def test_more_load_never_asks_for_fewer_when_all_pods_are_ready_and_counted(
     assert less.replicas <= greater.replicas
 
 
+@few_examples
 @given(value=loads, more=loads, status_replicas=st.integers(1, 40))
 def test_a_greater_value_never_asks_for_fewer(value, more, status_replicas):
     def asked(value_milli):
@@ -242,6 +244,7 @@ def test_a_greater_value_never_asks_for_fewer(value, more, status_replicas):
     assert asked(value) <= asked(value + more)
 
 
+@few_examples
 @given(
     samples=st.dictionaries(st.sampled_from("abcdef"), loads, min_size=1),
     missing=st.sets(st.sampled_from("uvw")),

@@ -1,0 +1,204 @@
+"""Ten typical situations, each answered as a colleague would."""
+
+import msgspec
+import pytest
+
+from scaler.decide import decide
+from scaler.model.autoscaler import Behavior
+from scaler.model.decision import NotAsked, Rescaled, RescaleFailed
+from scaler.model.observed import Observed, ScaleUnavailable
+from scaler.model.readings import ExternalValues, MetricFailed
+from scaler.model.settings import Settings
+from scaler.report.why import explain, summarize
+from scaler.settle import settle
+from tests.unit.scaler.objects import (
+    NOW,
+    at_most,
+    autoscaler,
+    average,
+    events,
+    external,
+    observed,
+    pod,
+    recommended,
+    resource,
+    rules,
+    samples,
+    spec,
+    utilization,
+)
+
+GONE = MetricFailed("no metrics returned from external metrics API")
+
+
+def queue(length):
+    return (ExternalValues((length * 1000,)),)
+
+
+def derived(seen, readings, *, memory=None, actuation=None):
+    decision = decide(seen, readings, memory or recommended((1, 900)), Settings(), NOW)
+    return settle(decision, actuation or NotAsked(), NOW).derivation
+
+
+def by_policy():
+    behavior = Behavior(scale_up=rules(at_most("Pods", 4, 60)), scale_down=rules())
+    memory = msgspec.structs.replace(recommended((1, 900)), scale_up_events=events((1, 30)))
+    return derived(observed(spec(behavior=behavior), replicas=3), queue(200), memory=memory)
+
+
+def with_unready_pods():
+    target_pods = (
+        pod("web-0"),
+        pod("web-1"),
+        pod("web-2", ready="False", turned_seconds_ago=9_999),
+        pod("web-3", phase="Pending"),
+        pod("web-4", deleted=True),
+        pod("web-5"),
+    )
+    seen = observed(spec(resource(utilization(50))), replicas=4, target_pods=target_pods)
+    return derived(seen, (samples({"web-0": 990, "web-1": 990, "web-2": 5, "web-4": 5}),))
+
+
+TWO = spec(external(average("10"), name="a"), external(average("10"), name="b"))
+
+SITUATIONS = [
+    pytest.param(
+        by_policy(),
+        """\
+shop/web goes from 3 to 6 replicas.
+  - external metric queue(nil): 200 for a target of average value 10, ratio 6.67. It asks for 20 replicas.
+  Recent recommendations do not change 20.
+  Rate: at most 4 pods up per 60 s from 2 allows 6: the limit is 6, so 20 becomes 6.""",
+        "goes from 3 to 6 replicas: external metric queue(nil) asks for 20; limited to 6 (ScaleUpLimit)",
+        id="scale-up limited by a policy",
+    ),
+    pytest.param(
+        derived(observed(spec(), replicas=5), queue(20), memory=recommended((5, 60))),
+        """\
+shop/web stays at 5 replicas.
+  - external metric queue(nil): 20 for a target of average value 10, ratio 0.40. It asks for 2 replicas.
+  Stabilization: the highest recommendation of the last 300 s is 5 of 60 s ago, so 2 becomes 5.""",
+        "stays at 5 replicas: external metric queue(nil) asks for 2; recent recommendations hold it at 5",
+        id="held by stabilization",
+    ),
+    pytest.param(
+        derived(observed(TWO, replicas=5), (GONE, *queue(20))),
+        """\
+shop/web keeps 5 replicas: 1 of 2 metrics failed, and with the others alone it would scale down, which may be too far.
+  - External metric failed: unable to get external metric shop/a/nil: no metrics returned from external metrics API.
+  - external metric b(nil): 20 for a target of average value 10, ratio 0.40. It asks for 2 replicas.""",
+        "keeps 5 replicas: 1 of 2 metrics failed, and with the others alone it would scale down, "
+        "which may be too far.",
+        id="a metric is missing",
+    ),
+    pytest.param(
+        derived(observed(spec(), replicas=3), queue(31)),
+        """\
+shop/web stays at 3 replicas.
+  - external metric queue(nil): 31 for a target of average value 10, ratio 1.03. That is within the tolerance (0.90 to 1.10), so it keeps 3 replicas.
+  Recent recommendations do not change 3.""",
+        "stays at 3 replicas: external metric queue(nil) asks for 3",
+        id="within the tolerance",
+    ),
+    pytest.param(
+        with_unready_pods(),
+        """\
+shop/web stays at 4 replicas.
+  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming pods without a sample at 0 and pods that are not ready at 0, the ratio is 0.78. That turns the direction, so it keeps 4 replicas.
+  Recent recommendations do not change 4.""",
+        "stays at 4 replicas: cpu resource utilization (percentage of request) asks for 4",
+        id="pods that are not ready",
+    ),
+    pytest.param(
+        derived(observed(spec(), replicas=3, controlled_by=("shop/web", "shop/other")), ()),
+        "shop/web keeps 3 replicas, no metric is asked: pods by selector app=web are controlled by "
+        "multiple HPAs: [shop/web shop/other].",
+        "keeps 3 replicas, no metric is asked: pods by selector app=web are controlled by "
+        "multiple HPAs: [shop/web shop/other].",
+        id="an ambiguous selector",
+    ),
+    pytest.param(
+        derived(observed(spec(max_replicas=5), replicas=4), queue(200)),
+        """\
+shop/web goes from 4 to 5 replicas.
+  - external metric queue(nil): 200 for a target of average value 10, ratio 5.00. It asks for 20 replicas.
+  Recent recommendations do not change 20.
+  maxReplicas is 5, so 20 becomes 5.""",
+        "goes from 4 to 5 replicas: external metric queue(nil) asks for 20; "
+        "limited to 5 (TooManyReplicas)",
+        id="at the maximum",
+    ),
+    pytest.param(
+        derived(observed(spec(), replicas=0), ()),
+        "shop/web is switched off: its target has 0 replicas. "
+        "Scale the target to 1 or more to switch it on again.",
+        "is switched off: its target has 0 replicas. "
+        "Scale the target to 1 or more to switch it on again.",
+        id="disabled at zero",
+    ),
+    pytest.param(
+        derived(
+            observed(spec(), replicas=3),
+            queue(50),
+            actuation=RescaleFailed("the object has been modified"),
+        ),
+        """\
+shop/web goes from 3 to 5 replicas.
+  - external metric queue(nil): 50 for a target of average value 10, ratio 1.67. It asks for 5 replicas.
+  Recent recommendations do not change 5.
+  But the scale could not be written: the object has been modified.""",
+        "wanted 5 replicas, but the scale could not be written",
+        id="a conflict",
+    ),
+    pytest.param(
+        derived(observed(TWO, replicas=4), (*queue(20), *queue(60)), actuation=Rescaled()),
+        """\
+shop/web goes from 4 to 6 replicas.
+  - external metric a(nil): 20 for a target of average value 10, ratio 0.50. It asks for 2 replicas.
+  - external metric b(nil): 60 for a target of average value 10, ratio 1.50. It asks for 6 replicas.
+  The largest proposal decides: 6, by external metric b(nil).
+  Recent recommendations do not change 6.""",
+        "goes from 4 to 6 replicas: external metric b(nil) asks for 6",
+        id="two metrics disagree",
+    ),
+    pytest.param(
+        derived(
+            Observed(
+                autoscaler=autoscaler(spec()),
+                scale=ScaleUnavailable(message='deployments/scale.apps "web" not found'),
+            ),
+            (),
+        ),
+        'shop/web is left alone: the scale of its target cannot be read: deployments/scale.apps "web" not found',
+        'is left alone: the scale of its target cannot be read: deployments/scale.apps "web" not found',
+        id="the target is gone",
+    ),
+]
+
+
+@pytest.mark.parametrize(("derivation", "answer", "_line"), SITUATIONS)
+def test_the_answer_reads_as_a_colleague_would_give_it(derivation, answer, _line):
+    assert explain(derivation) == answer
+
+
+@pytest.mark.parametrize(("derivation", "_answer", "line"), SITUATIONS)
+def test_the_line_in_the_status_says_the_same_in_short(derivation, _answer, line):
+    assert summarize(derivation).summary == line
+
+
+def test_the_line_comes_with_the_numbers_that_are_asked_for():
+    found = summarize(by_policy())
+    assert (found.proposed_replicas, found.stabilized_replicas, found.limited_by) == (
+        20,
+        20,
+        "ScaleUpLimit",
+    )
+
+
+def test_every_derivation_can_be_written_as_json():
+    for situation in SITUATIONS:
+        derivation = situation.values[0]
+        assert (
+            msgspec.json.decode(msgspec.json.encode(derivation), type=type(derivation))
+            == derivation
+        )
