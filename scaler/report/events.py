@@ -27,6 +27,4 @@ class Events:
             uid=metadata.uid,
             resource_version=metadata.resource_version,
         )
-        self._recorder.record(
-            involved, type=event.type.value, reason=event.reason, message=event.message
-        )
+        self._recorder.event(involved, event.type.value, event.reason, event.message)
