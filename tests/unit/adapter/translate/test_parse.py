@@ -1,0 +1,135 @@
+"""Paths and query strings to requests. The comparison with the peer's own handlers is in tests/conformance."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.model import NODES, PODS, GroupResource
+from adapter.translate import parse
+from wire.status import StatusError
+
+
+def test_a_namespaced_question_has_all_its_parts():
+    query = [("labelSelector", "app=web"), ("metricLabelSelector", "code=200")]
+    asked = parse.custom_metric(
+        "namespaces/default/deployments.apps/*/requests", query, api_version="v1beta2"
+    )
+    assert (asked.namespace, asked.resource, asked.name, asked.metric) == (
+        "default",
+        GroupResource("deployments", "apps"),
+        "*",
+        "requests",
+    )
+    assert (str(asked.selector), str(asked.metric_selector), asked.api_version) == (
+        "app=web",
+        "code=200",
+        "v1beta2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "namespace", "resource", "name", "metric"),
+    [
+        pytest.param("nodes/n1/load", "", "nodes", "n1", "load", id="root-scoped"),
+        pytest.param(
+            "namespaces/shop/metrics/load", "", "namespaces", "shop", "load", id="of a namespace"
+        ),
+        pytest.param(
+            "namespaces/*/metrics/load", "", "namespaces", "*", "load", id="of every namespace"
+        ),
+        pytest.param(
+            "namespaces/shop/pods/p/load/", "shop", "pods", "p", "load", id="a last slash"
+        ),
+    ],
+)
+def test_each_form_of_path_is_read(path, namespace, resource, name, metric):
+    asked = parse.custom_metric(path, [])
+    assert (asked.namespace, str(asked.resource), asked.name, asked.metric) == (
+        namespace,
+        resource,
+        name,
+        metric,
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "code", "message"),
+    [
+        pytest.param(
+            "namespaces/shop/load",
+            [],
+            400,
+            "invalid request path",
+            id="the confused namespace metric",
+        ),
+        pytest.param("pods/load", [], 404, "could not find the requested resource", id="too short"),
+        pytest.param("namespaces/shop/pods/p/load/more", [], 404, "could not find", id="too long"),
+        pytest.param("namespaces//pods/p/load", [], 404, "could not find", id="an empty part"),
+        pytest.param(
+            "nodes/n/load",
+            [("labelSelector", "a===b")],
+            400,
+            "labelSelector 'a===b'",
+            id="a bad label selector",
+        ),
+        pytest.param(
+            "nodes/n/load",
+            [("metricLabelSelector", "a in")],
+            500,
+            "metricLabelSelector 'a in'",
+            id="a bad metric selector",
+        ),
+        pytest.param("nodes/n/load", [("limit", "many")], 400, "whole number", id="a bad limit"),
+        pytest.param(
+            "nodes/n/load",
+            [("fieldSelector", "metadata.name=m")],
+            400,
+            "doesn't match",
+            id="another name",
+        ),
+    ],
+)
+def test_a_bad_question_is_answered_with_what_is_wrong(path, query, code, message):
+    with pytest.raises(StatusError) as refused:
+        parse.custom_metric(path, query)
+    assert refused.value.code == code
+    assert message in refused.value.message
+
+
+def test_an_external_metric_cannot_be_watched():
+    with pytest.raises(StatusError) as refused:
+        parse.external_metric("namespaces/shop/depth", [("watch", "true")])
+    assert refused.value.code == 405
+
+
+@pytest.mark.parametrize(
+    ("path", "resource", "namespace", "name"),
+    [
+        ("nodes", NODES, "", None),
+        ("nodes/n1", NODES, "", "n1"),
+        ("pods", PODS, "", None),
+        ("namespaces/shop/pods", PODS, "shop", None),
+        ("namespaces/shop/pods/p", PODS, "shop", "p"),
+    ],
+)
+def test_usage_is_asked_for_by_resource(path, resource, namespace, name):
+    asked = parse.resource_metric(path, [])
+    assert (asked.resource, asked.namespace, asked.name) == (resource, namespace, name)
+
+
+@given(
+    st.text(max_size=30),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["labelSelector", "metricLabelSelector", "limit", "watch"]),
+            st.text(max_size=12),
+        ),
+        max_size=3,
+    ),
+)
+def test_no_path_and_no_query_breaks_the_parser(path, query):
+    for read in (parse.custom_metric, parse.external_metric, parse.resource_metric):
+        with contextlib.suppress(StatusError):
+            read(path, query)
