@@ -44,28 +44,20 @@ def _problem(node: yaml.Node | None, path: str, problem: str, fix: str) -> Confi
 
 def read_document(text: str, problems: Problems) -> "Block | None":
     """The top block of the first document in the text; None when it cannot be read as a mapping (a problem)."""
-    loader = yaml.SafeLoader(text)
     try:
-        if not loader.check_node():
-            return Block("", None, problems)
-        node = loader.get_node()
-        if loader.check_node():
-            problems.warning(
-                node,
-                "(file)",
-                "the file holds several documents",
-                "Only the first one is read; delete the others.",
-            )
+        node, several = _compose(text)
     except yaml.YAMLError as e:
-        mark = getattr(e, "problem_mark", None)
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        problem = getattr(e, "problem", None) or str(e)
         problems.error(
-            None, "(file)", f"not YAML: {where}{problem}", "Mend the syntax; indent with spaces."
+            None, "(file)", f"not YAML: {_complaint(e)}", "Mend the syntax; indent with spaces."
         )
         return None
-    finally:
-        loader.dispose()
+    if several:
+        problems.warning(
+            node,
+            "(file)",
+            "the file holds several documents",
+            "Only the first one is read; delete the others.",
+        )
     if node is None or _is_null(node):
         return Block("", None, problems)
     if not isinstance(node, yaml.MappingNode):
@@ -74,6 +66,22 @@ def read_document(text: str, problems: Problems) -> "Block | None":
         )
         return None
     return Block("", node, problems)
+
+
+def _compose(text: str) -> tuple[yaml.Node | None, bool]:
+    """The first document's tree, and whether there are more documents."""
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_node() if loader.check_node() else None
+        return node, node is not None and loader.check_node()
+    finally:
+        loader.dispose()
+
+
+def _complaint(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    return where + str(getattr(error, "problem", None) or error).replace("\n", " ")
 
 
 class Block:

@@ -1,0 +1,276 @@
+"""Files that are right: the peer's read unchanged, and ours."""
+
+import contextlib
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.config import ConfigError, Configuration, load, parse
+from adapter.model import PODS, DiscoveryRule, GroupResource, NamedRule, Reaction, SeriesFilter
+
+WALKTHROUGH = """
+rules:
+- seriesQuery: '{__name__=~"^container_.*",container!="POD",namespace!="",pod!=""}'
+  seriesFilters:
+  - isNot: ^container_.*_seconds_total$
+  resources:
+    overrides:
+      namespace: {resource: namespace}
+      pod: {resource: pod}
+      deploy: {group: apps, resource: deployment}
+  name:
+    matches: ^container_(.*)_total$
+    as: ""
+  metricsQuery: sum(rate(<<.Series>>{<<.LabelMatchers>>,container!="POD"}[5m])) by (<<.GroupBy>>)
+externalRules:
+- seriesQuery: 'queue_depth'
+  resources: {template: <<.Resource>>, namespaced: false}
+  name: {as: "${0}_external"}
+  metricsQuery: max(<<.Series>>{<<.LabelMatchers>>})
+resourceRules:
+  cpu:
+    containerQuery: sum(rate(container_cpu_usage_seconds_total{<<.LabelMatchers>>}[3m])) by (<<.GroupBy>>)
+    nodeQuery: sum(rate(container_cpu_usage_seconds_total{<<.LabelMatchers>>,id='/'}[3m])) by (<<.GroupBy>>)
+    resources: {overrides: {instance: {resource: node}, namespace: {resource: namespace}, pod: {resource: pod}}}
+    containerLabel: container
+  memory:
+    containerQuery: sum(container_memory_working_set_bytes{<<.LabelMatchers>>}) by (<<.GroupBy>>)
+    nodeQuery: sum(container_memory_working_set_bytes{<<.LabelMatchers>>,id='/'}) by (<<.GroupBy>>)
+    resources: {overrides: {instance: {resource: node}, namespace: {resource: namespace}, pod: {resource: pod}}}
+    containerLabel: container
+  window: 3m
+"""
+
+
+@pytest.fixture(scope="module")
+def walkthrough() -> Configuration:
+    return parse(WALKTHROUGH)
+
+
+def rule_of(text: str) -> DiscoveryRule:
+    rule = parse(text).rules[0]
+    assert isinstance(rule, DiscoveryRule)
+    return rule
+
+
+def metric_of(text: str) -> NamedRule:
+    rule = parse(f"metrics: [{text}]").rules[0]
+    assert isinstance(rule, NamedRule)
+    return rule
+
+
+def test_the_peers_file_is_read_without_a_warning(walkthrough):
+    assert walkthrough.warnings == ()
+    assert (walkthrough.serves_custom, walkthrough.serves_external, walkthrough.serves_usage) == (
+        True,
+        True,
+        True,
+    )
+
+
+def test_a_rule_has_what_the_file_says(walkthrough):
+    rule = walkthrough.rules[0]
+    assert rule.path == "rules[0]"
+    assert rule.resources.overrides[2] == ("deploy", GroupResource("deployment", "apps"))
+    assert (rule.name_matches, rule.name_as) == ("^container_(.*)_total$", "$1")
+
+
+def test_a_name_pattern_is_a_filter_as_well(walkthrough):
+    assert walkthrough.rules[0].series_filters == (
+        SeriesFilter("^container_.*_seconds_total$", positive=False),
+        SeriesFilter("^container_(.*)_total$", positive=True),
+    )
+
+
+def test_an_external_rule_knows_that_it_is_one(walkthrough):
+    rule = walkthrough.rules[1]
+    assert (rule.external, rule.resources.namespaced, rule.path) == (
+        True,
+        False,
+        "externalRules[0]",
+    )
+
+
+def test_resource_rules_have_a_window_in_seconds(walkthrough):
+    assert walkthrough.resource_rules.window_seconds == 180
+    assert walkthrough.resource_rules.cpu.container_label == "container"
+
+
+@pytest.mark.parametrize(
+    ("name", "matches", "as_"),
+    [
+        pytest.param("{}", ".*", "$0", id="neither"),
+        pytest.param("{matches: '^a_(.*)$'}", "^a_(.*)$", "$1", id="one group is the name"),
+        pytest.param("{matches: '^a_.*$'}", "^a_.*$", "$0", id="without groups it is all of it"),
+        pytest.param("{matches: '(.*)_(.*)', as: '$2'}", "(.*)_(.*)", "$2", id="said"),
+    ],
+)
+def test_name_defaults_are_the_peers(name, matches, as_):
+    rule = rule_of(f"rules: [{{seriesQuery: up, metricsQuery: up, name: {name}}}]")
+    assert (rule.name_matches, rule.name_as) == (matches, as_)
+
+
+def test_json_is_yaml_too():
+    assert (
+        rule_of(
+            '{"rules": [{"seriesQuery": "up", "metricsQuery": "x", "resources": {"namespaced": true}}]}'
+        ).series_query
+        == "up"
+    )
+
+
+def test_any_scalar_serves_where_a_text_is_wanted_as_in_the_peer():
+    assert (
+        rule_of("rules: [{seriesQuery: 5, metricsQuery: true, name: {as: 1.0}}]").name_as == "1.0"
+    )
+
+
+def test_anchors_and_merges_are_followed_and_own_fields_win():
+    text = """
+rules:
+- &base {seriesQuery: up, metricsQuery: a}
+- <<: *base
+  metricsQuery: b
+"""
+    assert [(rule.series_query, rule.metrics_query) for rule in parse(text).rules] == [
+        ("up", "a"),
+        ("up", "b"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "---\n", "{}", "# nothing", "rules:\nexternalRules: []\n"])
+def test_an_empty_file_serves_nothing_and_says_so(text):
+    configuration = parse(text)
+    assert (
+        configuration.serves_custom,
+        configuration.serves_external,
+        configuration.serves_usage,
+    ) == (False, False, False)
+    assert "no API is served" in str(configuration.warnings[0])
+
+
+# --- ours -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_named_metric_describes_its_objects_by_the_usual_labels():
+    metric = metric_of(
+        "{name: rps, describes: pods, query: 'sum by (namespace, pod) (rate(x[1m]))'}"
+    )
+    assert (metric.describes, metric.object_label, metric.namespace_label) == (
+        PODS,
+        "pod",
+        "namespace",
+    )
+    assert (metric.window_seconds, metric.backend) == (None, "default")
+
+
+@pytest.mark.parametrize(
+    ("described", "label"),
+    [
+        ("ingresses.networking.k8s.io", "ingress"),
+        ("policies.example.com", "policy"),
+        ("deployment.apps", "deployment"),
+        ("boxes.example.com", "box"),
+    ],
+)
+def test_the_label_of_a_resource_is_its_singular(described, label):
+    assert metric_of(f"{{name: a, describes: {described}, query: a}}").object_label == label
+
+
+def test_labels_can_be_said():
+    metric = metric_of(
+        "{name: a, describes: pods, query: a, labels: {object: pod_name, namespace: ns}}"
+    )
+    assert (metric.object_label, metric.namespace_label) == ("pod_name", "ns")
+
+
+def test_objects_without_a_namespace_have_no_namespace_label():
+    assert metric_of("{name: a, describes: nodes, query: a}").namespace_label == ""
+
+
+def test_a_metric_that_describes_nothing_is_external_and_everybodys():
+    metric = metric_of("{name: a, query: sum(a)}")
+    assert (metric.describes, metric.object_label, metric.namespace_label) == (None, "", "")
+
+
+def test_ours_fail_where_the_peer_guesses():
+    ours = metric_of("{name: a, query: a}").contract
+    assert (ours.on_empty, ours.on_nan, ours.on_partial) == (
+        Reaction.FAIL,
+        Reaction.FAIL,
+        Reaction.FAIL,
+    )
+    peer = rule_of("rules: [{seriesQuery: a, metricsQuery: a}]").contract
+    assert (peer.on_empty, peer.on_nan, peer.on_partial) == (
+        Reaction.OMIT,
+        Reaction.ZERO,
+        Reaction.ACCEPT,
+    )
+
+
+def test_a_signal_contract_is_read_for_the_peers_rules_as_well():
+    signal = "signal: {onNaN: last, onStale: zero, staleAfter: 2m, lastFor: 5m, onPartial: fail}"
+    contract = rule_of(f"rules: [{{seriesQuery: a, metricsQuery: a, {signal}}}]").contract
+    assert (contract.on_nan, contract.on_stale, contract.on_partial) == (
+        Reaction.LAST,
+        Reaction.ZERO,
+        Reaction.FAIL,
+    )
+    assert (contract.stale_after_seconds, contract.last_for_seconds) == (120, 300)
+
+
+def test_rules_name_their_backend():
+    configuration = parse("""
+backends:
+- {name: tenant-a, url: "https://mimir:8080/prometheus", headers: {X-Scope-OrgID: a}, verb: POST, timeout: 1m30s, maxConcurrency: 4, tokenFile: /t}
+metrics:
+- {name: a, query: a, backend: tenant-a}
+""")
+    backend = configuration.backends[0]
+    assert (backend.headers, backend.verb, backend.timeout_seconds, backend.concurrency_max) == (
+        (("X-Scope-OrgID", "a"),),
+        "POST",
+        90,
+        4,
+    )
+    assert configuration.rules[0].backend == "tenant-a"
+
+
+def test_rules_of_all_kinds_stand_in_the_order_in_which_later_ones_win():
+    configuration = parse(
+        "metrics: [{name: a, query: a}]\nexternalRules: [{seriesQuery: b, metricsQuery: b}]\nrules: [{seriesQuery: c, metricsQuery: c}]"
+    )
+    assert [rule.path for rule in configuration.rules] == [
+        "rules[0]",
+        "externalRules[0]",
+        "metrics[0]",
+    ]
+
+
+def test_a_file_is_loaded_by_its_path(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(WALKTHROUGH)
+    assert load(path) == parse(WALKTHROUGH)
+
+
+keys = st.sampled_from(
+    ["rules", "metrics", "name", "resources", "overrides", "signal", "backends", "x"]
+)
+leaves = st.none() | st.booleans() | st.text(max_size=5)
+documents = st.recursive(
+    leaves, lambda v: st.lists(v, max_size=3) | st.dictionaries(keys, v, max_size=3), max_leaves=12
+)
+
+
+@given(documents)
+def test_no_document_breaks_the_reader(document):
+    with contextlib.suppress(ConfigError):
+        parse(msgspec.json.encode(document).decode())
+
+
+@given(st.text(alphabet=" \n\t-:{}[]&*!|>'\"#%@,?abrules<0", max_size=40))
+def test_no_text_breaks_the_reader(text):
+    with contextlib.suppress(ConfigError):
+        parse(text)
