@@ -13,6 +13,7 @@ AUTOSCALERS = {
     WEB.name: f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers/{WEB.name}",
     WORKER.name: f"/apis/loadline.io/v1/namespaces/{NAMESPACE}/loadautoscalers/{WORKER.name}",
 }
+NEEDED_CONDITIONS = ("AbleToScale", "ScalingActive")
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +76,7 @@ def _metric(status: dict[str, Any]) -> float | None:
 
 def _trouble(status: dict[str, Any]) -> str:
     for condition in status.get("conditions") or ():
-        if condition["type"] != "ScalingLimited" and condition["status"] == "False":
+        if condition["type"] in NEEDED_CONDITIONS and condition["status"] == "False":
             return f"{condition['type']}=False {condition['reason']}: {condition['message']}"
     return ""
 

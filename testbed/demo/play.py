@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -21,8 +22,10 @@ from testbed.demo.view import Frame, Look, View
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 
+FAILED_EXIT_CODE = 1
 INTERRUPTED_EXIT_CODE = 130  # 128 + SIGINT, as shells say it
 TICK_SECONDS = 0.5
+ANSWER_SECONDS = 5.0  # an API server that takes longer is in trouble, and the view should say so
 OUT = Path("out")
 
 
@@ -32,11 +35,12 @@ def demonstrate(seconds: float) -> int:
     if seconds < MIN_SECONDS:
         console.print(f"Going up and down again takes {MIN_SECONDS:g} s: set DEMO_SECONDS higher.")
         return 2
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` would have it ignored
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     plan = Plan(seconds=seconds)
     stories = [Story(workload=workload) for workload in WORKLOADS]
-    directory = OUT.absolute() / "demo"
-    shutil.rmtree(directory, ignore_errors=True)  # of the last time
+    directory = Path(tempfile.mkdtemp(prefix="loadline-demo-"))
+    exit_code = FAILED_EXIT_CODE
     try:
         with View(console) as view, started(plan, directory, view.say) as stage:
             start_unix_seconds = time.time()
@@ -46,20 +50,20 @@ def demonstrate(seconds: float) -> int:
             )
             path = OUT / "demo.png"
             picture.draw([history.read(stage.prometheus, w, between) for w in WORKLOADS], path)
-            return conclude(console, stories, stage, path)
+            exit_code = conclude(console, stories, stage, path)
     except KeyboardInterrupt:
         console.print("\nStopped; nothing is left running.")
-        return INTERRUPTED_EXIT_CODE
-
-
-def _interrupt(_number: int, _frame: object) -> None:
-    raise KeyboardInterrupt
+        exit_code = INTERRUPTED_EXIT_CODE
+    finally:
+        if exit_code != FAILED_EXIT_CODE:  # the logs of a failure are worth a look
+            shutil.rmtree(directory, ignore_errors=True)
+    return exit_code
 
 
 async def play(plan: Plan, stage: Stage, stories: list[Story], view: View) -> None:
     """Let the load rise and fall over what the cluster runs."""
     connection = await connect(stage.cluster.kubeconfig, user_agent="loadline-demo")
-    client = KubeClient(connection)
+    client = KubeClient(connection, timeout_seconds=ANSWER_SECONDS)
     service = Service(stage.exporter)
     seen = [Seen() for _ in WORKLOADS]
     started_at = time.monotonic()
@@ -68,6 +72,7 @@ async def play(plan: Plan, stage: Stage, stories: list[Story], view: View) -> No
         stage.exporter.set_function("demo_load", load, workload=workload.name)
     try:
         while (elapsed_seconds := time.monotonic() - started_at) < plan.seconds:
+            stage.check()
             seen = await asyncio.gather(*map(partial(see, client), WORKLOADS, seen))
             frame = let_fall(plan, elapsed_seconds, seen, service)
             for story, look in zip(stories, frame.looks, strict=True):

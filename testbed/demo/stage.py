@@ -34,6 +34,15 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     adapter: LoadlineProcess
     scaler: LoadlineProcess
 
+    def check(self) -> None:
+        """Raises ProcessFailed when a program has ended by itself."""
+        programs = [*self.cluster.components.values(), self.adapter.process, self.scaler.process]
+        if self.prometheus.process is not None:
+            programs.append(self.prometheus.process)
+        for program in programs:
+            if program.exit_code is not None:
+                raise program.failed(f"ended with exit code {program.exit_code}")
+
 
 @contextmanager
 def started(plan: Plan, directory: Path, say: Say) -> Iterator[Stage]:
