@@ -7,6 +7,7 @@ server's own priority and fairness decides, and its Retry-After is obeyed.
 
 import asyncio
 import socket
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -25,6 +26,7 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 # A little more than the API server's own limit of 60 s, whose answer says more than ours.
 REQUEST_TIMEOUT_SECONDS = 65.0
 CONNECTIONS_MAX = 256
+GOODBYE_SECONDS = 1.0
 # client-go waits for a busy server ten times (rest/request.go); callers here have a backoff of their own.
 BUSY_RETRIES_MAX = 3
 BUSY_PAUSE_MAX_SECONDS = 5.0
@@ -39,6 +41,7 @@ class KubeClient:
         self._connection = connection
         self._timeout_seconds = timeout_seconds
         self._session: aiohttp.ClientSession | None = None
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     @property
     def server(self) -> str:
@@ -111,6 +114,19 @@ class KubeClient:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            await self._sockets_closed()
+
+    async def _sockets_closed(self) -> None:
+        """A TLS connection says goodbye before it closes, which an ending loop would cut short."""
+        for _ in range(int(GOODBYE_SECONDS / 0.01)):
+            if all(each.fileno() < 0 for each in self._sockets):
+                return
+            await asyncio.sleep(0.01)
+
+    def _new_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        new = _keepalive_socket(address)
+        self._sockets.add(new)
+        return new
 
     async def _send(
         self,
@@ -197,7 +213,7 @@ class KubeClient:
                     ssl=self._connection.tls or True,
                     limit=CONNECTIONS_MAX,
                     keepalive_timeout=90,  # net/http's idle time-out, as client-go has it
-                    socket_factory=_keepalive_socket,
+                    socket_factory=self._new_socket,
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 read_bufsize=2**18,

@@ -69,10 +69,9 @@ class Authenticator:
         """`reviewer` None: no token is good."""
         self._trust = trust
         self._reviewer = reviewer
-        self._identities: TTLCache[
-            tuple[Bundle, tuple[bytes, ...]], ClientIdentity | CertificateError
-        ]
-        self._identities = TTLCache(1024, IDENTITY_SECONDS, timer=monotonic)
+        self._identities: TTLCache[tuple[Bundle, tuple[bytes, ...]], ClientIdentity | str] = (
+            TTLCache(1024, IDENTITY_SECONDS, timer=monotonic)
+        )
         # By hash: what a memory dump shows should open no door.
         self._tokens: CachedLookup[bytes, User | None] = CachedLookup(
             holds_seconds=lambda _: token_cache_seconds, monotonic=monotonic
@@ -143,17 +142,11 @@ class Authenticator:
         )
 
     def _identity(self, bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity:
-        key = (bundle, chain)
-        try:
-            verdict = self._identities[key]
-        except KeyError:
-            try:
-                verdict = bundle.identify(chain)
-            except CertificateError as error:
-                verdict = error
-            self._identities[key] = verdict
-        if isinstance(verdict, CertificateError):
-            raise verdict
+        verdict = self._identities.get((bundle, chain))
+        if verdict is None:
+            verdict = self._identities[bundle, chain] = _judged(bundle, chain)
+        if isinstance(verdict, str):
+            raise CertificateError(verdict)
         return verdict
 
     async def _by_token(self, headers: Headers, refusals: list[str]) -> User | None:
@@ -208,6 +201,14 @@ class _ReviewStatus(msgspec.Struct, frozen=True):
 
 class _TokenReview(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
+
+
+def _judged(bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity | str:
+    """Who holds it, or why it does not count: text, because a kept exception grows at every raise."""
+    try:
+        return bundle.identify(chain)
+    except CertificateError as error:
+        return str(error)
 
 
 async def _review(reviewer: Creator, token: str) -> User | None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import ssl
+from typing import Any
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
@@ -15,6 +16,8 @@ from wire.status import failure, internal_error
 LINE_BYTES_MAX = 1 << 20
 FIELD_BYTES_MAX = 1 << 16
 FIELDS_MAX = 256
+# A TLS connection says goodbye before it closes; a client that has gone never answers.
+GOODBYE_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 # Whom and what is served is counted on /metrics; a line per request would be the most of all work.
@@ -28,6 +31,7 @@ class Listener:
         """`drain_seconds`: how long requests under way may take when the listener stops."""
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=drain_seconds)
         self._socket: asyncio.Server | None = None
+        self._open: set[asyncio.BaseTransport] = set()
 
     async def start(
         self, host: str, port: int, *, tls: ssl.SSLContext | None, share_port: bool = False
@@ -41,6 +45,7 @@ class Listener:
 
         def protocol() -> web.RequestHandler:
             return _Connection(
+                self._open,
                 manager,
                 loop=loop,
                 access_log=_NO_ACCESS_LOG,
@@ -73,10 +78,33 @@ class Listener:
         if self._socket is not None:
             self._socket.close()
         await self._runner.cleanup()
+        for _ in range(int(GOODBYE_SECONDS / 0.01)):
+            if not self._open:
+                return
+            await asyncio.sleep(0.01)
+        for transport in self._open:
+            if isinstance(transport, asyncio.Transport):
+                transport.abort()
+        await asyncio.sleep(0)
 
 
 class _Connection(web.RequestHandler):
     """aiohttp's connection, but what is no HTTP gets a Status and one line in the log, not a traceback."""
+
+    def __init__(self, opened: set[asyncio.BaseTransport], *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._opened = opened
+        self._own: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._own = transport
+        self._opened.add(transport)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._own is not None:
+            self._opened.discard(self._own)
+        super().connection_lost(exc)
 
     def handle_error(
         self,
