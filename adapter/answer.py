@@ -122,6 +122,7 @@ class Answers:
         self._objects = objects
         self._mapping = mapping
         self._now = now
+        self._questions = _Questions()
         self._last_custom: _Remembered[dict[str, ObjectValue]] = _Remembered()
         self._last_external: _Remembered[tuple[ExternalValue, ...]] = _Remembered()
 
@@ -133,7 +134,10 @@ class Answers:
         names = names_asked(request)
         if names is None:
             names = tuple(each.name for each in await self._matching(request))
-        question = custom_question(request, offer, self._mapping, names)
+        question = self._questions.get(request, offer, names)
+        if question is None:
+            question = custom_question(request, offer, self._mapping, names)
+            self._questions.keep(request, offer, names, question)
         evaluation = await self._evaluate(question.plan, question.rule)
         now_seconds, key = self._now(), (request.metric, request.namespace, str(request.resource))
         last = self._last_custom.get(key, {})
@@ -151,7 +155,10 @@ class Answers:
         offer = self.in_force.catalog.external(request.metric)
         if offer is None:
             raise self._unknown(lambda why: external_metric_not_found(request, why), ())
-        question = external_question(request, offer, self._mapping)
+        question = self._questions.get(request, offer)
+        if question is None:
+            question = external_question(request, offer, self._mapping)
+            self._questions.keep(request, offer, (), question)
         evaluation = await self._evaluate(question.plan, question.rule)
         now_seconds, key = self._now(), (request.metric, request.namespace, str(request.selector))
         values = external_values(
@@ -284,6 +291,39 @@ class Answers:
 
 
 Value = TypeVar("Value")
+
+
+class _Questions:
+    """Questions made before: an autoscaler asks the same every 15 s, and rendering a template is most of an answer.
+
+    An offer is made anew whenever series, rules or the cluster's resources change, so a question holds while its offer
+    and the names of its objects do. One is held for each request, so that pods which come and go leave nothing behind.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[
+            CustomMetricRequest | ExternalMetricRequest, tuple[Offer, tuple[str, ...], Question]
+        ] = {}
+
+    def get(
+        self,
+        request: CustomMetricRequest | ExternalMetricRequest,
+        offer: Offer,
+        names: tuple[str, ...] = (),
+    ) -> Question | None:
+        held = self._made.get(request)
+        return held[2] if held and held[0] is offer and held[1] == names else None
+
+    def keep(
+        self,
+        request: CustomMetricRequest | ExternalMetricRequest,
+        offer: Offer,
+        names: tuple[str, ...],
+        question: Question,
+    ) -> None:
+        if len(self._made) >= REMEMBERED_MAX:
+            self._made.clear()
+        self._made[request] = (offer, names, question)
 
 
 class _Remembered(Generic[Value]):

@@ -25,10 +25,10 @@ def check(arguments: Sequence[str]) -> int:
         configuration = load(file)
     except ConfigError as error:
         count = len(error.problems)
-        print(error, file=sys.stderr)  # noqa: T201 - a command speaks
-        print(f"{count} {'fault' if count == 1 else 'faults'} in {file}", file=sys.stderr)  # noqa: T201
+        print(error, file=sys.stderr)
+        print(f"{count} {'fault' if count == 1 else 'faults'} in {file}", file=sys.stderr)
         return FAULTY
     for warning in configuration.warnings:
-        print(f"{file}: warning: {warning}")  # noqa: T201
-    print(f"{file} can be used: {len(configuration.rules)} rules")  # noqa: T201
+        print(f"{file}: warning: {warning}")
+    print(f"{file} can be used: {len(configuration.rules)} rules")
     return OK

@@ -46,11 +46,11 @@ def serve(arguments: Sequence[str], *, version: str) -> int:
     start_logging(0)
     flags = parse(arguments)
     start_logging(flags.verbosity)
-    disable_created_metrics()
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # the library types all but this
     try:
         return run(_Program(flags, version).serve())
     except (ConfigError, ConnectionConfigError, ServingConfigError) as error:
-        print(f"loadline-adapter: {error}", file=sys.stderr)  # noqa: T201 - the last word
+        print(f"loadline-adapter: {error}", file=sys.stderr)
         return MISCONFIGURED
 
 

@@ -5,6 +5,7 @@ Who may ask is decided before (`wire.serving.guard`), and a failure becomes a St
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from http import HTTPStatus
 from urllib.parse import parse_qsl
 
@@ -13,12 +14,17 @@ from aiohttp import web
 
 from adapter import telemetry
 from adapter.answer import Answers
+from adapter.model import CustomMetricRequest, ExternalMetricRequest, ResourceMetricRequest
 from adapter.serve import discovery, openapi
 from adapter.translate import parse
 from wire import custom_metrics, external_metrics
 from wire.discovery import AGGREGATED_V2, AGGREGATED_V2BETA1
 from wire.serving.rendering import JSON, respond
 from wire.status import StatusError, method_not_allowed, not_found
+
+READ_MAX = 4096
+READ_LENGTH_MAX = 4096
+"""Longer requests are rare, and many of them would fill the memory."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -73,13 +79,14 @@ class MetricsAPI:
     async def _metric(
         self, request: web.Request, group: str, version: str, path: str
     ) -> msgspec.Struct:
-        query = parse_qsl(request.query_string, keep_blank_values=True)
-        if group == custom_metrics.GROUP:
-            asked = parse.custom_metric(path, query, api_version=version)
+        query = request.query_string
+        read = _read_before if len(path) + len(query) <= READ_LENGTH_MAX else _read
+        asked = read(group, version, path, query)
+        if isinstance(asked, CustomMetricRequest):
             return await self._answers.custom(asked)
-        if group == external_metrics.GROUP:
-            return await self._answers.external(parse.external_metric(path, query))
-        return await self._answers.usage(parse.resource_metric(path, query))
+        if isinstance(asked, ExternalMetricRequest):
+            return await self._answers.external(asked)
+        return await self._answers.usage(asked)
 
     def _groups(self, request: web.Request) -> web.Response:
         accepted = request.headers.get("Accept", "")
@@ -91,6 +98,21 @@ class MetricsAPI:
 
     def _is_served(self, group: str, version: str) -> bool:
         return discovery.is_served(self._answers.in_force, group, version)
+
+
+def _read(
+    group: str, version: str, path: str, query: str
+) -> CustomMetricRequest | ExternalMetricRequest | ResourceMetricRequest:
+    pairs = parse_qsl(query, keep_blank_values=True)
+    if group == custom_metrics.GROUP:
+        return parse.custom_metric(path, pairs, api_version=version)
+    if group == external_metrics.GROUP:
+        return parse.external_metric(path, pairs)
+    return parse.resource_metric(path, pairs)
+
+
+# An autoscaler asks the same every 15 s: reading a selector takes longer than finding it read.
+_read_before = lru_cache(maxsize=READ_MAX)(_read)
 
 
 @web.middleware
