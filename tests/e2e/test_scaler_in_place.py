@@ -1,0 +1,325 @@
+"""The scaler in place of the built-in controller; restarts of everything around it; two of them at once."""
+
+import json
+import ssl
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from testbed import register
+from testbed.cluster import Cluster
+from testbed.options import ALL_CONTROLLERS, ClusterOptions
+from testbed.programs import LoadlineProcess, start_program
+from testbed.waiting import until
+
+CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+GROUP = "external.metrics.k8s.io"
+Json = dict[str, Any]
+
+
+class ExternalMetricsAPI:
+    """An external metrics API with figures that a test sets, to be independent of scrapes and rules."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self.values: dict[str, str] = {}
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, key)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        self.port = int(self._server.server_address[1])
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def document(self, path: str) -> Json:
+        """`/apis/G/V` and `/apis/G/V/namespaces/N/METRIC`."""
+        parts = path.split("?")[0].strip("/").split("/")
+        if len(parts) == 3:
+            return {
+                "kind": "APIResourceList",
+                "apiVersion": "v1",
+                "groupVersion": f"{GROUP}/v1beta1",
+                "resources": [],
+            }
+        value = self.values.get(f"{parts[4]}/{parts[5]}")
+        item = {
+            "metricName": parts[5],
+            "metricLabels": None,
+            "timestamp": "2026-01-01T00:00:00Z",
+            "value": value,
+        }
+        return {
+            "kind": "ExternalMetricValueList",
+            "apiVersion": f"{GROUP}/v1beta1",
+            "metadata": {},
+            "items": [item] if value else [],
+        }
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        api = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = json.dumps(api.document(self.path)).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+        return Handler
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A whole cluster without the HPA controller, with HPAs that may scale to zero."""
+    options = ClusterOptions(
+        controllers=(*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller"),
+        feature_gates=(("HPAScaleToZero", True),),
+    )
+    with Cluster(options, directory=tmp_path_factory.mktemp("in-place")) as running:
+        running.apply(CRD.read_text())
+        yield running
+
+
+@pytest.fixture(scope="module")
+def metrics(cluster: Cluster) -> Iterator[ExternalMetricsAPI]:
+    certificate, key = cluster.serving_certificate("external-metrics")
+    api = ExternalMetricsAPI(certificate, key)
+    name = register.register_external_apiservice(cluster, GROUP, "v1beta1", api.port)
+    register.wait_until_available(cluster, name)
+    yield api
+    register.unregister(cluster, name)
+    api.close()
+
+
+@pytest.fixture
+def start(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[..., LoadlineProcess]]:
+    """Start a scaler; all are ended with the test."""
+    started: list[LoadlineProcess] = []
+
+    def one(*flags: str) -> LoadlineProcess:
+        running = start_program(
+            "scaler",
+            f"--kubeconfig={cluster.kubeconfig}",
+            "--sync-period=300ms",
+            *flags,
+            log_directory=tmp_path,
+        )
+        started.append(running)
+        return running
+
+    yield one
+    for running in started:
+        running.stop()
+
+
+def deployment(namespace: str, replicas: int) -> Json:
+    labels = {"app": "web"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "web", "image": "web"}]},
+            },
+        },
+    }
+
+
+def autoscaler(namespace: str, api_version: str, **spec: Any) -> Json:
+    kinds = {"loadline.io/v1": "LoadAutoscaler", "autoscaling/v2": "HorizontalPodAutoscaler"}
+    metric = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"}}
+    return {
+        "apiVersion": api_version,
+        "kind": kinds[api_version],
+        "metadata": {"name": "web", "namespace": namespace, "labels": {"kept": "yes"}},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "maxReplicas": 9,
+            "metrics": [{"type": "External", "external": metric}],
+            **spec,
+        },
+    }
+
+
+HPA, LA = "autoscaling/v2", "loadline.io/v1"
+PLURAL = {HPA: "horizontalpodautoscalers", LA: "loadautoscalers"}
+
+
+class Scene:
+    """One namespace with one Deployment `web`."""
+
+    def __init__(self, cluster: Cluster, namespace: str, api_version: str) -> None:
+        self._cluster = cluster
+        self.namespace = namespace
+        self.path = f"/apis/{api_version}/namespaces/{namespace}/{PLURAL[api_version]}/web"
+
+    def replicas(self) -> int:
+        path = f"/apis/apps/v1/namespaces/{self.namespace}/deployments/web"
+        return int(self._cluster.get(path)["spec"]["replicas"])
+
+    def reaches(self, wanted: int) -> None:
+        def reached() -> bool:
+            assert self.replicas() == wanted
+            return True
+
+        until(reached, what=f"web to have {wanted} replicas")
+
+    def read(self) -> Json:
+        found: Json = self._cluster.get(self.path)
+        return found
+
+    def condition(self, kind: str) -> Json:
+        conditions = self.read().get("status", {}).get("conditions", [])
+        return next((each for each in conditions if each["type"] == kind), {})
+
+
+def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(cluster, metrics, namespace, start):
+    start("--watch=horizontalpodautoscalers", "--downscale-stabilization=1s")
+    scene = Scene(cluster, namespace, HPA)
+    metrics.values[f"{namespace}/queue"] = "40"
+    cluster.apply(deployment(namespace, 1), autoscaler(namespace, HPA))
+    scene.reaches(4)
+    until(lambda: scene.read()["status"].get("currentReplicas") == 4, what="the status")
+    written = scene.read()
+    assert written["metadata"]["labels"] == {"kept": "yes"}
+    assert written["status"]["currentMetrics"][0]["external"]["current"] == {"averageValue": "10"}
+    assert "decision" not in written["status"]
+    assert "4" in cluster.kubectl("get", "hpa", "web", "--namespace", namespace)
+    metrics.values[f"{namespace}/queue"] = "1"
+    scene.reaches(1)
+
+
+@pytest.mark.parametrize("api_version", [HPA, LA], ids=["HPA", "LoadAutoscaler"])
+def test_nothing_to_do_means_zero_replicas_and_work_brings_them_back(
+    cluster, metrics, namespace, start, api_version
+):
+    start(
+        f"--watch={PLURAL[api_version]}",
+        "--downscale-stabilization=1s",
+        "--feature-gates=HPAScaleToZero=true",
+    )
+    scene = Scene(cluster, namespace, api_version)
+    metrics.values[f"{namespace}/queue"] = "20"
+    cluster.apply(deployment(namespace, 1), autoscaler(namespace, api_version, minReplicas=0))
+    scene.reaches(2)
+    metrics.values[f"{namespace}/queue"] = "0"
+    scene.reaches(0)
+    until(lambda: scene.condition("ScaledToZero").get("status") == "True", what="ScaledToZero")
+    metrics.values[f"{namespace}/queue"] = "30"
+    scene.reaches(3)
+
+
+def test_somebody_who_scales_to_zero_switches_scaling_off(cluster, metrics, namespace, start):
+    start()
+    scene = Scene(cluster, namespace, LA)
+    metrics.values[f"{namespace}/queue"] = "20"
+    cluster.apply(deployment(namespace, 0), autoscaler(namespace, LA))
+    until(
+        lambda: scene.condition("ScalingActive").get("reason") == "ScalingDisabled", what="disabled"
+    )
+    assert scene.replicas() == 0
+
+
+def test_only_the_namespaces_that_were_named_are_scaled(cluster, metrics, namespace, start):
+    cluster.kubectl("create", "namespace", f"{namespace}-other")
+    start(f"--namespace={namespace}")
+    for each in (namespace, f"{namespace}-other"):
+        metrics.values[f"{each}/queue"] = "20"
+        cluster.apply(deployment(each, 1), autoscaler(each, LA))
+    Scene(cluster, namespace, LA).reaches(2)
+    assert "status" not in Scene(cluster, f"{namespace}-other", LA).read()
+    assert Scene(cluster, f"{namespace}-other", LA).replicas() == 1
+
+
+def test_a_restarted_scaler_remembers_what_holds_the_replicas_up(
+    cluster, metrics, namespace, start
+):
+    """Within the window a low reading must not shrink what a high one asked for, whoever is asking."""
+    flags = ("--downscale-stabilization=10m",)
+    first = start(*flags)
+    scene = Scene(cluster, namespace, LA)
+    metrics.values[f"{namespace}/queue"] = "60"
+    cluster.apply(deployment(namespace, 1), autoscaler(namespace, LA))
+    scene.reaches(6)
+    metrics.values[f"{namespace}/queue"] = "10"
+    until(
+        lambda: scene.condition("AbleToScale").get("reason") == "ScaleDownStabilized",
+        what="stabilized",
+    )
+    first.stop()
+    # Without its memory the second one would take three for all that was ever recommended.
+    cluster.kubectl("scale", "deployment", "web", "--replicas=3", "--namespace", namespace)
+    start(*flags)
+    scene.reaches(6)
+
+
+def test_the_api_server_may_restart(cluster, metrics, namespace, start):
+    running = start("--downscale-stabilization=1s")
+    scene = Scene(cluster, namespace, LA)
+    metrics.values[f"{namespace}/queue"] = "20"
+    cluster.apply(deployment(namespace, 1), autoscaler(namespace, LA))
+    scene.reaches(2)
+    cluster.restart_apiserver()
+    register.wait_until_available(cluster, f"v1beta1.{GROUP}")
+    assert scene.replicas() == 2
+    metrics.values[f"{namespace}/queue"] = "50"
+    scene.reaches(5)
+    assert running.get("/readyz").status == 200
+
+
+def test_a_write_by_somebody_else_is_overridden_not_lost(cluster, metrics, namespace, start):
+    """Conflicts are retried; many writers of an annotation make many of them."""
+    start("--downscale-stabilization=1s")
+    scene = Scene(cluster, namespace, LA)
+    metrics.values[f"{namespace}/queue"] = "20"
+    cluster.apply(deployment(namespace, 1), autoscaler(namespace, LA))
+    scene.reaches(2)
+    for number in range(10):
+        metrics.values[f"{namespace}/queue"] = str(10 * (3 + number % 2))
+        cluster.kubectl(
+            "annotate",
+            "deployment",
+            "web",
+            f"touched={number}",
+            "--overwrite",
+            "--namespace",
+            namespace,
+        )
+    scene.reaches(4)
+
+
+def test_of_two_scalers_one_leads_and_the_other_takes_over(cluster, metrics, namespace, start):
+    flags = (
+        "--leader-elect",
+        f"--leader-elect-resource-namespace={namespace}",
+        "--leader-elect-lease-duration=3s",
+        "--leader-elect-renew-deadline=2s",
+        "--leader-elect-retry-period=500ms",
+        "--downscale-stabilization=1s",
+    )
+    scene = Scene(cluster, namespace, LA)
+    metrics.values[f"{namespace}/queue"] = "20"
+    cluster.apply(deployment(namespace, 1), autoscaler(namespace, LA))
+    first = start(*flags)
+    scene.reaches(2)
+    second = start(*flags)
+    assert second.get("/readyz").status == 200
+    first.kill()
+    metrics.values[f"{namespace}/queue"] = "40"
+    scene.reaches(4)
