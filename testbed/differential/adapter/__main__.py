@@ -4,13 +4,15 @@
 """
 
 import argparse
+import re
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.cluster import Cluster
-from testbed.differential.adapter import deviations, run, world
+from testbed.differential.adapter import run, world
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 
@@ -22,7 +24,8 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--configuration", action="append", choices=tuple(run.WEIGHTS))
-    parser.add_argument("--show", type=int, default=40, help="how many differences to print")
+    parser.add_argument("--show", type=int, default=40, help="how many groups to print")
+    parser.add_argument("--examples", type=int, default=3, help="how many of each group")
     asked = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="loadline-differential-"))
     with (
@@ -41,7 +44,6 @@ def main() -> int:
             at_unix_seconds=run.frozen_moment(prometheus),
             directory=directory,
             seed=asked.seed,
-            explain=deviations.explain,
             against=asked.against,
         )
         unexplained = 0
@@ -57,19 +59,23 @@ def main() -> int:
                 f"not meant {len(outcome.unexplained)}",
                 flush=True,
             )
-            for pair in outcome.unexplained[: asked.show]:
-                print(described(pair), flush=True)
+            print(f"  meant {outcome.deviations}")
+            for alike in grouped(outcome.unexplained)[: asked.show]:
+                print(f"  {len(alike)} like this:")
+                for pair in alike[: asked.examples]:
+                    print(f"- {pair}", flush=True)
     print(f"logs: {directory}")
     return 1 if unexplained else 0
 
 
-def described(pair: run.Pair) -> str:
-    """For a person."""
-    lines = [f"- [{pair.configuration}; {pair.question.category}] {pair.question}"]
-    lines += [f"    {each}" for each in pair.differences[:6]]
-    for who, queries in zip(("peer", "ours"), pair.queries, strict=True):
-        lines += [f"    {who} asked: {query}" for query in queries[:3]]
-    return "\n".join(lines)
+def grouped(pairs: Sequence[run.Difference]) -> list[list[run.Difference]]:
+    """Differences in the same places together, the most frequent first."""
+    groups: dict[tuple[object, ...], list[run.Difference]] = {}
+    for pair in pairs:
+        places = {re.sub(r"\d+", "", each.split(":")[0]) for each in pair.places}
+        key = (pair.theirs.status, pair.ours.status, *sorted(places))
+        groups.setdefault(key, []).append(pair)
+    return sorted(groups.values(), key=len, reverse=True)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     content_type: str
     document: Any
+    evaluated_timestamps: bool = False
+    """Whether it says when Prometheus evaluated, where the peer says what time it is."""
 
     @property
     def reason(self) -> str:
@@ -35,16 +37,19 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
 
-def seen(answer: Answer, *, now_seconds: float) -> Seen:
-    """Decoded by its media type, and without the time of day."""
+def seen(answer: Answer, *, now_seconds: float, moment_seconds: float) -> Seen:
+    """Decoded by its media type, and without the time of day; `moment_seconds` is when Prometheus evaluates."""
     document = _decoded(answer)
+    evaluated = False
     if isinstance(document, dict):
+        evaluated = _without_moment(document, moment_seconds)
         _without_now(document, now_seconds)
         _without_chance(document)
     return Seen(
         status=answer.status,
         content_type=answer.content_type.replace(" ", "").lower(),
         document=document,
+        evaluated_timestamps=evaluated,
     )
 
 
@@ -81,6 +86,19 @@ _TextLoader.yaml_implicit_resolvers = {
 }
 
 
+def _without_moment(document: dict[str, Any], moment_seconds: float) -> bool:
+    if document.get("kind") not in LISTS_OF_VALUES:
+        return False
+    found = [
+        item
+        for item in document.get("items") or []
+        if item.get("timestamp") and int(moment_seconds) == _unix_seconds(item["timestamp"])
+    ]
+    for item in found:
+        item["timestamp"] = NOW
+    return bool(found)
+
+
 def _without_now(document: dict[str, Any], now_seconds: float) -> None:
     kind = document.get("kind")
     items = document.get("items") or []
@@ -97,7 +115,9 @@ def _without_chance(document: dict[str, Any]) -> None:
     kind = document.get("kind")
     items = document.get("items") or []
     if kind in USAGE_KINDS:
-        items.sort(key=lambda item: (item["metadata"].get("namespace", ""), item["metadata"]["name"]))
+        items.sort(
+            key=lambda item: (item["metadata"].get("namespace", ""), item["metadata"]["name"])
+        )
         for item in (document, *items):
             item.get("containers", []).sort(key=lambda container: container["name"])
     if kind == "APIResourceList":
@@ -109,11 +129,14 @@ def _without_chance(document: dict[str, Any]) -> None:
 
 def _mask(holder: dict[str, Any], key: str, now_seconds: float) -> None:
     text = holder.get(key)
-    if not isinstance(text, str):
+    if not isinstance(text, str) or text == NOW:
         return
-    at = datetime.datetime.fromisoformat(text).timestamp()
-    if abs(at - now_seconds) <= NOW_TOLERANCE_SECONDS:
+    if abs(_unix_seconds(text) - now_seconds) <= NOW_TOLERANCE_SECONDS:
         holder[key] = NOW
+
+
+def _unix_seconds(text: str) -> float:
+    return datetime.datetime.fromisoformat(text).timestamp()
 
 
 def _differences(where: str, theirs: Any, ours: Any) -> Iterator[str]:

@@ -1,11 +1,170 @@
-"""Where ours differs on purpose: each row of docs/deviations.md that a request can show, by name and as a predicate."""
+"""Where ours differs on purpose: each row of docs/deviations.md that a request can show, by name and as a predicate.
 
-from collections.abc import Sequence
+A predicate must account for the whole difference, so that nothing slips through beside something that was meant.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
 
 from testbed.differential.adapter.comparison import Seen
 from testbed.differential.adapter.questions import Question
+from testbed.differential.adapter.world import GROUP
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+INT64_MIN_MILLI = "-9223372036854775808m"
+NO_PROTOBUF, CUSTOM_TIMESTAMPS = "no-protobuf", "custom-timestamps"
 
 
-def explain(question: Question, theirs: Seen, ours: Seen, differences: Sequence[str]) -> str | None:
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """A question and its two different answers."""
+
+    question: Question
+    theirs: Seen
+    ours: Seen
+
+
+Predicate = Callable[[Case], bool]
+
+
+def refusals_say_why(case: Case) -> bool:
+    """The same refusal to the letter, except that ours goes on after the peer's message with the cause."""
+    return _are_statuses(case) and _same_refusal(case.theirs.document, case.ours)
+
+
+def newer_validation_words(case: Case) -> bool:
+    """apimachinery counted characters of a label when the peer was built, and counts bytes since."""
+    if not _are_statuses(case):
+        return False
+    theirs = dict(case.theirs.document)
+    theirs["message"] = theirs.get("message", "").replace("63 characters", "63 bytes")
+    return theirs != case.theirs.document and _same_refusal(theirs, case.ours)
+
+
+def unknown_paths_are_refused(case: Case) -> bool:
+    """The peer answers with a list of its paths, which no client of Kubernetes reads; ours with 404."""
+    document = case.theirs.document
+    return (
+        isinstance(document, dict)
+        and document.keys() == {"paths"}
+        and case.ours.status == 404
+        and (case.theirs.status == 404 or case.question.target.split("?")[0] == "/")
+    )
+
+
+def no_protobuf(case: Case) -> bool:
+    """Whoever takes nothing but protobuf gets 406; the comparison itself turns to JSON where that is offered, too."""
+    only = case.question.accept.startswith(PROTOBUF) and "json" not in case.question.accept
+    return only and case.theirs.content_type == PROTOBUF and case.ours.status == 406
+
+
+def cluster_scoped_resources(case: Case) -> bool:
+    """A custom resource without a namespace is asked for without a namespace; the peer wants one it does not have."""
+    path = case.question.target.split("?")[0].split("/")
+    planets = [segment for segment in path if segment.startswith("planet")]
+    if not planets:
+        return False
+    if "namespaces" in path:
+        return case.ours.status == 404 and "(not namespaced)" in _message(case.ours)
+    return case.theirs.status in (404, 500) and case.ours.status in (200, 404)
+
+
+def listed_as_not_namespaced(case: Case) -> bool:
+    """The discovery document says so."""
+    if not all(_kind(each) == "APIResourceList" for each in (case.theirs, case.ours)):
+        return False
+    document = dict(case.theirs.document)
+    document["resources"] = sorted(
+        (
+            {**each, "namespaced": False} if f"planets.{GROUP}/" in each["name"] else each
+            for each in document["resources"]
+        ),
+        key=lambda each: (each["name"], each["namespaced"]),
+    )
+    return bool(document != case.theirs.document and document == case.ours.document)
+
+
+def values_beyond_int64(case: Case) -> bool:
+    """NaN (external), infinities and what does not fit: the peer serves the least number there is, ours refuses."""
+    items = _items(case.theirs)
+    return (
+        any(item.get("value") == INT64_MIN_MILLI for item in items)
+        and case.ours.status == 500
+        and "the value is" in _message(case.ours)
+    )
+
+
+def not_found_before_listing(case: Case) -> bool:
+    """No such metric is 404 to us, whoever it is asked for; the peer looks for the objects first, and cannot list them."""
+    return (
+        case.theirs.status == 500
+        and "unable to list matching resources" in _message(case.theirs)
+        and case.ours.status == 404
+        and _message(case.ours).startswith("the server could not find the metric")
+    )
+
+
+def own_version(case: Case) -> bool:
+    """/version is Loadline's."""
+    return case.question.target.split("?")[0] == "/version" and (
+        case.theirs.status == case.ours.status == 200
+        and case.theirs.document.keys() == case.ours.document.keys()
+    )
+
+
+DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
+    "refusals-say-why": (refusals_say_why,),
+    "newer-validation-words": (newer_validation_words,),
+    "unknown-paths-are-refused": (unknown_paths_are_refused,),
+    NO_PROTOBUF: (no_protobuf,),
+    "cluster-scoped-resources": (cluster_scoped_resources, listed_as_not_namespaced),
+    "values-beyond-int64": (values_beyond_int64,),
+    "not-found-before-listing": (not_found_before_listing,),
+    "own-version": (own_version,),
+}
+NOTED = (NO_PROTOBUF, CUSTOM_TIMESTAMPS)
+"""What the comparison has to look through, and notes by itself."""
+
+
+def explain(question: Question, theirs: Seen, ours: Seen) -> str | None:
     """The name of the deviation that explains all of the difference, None when nobody meant it."""
+    case = Case(question=question, theirs=theirs, ours=ours)
+    for name, predicates in DEVIATIONS.items():
+        if any(applies(case) for applies in predicates):
+            return name
     return None
+
+
+def _kind(seen: Seen) -> str:
+    return str(seen.document.get("kind", "")) if isinstance(seen.document, dict) else ""
+
+
+def _message(seen: Seen) -> str:
+    return str(seen.document.get("message", "")) if isinstance(seen.document, dict) else ""
+
+
+def _items(seen: Seen) -> list[dict[str, Any]]:
+    return (seen.document.get("items") or []) if isinstance(seen.document, dict) else []
+
+
+def _are_statuses(case: Case) -> bool:
+    return _kind(case.theirs) == _kind(case.ours) == "Status" and (
+        case.theirs.status,
+        case.theirs.content_type,
+    ) == (case.ours.status, case.ours.content_type)
+
+
+def _same_refusal(theirs: dict[str, Any], ours: Seen) -> bool:
+    begins = str(theirs.get("message", "")).rstrip()
+    return _message(ours).startswith(begins) and _without_messages(theirs) == _without_messages(
+        ours.document
+    )
+
+
+def _without_messages(document: Any) -> Any:
+    if isinstance(document, dict):
+        return {k: _without_messages(v) for k, v in document.items() if k != "message"}
+    if isinstance(document, list):
+        return [_without_messages(each) for each in document]
+    return document

@@ -24,12 +24,17 @@ UNCOMMON = set(KINDS) - {"pods", "jobs.batch"}
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """One HTTP request. `category` says what it tries, for the counts."""
+    """One HTTP request. `category` says what it tries, trait by trait, for the counts."""
 
     category: str
     target: str  # path and query as they go over the wire
     method: str = "GET"
     accept: str = ""
+
+    @property
+    def traits(self) -> set[str]:
+        """What it tries: the kind of request, and what is odd about it."""
+        return set(self.category.split(", "))
 
     def __str__(self) -> str:
         accept = f" Accept: {self.accept}" if self.accept else ""
@@ -42,6 +47,21 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     custom: tuple[tuple[str, bool], ...] = ()
     external: tuple[str, ...] = ()
     usage: bool = False
+
+
+DISCOVERY_PATHS = (
+    "/apis",
+    *(f"/apis/{group}" for group in (CUSTOM, EXTERNAL, USAGE)),
+    *(f"/apis/{group}/v1beta1" for group in (CUSTOM, EXTERNAL, USAGE)),
+    f"/apis/{CUSTOM}/v1beta2",
+)
+
+
+def discovery() -> Iterator[Question]:
+    """Every discovery document in every form that clients ask for."""
+    for path in DISCOVERY_PATHS:
+        for accept in ("", "application/yaml", *words.AGGREGATED_ACCEPTS):
+            yield Question(category="discovery", target=path, accept=accept)
 
 
 class Questions:
@@ -88,7 +108,7 @@ class Questions:
     def _listed(self) -> tuple[str, str, bool]:
         """Something that is offered. A kind first, the metric then: nearly each series has a label `job`."""
         kinds = sorted({name.split("/", 1)[0] for name, _ in self._offer.custom} - {"namespaces"})
-        weights = [12 if kind == "pods" else 3 if kind in UNCOMMON else 1 for kind in kinds]
+        weights = [16 if kind == "pods" else 4 if kind in UNCOMMON else 1 for kind in kinds]
         [chosen] = self._chance.choices(kinds, weights)
         of_kind = [(n, scoped) for n, scoped in self._offer.custom if n.startswith(f"{chosen}/")]
         name, namespaced = self._pick(of_kind)
@@ -180,11 +200,11 @@ class Questions:
         if self._rarely(0.5):
             category.append("everyone")
             return self._pick(("*", "%2A"))
-        if self._rarely(0.12):
+        if self._rarely(0.1):
             category.append("missing object")
             return _encoded(self._pick((*words.MISSING_NAMES, *PODS)))
         category.append("one object")
-        return self._pick(names)
+        return names[0] if self._rarely(0.4) else self._pick(names)
 
     def _selectors(self, category: list[str], *, everyone: bool) -> list[tuple[str, str]]:
         query = []
@@ -195,7 +215,7 @@ class Questions:
         return query
 
     def _selector(self, well_formed: Sequence[str], category: list[str]) -> str:
-        if self._rarely(0.1):
+        if self._rarely(0.08):
             category.append("malformed selector")
             return self._pick(words.MALFORMED_SELECTORS)
         category.append("selector")
@@ -209,8 +229,10 @@ class Questions:
 
 
 def _segment(metric: str) -> str:
-    """A metric's name as one segment; words that are encoded already stay so."""
-    return quote(metric, safe="%/*")
+    """A metric's name in a path; one with a slash becomes two segments, as it does for every client."""
+    return (
+        metric if metric in words.UNKNOWN_METRICS and metric.isascii() else quote(metric, safe="/*")
+    )
 
 
 def _encoded(path: str) -> str:

@@ -1,11 +1,10 @@
 """The whole comparison: start both with a configuration, ask both, look at each pair of answers, count."""
 
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,10 +12,18 @@ import msgspec
 import yaml
 
 from testbed.cluster import Cluster
-from testbed.differential.adapter import comparison, questions, sides, world
+from testbed.differential.adapter import questions, sides, through_aggregator, world
+from testbed.differential.adapter.comparison import Seen, differences, seen
+from testbed.differential.adapter.deviations import (
+    CUSTOM_TIMESTAMPS,
+    NO_PROTOBUF,
+    PROTOBUF,
+    explain,
+)
 from testbed.differential.adapter.frozen import FrozenPrometheus
 from testbed.differential.adapter.questions import Offer, Question, Questions
 from testbed.differential.adapter.sides import Answer, Side
+from testbed.differential.adapter.through_aggregator import Unlike
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
 
@@ -32,20 +39,50 @@ WEIGHTS = {
 }
 """What share of the questions each configuration is asked."""
 
+NOT_ACCEPTABLE = 406
 SAMPLES_WANTED = 8  # of each series before the frozen moment, for rates
-Explain = Callable[[Question, comparison.Seen, comparison.Seen, Sequence[str]], str | None]
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """Both programs, running."""
+
+    theirs: Side
+    ours: Side
+    offer: Offer
+    frozen: tuple[FrozenPrometheus, ...]
+    pool: ThreadPoolExecutor
+
+    def ask(self, question: Question) -> tuple[Answer, Answer]:
+        """At the same time."""
+        theirs, ours = (self.pool.submit(side.ask, question) for side in (self.theirs, self.ours))
+        return theirs.result(), ours.result()
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A question that was answered differently."""
 
     configuration: str
     question: Question
     theirs: Answer
     ours: Answer
-    differences: tuple[str, ...]
+    places: tuple[str, ...]
     deviation: str | None  # the row of docs/deviations.md it is, None: nobody meant it
     queries: tuple[tuple[str, ...], tuple[str, ...]]  # that the peer and we sent to Prometheus
+
+    def __str__(self) -> str:
+        lines = [f"[{self.configuration}; {self.question.category}] {self.question}"]
+        lines += [f"    {each}" for each in self.places[:6]]
+        for who, queries in zip(("the peer", "ours"), self.queries, strict=True):
+            lines += [f"    {who} asked: {query}" for query in queries[:3]]
+        return "\n".join(lines)
+
+
+class Met(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one question."""
+
+    status: int  # the peer's
+    deviations: tuple[str, ...] = ()
+    difference: Difference | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,13 +91,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     configuration: str
     asked: int
     statuses: Mapping[str, int]
-    categories: Mapping[str, int]
-    different: tuple[Pair, ...]
+    traits: Mapping[str, int]
+    different: tuple[Difference, ...]
+    deviations: Mapping[str, int]
 
     @property
-    def unexplained(self) -> list[Pair]:
+    def unexplained(self) -> list[Difference]:
         """Nobody meant these."""
-        return [pair for pair in self.different if pair.deviation is None]
+        return [each for each in self.different if each.deviation is None]
 
 
 def configuration_file(name: str, directory: Path) -> Path:
@@ -92,11 +130,36 @@ class Comparison(msgspec.Struct, kw_only=True):
     at_unix_seconds: float
     directory: Path
     seed: int
-    explain: Explain
     against: Literal["ours", "peer"] = "ours"
 
     def run(self, name: str, count: int) -> Outcome:
         """Ask `count` questions under one configuration, and every discovery document."""
+        with self.both(name) as pair:
+            asked = [*questions.discovery(), *self._questions(name, pair.offer).some(count)]
+            met = [self._ask(name, question, pair) for question in asked]
+        deviations = Counter(each for one in met for each in one.deviations)
+        return Outcome(
+            configuration=name,
+            asked=len(asked),
+            statuses=dict(sorted(Counter(str(one.status) for one in met).items())),
+            traits=dict(sorted(Counter(t for q in asked for t in q.traits).items())),
+            different=tuple(one.difference for one in met if one.difference is not None),
+            deviations=dict(sorted(deviations.items())),
+        )
+
+    def through_aggregator(self, name: str, count: int) -> list[Unlike]:
+        """What differs among `count` questions that go through kube-apiserver, and that nobody meant."""
+        with self.both(name) as pair:
+            asked = through_aggregator.suitable(
+                list(self._questions(name, pair.offer).some(4 * count)), count
+            )
+            return through_aggregator.compare(
+                self.cluster, (pair.theirs, pair.ours), asked, self._seen
+            )
+
+    @contextmanager
+    def both(self, name: str) -> Iterator[Pair]:
+        """Both programs with a configuration, knowing their metrics."""
         path = configuration_file(name, self.directory)
         with ExitStack() as undo:
             frozen = [undo.enter_context(self._frozen()) for _ in range(2)]
@@ -109,16 +172,10 @@ class Comparison(msgspec.Struct, kw_only=True):
             until(lambda: _is_complete(discovered(theirs), path), what="the metrics of the peer")
             offer = discovered(theirs)
             until(lambda: _knows(ours, offer), what="the metrics of our adapter")
-            asked = list(Questions(offer, seed=f"{self.seed} {name}").some(count))
-            pairs = [self._ask(name, question, pool, (theirs, ours), frozen) for question in asked]
-        statuses = Counter(str(status) for status, _ in pairs)
-        return Outcome(
-            configuration=name,
-            asked=len(asked),
-            statuses=dict(sorted(statuses.items())),
-            categories=dict(sorted(Counter(q.category for q in asked).items())),
-            different=tuple(pair for _, pair in pairs if pair is not None),
-        )
+            yield Pair(theirs=theirs, ours=ours, offer=offer, frozen=tuple(frozen), pool=pool)
+
+    def _questions(self, name: str, offer: Offer) -> Questions:
+        return Questions(offer, seed=f"{self.seed} {name}")
 
     def _frozen(self) -> FrozenPrometheus:
         return FrozenPrometheus(self.prometheus.port, at_unix_seconds=self.at_unix_seconds)
@@ -132,36 +189,35 @@ class Comparison(msgspec.Struct, kw_only=True):
             directory=self.directory,
         )
 
-    def _ask(
-        self,
-        name: str,
-        question: Question,
-        pool: ThreadPoolExecutor,
-        both: tuple[Side, Side],
-        frozen: Sequence[FrozenPrometheus],
-    ) -> tuple[int, Pair | None]:
-        before = [len(proxy.queries) for proxy in frozen]
-        answers = [pool.submit(side.ask, question) for side in both]
-        theirs, ours = (each.result() for each in answers)
-        now = time.time()
-        left, right = (
-            comparison.seen(theirs, now_seconds=now),
-            comparison.seen(ours, now_seconds=now),
-        )
-        found = comparison.differences(left, right)
+    def _ask(self, name: str, question: Question, pair: Pair) -> Met:
+        before = [len(proxy.queries) for proxy in pair.frozen]
+        theirs, ours = pair.ask(question)
+        notes = []
+        if theirs.content_type == PROTOBUF != ours.content_type and ours.status != NOT_ACCEPTABLE:
+            notes.append(NO_PROTOBUF)
+            theirs = pair.theirs.ask(msgspec.structs.replace(question, accept="application/json"))
+        left, right = self._seen(theirs), self._seen(ours)
+        if right.evaluated_timestamps and not left.evaluated_timestamps:
+            notes.append(CUSTOM_TIMESTAMPS)
+        found = differences(left, right)
         if not found:
-            return theirs.status, None
-        sent = [tuple(p.queries[start:]) for p, start in zip(frozen, before, strict=True)]
-        pair = Pair(
+            return Met(status=theirs.status, deviations=tuple(notes))
+        sent = [tuple(p.queries[start:]) for p, start in zip(pair.frozen, before, strict=True)]
+        difference = Difference(
             configuration=name,
             question=question,
             theirs=theirs,
             ours=ours,
-            differences=tuple(found),
-            deviation=self.explain(question, left, right, found),
+            places=tuple(found),
+            deviation=explain(question, left, right),
             queries=(sent[0], sent[1]),
         )
-        return theirs.status, pair
+        if difference.deviation is not None:
+            notes.append(difference.deviation)
+        return Met(status=theirs.status, deviations=tuple(notes), difference=difference)
+
+    def _seen(self, answer: Answer) -> Seen:
+        return seen(answer, now_seconds=time.time(), moment_seconds=self.at_unix_seconds)
 
 
 def discovered(side: Side) -> Offer:
@@ -203,3 +259,19 @@ def shares(count: int) -> dict[str, int]:
     """How many questions each configuration gets of `count`, by its weight."""
     total = sum(WEIGHTS.values())
     return {name: -(-count * weight // total) for name, weight in WEIGHTS.items()}
+
+
+def summary(outcomes: Sequence[Outcome], *, seed: int) -> dict[str, Any]:
+    """The counts of all configurations, for machines and for the record."""
+    added: dict[str, Counter[str]] = {}
+    for key in ("statuses", "traits", "deviations"):
+        added[key] = Counter()
+        for outcome in outcomes:
+            added[key].update(getattr(outcome, key))
+    return {
+        "seed": seed,
+        "asked": sum(outcome.asked for outcome in outcomes),
+        "unexplained": sum(len(outcome.unexplained) for outcome in outcomes),
+        "by_configuration": {outcome.configuration: outcome.asked for outcome in outcomes},
+        **{key: dict(sorted(counts.items())) for key, counts in added.items()},
+    }

@@ -34,12 +34,12 @@ class Side:
     """A running adapter and a connection to it. Use as a context manager."""
 
     def __init__(
-        self, *, process: Process, port: int, tls: ssl.SSLContext, owns_port: bool
+        self, *, process: Process, port: int, tls: ssl.SSLContext, owns_process: bool
     ) -> None:
         self.process = process
         self.port = port
         self._tls = tls
-        self._owns_port = owns_port
+        self._owns_process = owns_process
         self._connection: http.client.HTTPSConnection | None = None
 
     def ask(self, question: Question) -> Answer:
@@ -80,8 +80,8 @@ class Side:
     ) -> None:
         if self._connection is not None:
             self._connection.close()
-        self.process.stop()
-        if self._owns_port:
+        if self._owns_process:
+            self.process.stop()
             ports.release(self.port)
 
 
@@ -101,13 +101,13 @@ def start_side(
         process = start_program("adapter", *flags, log_directory=logs, port=port).process
     else:
         process = _start_peer(flags, port, logs)
-    return Side(process=process, port=port, tls=_administrator(cluster), owns_port=True)
+    return Side(process=process, port=port, tls=_administrator(cluster), owns_process=True)
 
 
 def aggregator(cluster: Cluster, process: Process) -> Side:
     """kube-apiserver as the way to `process`, as every real client goes."""
     port = int(cluster.api_url.rsplit(":", 1)[1])
-    return Side(process=process, port=port, tls=_administrator(cluster), owns_port=False)
+    return Side(process=process, port=port, tls=_administrator(cluster), owns_process=False)
 
 
 def _flags(

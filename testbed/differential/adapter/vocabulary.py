@@ -76,7 +76,7 @@ UNKNOWN_RESOURCES = (
     "zonks", "zonks.example.io", "pods.example.io", "pod.", ".pods", "*", "metrics", "pods%2Flog", "deployments.v9.apps",
 )  # fmt: skip
 UNKNOWN_METRICS = (
-    "no_such_metric", "", "%20", "http_requests_total", "http_requests/", "HTTP_REQUESTS", "*", "%2A", "größe", "a%2Fb",
+    "no_such_metric", "", "%20", "http_requests_total", "http_requests/", "HTTP_REQUESTS", "*", "%2A", "größe", "a%2Fb", "100%", "%zz",
 )  # fmt: skip
 MISSING_NAMES = (
     "nobody",
