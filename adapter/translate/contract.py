@@ -6,7 +6,7 @@ One place decides, for every kind of metric; the numbers themselves are converte
 import math
 
 from adapter.model import Evaluation, Question, Reaction, ResultKind, Sample
-from adapter.translate.refusals import metrics_not_fetched
+from adapter.translate.refusals import metrics_not_fetched, unexpected_result
 from wire.status import StatusError
 
 _INT64_MAX = 2**63 - 1
@@ -27,7 +27,10 @@ def usable_samples(
     """The samples that are this question's; raises `StatusError` 500 when the answer is no instant vector."""
     allowed = (ResultKind.VECTOR, ResultKind.SCALAR) if scalar_allowed else (ResultKind.VECTOR,)
     if evaluation.kind not in allowed:
-        raise metrics_not_fetched(
+        # The peer cannot even decode a string; a matrix it can, and only its converter of external metrics says so.
+        is_external_matrix = scalar_allowed and evaluation.kind is ResultKind.MATRIX
+        refuse = unexpected_result if is_external_matrix else metrics_not_fetched
+        raise refuse(
             f"{question.rule}: {question.plan.query!r} must yield an instant vector, and yields a {evaluation.kind.value}"
         )
     where = question.rows.where

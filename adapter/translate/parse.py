@@ -4,11 +4,9 @@ After custom-metrics-apiserver v1.30.0 pkg/apiserver/{installer,endpoints/handle
 path is split after decoding, so an encoded slash separates too. `path` is what follows `/apis/GROUP/VERSION/`.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from adapter.model import (
-    EVERY_OBJECT,
     NODES,
     PODS,
     CustomMetricRequest,
@@ -16,20 +14,16 @@ from adapter.model import (
     GroupResource,
     ResourceMetricRequest,
 )
-from wire import labels
-from wire.labels import Selector
-from wire.status import StatusError, bad_request, failure, method_not_allowed, not_found
-
-Query = Sequence[tuple[str, str]]
+from adapter.translate.listoptions import Query, first, is_true, read_selector
+from adapter.translate.refusals import bare_failure
+from wire import external_metrics, labels, resource_metrics
+from wire.labels import EVERYTHING, Selector
+from wire.status import StatusDetails, StatusError, bad_request, failure, not_found
 
 _WRONG_PATH: Final = (
     "invalid request path: a metric of a namespace is at namespaces/NAMESPACE/metrics/METRIC, "
     "one of other objects at namespaces/NAMESPACE/RESOURCE/NAME/METRIC"
 )
-_NO_WATCH: Final = (
-    'watch is not supported on resources of kind "*.external.metrics.k8s.io": ask again instead'
-)
-_FALSE: Final = ("false", "0")
 
 
 def custom_metric(path: str, query: Query, *, api_version: str = "v1beta1") -> CustomMetricRequest:
@@ -51,14 +45,14 @@ def custom_metric(path: str, query: Query, *, api_version: str = "v1beta1") -> C
             namespace = ""
         case _:
             raise _no_such_path()
-    selector = _list_options(query, name)
+    selector = read_selector(query, name=name)
     return CustomMetricRequest(
         resource=GroupResource.parse(resource),
         name=name,
         metric=metric,
         namespace=namespace,
         selector=selector,
-        metric_selector=_metric_selector(_first(query, "metricLabelSelector")),
+        metric_selector=_metric_selector(first(query, "metricLabelSelector")),
         api_version=api_version,
     )
 
@@ -67,31 +61,32 @@ def external_metric(path: str, query: Query) -> ExternalMetricRequest:
     """A question to external.metrics.k8s.io; raises `StatusError`. There is nothing to watch."""
     match _segments(path):
         case ["namespaces", namespace, metric]:
-            if _is_true(_first(query, "watch")):
-                raise method_not_allowed(_NO_WATCH)
-            return ExternalMetricRequest(
-                namespace=namespace, metric=metric, selector=_list_options(query, EVERY_OBJECT)
-            )
+            selector = read_selector(query)
+            _refuse_to_watch(query, kind="*", group=external_metrics.GROUP)
+            return ExternalMetricRequest(namespace=namespace, metric=metric, selector=selector)
     raise _no_such_path()
 
 
 def resource_metric(path: str, query: Query) -> ResourceMetricRequest:
-    """A question to metrics.k8s.io; raises `StatusError`."""
-    selector = _list_options(query, EVERY_OBJECT)
+    """A question to metrics.k8s.io; raises `StatusError`. Who names one object needs no selector, and none is read."""
     match _segments(path):
-        case ["nodes"]:
-            return ResourceMetricRequest(resource=NODES, selector=selector)
         case ["nodes", name]:
-            return ResourceMetricRequest(resource=NODES, selector=selector, name=name)
-        case ["pods"]:
-            return ResourceMetricRequest(resource=PODS, selector=selector)
-        case ["namespaces", namespace, "pods"]:
-            return ResourceMetricRequest(resource=PODS, selector=selector, namespace=namespace)
+            return ResourceMetricRequest(resource=NODES, selector=EVERYTHING, name=name)
         case ["namespaces", namespace, "pods", name]:
             return ResourceMetricRequest(
-                resource=PODS, selector=selector, namespace=namespace, name=name
+                resource=PODS, selector=EVERYTHING, namespace=namespace, name=name
             )
-    raise _no_such_path()
+        case ["nodes"]:
+            resource, namespace = NODES, ""
+        case ["pods"]:
+            resource, namespace = PODS, ""
+        case ["namespaces", namespace, "pods"]:
+            resource = PODS
+        case _:
+            raise _no_such_path()
+    selector = read_selector(query)
+    _refuse_to_watch(query, kind=resource.resource, group=resource_metrics.GROUP)
+    return ResourceMetricRequest(resource=resource, selector=selector, namespace=namespace)
 
 
 def _segments(path: str) -> list[str]:
@@ -105,32 +100,11 @@ def _no_such_path() -> StatusError:
     return not_found("the server could not find the requested resource")
 
 
-def _first(query: Query, key: str) -> str:
-    return next((value for known, value in query if known == key), "")
-
-
-def _list_options(query: Query, name: str) -> Selector:
-    """The label selector, after what apiserver checks of the other list options."""
-    for number in ("limit", "timeoutSeconds"):
-        text = _first(query, number)
-        if text and not text.removeprefix("-").removeprefix("+").isdecimal():
-            raise bad_request(f"{number}={text!r} is not a whole number")
-    fields = _first(query, "fieldSelector")
-    if fields and name != EVERY_OBJECT and fields.replace("==", "=") != f"metadata.name={name}":
-        raise bad_request("fieldSelector metadata.name doesn't match requested name")
-    return _selector(_first(query, "labelSelector"))
-
-
-def _is_true(text: str) -> bool:
-    """As apimachinery reads a boolean parameter: present and not `false` or `0`."""
-    return bool(text) and text.lower() not in _FALSE
-
-
-def _selector(text: str) -> Selector:
-    try:
-        return labels.parse(text)
-    except ValueError as e:
-        raise bad_request(f"{e} (in labelSelector {text!r})") from None
+def _refuse_to_watch(query: Query, *, kind: str, group: str) -> None:
+    if is_true(query, "watch"):
+        message = f'watch is not supported on resources of kind "{kind}.{group}"'
+        details = StatusDetails(group=group, kind=kind)
+        raise failure(405, f"{message}: ask again instead", details)
 
 
 def _metric_selector(text: str) -> Selector:
@@ -138,4 +112,4 @@ def _metric_selector(text: str) -> Selector:
     try:
         return labels.parse(text)
     except ValueError as e:
-        raise failure(500, f"{e} (in metricLabelSelector {text!r})") from None
+        raise bare_failure(f"{e} (in metricLabelSelector {text!r})") from None

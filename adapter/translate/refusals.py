@@ -33,6 +33,16 @@ def metrics_not_fetched(cause: str) -> StatusError:
     return internal_error(f"unable to fetch metrics: {cause}")
 
 
+def unexpected_result(cause: str) -> StatusError:
+    """500: an external metric's query yields what cannot be a metric."""
+    return bare_failure(f"encountered an unexpected query result type: {cause}")
+
+
+def bare_failure(message: str) -> StatusError:
+    """500 without a reason, which is how apiserver answers with an error that is no Status of its own."""
+    return StatusError(message, code=500, reason="")
+
+
 def objects_not_listed(resource: GroupResource, cause: str) -> StatusError:
     """500: which objects a selector means could not be found out."""
     return internal_error(f"unable to list matching resources: {resource}: {cause}")

@@ -12,6 +12,7 @@ from adapter.model import (
     Usage,
     UsageValue,
 )
+from adapter.translate.refusals import bare_failure
 from wire import labels
 from wire.custom_metrics import (
     MetricIdentifier,
@@ -31,7 +32,6 @@ from wire.resource_metrics import (
     PodMetrics,
     PodMetricsList,
 )
-from wire.status import failure
 
 
 def custom_list(
@@ -69,8 +69,7 @@ def _echoed(request: CustomMetricRequest) -> LabelSelector | None:
     try:
         return labels.to_label_selector(request.metric_selector)
     except ValueError as e:
-        raise failure(
-            500,
+        raise bare_failure(
             f"{e}: metricLabelSelector {str(request.metric_selector)!r} cannot be repeated in the answer",
         ) from None
 

@@ -119,6 +119,82 @@ def test_usage_is_asked_for_by_resource(path, resource, namespace, name):
     assert (asked.resource, asked.namespace, asked.name) == (resource, namespace, name)
 
 
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        pytest.param(
+            [("limit", "")], 'strconv.ParseInt: parsing "": invalid syntax', id="an empty number"
+        ),
+        pytest.param(
+            [("limit", "1.5")], 'strconv.ParseInt: parsing "1.5": invalid syntax', id="a fraction"
+        ),
+        pytest.param([("timeoutSeconds", "9" * 19)], "value out of range", id="more than an int64"),
+        pytest.param(
+            [("limit", "x"), ("labelSelector", "!!")],
+            "strconv.ParseInt",
+            id="numbers are read before selectors",
+        ),
+        pytest.param(
+            [("labelSelector", "!!"), ("fieldSelector", "x")],
+            "labelSelector '!!'",
+            id="labels are read before fields",
+        ),
+        pytest.param([("timeout", "x")], 'time: invalid duration "x"', id="no duration"),
+        pytest.param(
+            [("timeout", "5")], 'time: missing unit in duration "5"', id="a duration without unit"
+        ),
+        pytest.param(
+            [("timeout", "5y")], 'time: unknown unit "y" in duration "5y"', id="a duration of years"
+        ),
+        pytest.param(
+            [("fieldSelector", "nonsense")],
+            "invalid selector: 'nonsense'; can't understand 'nonsense'",
+            id="no field selector",
+        ),
+        pytest.param(
+            [("fieldSelector", "spec.nodeName=n")],
+            '"spec.nodeName" is not a known field selector',
+            id="an unknown field",
+        ),
+        pytest.param(
+            [("fieldSelector", "metadata.name!=p")],
+            "doesn't match requested name",
+            id="all but the object",
+        ),
+    ],
+)
+def test_list_options_are_refused_in_the_peers_order_and_words(query, message):
+    with pytest.raises(StatusError) as refused:
+        parse.custom_metric("namespaces/shop/pods/p/load", query)
+    assert (refused.value.code, message in refused.value.message) == (400, True), (
+        refused.value.message
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        [("fieldSelector", "metadata.name=p")],
+        [("limit", "+5")],
+        [("timeout", "1m")],
+        [("watch", "true")],
+    ],
+)
+def test_options_without_effect_are_accepted(query):
+    assert parse.custom_metric("namespaces/shop/pods/p/load", query).name == "p"
+
+
+@pytest.mark.parametrize("value", ["true", "1", "", "maybe"])
+def test_usage_cannot_be_watched(value):
+    with pytest.raises(StatusError, match=r'kind "pods\.metrics\.k8s\.io"') as refused:
+        parse.resource_metric("pods", [("watch", value)])
+    assert refused.value.code == 405
+
+
+def test_a_selector_is_not_even_read_where_one_object_is_named():
+    assert parse.resource_metric("nodes/n1", [("labelSelector", "!!")]).selector.is_empty()
+
+
 @given(
     st.text(max_size=30),
     st.lists(

@@ -1,0 +1,104 @@
+"""The list options of a query string: read in apimachinery's order, so that the first thing wrong is the same there.
+
+After apimachinery's conversion of url.Values to ListOptions, `fields.ParseSelector` and apiserver's deadline filter.
+Of all options only the label selector restricts what the metrics APIs answer.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from wire import labels
+from wire.duration import parse_duration
+from wire.int64 import fits_int64
+from wire.labels import Selector
+from wire.quoting import go_quote
+from wire.status import bad_request
+
+Query = Sequence[tuple[str, str]]
+
+_FALSE: Final = ("false", "0")
+_KNOWN_FIELDS: Final = ("metadata.name", "metadata.namespace")
+_TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
+_Term = tuple[str, str, str]  # field, operator, value
+
+
+def first(query: Query, key: str) -> str:
+    """The first value of a parameter, or nothing."""
+    return next((value for known, value in query if known == key), "")
+
+
+def is_true(query: Query, key: str) -> bool:
+    """As apimachinery reads a boolean parameter: there, and neither `false` nor `0`."""
+    return any(known == key for known, _ in query) and first(query, key).lower() not in _FALSE
+
+
+def read_selector(query: Query, *, name: str | None = None) -> Selector:
+    """The label selector; raises `StatusError` 400 for any option that cannot be read.
+
+    `name` is the object that the path names, `*` among them: a field selector must then say the same.
+    """
+    _check_timeout(first(query, "timeout"))
+    for number in ("timeoutSeconds", "limit"):
+        _check_number(query, number)
+    text = first(query, "labelSelector")
+    try:
+        selector = labels.parse(text)
+    except ValueError as e:
+        raise bad_request(f"{e} (in labelSelector {text!r})") from None
+    _check_fields(first(query, "fieldSelector"), name)
+    return selector
+
+
+def _check_timeout(text: str) -> None:
+    try:
+        parse_duration(text or "0")
+    except ValueError:
+        raise bad_request(
+            f"invalid timeout specified in the request URL - {_duration_complaint(text)}"
+        ) from None
+
+
+def _duration_complaint(text: str) -> str:
+    """What Go's time.ParseDuration says."""
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text):
+        return f"time: missing unit in duration {go_quote(text)}"
+    if unit := re.match(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]+)", text):
+        return f"time: unknown unit {go_quote(unit[1])} in duration {go_quote(text)}"
+    return f"time: invalid duration {go_quote(text)}"
+
+
+def _check_number(query: Query, key: str) -> None:
+    if not any(known == key for known, _ in query):
+        return
+    text = first(query, key)
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise bad_request(
+            f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax: {key} must be a whole number"
+        )
+    if len(text) > 20 or not fits_int64(int(text)):
+        raise bad_request(
+            f"strconv.ParseInt: parsing {go_quote(text)}: value out of range: {key} is too large"
+        )
+
+
+def _check_fields(text: str, name: str | None) -> None:
+    terms = [_read_term(part, text) for part in text.split(",") if part]
+    for field, _, _ in terms:
+        if field not in _KNOWN_FIELDS:
+            known = ", ".join(map(go_quote, _KNOWN_FIELDS))
+            raise bad_request(f"{go_quote(field)} is not a known field selector: only {known}")
+    if terms and name is not None and not any(_demands(term, name) for term in terms):
+        raise bad_request("fieldSelector metadata.name doesn't match requested name")
+
+
+def _read_term(part: str, text: str) -> _Term:
+    found = _TERM.fullmatch(part)
+    if found is None:
+        raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+    return found[1], found[2], found[3]
+
+
+def _demands(term: _Term, name: str) -> bool:
+    field, operator, value = term
+    return field == "metadata.name" and operator != "!=" and value == name
