@@ -117,6 +117,7 @@ class WatchCache(Generic[T]):
         label_selector: str = "",
         field_selector: str = "",
         metadata_only: bool = False,
+        page_size: int = PAGE_SIZE,
         on_change: OnChange[T] | None = None,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -127,6 +128,7 @@ class WatchCache(Generic[T]):
         """
         self.path = path
         self._client = client
+        self._page_size = page_size
         self._decode = msgspec.json.Decoder(decode_type).decode
         self._params = _selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
@@ -197,7 +199,7 @@ class WatchCache(Generic[T]):
 
     async def _list(self) -> None:
         found: dict[str, dict[str, T]] = {}
-        params = {**self._params, "limit": str(PAGE_SIZE)}
+        params = {**self._params, "limit": str(self._page_size)}
         while True:
             page = _PAGE.decode(await self._asked_page(params))
             for raw in page.items or ():

@@ -19,12 +19,14 @@ log = logging.getLogger(__name__)
 class Check(msgspec.Struct, frozen=True):
     """One thing that must be right. `problem` returns what is wrong, or an empty text; it must not block.
 
-    `public`: the problem may be shown to anybody who asks `?verbose`.
+    `public`: the problem may be shown to anybody who asks `?verbose`. `informs`: it is only shown there
+    and fails nothing, for what a person should see and no probe should act on.
     """
 
     name: str
     problem: Callable[[], str]
     public: bool = False
+    informs: bool = False
 
 
 PING = Check("ping", lambda: "")
@@ -48,7 +50,7 @@ class Health:
 
     def problems(self, name: str = "readyz") -> dict[str, str]:
         """What is wrong now, by check."""
-        found = ((check.name, _problem(check)) for check in self._checks[name])
+        found = ((check.name, _problem(check)) for check in self._checks[name] if not check.informs)
         return {check: problem for check, problem in found if problem}
 
     def _whole(self, name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
@@ -75,10 +77,9 @@ class Health:
             for check in self._checks[name]:
                 if check.name == request.match_info["check"]:
                     problem = _problem(check)
-                    if not problem:
+                    if not problem or check.informs:
                         return _text("ok")
-                    shown = problem if check.public else "reason withheld"
-                    return _text(f"internal server error: {shown}\n", code=500)
+                    return _text(f"internal server error: {_shown(check, problem)}\n", code=500)
             raise web.HTTPNotFound
 
         return answer
@@ -89,13 +90,13 @@ class Health:
         for check in self._checks[name]:
             if check.name in excluded:
                 lines.append(f"[+]{check.name} excluded: ok")
-            elif problem := _problem(check):
-                failed[check.name] = problem
-                lines.append(
-                    f"[-]{check.name} failed: {problem if check.public else 'reason withheld'}"
-                )
-            else:
+            elif not (problem := _problem(check)):
                 lines.append(f"[+]{check.name} ok")
+            elif check.informs:
+                lines.append(f"[!]{check.name}: {_shown(check, problem)}")
+            else:
+                failed[check.name] = problem
+                lines.append(f"[-]{check.name} failed: {_shown(check, problem)}")
         return lines, failed
 
     def _log_changes(self, name: str, failed: dict[str, str]) -> None:
@@ -110,6 +111,10 @@ class Health:
             )
         else:
             log.info("%s passes again", name)
+
+
+def _shown(check: Check, problem: str) -> str:
+    return problem if check.public else "reason withheld"
 
 
 def _problem(check: Check) -> str:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
+from testbed import waiting
 from testbed.cluster import Cluster
 from testbed.options import ClusterOptions
 from wire.kube.client import KubeClient
@@ -36,12 +37,8 @@ async def client(control_plane: Cluster) -> AsyncIterator[KubeClient]:
 async def until(
     condition: Callable[[], object], *, what: str, deadline_seconds: float = 30.0
 ) -> None:
-    """Poll without holding up the loop; what never comes is a failure that says what it was."""
-    for _ in range(int(deadline_seconds / 0.05)):
-        if condition():
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"not within {deadline_seconds} s: {what}")
+    """Poll in a thread of its own, so that what is waited for can go on in the loop."""
+    await asyncio.to_thread(waiting.until, condition, what=what, deadline_seconds=deadline_seconds)
 
 
 @pytest.fixture

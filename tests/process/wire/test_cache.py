@@ -26,7 +26,11 @@ async def running(cache: WatchCache[PartialObject]) -> AsyncIterator[None]:
 async def cache(client: KubeClient, folder: str) -> AsyncIterator[WatchCache[PartialObject]]:
     """Of the ConfigMaps in `folder`, running."""
     kept = WatchCache(
-        client, f"/api/v1/namespaces/{folder}/configmaps", PartialObject, metadata_only=True
+        client,
+        f"/api/v1/namespaces/{folder}/configmaps",
+        PartialObject,
+        metadata_only=True,
+        page_size=3,
     )
     async with running(kept):
         await asyncio.wait_for(kept.synced(), timeout=10)
@@ -73,12 +77,15 @@ async def test_a_version_too_old_to_go_on_from_is_listed_anew(
     assert "listing again" in caplog.text
 
 
-async def test_a_long_collection_comes_in_pages(control_plane, client, folder, monkeypatch):
-    monkeypatch.setattr("wire.kube.cache.PAGE_SIZE", 3)
+async def test_a_long_collection_comes_in_pages(control_plane, client, folder):
     for number in range(8):
         make(control_plane, folder, f"c{number}")
     kept = WatchCache(
-        client, f"/api/v1/namespaces/{folder}/configmaps", PartialObject, metadata_only=True
+        client,
+        f"/api/v1/namespaces/{folder}/configmaps",
+        PartialObject,
+        metadata_only=True,
+        page_size=3,
     )
     async with running(kept):
         await asyncio.wait_for(kept.synced(), timeout=10)

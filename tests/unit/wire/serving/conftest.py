@@ -12,6 +12,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from testbed.certificates import Authority, KeyPair
+from testbed.waiting import until
 from wire.kube.client import JSON
 from wire.serving.guard import USER
 from wire.serving.health import Check
@@ -121,6 +122,10 @@ def world() -> World:
 Serve = Callable[..., Awaitable[Served]]
 
 
+def configuration_problem(server: Server) -> str | None:
+    return server.health.problems("readyz").get("authentication-configuration")
+
+
 async def who_am_i(request: web.Request) -> web.Response:
     user = request[USER]
     return web.json_response(
@@ -156,18 +161,9 @@ async def serve(world: World, tmp_path: Path) -> AsyncIterator[Serve]:
         server.app.router.add_get("/fails", fails)
         await server.start(port=0)
         started.append(server)
-        await until(
-            lambda: not server.health.problems("readyz").get("authentication-configuration")
-        )
+        await asyncio.to_thread(until, lambda: not configuration_problem(server), what="the CAs")
         return Served(server, tmp_path)
 
     yield start
     for server in started:
         await server.stop()
-
-
-async def until(condition: Callable[[], bool], deadline_seconds: float = 5.0) -> None:
-    """Poll; a deadline makes what never comes a failure and not a hang."""
-    async with asyncio.timeout(deadline_seconds):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.005)

@@ -116,6 +116,14 @@ async def test_readiness_names_what_fails_and_keeps_the_reason(serve, admin):
     assert (await served.get("/readyz/nothing", pair=admin))[0] == 404
 
 
+async def test_a_check_may_inform_without_failing(serve):
+    news = Check("configuration", lambda: "line 3 is wrong", public=True, informs=True)
+    served = await serve(ready=(news,))
+    code, body = await served.get("/readyz?verbose")
+    assert (code, "[!]configuration: line 3 is wrong\n" in body) == (200, True)
+    assert "configuration" not in served.server.health.problems()
+
+
 async def test_it_is_not_ready_before_it_can_tell_who_asks(world):
     world.api.published = {}
     server = Server(
