@@ -1,5 +1,6 @@
 """What a person sees while it runs: a table that moves on a terminal, a line now and then elsewhere."""
 
+import re
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -17,7 +18,7 @@ from testbed.demo.observing import Seen
 from testbed.demo.plan import Workload
 
 BARS = " ▁▂▃▄▅▆▇█"
-TRAIL = 40  # looks that a trail shows
+TRAIL = 56  # columns for the whole time
 PLAIN_EVERY_SECONDS = 5.0
 
 
@@ -37,11 +38,17 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     looks: Sequence[Look]
 
 
-def trail(values: Sequence[float], highest: float) -> str:
-    """Past values as bars, the newest at the right."""
+def trail(values: Sequence[float], *, highest: float, done: float) -> str:
+    """All values so far as bars, in that part of the whole width that is done."""
+    columns = max(1, round(TRAIL * done))
     top = len(BARS) - 1
-    heights = [min(top, round(value / highest * top)) if highest else 0 for value in values]
-    return "".join(BARS[height] for height in heights[-TRAIL:])
+    chosen = [values[column * len(values) // columns] for column in range(columns)]
+    return "".join(BARS[min(top, round(value / highest * top))] for value in chosen)
+
+
+def brief(event: str) -> str:
+    """Without the selector of an external metric, which the HPA's messages print as Go does."""
+    return re.sub(r"\(&LabelSelector\{.*\}\)", "", event)
 
 
 class View:
@@ -51,7 +58,7 @@ class View:
         self._console = console
         self._live = Live(console=console, refresh_per_second=8, transient=False)
         self._moves = console.is_terminal
-        self._history: dict[str, list[tuple[float, float]]] = {}
+        self._history: dict[str, list[tuple[float, float, float]]] = {}
         self._spoke_at_seconds = -PLAIN_EVERY_SECONDS
         self._started_at = time.monotonic()
 
@@ -75,7 +82,8 @@ class View:
         """A new moment."""
         for look in frame.looks:
             past = self._history.setdefault(look.workload.name, [])
-            past.append((look.load, float(look.seen.replicas)))
+            seen = look.seen
+            past.append((look.load, seen.metric_per_replica or 0.0, float(seen.replicas)))
         if self._moves:
             if not self._live.is_started:
                 self._live.start()
@@ -93,39 +101,41 @@ class View:
             ProgressBar(total=frame.of_seconds, completed=frame.elapsed_seconds, width=50),
             Text(f"{rest_seconds:.0f} s to go", style="dim"),
         )
-        return Group(head, *[self._panel(look) for look in frame.looks])
+        return Group(head, Text(), *[self._panel(frame, look) for look in frame.looks])
 
-    def _panel(self, look: Look) -> RenderableType:
+    def _panel(self, frame: Frame, look: Look) -> RenderableType:
         workload, seen = look.workload, look.seen
-        loads, replicas = zip(*self._history[workload.name], strict=True)
-        table = Table(box=box.ROUNDED, title_justify="left", width=min(100, self._console.width))
+        done = frame.elapsed_seconds / frame.of_seconds
+        loads, metrics, replicas = zip(*self._history[workload.name], strict=True)
+        target = workload.target_per_replica
+
+        def bars(values: Sequence[float], highest: float, color: str) -> Text:
+            return Text(trail(values, highest=highest, done=done), style=color)
+
+        table = Table(box=box.SIMPLE_HEAD, show_header=False, title_justify="left", pad_edge=False)
         table.title = Text.assemble(
             (workload.name, "bold"), (f"  {workload.kind}, {workload.controller}", "dim")
         )
-        table.add_column("", style="dim", width=10)
-        table.add_column("now", justify="right", width=18)
-        table.add_column("lately", no_wrap=True, overflow="crop", ratio=1)
-        table.add_row(
-            "load",
-            f"{look.load:.0f} {workload.load_unit}",
-            Text(trail(loads, workload.load.peak), style="blue"),
-        )
+        table.add_column("", style="dim", no_wrap=True)
+        table.add_column("now", justify="right", min_width=12, no_wrap=True)
+        table.add_column("so far", no_wrap=True, min_width=TRAIL, overflow="crop")
+        table.add_row("load", f"{look.load:.0f}", bars(loads, workload.load.peak, "blue"))
+        table.add_row("", Text(workload.load_unit, style="dim"))
         metric = seen.metric_per_replica
         table.add_row(
             "metric",
-            "" if metric is None else f"{metric:.1f}",
-            Text.assemble(
-                f"{workload.metric_title}, target ", (f"{workload.target_per_replica:g}", "bold")
-            ),
+            "-" if metric is None else f"{metric:.1f}",
+            bars(metrics, 2 * target, "yellow"),
+        )
+        table.add_row(
+            "", Text(f"target {target:g}", style="dim"), Text(workload.metric_title, "dim")
         )
         ready = len(seen.pods)
         count = f"{seen.replicas}" if ready == seen.replicas else f"{seen.replicas} ({ready} ready)"
-        table.add_row(
-            "replicas", count, Text(trail(replicas, workload.max_replicas), style="green")
-        )
-        said = Text(seen.trouble, style="red") if seen.trouble else Text(seen.event)
-        table.add_row("last event", "", said)
-        return table
+        table.add_row("replicas", count, bars(replicas, workload.max_replicas, "green"))
+        said = Text(seen.trouble, style="red") if seen.trouble else Text(brief(seen.event))
+        said.truncate(self._console.width - 2, overflow="ellipsis")
+        return Group(table, said, Text())
 
 
 def plain(frame: Frame, look: Look) -> str:
@@ -135,5 +145,5 @@ def plain(frame: Frame, look: Look) -> str:
     return (
         f"{frame.elapsed_seconds:5.0f} s  {workload.name:<6} {look.load:5.0f} {workload.load_unit:<11}"
         f" {workload.metric_title} {metric:>6} (target {workload.target_per_replica:g})"
-        f"  replicas {seen.replicas:2d}  {seen.trouble or seen.event}"
+        f"  replicas {seen.replicas:2d}  {seen.trouble or brief(seen.event)}"
     )

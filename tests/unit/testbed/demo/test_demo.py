@@ -105,8 +105,10 @@ def test_success_is_to_go_up_and_to_come_back(replicas, came_back):
     )
 
 
-def test_a_trail_shows_the_newest_at_its_end():
-    assert trail([0, 50, 100], 100) == " ▄█"
+def test_a_trail_grows_with_the_time_that_is_done_and_ends_with_the_newest():
+    half, whole = (trail([0, 50, 100], highest=100, done=done) for done in (0.5, 1.0))
+    assert 2 * len(half) == len(whole)
+    assert (whole[0], whole[-1]) == (" ", "█")
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
@@ -117,5 +119,5 @@ def test_a_frame_says_load_metric_target_replicas_and_the_last_event(is_terminal
     look = Look(workload=WEB, load=333, seen=seen)
     with View(console) as view:
         view.show(Frame(elapsed_seconds=1, of_seconds=10, looks=[look]))
-    for said in ("web", "333 requests/s", "61.5", "50", "7", "SuccessfulRescale"):
+    for said in ("web", "333", "requests/s", "61.5", "50", "7", "SuccessfulRescale"):
         assert said in out.getvalue()
