@@ -10,12 +10,16 @@ import socket
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import aiohttp
+import msgspec
 from yarl import URL
 
 from wire.kube.connection import Connection
 from wire.status import Unavailable, from_response
+
+T = TypeVar("T")
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -219,6 +223,14 @@ class KubeClient:
                 read_bufsize=2**18,
             )
         return self._session
+
+
+def decoded(answer: bytes, as_type: type[T], *, what: str) -> T:
+    """An answer that must make sense. Raises `Unavailable` when it does not, as from a proxy in between."""
+    try:
+        return msgspec.json.decode(answer, type=as_type)
+    except msgspec.DecodeError as error:
+        raise Unavailable(f"the answer is no {what}: {error}") from error
 
 
 def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:

@@ -20,6 +20,7 @@ from aiohttp import web
 from cachetools import TTLCache
 from multidict import CIMultiDictProxy
 
+from wire.kube.client import decoded
 from wire.serving.attributes import (
     ANONYMOUS,
     AUTHENTICATED_GROUP,
@@ -218,7 +219,7 @@ async def _review(reviewer: Creator, token: str) -> User | None:
         "spec": {"token": token},
     }
     answer = await reviewer.create(TOKEN_REVIEWS, msgspec.json.encode(asked))
-    status = msgspec.json.decode(answer, type=_TokenReview).status
+    status = decoded(answer, _TokenReview, what="TokenReview").status
     if not status.authenticated:
         return None
     user = status.user

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from wire.kube.client import decoded
 from wire.quoting import go_quote
 from wire.serving.attributes import PRIVILEGED_GROUP, Attributes, User
 from wire.serving.authentication import Creator
@@ -137,7 +138,7 @@ async def _review(reviewer: Creator, user: User, attributes: Attributes) -> Verd
         spec["nonResourceAttributes"] = {"path": attributes.path, "verb": attributes.verb}
     asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
     answer = await reviewer.create(ACCESS_REVIEWS, msgspec.json.encode(asked))
-    status = msgspec.json.decode(answer, type=_AccessReview).status
+    status = decoded(answer, _AccessReview, what="SubjectAccessReview").status
     if status.evaluation_error:
         log.info("SubjectAccessReview for %s: %s", user.name, status.evaluation_error)
     return Verdict(allowed=status.allowed and not status.denied, reason=status.reason)

@@ -1,0 +1,81 @@
+"""Command lines, as people have them for other API servers."""
+
+from pathlib import Path
+
+import pytest
+
+from wire.serving.flags import FlagParser
+from wire.serving.options import IGNORED, ServingOptions, add_flags, from_arguments
+
+
+def options(*arguments):
+    parser = FlagParser(prog="loadline")
+    add_flags(parser, secure_port=6443)
+    parser.add_argument("command", nargs="?")
+    given = parser.parse_args(arguments)
+    return from_arguments(given), given.command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param([], {}, id="none"),
+        pytest.param(["--secure-port=0"], {"secure_port": 0}, id="off"),
+        pytest.param(["--secure_port", "1"], {"secure_port": 1}, id="underscores"),
+        pytest.param(["--cert-dir=/tmp/c"], {"cert_dir": Path("/tmp/c")}, id="a folder"),
+        pytest.param(["--cert-dir="], {}, id="an empty value is none"),
+        pytest.param(
+            ["--authentication-skip-lookup"], {"authentication_skip_lookup": True}, id="a boolean"
+        ),
+        pytest.param(["--authentication-skip-lookup=F"], {}, id="a boolean told not to"),
+        pytest.param(
+            ["--authentication-token-webhook-cache-ttl=1m30s"],
+            {"authentication_token_cache_seconds": 90.0},
+            id="a duration",
+        ),
+        pytest.param(
+            ["--authorization-always-allow-paths=/a,/b", "--authorization-always-allow-paths=/c*"],
+            {"authorization_always_allow_paths": ("/a", "/b", "/c*")},
+            id="a list",
+        ),
+        pytest.param(["--profiling=false", "--contention-profiling"], {}, id="what is ignored"),
+    ],
+)
+def test_flags_are_read_as_pflag_reads_them(arguments, expected):
+    expected = ServingOptions(**({"secure_port": 6443} | expected))
+    assert options(*arguments) == (expected, None)
+
+
+def test_a_boolean_takes_no_word_after_it():
+    given, command = options("--authentication-skip-lookup", "run")
+    assert (given.authentication_skip_lookup, command) == (True, "run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--secure-port=70000"], "70000", id="a port"),
+        pytest.param(
+            ["--authentication-skip-lookup=maybe"], "neither true nor false", id="a boolean"
+        ),
+        pytest.param(["--authorization-webhook-cache-authorized-ttl=10"], "10", id="a duration"),
+        pytest.param(["--tls-min-version=TLS1"], "VersionTLS12", id="a choice"),
+        pytest.param(["--secure-por=1"], "--secure-por=1", id="an abbreviation"),
+    ],
+)
+def test_a_wrong_flag_ends_with_2_and_says_which(arguments, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        options(*arguments)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(IGNORED))
+def test_what_has_lost_its_meaning_is_said_to_be_ignored(name, caplog):
+    options(f"--{name}={'true' if IGNORED[name][1] else 'x'}")
+    assert f"--{name} is ignored: {IGNORED[name][0]}" in caplog.text
+
+
+def test_what_was_not_given_is_not_mentioned(caplog):
+    options("--secure-port=1")
+    assert caplog.text == ""
