@@ -18,9 +18,11 @@ from adapter.model import CustomMetricRequest, ExternalMetricRequest, ResourceMe
 from adapter.serve import discovery, openapi
 from adapter.translate import parse
 from wire import custom_metrics, external_metrics
-from wire.discovery import AGGREGATED_V2, AGGREGATED_V2BETA1
-from wire.serving.rendering import JSON, respond
-from wire.status import StatusError, method_not_allowed, not_found
+from wire.serving.rendering import JSON, YAML, accepted_type, respond
+from wire.status import StatusDetails, StatusError, failure, not_found
+
+EMPTY = StatusDetails()
+"""Refusals of the generic API server have details without content."""
 
 READ_MAX = 4096
 READ_LENGTH_MAX = 4096
@@ -45,8 +47,8 @@ class MetricsAPI:
 
     async def apis(self, request: web.Request) -> web.Response:
         """Everything under `/apis`: what there is, and the figures."""
-        if request.method not in ("GET", "HEAD"):
-            raise method_not_allowed(f"{request.method} is not supported: metrics are only read")
+        if request.method != "GET":
+            raise _method_not_allowed()
         match request.path.strip("/").split("/", 3):
             case ["apis"]:
                 return self._groups(request)
@@ -56,6 +58,7 @@ class MetricsAPI:
                 in_force = self._answers.in_force
                 return respond(request, self._documents.document(in_force, group, version))
             case ["apis", group, version, path] if self._is_served(group, version):
+                _check_acceptable(request)
                 return respond(request, await self._metric(request, group, version, path))
         raise _no_such_path()
 
@@ -89,12 +92,10 @@ class MetricsAPI:
         return await self._answers.usage(asked)
 
     def _groups(self, request: web.Request) -> web.Response:
-        accepted = request.headers.get("Accept", "")
-        if AGGREGATED_V2 in accepted:
-            return _document(discovery.EMPTY_V2, AGGREGATED_V2)
-        if AGGREGATED_V2BETA1 in accepted:
-            return _document(discovery.EMPTY_V2BETA1, AGGREGATED_V2BETA1)
-        return respond(request, discovery.groups_document(self._answers.in_force))
+        aggregated = discovery.aggregated_document(request.headers.get("Accept", ""))
+        if aggregated:
+            return _document(*aggregated)
+        return respond(request, discovery.groups_document(self._answers.in_force, request.host))
 
     def _is_served(self, group: str, version: str) -> bool:
         return discovery.is_served(self._answers.in_force, group, version)
@@ -139,5 +140,19 @@ def _tagged(request: web.Request, body: bytes) -> web.Response:
     return web.Response(body=body, headers={"Content-Type": JSON, "ETag": tag})
 
 
+def _check_acceptable(request: web.Request) -> None:
+    """Before Prometheus is asked: what nobody can read need not be found out."""
+    if accepted_type(request.headers.get("Accept")) is None:
+        raise failure(406, f"only the following media types are accepted: {JSON}, {YAML}", EMPTY)
+
+
 def _no_such_path() -> StatusError:
-    return not_found("the server could not find the requested resource")
+    return not_found("the server could not find the requested resource", EMPTY)
+
+
+def _method_not_allowed() -> StatusError:
+    return failure(
+        405,
+        "the server does not allow this method on the requested resource: metrics are only read",
+        EMPTY,
+    )

@@ -15,8 +15,7 @@ from wire import custom_metrics, discovery, external_metrics, resource_metrics
 
 _encode = msgspec.json.Encoder().encode
 
-EMPTY_V2 = _encode(discovery.APIGroupDiscoveryList())
-EMPTY_V2BETA1 = _encode(discovery.APIGroupDiscoveryList(api_version="apidiscovery.k8s.io/v2beta1"))
+_AGGREGATED_VERSIONS = ("v2", "v2beta1")
 
 VERSIONS = {
     custom_metrics.GROUP: ("v1beta1", "v1beta2"),
@@ -30,10 +29,38 @@ def is_served(in_force: InForce, group: str, version: str) -> bool:
     return group in in_force.groups and version in VERSIONS[group]
 
 
-def groups_document(in_force: InForce) -> bytes:
-    """The answer of `/apis`."""
-    groups = [discovery.group(name=name, versions=["v1beta1"]) for name in in_force.groups]
-    return _encode(discovery.APIGroupList(groups=groups))
+def groups_document(in_force: InForce, host: str) -> bytes:
+    """The answer of `/apis`; `host` is where the client reached us. Go leaves apiVersion out of this one document."""
+    address = discovery.ServerAddress(client_cidr="0.0.0.0/0", server_address=host)
+    groups = [
+        msgspec.structs.replace(
+            discovery.group(name=name, versions=["v1beta1"]),
+            server_address_by_client_cidrs=[address],
+        )
+        for name in in_force.groups
+    ]
+    document = msgspec.to_builtins(discovery.APIGroupList(groups=groups))
+    del document["apiVersion"]
+    return _encode(document)
+
+
+def aggregated_document(accept: str) -> tuple[bytes, str] | None:
+    """The empty aggregated document and its media type, for a client that asks for one; None for all others."""
+    for clause in accept.split(","):
+        media_type, *parameters = (part.strip() for part in clause.split(";"))
+        asked = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
+        version = asked.get("v", "")
+        if (
+            media_type in ("application/json", "application/*", "*/*")
+            and asked.get("g") == "apidiscovery.k8s.io"
+            and asked.get("as") == "APIGroupDiscoveryList"
+            and version in _AGGREGATED_VERSIONS
+        ):
+            document = discovery.APIGroupDiscoveryList(api_version=f"apidiscovery.k8s.io/{version}")
+            return _encode(document), (
+                f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+            )
+    return None
 
 
 def group_document(name: str) -> bytes:

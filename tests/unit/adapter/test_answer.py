@@ -2,7 +2,8 @@
 
 import pytest
 
-from adapter.answer import QUERY_SHOWN_MAX, Answers, InForce
+from adapter.answer import Answers, InForce
+from adapter.answer.evaluating import QUERY_SHOWN_MAX
 from adapter.model import (
     NODES,
     PODS,

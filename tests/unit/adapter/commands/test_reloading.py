@@ -7,6 +7,7 @@ import pytest
 
 from adapter.commands.reloading import ConfigurationWatch
 from adapter.config import ConfigError
+from testbed import waiting
 
 ONE = "externalRules:\n- {seriesQuery: one, metricsQuery: 'sum(<<.Series>>)'}\n"
 TWO = ONE.replace("one", "two")
@@ -58,9 +59,7 @@ async def watch(file):
 
 
 async def until(condition) -> None:
-    async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 - what is waited for is a plain attribute
-            await asyncio.sleep(0.005)
+    await asyncio.to_thread(waiting.until, condition, what="the watch", deadline_seconds=5)
 
 
 async def test_a_swapped_configmap_comes_into_force(watch, file):

@@ -124,6 +124,21 @@ async def test_every_refusal_is_a_status(client, method, path, code):
     assert refused["message"]
 
 
+async def test_refusals_of_paths_and_methods_have_empty_details_as_the_generic_servers(client):
+    for method, path in (("GET", "/apis/apps/v1"), ("HEAD", CUSTOM), ("PUT", EXTERNAL_V1)):
+        response = await client.request(method, path)
+        if method != "HEAD":
+            assert (await response.json())["details"] == {}
+        assert response.status == (404 if method == "GET" else 405)
+
+
+async def test_what_nobody_can_read_is_not_asked_of_prometheus(client, answers):
+    response = await client.get(
+        f"{EXTERNAL_V1}/namespaces/down/queue", headers={"Accept": "text/html"}
+    )
+    assert response.status == 406
+
+
 async def test_a_watch_of_a_custom_metric_is_answered_once_as_in_the_peer(client):
     path = f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/requests?watch=true"
     assert (await client.get(path)).status == 200
@@ -174,12 +189,23 @@ async def test_a_changed_catalog_is_listed_at_once(client, answers):
 
 
 @pytest.mark.parametrize(
-    ("accepted", "version"), [(AGGREGATED_V2, "v2"), (AGGREGATED_V2BETA1, "v2beta1")]
+    ("accepted", "version"),
+    [
+        pytest.param(AGGREGATED_V2, "v2", id="v2"),
+        pytest.param(AGGREGATED_V2BETA1, "v2beta1", id="v2beta1"),
+        pytest.param(
+            "application/json; v=v2; as=APIGroupDiscoveryList; g=apidiscovery.k8s.io",
+            "v2",
+            id="parameters in another order",
+        ),
+    ],
 )
 async def test_the_aggregated_document_is_there_and_empty(client, accepted, version):
     response = await client.get("/apis", headers={"Accept": f"{accepted},application/json"})
     document = await response.json()
-    assert response.headers["Content-Type"] == accepted
+    assert response.headers["Content-Type"] == (
+        f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    )
     assert document["apiVersion"] == f"apidiscovery.k8s.io/{version}"
     assert document["kind"] == "APIGroupDiscoveryList"
     assert document["items"] == []
