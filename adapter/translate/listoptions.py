@@ -38,7 +38,6 @@ def read_selector(query: Query, *, name: str | None = None) -> Selector:
 
     `name` is the object that the path names, `*` among them: a field selector must then say the same.
     """
-    _check_timeout(first(query, "timeout"))
     for number in ("timeoutSeconds", "limit"):
         _check_number(query, number)
     text = first(query, "labelSelector")
@@ -50,7 +49,9 @@ def read_selector(query: Query, *, name: str | None = None) -> Selector:
     return selector
 
 
-def _check_timeout(text: str) -> None:
+def check_timeout(query: Query) -> None:
+    """Raises `StatusError` 400 for a `timeout` that is no duration; before all else, even an unknown path."""
+    text = first(query, "timeout")
     try:
         parse_duration(text or "0")
     except ValueError:

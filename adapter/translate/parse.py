@@ -14,7 +14,7 @@ from adapter.model import (
     GroupResource,
     ResourceMetricRequest,
 )
-from adapter.translate.listoptions import Query, first, is_true, read_selector
+from adapter.translate.listoptions import Query, check_timeout, first, is_true, read_selector
 from adapter.translate.refusals import bare_failure
 from wire import external_metrics, labels, resource_metrics
 from wire.labels import EVERYTHING, Selector
@@ -28,6 +28,7 @@ _WRONG_PATH: Final = (
 
 def custom_metric(path: str, query: Query, *, api_version: str = "v1beta1") -> CustomMetricRequest:
     """A question to custom.metrics.k8s.io; raises `StatusError`: 404 no such path, 400, or 500 as the peer."""
+    check_timeout(query)
     match _segments(path):
         case ["namespaces", namespace, "metrics", metric] | [
             "namespaces",
@@ -59,6 +60,7 @@ def custom_metric(path: str, query: Query, *, api_version: str = "v1beta1") -> C
 
 def external_metric(path: str, query: Query) -> ExternalMetricRequest:
     """A question to external.metrics.k8s.io; raises `StatusError`. There is nothing to watch."""
+    check_timeout(query)
     match _segments(path):
         case ["namespaces", namespace, metric]:
             selector = read_selector(query)
@@ -69,6 +71,7 @@ def external_metric(path: str, query: Query) -> ExternalMetricRequest:
 
 def resource_metric(path: str, query: Query) -> ResourceMetricRequest:
     """A question to metrics.k8s.io; raises `StatusError`. Who names one object needs no selector, and none is read."""
+    check_timeout(query)
     match _segments(path):
         case ["nodes", name]:
             return ResourceMetricRequest(resource=NODES, selector=EVERYTHING, name=name)
