@@ -95,7 +95,9 @@ class MetricsAPI:
         aggregated = discovery.aggregated_document(request.headers.get("Accept", ""))
         if aggregated:
             return _document(*aggregated)
-        return respond(request, discovery.groups_document(self._answers.in_force, request.host))
+        return respond(
+            request, discovery.groups_document(self._answers.in_force, _own_address(request))
+        )
 
     def _is_served(self, group: str, version: str) -> bool:
         return discovery.is_served(self._answers.in_force, group, version)
@@ -127,6 +129,11 @@ async def count_requests(request: web.Request, handler: Handler) -> web.StreamRe
     telemetry.REQUESTS.labels(group[0], str(response.status)).inc()
     telemetry.REQUEST_SECONDS.labels(group[0]).observe(time.perf_counter() - started)
     return response
+
+
+def _own_address(request: web.Request) -> str:
+    socket = request.transport.get_extra_info("sockname") if request.transport else None
+    return f"{socket[0]}:{socket[1]}" if socket else ""
 
 
 def _document(body: bytes, content_type: str = JSON) -> web.Response:

@@ -29,13 +29,13 @@ def is_served(in_force: InForce, group: str, version: str) -> bool:
     return group in in_force.groups and version in VERSIONS[group]
 
 
-def groups_document(in_force: InForce, host: str) -> bytes:
-    """The answer of `/apis`; `host` is where the client reached us. Go leaves apiVersion out of this one document."""
-    address = discovery.ServerAddress(client_cidr="0.0.0.0/0", server_address=host)
+def groups_document(in_force: InForce, address: str) -> bytes:
+    """The answer of `/apis`; `address` is where we listen. Go leaves apiVersion out of this one document."""
+    anybody = discovery.ServerAddress(client_cidr="0.0.0.0/0", server_address=address)
     groups = [
         msgspec.structs.replace(
             discovery.group(name=name, versions=["v1beta1"]),
-            server_address_by_client_cidrs=[address],
+            server_address_by_client_cidrs=[anybody],
         )
         for name in in_force.groups
     ]
