@@ -18,10 +18,10 @@ QUERIES_PATTERN = r'^prometheus_http_requests_total\{.*handler="/api/v1/query".*
 
 def summary(stories: Sequence[Story]) -> Table:
     """One row for each workload."""
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("workload", "autoscaler"):
         table.add_column(title, no_wrap=True)
-    for title in ("peak load", "replicas", "last", "ups", "downs"):
+    for title in ("peak load", "replicas", "ups", "downs"):
         table.add_column(title, no_wrap=True, justify="right")
     for story in stories:
         workload = story.workload
@@ -29,8 +29,7 @@ def summary(stories: Sequence[Story]) -> Table:
             workload.name,
             workload.kind,
             f"{story.peak_load:.0f} {workload.load_unit}",
-            f"{story.lowest} to {story.highest}",
-            str(story.last),
+            f"{story.lowest} → {story.highest} → {story.last}",
             str(story.ups),
             str(story.downs),
         )
