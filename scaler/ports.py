@@ -91,7 +91,7 @@ def worded(
     error: StatusError | Unavailable, *, verb: str, resource: str, group: str = "", name: str = ""
 ) -> str:
     """The error as the HPA controller would word it, which is the API server's own message if it sent one."""
-    if isinstance(error, Unavailable) or not getattr(error, "generic", False):
+    if isinstance(error, Unavailable) or not error.generic:
         return error.message
     known = _GENERIC_MESSAGES.get(error.code)
     if known is None:

@@ -117,17 +117,17 @@ class Reconciler:
         self._memories[key] = outcome.memory
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
+        if outcome.derivation.desired_replicas is not None:
+            self._around.telemetry.desired_replicas.labels(
+                autoscaler.metadata.namespace, autoscaler.metadata.name
+            ).set(outcome.derivation.desired_replicas)
         return True
 
     async def _reconcile(self, autoscaler: Autoscaler, memory: Memory) -> Outcome:
-        rivals = self._around.rivals.of(autoscaler)
         observed, target = await self._observe(autoscaler)
-        readings = () if rivals else await self._gather(observed)
+        gathered = await self._gather(observed)
 
-        if rivals:
-            decision = stand_back(observed, rivals, memory, self._settings, self._now())
-        else:
-            decision = decide(observed, readings, memory, self._settings, self._now())
+        decision = self._decide(observed, gathered, memory)
 
         actuation = await self._actuate(decision, target)
         outcome = settle(decision, actuation, self._now())
@@ -147,11 +147,14 @@ class Reconciler:
         around.selectors.store(autoscaler.key, selector)
         namespace = autoscaler.metadata.namespace
         pods = around.pods.matching(namespace, selector)
+        rivals = around.rivals.of(autoscaler)
+        if rivals:
+            return msgspec.structs.replace(observed, controlled_by=(autoscaler.key, *rivals)), read
         controllers = around.selectors.controllers_of(namespace, pods)
         return msgspec.structs.replace(observed, pods=pods, controlled_by=controllers), read
 
-    async def _gather(self, observed: Observed) -> tuple[Reading, ...]:
-        """Every metric at once; the readings stand in the order of the spec."""
+    async def _gather(self, observed: Observed) -> tuple[tuple[Reading, float], ...]:
+        """Every metric at once, with the seconds that it took; in the order of the spec."""
         if not wants_metrics(observed, self._settings) or selector_problem(observed) is not None:
             return ()
         assert not isinstance(observed.scale, ScaleUnavailable)  # noqa: S101 - wants_metrics says so
@@ -163,8 +166,28 @@ class Reconciler:
             await asyncio.gather(*(self._read(namespace, metric, selector) for metric in metrics))
         )
 
-    async def _read(self, namespace: str, metric: MetricSpec, selector: Selector) -> Reading:
-        return await self._around.measurements.read(namespace, metric, selector)
+    async def _read(
+        self, namespace: str, metric: MetricSpec, selector: Selector
+    ) -> tuple[Reading, float]:
+        started_seconds = self._monotonic()
+        reading = await self._around.measurements.read(namespace, metric, selector)
+        return reading, self._monotonic() - started_seconds
+
+    def _decide(
+        self, observed: Observed, gathered: Sequence[tuple[Reading, float]], memory: Memory
+    ) -> Decision:
+        autoscaler = observed.autoscaler
+        rivals = self._around.rivals.of(autoscaler)
+        if rivals:
+            return stand_back(observed, rivals, memory, self._settings, self._now())
+        readings = [reading for reading, _ in gathered]
+        decision = decide(observed, readings, memory, self._settings, self._now())
+        before = autoscaler.status.current_replicas if autoscaler.status else 0
+        durations_seconds = [seconds for _, seconds in gathered]
+        self._around.telemetry.count_metrics(
+            decision.derivation.metrics, durations_seconds, replicas_before=before
+        )
+        return decision
 
     async def _actuate(self, decision: Decision, target: TargetScale | None) -> Actuation:
         if not decision.rescale or target is None or decision.desired_replicas is None:
@@ -214,6 +237,7 @@ class Reconciler:
     def _forget(self, key: str) -> None:
         self._memories.pop(key, None)
         self._derivations.pop(key, None)
+        self._around.telemetry.forget(key)
 
     def _count(self, action: Action, error: ErrorClass, started_seconds: float) -> None:
         labels = (action.value, error.value)

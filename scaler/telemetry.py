@@ -5,7 +5,13 @@ buckets, behind the prefix `loadline_scaler_` instead of `horizontal_pod_autosca
 and a few of ours. One object per process part, so that tests have their own.
 """
 
+import contextlib
+from collections.abc import Sequence
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from scaler.model.decision import Action, ErrorClass
+from scaler.model.derivation import MetricDerivation
 
 # ExponentialBuckets(0.001, 2, 15)
 _BUCKETS_SECONDS = tuple(0.001 * 2**step for step in range(15))
@@ -39,7 +45,7 @@ class Telemetry:
         )
         self.metric_computation_duration_seconds = Histogram(
             "loadline_scaler_metric_computation_duration_seconds",
-            "How long it took to get one metric.",
+            "How long it took to get one metric from its API, which is what takes time.",
             metric_outcome,
             buckets=_BUCKETS_SECONDS,
             registry=self.registry,
@@ -77,3 +83,30 @@ class Telemetry:
             ("group", "answer"),
             registry=self.registry,
         )
+
+    def count_metrics(
+        self,
+        metrics: Sequence[MetricDerivation],
+        durations_seconds: Sequence[float],
+        replicas_before: int,
+    ) -> None:
+        """Count each metric by what it proposes against the status of the look before, as upstream does."""
+        for metric, seconds in zip(metrics, durations_seconds, strict=False):
+            failed = metric.proposal is None
+            action = Action.NONE if failed else _action(metric.proposal or 0, replicas_before)
+            error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
+            labels = (action.value, error.value, metric.type)
+            self.metric_computation_total.labels(*labels).inc()
+            self.metric_computation_duration_seconds.labels(*labels).observe(seconds)
+
+    def forget(self, key: str) -> None:
+        """Drop the gauge of an autoscaler that is gone; upstream keeps it for ever."""
+        namespace, _, name = key.partition("/")
+        with contextlib.suppress(KeyError):
+            self.desired_replicas.remove(namespace, name)
+
+
+def _action(replicas: int, replicas_before: int) -> Action:
+    if replicas == replicas_before:
+        return Action.NONE
+    return Action.SCALE_UP if replicas > replicas_before else Action.SCALE_DOWN

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return run(Program(options, version_of("loadline-autoscaler")).serve())
     except (ConnectionConfigError, ServingConfigError) as error:
-        print(f"loadline-scaler: {error}", file=sys.stderr)  # noqa: T201 - the last word
+        print(f"loadline-scaler: {error}", file=sys.stderr)
         return MISCONFIGURED
 
 

@@ -43,12 +43,12 @@ def main(arguments: Sequence[str]) -> int:
     try:
         body = run(ask(given.server, given.autoscaler, given.kubeconfig, given.ca_file))
     except (StatusError, Unavailable) as error:
-        print(f"loadline-scaler why: {error.message}", file=sys.stderr)  # noqa: T201 - a command's answer
+        print(f"loadline-scaler why: {error.message}", file=sys.stderr)
         return 1
     except (ConnectionConfigError, OSError, ssl.SSLError) as error:
-        print(f"loadline-scaler why: {error}", file=sys.stderr)  # noqa: T201 - a command's answer
+        print(f"loadline-scaler why: {error}", file=sys.stderr)
         return 2
-    print(printed(body, given.output))  # noqa: T201 - a command's answer
+    print(printed(body, given.output))
     return 0
 
 

@@ -1,0 +1,141 @@
+"""One fake per port of the scaler: what it was asked is kept, what it answers is set."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scaler.model.autoscaler import Autoscaler, MetricSpec
+from scaler.model.decision import Event
+from scaler.model.observed import Pod
+from scaler.model.readings import Reading
+from wire.kube.mapping import (
+    GroupVersion,
+    GroupVersionResource,
+    Resource,
+    ResourceTable,
+)
+from wire.labels import Selector
+from wire.status import not_found
+
+Answer = bytes | Exception
+Json = dict[str, Any]
+
+
+class FakeKube:
+    """An API server of prepared answers: one for each GET of a path, and a queue of them for PUTs."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.put_answers: list[Answer] = []
+        self.asked: list[tuple[str, dict[str, str]]] = []
+        self.put: list[tuple[str, Json]] = []
+
+    def serve(self, path: str, document: object) -> None:
+        """Answer GETs of this path with a document."""
+        self.answers[path] = json.dumps(document).encode()
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
+        """The prepared answer, or 404."""
+        self.asked.append((path, dict(params or {})))
+        answer = self.answers.get(path, not_found(f"{path} not found"))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def replace(self, path: str, body: bytes) -> bytes:
+        """The next prepared answer, or success."""
+        self.put.append((path, json.loads(body)))
+        answer = self.put_answers.pop(0) if self.put_answers else b"{}"
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def resource(group: str, version: str, name: str, kind: str) -> Resource:
+    """A namespaced resource with a scale."""
+    return Resource(
+        group=group, version=version, name=name, singular=kind.lower(), kind=kind, namespaced=True
+    )
+
+
+class FakeMapper:
+    """The REST mapper over a fixed table; `later` becomes known by a refresh."""
+
+    def __init__(self, *resources: Resource, later: Sequence[Resource] = ()) -> None:
+        self._known = list(resources)
+        self._later = list(later)
+
+    def resource_for(self, resource: str, group: str = "") -> GroupVersionResource:
+        """As the real one."""
+        return self._table().resource_for(GroupVersionResource(group, "", resource))
+
+    def resources_for_kind(self, group: str, kind: str) -> Sequence[Resource]:
+        """As the real one."""
+        return self._table().resources_for_kind(group, kind)
+
+    async def refresh_after_miss(self) -> bool:
+        """Whether there is anything new."""
+        news, self._later = self._later, []
+        self._known += news
+        return bool(news)
+
+    def _table(self) -> ResourceTable:
+        versions: dict[tuple[str, str], list[Resource]] = {}
+        for each in self._known:
+            versions.setdefault((each.group, each.version), []).append(each)
+        return ResourceTable(
+            [
+                GroupVersion(group=g, version=v, preferred=True, resources=tuple(found))
+                for (g, v), found in versions.items()
+            ]
+        )
+
+
+class FakeAutoscalers:
+    """Autoscalers by key."""
+
+    def __init__(self, *autoscalers: Autoscaler) -> None:
+        self.by_key = {each.key: each for each in autoscalers}
+
+    def get(self, key: str) -> Autoscaler | None:
+        """One of them."""
+        return self.by_key.get(key)
+
+
+class FakePods:
+    """The same pods for every question in their namespace."""
+
+    def __init__(self, *pods: Pod) -> None:
+        self.pods = pods
+
+    def matching(self, namespace: str, selector: Selector) -> tuple[Pod, ...]:
+        """Those that match."""
+        return tuple(
+            pod
+            for pod in self.pods
+            if pod.metadata.namespace == namespace and selector.matches(pod.metadata.labels)
+        )
+
+
+class FakeMeasurements:
+    """Readings in the order of the questions."""
+
+    def __init__(self, *readings: Reading) -> None:
+        self.readings = list(readings)
+        self.asked: list[tuple[str, MetricSpec, Selector]] = []
+
+    async def read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading:
+        """The next one; the last one again and again."""
+        self.asked.append((namespace, metric, pod_selector))
+        return self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
+
+
+class FakeEvents:
+    """Keeps what was emitted."""
+
+    def __init__(self) -> None:
+        self.emitted: list[Event] = []
+
+    def emit(self, autoscaler: Autoscaler, event: Event) -> None:
+        """Keep it."""
+        self.emitted.append(event)

@@ -1,0 +1,68 @@
+"""Pods by their labels: the index finds what a look at every pod would find."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaler.model.observed import Pod
+from scaler.observe.pods import PodIndex
+from wire.labels import parse
+from wire.meta import ObjectMeta
+
+
+def pod(name: str, namespace: str = "shop", **labels: str) -> Pod:
+    return Pod(metadata=ObjectMeta(name=name, namespace=namespace, labels=labels))
+
+
+def names(index: PodIndex, selector: str, namespace: str = "shop") -> list[str]:
+    return [each.metadata.name for each in index.matching(namespace, parse(selector))]
+
+
+def test_pods_of_other_namespaces_and_labels_are_not_found():
+    index = PodIndex()
+    for each in (pod("b", app="web"), pod("a", app="web"), pod("c", "other", app="web"), pod("d")):
+        index.change(None, each)
+    assert names(index, "app=web") == ["a", "b"]
+    assert names(index, "app in (web,db)") == ["a", "b"]
+    assert names(index, "!app") == ["d"]
+
+
+def test_a_pod_whose_labels_changed_is_found_by_the_new_ones():
+    index = PodIndex()
+    before, after = pod("a", app="web"), pod("a", app="db")
+    index.change(None, before)
+    index.change(before, after)
+    assert (names(index, "app=web"), names(index, "app=db")) == ([], ["a"])
+
+
+def test_nothing_is_kept_of_pods_that_are_gone():
+    index = PodIndex()
+    index.change(None, pod("a", app="web"))
+    index.change(pod("a", app="web"), None)
+    assert (index._by_namespace, index._by_label) == ({}, {})
+
+
+pods = st.builds(
+    lambda name, labels: pod(name, **labels),
+    st.sampled_from("abcdef"),
+    st.dictionaries(st.sampled_from(["app", "tier"]), st.sampled_from(["x", "y"])),
+)
+selectors = st.sampled_from(
+    ["app=x", "tier=y,app=x", "app!=x", "tier in (x,y)", "app", "!tier", ""]
+)
+
+
+@given(st.lists(st.tuples(pods, st.booleans()), max_size=30), selectors)
+def test_it_agrees_with_a_look_at_every_pod(changes, selector):
+    index = PodIndex()
+    there: dict[str, Pod] = {}
+    for each, remains in changes:
+        old = there.pop(each.metadata.name, None)
+        index.change(old, each if remains else None)
+        if remains:
+            there[each.metadata.name] = each
+    wanted = [
+        name
+        for name, each in sorted(there.items())
+        if parse(selector).matches(each.metadata.labels)
+    ]
+    assert names(index, selector) == wanted

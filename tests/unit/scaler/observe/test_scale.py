@@ -1,0 +1,148 @@
+"""Which Scale an autoscaler means, and how it is told that there is none."""
+
+import pytest
+
+from scaler.model.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
+from scaler.model.observed import ScaleUnavailable
+from scaler.observe.scale import read_scale
+from scaler.ports import TargetScale
+from tests.fakes.scaler import FakeKube, FakeMapper, resource
+from wire.meta import ObjectMeta
+from wire.status import StatusError, Unavailable, failure
+
+DEPLOYMENTS = resource("apps", "v1", "deployments", "Deployment")
+CONTROLLERS = resource("", "v1", "replicationcontrollers", "ReplicationController")
+PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale"
+SCALE = {
+    "metadata": {"uid": "u1", "resourceVersion": "7"},
+    "spec": {"replicas": 3},
+    "status": {"replicas": 2, "selector": "app=web"},
+}
+
+
+def scaled(api_version: str = "apps/v1", kind: str = "Deployment", name: str = "web") -> Autoscaler:
+    ref = CrossVersionObjectReference(api_version=api_version, kind=kind, name=name)
+    return Autoscaler(
+        metadata=ObjectMeta(namespace="shop", name="web"),
+        spec=AutoscalerSpec(scale_target_ref=ref, max_replicas=5),
+    )
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "path"),
+    [
+        pytest.param("apps/v1", "Deployment", PATH, id="as written"),
+        pytest.param("apps/v1beta1", "Deployment", PATH, id="only the group counts"),
+        pytest.param(
+            "v1",
+            "ReplicationController",
+            "/api/v1/namespaces/shop/replicationcontrollers/web/scale",
+            id="core",
+        ),
+    ],
+)
+async def test_the_scale_is_read_where_discovery_says(api_version, kind, path):
+    kube = FakeKube()
+    kube.serve(path, SCALE)
+    read = await read_scale(kube, FakeMapper(DEPLOYMENTS, CONTROLLERS), scaled(api_version, kind))
+    assert isinstance(read, TargetScale)
+    assert (read.path, read.uid) == (path, "u1")
+    view = read.view
+    assert (view.spec_replicas, view.status_replicas, view.selector) == (3, 2, "app=web")
+
+
+async def test_a_kind_that_became_known_meanwhile_is_found():
+    kube = FakeKube()
+    kube.serve(PATH, SCALE)
+    read = await read_scale(kube, FakeMapper(CONTROLLERS, later=[DEPLOYMENTS]), scaled())
+    assert isinstance(read, TargetScale)
+
+
+async def test_the_first_mapping_that_answers_wins_and_the_first_ones_error_counts():
+    """A kind whose plural changed between two versions has two places."""
+    mapper = FakeMapper(DEPLOYMENTS, resource("apps", "v2", "deploys", "Deployment"))
+    first, second = PATH, "/apis/apps/v2/namespaces/shop/deploys/web/scale"
+    kube = FakeKube()
+    kube.serve(second, SCALE)
+    read = await read_scale(kube, mapper, scaled())
+    assert isinstance(read, TargetScale)
+    assert [path for path, _ in kube.asked] == [first, second]
+    assert read.path == second
+    kube.answers = {}
+    missing = await read_scale(kube, mapper, scaled())
+    assert isinstance(missing, ScaleUnavailable)
+    assert missing.message == f"{first} not found"
+
+
+GENERIC = StatusError("404 page not found", code=404, reason="NotFound", generic=True)
+
+
+@pytest.mark.parametrize(
+    ("autoscaler", "answer", "message", "context", "spec_error"),
+    [
+        pytest.param(
+            scaled("a/b/c"),
+            None,
+            "unexpected GroupVersion string: a/b/c",
+            "invalid API version in scale target reference",
+            True,
+            id="no apiVersion",
+        ),
+        pytest.param(
+            scaled("example.com/v1", "Thing"),
+            None,
+            'no matches for kind "Thing" in group "example.com"',
+            "unable to determine resource for scale target reference",
+            False,
+            id="unknown kind",
+        ),
+        pytest.param(
+            scaled(),
+            failure(404, 'deployments/scale.apps "web" not found'),
+            'deployments/scale.apps "web" not found',
+            "failed to query scale subresource for Deployment/shop/web",
+            False,
+            id="no such object",
+        ),
+        pytest.param(
+            scaled(),
+            GENERIC,
+            "the server could not find the requested resource (get deployments web)",
+            "failed to query scale subresource for Deployment/shop/web",
+            False,
+            id="no scale subresource",
+        ),
+        pytest.param(
+            scaled(),
+            Unavailable("connection refused"),
+            "connection refused",
+            "failed to query scale subresource for Deployment/shop/web",
+            False,
+            id="nobody there",
+        ),
+        pytest.param(
+            scaled(),
+            b"<html>",
+            "the scale of deployments 'web' is malformed",
+            "failed to query scale subresource for Deployment/shop/web",
+            False,
+            id="no JSON",
+        ),
+    ],
+)
+async def test_what_is_missing_is_told_in_upstreams_words(
+    autoscaler, answer, message, context, spec_error
+):
+    kube = FakeKube()
+    if answer is not None:
+        kube.answers[PATH] = answer
+    found = await read_scale(kube, FakeMapper(DEPLOYMENTS), autoscaler)
+    assert isinstance(found, ScaleUnavailable)
+    assert found.message.startswith(message)
+    assert (found.context, found.spec_error) == (context, spec_error)
+
+
+async def test_a_name_cannot_leave_its_place_in_the_path():
+    kube = FakeKube()
+    await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled(name="../secrets/x"))
+    assert kube.asked[0][0] == "/apis/apps/v1/namespaces/shop/deployments/..%2Fsecrets%2Fx/scale"

@@ -1,0 +1,315 @@
+"""One look: what is read, written, told and remembered, in which order."""
+
+import logging
+from typing import Any
+
+import msgspec
+import pytest
+from prometheus_client import generate_latest
+
+from scaler.config import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
+from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
+from scaler.model.observed import Pod
+from scaler.model.readings import ExternalValues, MetricFailed, Reading
+from scaler.model.settings import Settings
+from scaler.observe.rivals import Selectors, Targets
+from scaler.reconcile import Reconciler, Surroundings
+from scaler.telemetry import Telemetry
+from tests.fakes.scaler import (
+    FakeAutoscalers,
+    FakeEvents,
+    FakeKube,
+    FakeMapper,
+    FakeMeasurements,
+    FakePods,
+    resource,
+)
+from wire.meta import ObjectMeta
+from wire.status import Unavailable, conflict, not_found
+
+KEY = "shop/web"
+SCALE_PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale"
+NOW_SECONDS = 1_800_000_000.0
+POD = Pod(metadata=ObjectMeta(name="web-1", namespace="shop", labels={"app": "web"}))
+
+
+def autoscaler(**changes: Any) -> Autoscaler:
+    """On `queue` at 10 per replica, 1 to 9 replicas."""
+    metric = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"}}
+    whole = {
+        "metadata": {
+            "namespace": "shop",
+            "name": "web",
+            "uid": "u9",
+            "resourceVersion": "5",
+            "generation": 2,
+            "labels": {"team": "shop"},
+        },
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 1,
+            "maxReplicas": 9,
+            "metrics": [{"type": "External", "external": metric}],
+        },
+        **changes,
+    }
+    return msgspec.convert(whole, Autoscaler)
+
+
+class World:
+    """Everything around one look, and the clock."""
+
+    def __init__(
+        self,
+        *readings: Reading,
+        kind: WatchedKind = LOAD_AUTOSCALERS,
+        object: Autoscaler | None = None,  # noqa: A002
+    ) -> None:
+        found = object or autoscaler()
+        self.kind = kind
+        self.now_seconds = NOW_SECONDS
+        self.kube = FakeKube()
+        self.events = FakeEvents()
+        self.telemetry = Telemetry()
+        self.autoscalers = FakeAutoscalers(
+            msgspec.structs.replace(found, kind=kind.kind, api_version=kind.api_version)
+        )
+        self.measurements = FakeMeasurements(*(readings or (ExternalValues((30_000,)),)))
+        self.selectors = Selectors()
+        self.selectors.appear(KEY)
+        self.rivals = Targets("HorizontalPodAutoscaler")
+        self.kube.serve(self.kind.object("shop", "web"), {})
+        self.scaled(1)
+        self.reconciler = self.started()
+
+    def started(self) -> Reconciler:
+        around = Surroundings(
+            kube=self.kube,
+            mapper=FakeMapper(resource("apps", "v1", "deployments", "Deployment")),
+            autoscalers=self.autoscalers,
+            pods=FakePods(POD),
+            selectors=self.selectors,
+            rivals=self.rivals,
+            measurements=self.measurements,
+            events=self.events,
+            telemetry=self.telemetry,
+        )
+        settings = Settings(scale_to_zero=self.kind is LOAD_AUTOSCALERS)
+        return Reconciler(
+            around,
+            self.kind,
+            settings,
+            now=lambda: self.now_seconds,
+            monotonic=lambda: self.now_seconds,
+        )
+
+    def scaled(self, replicas: int, selector: str = "app=web") -> None:
+        """The target has so many replicas."""
+        status = {"replicas": replicas, "selector": selector}
+        metadata = {"resourceVersion": "7", "uid": "u1"}
+        scale = {"metadata": metadata, "spec": {"replicas": replicas}, "status": status}
+        self.kube.serve(SCALE_PATH, scale)
+
+    async def look(self) -> bool:
+        return await self.reconciler.look(KEY)
+
+    def status(self) -> dict[str, Any]:
+        """The status that was written last."""
+        path, body = self.kube.put[-1]
+        assert path == f"{self.kind.object('shop', 'web')}/status"
+        return body["status"]
+
+    def conditions(self) -> dict[str, tuple[str, str]]:
+        return {
+            each["type"]: (each["status"], each["reason"]) for each in self.status()["conditions"]
+        }
+
+    def told(self) -> list[tuple[str, str, str]]:
+        return [(each.type.value, each.reason, each.message) for each in self.events.emitted]
+
+
+async def test_a_look_scales_tells_and_writes_the_status():
+    world = World()
+    assert await world.look()
+    paths = [path for path, _ in world.kube.put]
+    assert paths == [SCALE_PATH, "/apis/loadline.io/v1/namespaces/shop/loadautoscalers/web/status"]
+    assert world.kube.put[0][1]["spec"] == {"replicas": 3}
+    reason = "external metric queue(nil) above target"
+    assert world.told() == [("Normal", "SuccessfulRescale", f"New size: 3; reason: {reason}")]
+    status = world.status()
+    assert (status["currentReplicas"], status["desiredReplicas"]) == (1, 3)
+    assert status["observedGeneration"] == 2
+    assert (status["reference"], status["targets"]) == ("Deployment/web", "30/10 (avg)")
+    assert world.conditions()["AbleToScale"] == ("True", "SucceededRescale")
+
+
+async def test_the_rest_of_the_object_is_written_back_as_it_was():
+    """A PUT of a status also replaces labels, so they have to be in it."""
+    world = World()
+    await world.look()
+    body = world.kube.put[-1][1]
+    assert (body["apiVersion"], body["kind"]) == ("loadline.io/v1", "LoadAutoscaler")
+    metadata = body["metadata"]
+    assert (metadata["resourceVersion"], metadata["labels"]) == ("5", {"team": "shop"})
+    assert body["spec"]["maxReplicas"] == 9
+
+
+async def test_an_hpa_gets_the_status_of_an_hpa():
+    world = World(kind=HORIZONTAL_POD_AUTOSCALERS)
+    await world.look()
+    assert not {"observedGeneration", "reference", "targets", "history", "decision"} & set(
+        world.status()
+    )
+    assert world.kube.asked[0][0] == SCALE_PATH
+
+
+async def test_a_status_that_says_nothing_new_is_not_written():
+    world = World()
+    world.scaled(3)
+    await world.look()
+    written = msgspec.convert(world.status(), AutoscalerStatus)
+    world.autoscalers.by_key[KEY] = msgspec.structs.replace(
+        world.autoscalers.by_key[KEY], status=written
+    )
+    writes = len(world.kube.put)
+    world.now_seconds += 15
+    await world.look()
+    assert len(world.kube.put) == writes
+
+
+async def test_a_metric_that_cannot_be_had_keeps_the_replicas_and_tells_after_the_status():
+    world = World(MetricFailed("unable to fetch metrics from external metrics API: down"))
+    await world.look()
+    assert [path for path, _ in world.kube.put] == [
+        f"{LOAD_AUTOSCALERS.object('shop', 'web')}/status"
+    ]
+    assert world.conditions()["ScalingActive"] == ("False", "FailedGetExternalMetric")
+    assert [reason for _, reason, _ in world.told()] == [
+        "FailedGetExternalMetric",
+        "FailedComputeMetricsReplicas",
+    ]
+
+
+async def test_a_write_of_the_scale_that_fails_is_told_with_its_reason():
+    world = World()
+    world.kube.put_answers = [not_found("gone")]
+    await world.look()
+    kind, reason, message = world.told()[0]
+    assert (kind, reason) == ("Warning", "FailedRescale")
+    assert message.endswith("error: gone")
+    assert world.conditions()["AbleToScale"] == ("False", "FailedUpdateScale")
+
+
+async def test_a_status_that_cannot_be_written_is_told_and_left_until_the_next_look(caplog):
+    world = World()
+    world.kube.put_answers = [b"{}", conflict("the object has been modified")]
+    with caplog.at_level(logging.INFO):
+        assert await world.look()
+    assert world.told()[-1] == ("Warning", "FailedUpdateStatus", "the object has been modified")
+    assert len(world.kube.put) == 2
+    assert "failed to update status for web: the object has been modified" in caplog.text
+    counted = world.telemetry.registry.get_sample_value(
+        "loadline_scaler_reconciliations_total", {"action": "scale_up", "error": "internal"}
+    )
+    assert counted == 1
+
+
+async def test_what_was_recommended_is_remembered_between_looks():
+    world = World(ExternalValues((60_000,)), ExternalValues((10_000,)))
+    world.scaled(6)
+    await world.look()
+    world.now_seconds += 15
+    await world.look()
+    assert world.conditions()["AbleToScale"] == ("True", "ScaleDownStabilized")
+    assert world.kube.put[-1][1]["spec"]
+    assert SCALE_PATH not in [path for path, _ in world.kube.put]
+
+
+async def test_a_new_process_remembers_what_the_status_of_a_loadautoscaler_says():
+    """Six were recommended a minute ago; whoever starts now must not begin with what is there."""
+    world = World(ExternalValues((10_000,)))
+    past = {"replicas": 6, "madeAtUnixSeconds": NOW_SECONDS - 60}
+    world.kube.serve(
+        LOAD_AUTOSCALERS.object("shop", "web"), {"status": {"history": {"recommendations": [past]}}}
+    )
+    world.scaled(3)
+    await world.look()
+    assert world.kube.put[0][1]["spec"] == {"replicas": 6}
+
+
+async def test_nothing_is_scaled_while_the_history_cannot_be_read():
+    world = World()
+    world.kube.answers[LOAD_AUTOSCALERS.object("shop", "web")] = Unavailable("connection refused")
+    assert await world.look()
+    assert world.kube.put == []
+
+
+async def test_the_memory_of_one_that_is_gone_goes_with_it():
+    world = World()
+    await world.look()
+    del world.autoscalers.by_key[KEY]
+    assert not await world.look()
+    assert world.reconciler.derivation(KEY) is None
+    assert world.reconciler._memories == {}
+    gauge = "loadline_scaler_desired_replicas"
+    assert gauge + "{" not in generate_latest(world.telemetry.registry).decode()
+
+
+async def test_who_no_longer_leads_remembers_nothing():
+    world = World()
+    await world.look()
+    world.reconciler.forget_all()
+    assert (world.reconciler._memories, world.reconciler.derivation(KEY)) == ({}, None)
+
+
+async def test_the_last_decision_can_be_asked_for():
+    world = World()
+    await world.look()
+    derivation = world.reconciler.derivation(KEY)
+    assert derivation is not None
+    assert (derivation.current_replicas, derivation.desired_replicas) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "replicas",
+    [
+        pytest.param(1, id="by metrics"),
+        pytest.param(20, id="above the maximum"),
+        pytest.param(0, id="at zero"),
+    ],
+)
+async def test_a_target_that_an_hpa_scales_is_left_alone_on_every_branch(replicas):
+    world = World()
+    world.rivals.change(None, autoscaler(metadata={"namespace": "shop", "name": "hpa"}))
+    world.scaled(replicas)
+    await world.look()
+    assert [path for path, _ in world.kube.put] == [
+        f"{LOAD_AUTOSCALERS.object('shop', 'web')}/status"
+    ]
+    assert world.conditions()["ScalingActive"] == ("False", "AmbiguousSelector")
+    message = (
+        "Deployment/web is scaled by HorizontalPodAutoscaler shop/hpa as well: delete one of them"
+    )
+    assert world.told() == [("Warning", "AmbiguousSelector", message)]
+    assert world.measurements.asked == []
+
+
+async def test_metrics_are_not_asked_for_when_the_bounds_decide():
+    world = World()
+    world.scaled(20)
+    await world.look()
+    assert world.measurements.asked == []
+    assert world.kube.put[0][1]["spec"] == {"replicas": 9}
+
+
+async def test_looks_and_metrics_are_counted_as_the_hpa_controller_counts_them():
+    world = World()
+    await world.look()
+    value = world.telemetry.registry.get_sample_value
+    assert (
+        value("loadline_scaler_reconciliations_total", {"action": "scale_up", "error": "none"}) == 1
+    )
+    labels = {"action": "scale_up", "error": "none", "metric_type": "External"}
+    assert value("loadline_scaler_metric_computation_total", labels) == 1
+    labels_of_one = {"namespace": "shop", "hpa_name": "web"}
+    assert value("loadline_scaler_desired_replicas", labels_of_one) == 3

@@ -1,0 +1,117 @@
+"""Flags to options, or to a message that names the flag."""
+
+import pytest
+
+from scaler.commands.run import parse
+from scaler.config import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, Options
+
+
+def test_the_defaults_are_kube_controller_managers():
+    options = parse([])
+    assert options == Options()
+    assert (options.kind, options.sync_period_seconds) == (LOAD_AUTOSCALERS, 15.0)
+    settings = options.settings
+    assert (settings.tolerance, settings.downscale_stabilization_seconds) == (0.1, 300.0)
+    assert settings.cpu_initialization_period_seconds == 300.0
+    assert settings.initial_readiness_delay_seconds == 30.0
+    assert options.serving.secure_port == 10443
+
+
+@pytest.mark.parametrize("prefix", ["--", "--horizontal-pod-autoscaler-"])
+def test_the_algorithms_flags_have_a_short_and_a_long_name(prefix):
+    given = {
+        "sync-period": "1m30s",
+        "downscale-stabilization": "0s",
+        "cpu-initialization-period": "2m",
+        "initial-readiness-delay": "500ms",
+        "tolerance": "0.2",
+    }
+    options = parse([f"{prefix}{name}={value}" for name, value in given.items()])
+    settings = options.settings
+    assert options.sync_period_seconds == 90
+    assert settings.downscale_stabilization_seconds == 0
+    assert settings.cpu_initialization_period_seconds == 120
+    assert settings.initial_readiness_delay_seconds == 0.5
+    assert settings.tolerance == 0.2
+
+
+@pytest.mark.parametrize(
+    "name", ["--concurrent-syncs", "--concurrent-horizontal-pod-autoscaler-syncs"]
+)
+def test_syncs_at_once_have_two_names(name):
+    assert parse([f"{name}=7"]).concurrent_syncs == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "namespaces"),
+    [
+        pytest.param([], (), id="all"),
+        pytest.param(["--namespace=shop"], ("shop",), id="one"),
+        pytest.param(
+            ["--namespace=shop,bank", "--namespace", "shop"], ("shop", "bank"), id="several"
+        ),
+    ],
+)
+def test_namespaces(arguments, namespaces):
+    assert parse(arguments).namespaces == namespaces
+
+
+@pytest.mark.parametrize(
+    ("arguments", "scale_to_zero"),
+    [
+        pytest.param([], True, id="our kind"),
+        pytest.param(["--watch=horizontalpodautoscalers"], False, id="HPAs, as upstream"),
+        pytest.param(
+            ["--watch=horizontalpodautoscalers", "--feature-gates=HPAScaleToZero=true"],
+            True,
+            id="by gate",
+        ),
+        pytest.param(["--feature-gates=HPAScaleToZero=false"], False, id="off by gate"),
+    ],
+)
+def test_scaling_to_zero_is_on_for_our_kind_and_a_gate_for_hpas(arguments, scale_to_zero):
+    assert parse(arguments).settings.scale_to_zero is scale_to_zero
+
+
+def test_hpas_may_be_watched_instead():
+    assert parse(["--watch=horizontalpodautoscalers"]).kind is HORIZONTAL_POD_AUTOSCALERS
+
+
+def test_leader_election_has_kubernetes_flags():
+    options = parse(
+        ["--leader-elect", "--leader-elect-lease-duration=30s", "--leader-elect-resource-name=x"]
+    )
+    election = options.leader_election
+    assert (election.enabled, election.times.lease_seconds, election.resource_name) == (
+        True,
+        30,
+        "x",
+    )
+    assert not parse(["--leader-elect=false"]).leader_election.enabled
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        pytest.param("--sync-period=15", "'15' is not a duration", id="no unit"),
+        pytest.param("--sync-period=0s", "0s is no length of time", id="no time"),
+        pytest.param("--downscale-stabilization=-1s", "-1s is negative", id="negative"),
+        pytest.param("--tolerance=-0.1", "'-0.1' is no ratio of 0 or more", id="tolerance"),
+        pytest.param("--tolerance=nan", "'nan' is no ratio of 0 or more", id="no number"),
+        pytest.param("--concurrent-syncs=0", "'0' is no whole number of 1 or more", id="nobody"),
+        pytest.param("--watch=pods", "invalid choice: 'pods'", id="kind"),
+        pytest.param("--feature-gates=Magic=true", "unknown gate 'Magic'", id="gate"),
+        pytest.param(
+            "--feature-gates=HPAScaleToZero", "'' is neither true nor false", id="half a gate"
+        ),
+        pytest.param("--leader-elect-lease-duration=1s", "must be longer than", id="lease"),
+        pytest.param("--color=blue", "unrecognized arguments: --color=blue", id="unknown"),
+    ],
+)
+def test_a_wrong_flag_ends_the_program_and_says_what_is_wrong(argument, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse([argument])
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "loadline-scaler --help" in error
