@@ -132,8 +132,9 @@ async def count_requests(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def _own_address(request: web.Request) -> str:
+    """The port alone, as the peer, whose host is every address."""
     socket = request.transport.get_extra_info("sockname") if request.transport else None
-    return f"{socket[0]}:{socket[1]}" if socket else ""
+    return f":{socket[1]}" if socket else ""
 
 
 def _document(body: bytes, content_type: str = JSON) -> web.Response:
