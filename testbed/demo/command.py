@@ -3,7 +3,7 @@
 import argparse
 import os
 
-DEFAULT_SECONDS = 240.0
+DEFAULT_SECONDS = "240"
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -12,8 +12,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     demo.add_argument(
         "--seconds",
         type=float,
-        default=float(os.environ.get("DEMO_SECONDS") or DEFAULT_SECONDS),
-        help=f"how long the load lasts (default: $DEMO_SECONDS or {DEFAULT_SECONDS:g})",
+        default=os.environ.get("DEMO_SECONDS") or DEFAULT_SECONDS,
+        help=f"how long the load lasts (default: $DEMO_SECONDS or {DEFAULT_SECONDS})",
     )
     demo.set_defaults(run=run)
 

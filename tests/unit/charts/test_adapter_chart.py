@@ -1,6 +1,7 @@
 """The adapter's chart: what is registered, how it is reached and verified, and what it may do."""
 
 import base64
+from pathlib import Path
 
 import pytest
 import yaml
@@ -299,70 +300,8 @@ def test_wildcards_stand_for_metric_names_only(adapter):
 
 
 def test_a_values_file_of_the_prometheus_community_chart_moves_over(adapter):
-    """Its value names, all of them (chart 5.x), with values that people set."""
-    rendered = adapter.render(
-        {
-            "affinity": {},
-            "topologySpreadConstraints": [],
-            "image": {"repository": "example.com/loadline", "tag": "", "pullPolicy": "Always"},
-            "logLevel": 6,
-            "metricsRelistInterval": "30s",
-            "listenPort": 8443,
-            "nodeSelector": {},
-            "priorityClassName": "",
-            "namespaceOverride": "elsewhere",
-            "customAnnotations": {"a": "b"},
-            "customLabels": {"c": "d"},
-            "prometheus": {"url": "http://p", "port": 80, "path": ""},
-            "replicas": 2,
-            "podSecurityContext": {"fsGroup": 10001},
-            "securityContext": {"runAsUser": 10001},
-            "rbac": {
-                "create": True,
-                "useAuthReaderClusterRole": True,
-                "customMetrics": {"resources": ["*"]},
-                "externalMetrics": {"resources": ["*"]},
-            },
-            "psp": {"create": False, "annotations": {}},
-            "serviceAccount": {"create": True, "name": None, "annotations": {}},
-            "automountServiceAccountToken": True,
-            "dnsConfig": {},
-            "dnsPolicy": "ClusterFirst",
-            "resources": {},
-            "livenessProbe": {"httpGet": {"path": "/healthz"}},
-            "readinessProbe": {"httpGet": {"path": "/healthz"}},
-            "startupProbe": {},
-            "rules": {
-                "default": True,
-                "custom": [{"seriesQuery": "a"}],
-                "existing": None,
-                "external": [],
-                "resource": {},
-            },
-            "service": {"annotations": {}, "port": 443, "type": "ClusterIP", "clusterIP": ""},
-            "tls": {"enable": False, "ca": "# CA", "key": "# key", "certificate": "# cert"},
-            "env": [],
-            "extraArguments": [],
-            "extraVolumes": [],
-            "extraVolumeMounts": [],
-            "extraContainers": [],
-            "extraManifests": [],
-            "tolerations": [],
-            "podLabels": {},
-            "podAnnotations": {},
-            "deploymentAnnotations": {},
-            "hostNetwork": {"enabled": False},
-            "strategy": {"type": "RollingUpdate"},
-            "podDisruptionBudget": {"enabled": True, "minAvailable": None, "maxUnavailable": 1},
-            "certManager": {
-                "enabled": False,
-                "caCertDuration": "43800h0m0s",
-                "certDuration": "8760h0m0s",
-                "caCertRevisionHistoryLimit": None,
-                "certRevisionHistoryLimit": None,
-            },
-        }
-    )
+    values = Path(__file__).with_name("moved-values.yaml").read_text()
+    rendered = adapter.render(yaml.safe_load(values))
     deployment = rendered.one("Deployment")
     assert deployment["metadata"]["namespace"] == "elsewhere"
     assert deployment["spec"]["replicas"] == 2
