@@ -5,6 +5,7 @@ upstream is kept in this repository. The driver is a test binary because only te
 """
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -18,19 +19,37 @@ MODULES = HERE.parents[1] / "modules" / "kubernetes"
 _MODULE = "k8s.io/kubernetes"
 _PACKAGE = "pkg/controller/podautoscaler"
 
+# For the tape: what is recorded is called AsShipped, and the tape's function takes its name.
+_TAPED = (
+    "reconcileAutoscaler", "GetResourceReplicas", "GetRawResourceReplicas", "GetMetricReplicas",
+    "GetObjectMetricReplicas", "GetObjectPerPodMetricReplicas", "GetExternalMetricReplicas",
+    "GetExternalPerPodMetricReplicas", "convertDesiredReplicasWithBehaviorRate",
+    "stabilizeRecommendationWithBehaviors", "convertDesiredReplicasWithRules",
+)  # fmt: skip
+_TAPED_CLIENT = re.compile(r"\bmetrics(?:client)?\.NewRESTMetricsClient\(")
+_UNUSED_THEN = re.compile(
+    r'^\t("k8s\.io/kubernetes/pkg/controller/podautoscaler/metrics")$', re.MULTILINE
+)
+# Upstream's tests double this with their own number; the shipped one is what we compare with.
+_TEST_ONLY_LIMIT = re.compile(r"^\tscaleUpLimitFactor = 8$", re.MULTILINE)
 
-def build() -> Path:
-    """The oracle's binary, built anew; Go's build cache makes that quick. Raises CalledProcessError."""
-    place = root() / "oracle" / "scaler"
+
+def build(*, with_tape: bool = False) -> Path:
+    """The oracle's binary, built anew; Go's build cache makes that quick. Raises CalledProcessError.
+
+    `with_tape` makes another one, that runs upstream's own tests and writes down what they ask.
+    """
+    name = "tape" if with_tape else "oracle"
+    place = root() / "oracle" / f"scaler-{name}"
     place.mkdir(parents=True, exist_ok=True)
     go = toolchain.choose(toolchain.required_by(MODULES))
     toolchain.prepare(go, print)
     environment = go_environment(place) | {"GOFLAGS": "-mod=mod -trimpath -buildvcs=false"}
-    with locked("oracle-scaler", on_wait=print):
-        _lay_out(place, _upstream(go.command, environment))
-        binary = place / "oracle"
-        command: list[str | Path] = [go.command, "test", "-c", "-o", binary, "./podautoscaler"]
-        subprocess.run(command, cwd=place, env=environment, check=True)
+    with locked(f"oracle-scaler-{name}", on_wait=print):
+        _lay_out(place, _upstream(go.command, environment), with_tape=with_tape)
+        binary = place / name
+        command: list[str | Path] = ["nice", go.command, "test", "-c", "-o", binary]
+        subprocess.run([*command, "./podautoscaler"], cwd=place, env=environment, check=True)
     return binary
 
 
@@ -41,16 +60,33 @@ def _upstream(go: Path, environment: dict[str, str]) -> Path:
     return Path(json.loads(said.stdout)["Dir"]) / _PACKAGE
 
 
-def _lay_out(place: Path, upstream: Path) -> None:
+def _lay_out(place: Path, upstream: Path, *, with_tape: bool) -> None:
     package = place / "podautoscaler"
     shutil.rmtree(package, ignore_errors=True)
     package.mkdir()
     for source in sorted(upstream.glob("*.go")):
-        if not source.name.endswith("_test.go"):
+        if with_tape:
+            (package / source.name).write_text(_taped(source.read_text()))
+        elif not source.name.endswith("_test.go"):
             shutil.copyfile(source, package / source.name)
-    for driver in sorted(HERE.glob("*_test.go")):
+    drivers = [*HERE.glob("*_test.go"), *(HERE.glob("tables/*_test.go") if with_tape else ())]
+    for driver in sorted(drivers):
         shutil.copyfile(driver, package / driver.name)
     lines = (MODULES / "go.mod").read_text().splitlines()
     lines[0] = "module loadline.io/testbed/oracle/scaler"
     (place / "go.mod").write_text("\n".join(lines) + "\n")
     shutil.copyfile(MODULES / "go.sum", place / "go.sum")
+
+
+def _taped(source: str) -> str:
+    for name in _TAPED:
+        shipped = (
+            "reconcileAsShipped"
+            if name == "reconcileAutoscaler"
+            else f"{name[0].lower()}{name[1:]}AsShipped"
+        )
+        declaration = re.compile(rf"^(func (?:\([^)]*\) )?){name}\(", re.MULTILINE)
+        source = declaration.sub(rf"\g<1>{shipped}(", source)
+    source = _TAPED_CLIENT.sub("tapedMetricsClient(", source)
+    source = _UNUSED_THEN.sub(r"\t_ \1", source)
+    return _TEST_ONLY_LIMIT.sub("", source)

@@ -34,18 +34,24 @@ type settings struct {
 type step struct {
 	AtSeconds float64                                `json:"atSeconds"`
 	HPA       *autoscalingv2.HorizontalPodAutoscaler `json:"autoscaler"`
-	Scale     scaleAnswer                            `json:"scale"`
-	Pods      []*v1.Pod                              `json:"pods"`
-	Others    map[string]string                      `json:"others"`
-	Metrics   metricAnswers                          `json:"metrics"`
-	Update    string                                 `json:"updateError"`
+	Scale     scaleAnswer                            `json:"scale,omitzero"`
+	Pods      []*v1.Pod                              `json:"pods,omitzero"`
+	Others    map[string]string                      `json:"others,omitzero"`
+	Metrics   metricAnswers                          `json:"metrics,omitzero"`
+	Update    string                                 `json:"updateError,omitzero"`
+}
+
+type normalization struct {
+	Current int32 `json:"current"`
+	Desired int32 `json:"desired"`
 }
 
 type question struct {
-	Mode     string   `json:"mode"`
-	Settings settings `json:"settings"`
-	Memory   memory   `json:"memory"`
-	Steps    []step   `json:"steps"`
+	Mode      string        `json:"mode"`
+	Settings  settings      `json:"settings"`
+	Memory    memory        `json:"memory,omitzero"`
+	Steps     []step        `json:"steps"`
+	Normalize normalization `json:"normalize,omitzero"`
 }
 
 func TestOracle(t *testing.T) {
@@ -85,9 +91,12 @@ func answerLine(t *testing.T, line []byte, answers *bufio.Writer) {
 	setGates(t, asked.Settings)
 	var said any
 	synctest.Test(t, func(t *testing.T) {
-		if asked.Mode == "metrics" {
+		switch asked.Mode {
+		case "metrics":
 			said = evaluateMetrics(t, asked)
-		} else {
+		case "normalize":
+			said = normalizeOnce(asked)
+		default:
 			said = reconcileSteps(t, asked)
 		}
 	})

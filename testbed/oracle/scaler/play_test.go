@@ -5,6 +5,7 @@ package podautoscaler
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -121,6 +122,23 @@ func evaluateMetrics(t *testing.T, asked question) any {
 		results = append(results, result)
 	}
 	return results
+}
+
+func normalizeOnce(asked question) any {
+	start, w := time.Now(), &world{}
+	a := newController(w, asked.Settings)
+	hpa, n := asked.Steps[0].HPA, asked.Normalize
+	key := hpa.Namespace + "/" + hpa.Name
+	time.Sleep(time.Until(start.Add(seconds(asked.Steps[0].AtSeconds))))
+	a.remember(key, start, asked.Memory)
+	var desired int32
+	if hpa.Spec.Behavior == nil {
+		desired = a.normalizeDesiredReplicas(hpa, key, n.Current, n.Desired, *hpa.Spec.MinReplicas)
+	} else {
+		desired = a.normalizeDesiredReplicasWithBehaviors(hpa, key, n.Current, n.Desired, *hpa.Spec.MinReplicas)
+	}
+	encoded, _ := roundTrip(hpa.Status)
+	return []stepResult{{Log: [][]string{{"desired", fmt.Sprint(desired)}}, Status: encoded, Memory: a.recall(key, start)}}
 }
 
 func (a *HorizontalController) knowOthers(t *testing.T, own string, others map[string]string) {

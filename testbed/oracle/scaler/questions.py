@@ -63,7 +63,7 @@ class Step(Json, frozen=True, kw_only=True):
 
     at_seconds: float
     autoscaler: Autoscaler
-    scale: ScaleAnswer
+    scale: ScaleAnswer = ScaleAnswer()
     pods: tuple[Pod, ...] = ()
     others: dict[str, str] = {}
     metrics: MetricAnswers = MetricAnswers()
@@ -86,13 +86,24 @@ class Remembered(Json, frozen=True, kw_only=True):
     scale_down_events: tuple[Entry, ...] | None = None
 
 
-class Question(Json, frozen=True, kw_only=True):
-    """`metrics`: every metric of one step on its own. `reconcile`: whole looks, one after the other."""
+class Normalization(Json, frozen=True, kw_only=True):
+    """The count there is, and the one that the metrics ask for."""
 
-    mode: Literal["metrics", "reconcile"]
+    current: int = 0
+    desired: int = 0
+
+
+class Question(Json, frozen=True, kw_only=True):
+    """`metrics`: every metric of one step on its own. `reconcile`: whole looks, one after the other.
+
+    `normalize`: what history, policies and bounds of one step make of `normalize`.
+    """
+
+    mode: Literal["metrics", "reconcile", "normalize"]
     settings: Settings
     memory: Remembered = Remembered()
     steps: tuple[Step, ...]
+    normalize: Normalization = Normalization()
 
 
 class MetricAnswer(Json, frozen=True, kw_only=True):

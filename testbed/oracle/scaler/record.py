@@ -19,11 +19,15 @@ from testbed.oracle.scaler.build import build
 from testbed.oracle.scaler.questions import MetricAnswer, Question, StepAnswer, Vector
 from testbed.oracle.scaler.replay import difference
 from testbed.oracle.scaler.scenarios import questions
+from testbed.oracle.scaler.tape import upstream_questions
 
 SEED = 20_260_101
 METRICS_QUESTIONS = 4_200
 RECONCILE_QUESTIONS = 2_600
-VECTORS = Path(__file__).parents[3] / "tests" / "conformance" / "scaler" / "random.jsonl.xz"
+NORMALIZE_QUESTIONS = 6_000
+_HERE = Path(__file__).parents[3] / "tests" / "conformance" / "scaler"
+RANDOM_VECTORS = _HERE / "random.jsonl.xz"
+UPSTREAM_VECTORS = _HERE / "upstream.jsonl.xz"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,14 +40,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--reconciles", type=int, default=RECONCILE_QUESTIONS, help="questions, of some looks each"
     )
+    parser.add_argument("--normalizations", type=int, default=NORMALIZE_QUESTIONS)
     parser.add_argument("--check", action="store_true", help="compare with our core, write nothing")
     chosen = parser.parse_args(arguments)
-    asked = questions(chosen.seed, metrics=chosen.metrics, reconciles=chosen.reconciles)
-    vectors = ask(build(), asked)
+    oracle = build()
+    asked = questions(
+        chosen.seed,
+        metrics=chosen.metrics,
+        reconciles=chosen.reconciles,
+        normalizations=chosen.normalizations,
+    )
+    vectors = ask(oracle, asked)
     if chosen.check:
         return _check(vectors)
-    write(VECTORS, vectors)
-    print(f"wrote {inputs(vectors)} inputs to {VECTORS} ({VECTORS.stat().st_size} bytes)")
+    write(RANDOM_VECTORS, vectors)
+    write(UPSTREAM_VECTORS, ask(oracle, upstream_questions()))
     return 0
 
 
@@ -70,10 +81,11 @@ def inputs(vectors: Iterable[Vector]) -> int:
     return sum(len(vector.metrics) + len(vector.steps) for vector in vectors)
 
 
-def write(path: Path, vectors: Iterable[Vector]) -> None:
+def write(path: Path, vectors: Sequence[Vector]) -> None:
     """One vector per line, compressed."""
     encoded = (msgspec.json.encode(vector) for vector in vectors)
     path.write_bytes(lzma.compress(b"".join(line + b"\n" for line in encoded), preset=9))
+    print(f"wrote {inputs(vectors)} inputs to {path} ({path.stat().st_size} bytes)")
 
 
 def read(path: Path) -> list[Vector]:

@@ -12,12 +12,14 @@ from scaler.model.memory import Memory, Recommendation, ScaleEvent
 from scaler.model.observed import Observed, Pod, ScaleUnavailable, ScaleView
 from scaler.model.readings import MetricFailed, Reading
 from scaler.model.settings import Settings
+from scaler.normalize.normalize import normalize
 from scaler.recommend import samples
-from scaler.recommend.branch import wants_metrics
+from scaler.recommend.branch import min_replicas, wants_metrics
 from scaler.recommend.combine import metrics_of
 from scaler.recommend.propose import propose
 from scaler.recommend.selector import selector_problem, target_selector
 from scaler.recommend.subject import subject_of
+from scaler.report.conditions import Conditions
 from scaler.settle import settle
 from testbed.oracle.scaler.questions import (
     START_UNIX_SECONDS,
@@ -78,6 +80,32 @@ def step_answers(question: Question) -> tuple[StepAnswer, ...]:
     return tuple(answers)
 
 
+def normalized_answer(question: Question) -> tuple[StepAnswer, ...]:
+    """What the first step makes of a recommendation; the log holds the count."""
+    step, asked = question.steps[0], question.normalize
+    now = START_UNIX_SECONDS + step.at_seconds
+    spec = step.autoscaler.spec
+    found = normalize(
+        _memory(question.memory),
+        spec,
+        current=asked.current,
+        recommended=asked.desired,
+        min_replicas=min_replicas(spec),
+        settings=question.settings,
+        now_unix_seconds=now,
+    )
+    conditions = Conditions((), now)
+    conditions.able_to_scale(found.stabilization.reason)
+    conditions.scaling_limited(found.bound.reason, is_limited=found.is_limited)
+    answer = StepAnswer(
+        log=(("desired", str(found.bound.after)),),
+        status=AutoscalerStatus(conditions=conditions.as_tuple()),
+        error="",
+        memory=_remembered(found.memory),
+    )
+    return (answer,)
+
+
 def difference(vector: Vector) -> str | None:
     """Where our core answers otherwise than the real code did, or None."""
     question = vector.question
@@ -85,7 +113,8 @@ def difference(vector: Vector) -> str | None:
     if question.mode == "metrics":
         pairs = list(zip(vector.metrics, metric_answers(question), strict=True))
     else:
-        ours = step_answers(question)
+        answer = normalized_answer if question.mode == "normalize" else step_answers
+        ours = answer(question)
         pairs = [
             (comparable(real), comparable(own))
             for real, own in zip(vector.steps, ours, strict=True)

@@ -20,6 +20,7 @@ from testbed.oracle.scaler.questions import (
     START_UNIX_SECONDS,
     Entry,
     MetricAnswers,
+    Normalization,
     Question,
     Remembered,
     ScaleAnswer,
@@ -37,13 +38,37 @@ _ADVANCES_SECONDS = (15, 15, 15, 15, 1, 30, 60, 61, 299, 300, 301, 1.5, 14.25, 1
 _TARGET = CrossVersionObjectReference(kind="Deployment", name="web", api_version="apps/v1")
 
 
-def questions(seed: int, *, metrics: int, reconciles: int) -> Iterator[Question]:
+def questions(
+    seed: int, *, metrics: int, reconciles: int, normalizations: int
+) -> Iterator[Question]:
     """So many questions of each mode; the same ones for the same seed."""
     random = Random(seed)  # noqa: S311 - it must be repeatable, not secret
     for _ in range(metrics):
         yield _metrics_question(random)
     for _ in range(reconciles):
         yield _reconcile_question(random)
+    for _ in range(normalizations):
+        yield _normalize_question(random)
+
+
+def _normalize_question(random: Random) -> Question:
+    settings = _settings(random)
+    spec = _spec(random, settings)
+    current = _replicas(random, spec)
+    desired = random.choice(
+        (current, current - 1, current + 1, 0, random.randrange(200), 2**31 - 1)
+    )
+    autoscaler = Autoscaler(
+        metadata=ObjectMeta(name="web", namespace="shop"),
+        spec=msgspec.structs.replace(spec, min_replicas=spec.min_replicas or 0),
+    )
+    return Question(
+        mode="normalize",
+        settings=settings,
+        memory=_memory(random),
+        steps=(Step(at_seconds=float(_FIRST_LOOK_SECONDS), autoscaler=autoscaler),),
+        normalize=Normalization(current=current, desired=max(0, desired)),
+    )
 
 
 def _metrics_question(random: Random) -> Question:

@@ -29,22 +29,22 @@ import (
 )
 
 type scaleAnswer struct {
-	Error    string `json:"error"`
-	Spec     int32  `json:"spec"`
-	Status   int32  `json:"status"`
-	Selector string `json:"selector"`
-	Follow   bool   `json:"follow"`
+	Error    string `json:"error,omitzero"`
+	Spec     int32  `json:"spec,omitzero"`
+	Status   int32  `json:"status,omitzero"`
+	Selector string `json:"selector,omitzero"`
+	Follow   bool   `json:"follow,omitzero"`
 }
 
 type answer[T any] struct {
-	Error string `json:"error"`
-	List  T      `json:"list"`
+	Error string `json:"error,omitzero"`
+	List  T      `json:"list,omitzero"`
 }
 
 type metricAnswers struct {
-	Resource answer[metricsapi.PodMetricsList]                      `json:"resource"`
-	Custom   map[string]answer[customapi.MetricValueList]           `json:"custom"`
-	External map[string]answer[externalapi.ExternalMetricValueList] `json:"external"`
+	Resource answer[metricsapi.PodMetricsList]                      `json:"resource,omitzero"`
+	Custom   map[string]answer[customapi.MetricValueList]           `json:"custom,omitzero"`
+	External map[string]answer[externalapi.ExternalMetricValueList] `json:"external,omitzero"`
 }
 
 // world is everything that the controller reads and writes; entries of log are in the order of happening.

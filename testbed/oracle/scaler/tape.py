@@ -1,0 +1,45 @@
+"""Upstream's own test cases as questions, taken down while its test suite runs."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from testbed.oracle.scaler.build import build
+from testbed.oracle.scaler.questions import Question
+
+# A thousand autoscalers, alike but for their names.
+_LEFT_OUT = {"TestOracle", "TestMultipleHPAs"}
+
+
+def upstream_questions() -> list[Question]:
+    """What every test asks, once each. One process per test: some leave controllers running behind them."""
+    binary = build(with_tape=True)
+    with tempfile.TemporaryDirectory() as directory:
+        tape = Path(directory) / "tape"
+        for name in _names(binary):
+            subprocess.run(
+                [binary, "-test.run", f"^{name}$"],
+                env=os.environ | {"TAPE_OUTPUT": str(tape)},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+        lines = dict.fromkeys(tape.read_bytes().splitlines())
+    return [_question(line) for line in lines]
+
+
+def _question(line: bytes) -> Question:
+    """Go writes null for a map or list that was never made; our types want an empty one here."""
+    for field, empty in ((b"usage", b"{}"), (b"items", b"[]")):
+        line = line.replace(b'"%b":null' % field, b'"%b":%b' % (field, empty))
+    return msgspec.json.decode(line, type=Question)
+
+
+def _names(binary: Path) -> list[str]:
+    listed = subprocess.run(
+        [binary, "-test.list", "."], stdout=subprocess.PIPE, check=True, text=True
+    )
+    return [name for name in listed.stdout.split() if name not in _LEFT_OUT]
