@@ -16,6 +16,7 @@ from adapter.model import (
     GroupResource,
     ResourceLabels,
     ResourceMapping,
+    SeriesFilter,
     UnknownResource,
 )
 from adapter.translate.regex import Match, Pattern, pattern
@@ -39,18 +40,22 @@ class NoLabel(LookupError):
 # --- series names -----------------------------------------------------------------------------------------------------
 
 
-def passes_filters(rule: DiscoveryRule, series_name: str) -> bool:
-    """Whether every filter of the rule lets the series through; patterns match anywhere in the name."""
-    return all(
-        (pattern(each.pattern).search(series_name) is not None) == each.positive
-        for each in rule.series_filters
-    )
+def series_metric(rule: DiscoveryRule, series_name: str) -> str | None:
+    """What the API calls a series of the rule, or None when a filter or `name.matches` leaves it out."""
+    return _series_metric(rule.series_filters, rule.name_matches, rule.name_as, series_name)
 
 
-def metric_name(rule: DiscoveryRule, series_name: str) -> str | None:
-    """What the API calls a series: only what `name.as` makes of the match. None when `name.matches` does not match."""
-    match = pattern(rule.name_matches).search(series_name)
-    return None if match is None else expand(rule.name_as, match)
+@lru_cache(
+    maxsize=50_000
+)  # the same names come again with every relist, and with each of their label sets
+def _series_metric(
+    filters: tuple[SeriesFilter, ...], matches: str, as_: str, series_name: str
+) -> str | None:
+    for each in filters:
+        if (pattern(each.pattern).search(series_name) is not None) != each.positive:
+            return None
+    match = pattern(matches).search(series_name)
+    return None if match is None else expand(as_, match)
 
 
 def expand(template: str, match: Match) -> str:

@@ -100,7 +100,7 @@ def _segments(path: str) -> list[str]:
 
 
 def _no_such_path() -> StatusError:
-    return not_found("the server could not find the requested resource")
+    return not_found("the server could not find the requested resource", StatusDetails())
 
 
 def _refuse_to_watch(query: Query, *, kind: str, group: str) -> None:

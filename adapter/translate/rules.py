@@ -21,7 +21,7 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
-from adapter.translate.naming import ResourceConverter, metric_name, passes_filters
+from adapter.translate.naming import ResourceConverter, series_metric
 
 SeriesKey = tuple[str, str]
 """A backend and a series query: rules that share both share one answer."""
@@ -103,7 +103,7 @@ def _offer_discovered(
 def _named_series(rule: DiscoveryRule, series: Sequence[Series]) -> Iterator[tuple[Series, str]]:
     """The series that pass the rule's filters, with their names in the API."""
     for each in series:
-        if passes_filters(rule, each.name) and (name := metric_name(rule, each.name)) is not None:
+        if (name := series_metric(rule, each.name)) is not None:
             yield each, name
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from adapter.config import ConfigError, parse
 from adapter.model import DiscoveryRule, GroupResource
-from adapter.translate.naming import NoLabel, ResourceConverter, metric_name, passes_filters
+from adapter.translate.naming import NoLabel, ResourceConverter, series_metric
 from tests.fakes.peer_world import peer_mapping
 
 SERIES = (
@@ -48,7 +48,7 @@ def names_of(row: NamingRow) -> dict[str, str] | None:
     )
     if rule is None:
         return None
-    named = {name: metric_name(rule, name) for name in SERIES if passes_filters(rule, name)}
+    named = {name: series_metric(rule, name) for name in SERIES}
     return {series: name for series, name in named.items() if name is not None}
 
 
