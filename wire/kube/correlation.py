@@ -110,7 +110,8 @@ class Correlator:
                 event.reason,
                 event.message,
             )
-        similar.messages.pop()  # one of them: what matters is that there are many
+        # Upstream forgets any one of them; without chance it is this one. What matters is that there are many.
+        similar.messages.discard(event.message)
         now = time_from_unix(now_seconds)
         combined = msgspec.structs.replace(
             event,

@@ -85,7 +85,7 @@ class ResourceTable:
         wanted = partial._replace(resource=partial.resource.lower())
         found = [gvr for gvr, _ in self._by_name.get(wanted.resource, ()) if _matches(wanted, gvr)]
         if not found:
-            raise NoMatchError(f"no matches for {wanted}")
+            raise NoMatchError(f"no matches for {partial}")
         return list(dict.fromkeys(found))
 
     def resource_for(self, partial: GroupVersionResource) -> GroupVersionResource:

@@ -1,6 +1,8 @@
 """Where the API server is, from each of the places where that can stand."""
 
 import base64
+import subprocess
+import sys
 
 import pytest
 
@@ -159,3 +161,8 @@ async def test_a_kubeconfig_names_its_unknown_context(tmp_path):
     path = kubeconfig(tmp_path, "{}", server="http://host")
     with pytest.raises(ConnectionConfigError, match="elsewhere"):
         await connect(path, context="elsewhere", user_agent="a/1")
+
+
+def test_a_program_in_a_pod_does_not_pay_for_the_kubeconfig_library():
+    code = "import sys, wire.kube.client; sys.exit('kubernetes_asyncio' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
