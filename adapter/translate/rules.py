@@ -30,74 +30,97 @@ _MENTIONED_AT_MOST: Final = 5
 
 
 class Offers(msgspec.Struct, frozen=True):
-    """What the rules offer. `problems` are sentences per rule path: offers left out, and offers of an earlier rule taken over."""
+    """What the rules offer, and sentences by rule path: what is left out, and which metrics a later rule took over."""
 
     custom: Mapping[MetricEntry, Offer]
     external: Mapping[str, Offer]
     problems: Mapping[str, Sequence[str]]
+    overlaps: Mapping[str, Sequence[str]] = {}
 
 
 def offers(
     rules: Sequence[Rule], known: Mapping[SeriesKey, Sequence[Series]], mapping: ResourceMapping
 ) -> Offers:
     """The table of metrics; a rule whose series are not in `known` offers nothing yet."""
-    custom: dict[MetricEntry, Offer] = {}
-    external: dict[str, Offer] = {}
-    problems: dict[str, Sequence[str]] = {}
+    table = _Table(mapping)
     for rule in rules:
-        found: list[str] = []
         if isinstance(rule, NamedRule):
-            _offer_named(rule, mapping, custom, external, found)
+            table.add_named(rule)
         elif (series := known.get((rule.backend, rule.series_query))) is not None:
-            _offer_discovered(rule, series, mapping, custom, external, found)
-        if found:
-            problems[rule.path] = found
-    return Offers(custom, external, problems)
+            table.add_discovered(rule, series)
+    return table.finished()
 
 
-def _offer_named(
-    rule: NamedRule,
-    mapping: ResourceMapping,
-    custom: dict[MetricEntry, Offer],
-    external: dict[str, Offer],
-    problems: list[str],
-) -> None:
-    if rule.describes is None:
-        external[rule.name] = Offer(rule)
-        return
-    try:
-        resource = mapping.resource_for(rule.describes)
-        namespaced = resource != NAMESPACES and mapping.is_namespaced(resource)
-    except UnknownResource as e:
-        problems.append(f"`describes`: {e}; the metric appears when it does")
-        return
-    custom[MetricEntry(resource, namespaced, rule.name)] = Offer(rule)
+class _Table:
+    """The offers so far. Adding goes rule by rule, in the order in which later ones win."""
 
+    def __init__(self, mapping: ResourceMapping) -> None:
+        self._mapping = mapping
+        self._custom: dict[MetricEntry, Offer] = {}
+        self._external: dict[str, Offer] = {}
+        self._problems: dict[str, list[str]] = {}
+        self._taken_over: dict[
+            tuple[str, str], list[str]
+        ] = {}  # (former rule, later rule) -> metrics
 
-def _offer_discovered(
-    rule: DiscoveryRule,
-    series: Sequence[Series],
-    mapping: ResourceMapping,
-    custom: dict[MetricEntry, Offer],
-    external: dict[str, Offer],
-    problems: list[str],
-) -> None:
-    converter = ResourceConverter(rule.resources, mapping)
-    problems.extend(
-        f"`resources.overrides.{label}`: the cluster serves no resource {resource}; the label is left out"
-        for label, resource in converter.unknown
-    )
-    unmapped: list[str] = []
-    for each, name in _named_series(rule, series):
-        if rule.external:
-            external[name] = Offer(rule, each.name)
-            continue
-        entries = list(_entries(each, name, converter))
-        custom.update((entry, Offer(rule, each.name)) for entry in entries)
-        if not entries:
-            unmapped.append(each.name)
-    if unmapped:
-        problems.append(_about_unmapped(sorted(set(unmapped))))
+    def add_named(self, rule: NamedRule) -> None:
+        """A metric that is there whatever series there are."""
+        if rule.describes is None:
+            self._offer_external(rule.name, Offer(rule))
+            return
+        try:
+            resource = self._mapping.resource_for(rule.describes)
+            namespaced = resource != NAMESPACES and self._mapping.is_namespaced(resource)
+        except UnknownResource as e:
+            self._problem(rule, f"`describes`: {e}; the metric appears when it does")
+            return
+        self._offer_custom(MetricEntry(resource, namespaced, rule.name), Offer(rule))
+
+    def add_discovered(self, rule: DiscoveryRule, series: Sequence[Series]) -> None:
+        """The metrics of the series that the rule's query selected."""
+        converter = ResourceConverter(rule.resources, self._mapping)
+        for label, resource in converter.unknown:
+            self._problem(
+                rule,
+                f"`resources.overrides.{label}`: the cluster serves no resource {resource}; the label is left out",
+            )
+        unmapped: set[str] = set()
+        for each, name in _named_series(rule, series):
+            offer = Offer(rule, each.name)
+            if rule.external:
+                self._offer_external(name, offer)
+                continue
+            entries = list(_entries(each, name, converter))
+            for entry in entries:
+                self._offer_custom(entry, offer)
+            if not entries:
+                unmapped.add(each.name)
+        if unmapped:
+            self._problem(rule, _about_unmapped(sorted(unmapped)))
+
+    def finished(self) -> Offers:
+        """The whole table."""
+        overlaps: dict[str, list[str]] = {}
+        for (former, later), metrics in self._taken_over.items():
+            overlaps.setdefault(former, []).append(
+                f"{later} serves instead: {_some(sorted(set(metrics)))}"
+            )
+        return Offers(self._custom, self._external, self._problems, overlaps)
+
+    def _offer_custom(self, entry: MetricEntry, offer: Offer) -> None:
+        self._note_takeover(self._custom.get(entry), offer, f"{entry.resource}/{entry.metric}")
+        self._custom[entry] = offer
+
+    def _offer_external(self, metric: str, offer: Offer) -> None:
+        self._note_takeover(self._external.get(metric), offer, metric)
+        self._external[metric] = offer
+
+    def _note_takeover(self, former: Offer | None, later: Offer, metric: str) -> None:
+        if former is not None and former.rule is not later.rule:
+            self._taken_over.setdefault((former.rule.path, later.rule.path), []).append(metric)
+
+    def _problem(self, rule: Rule, sentence: str) -> None:
+        self._problems.setdefault(rule.path, []).append(sentence)
 
 
 def _named_series(rule: DiscoveryRule, series: Sequence[Series]) -> Iterator[tuple[Series, str]]:
@@ -116,10 +139,13 @@ def _entries(series: Series, name: str, converter: ResourceConverter) -> Iterato
 
 
 def _about_unmapped(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MENTIONED_AT_MOST]) + (
-        ", ..." if len(names) > _MENTIONED_AT_MOST else ""
-    )
     return (
         f"{len(names)} series have no label that `resources` maps to a resource of this cluster, so nobody can ask for "
-        f"them: {shown}"
+        f"them: {_some(names)}"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MENTIONED_AT_MOST]) + (
+        ", ..." if len(names) > _MENTIONED_AT_MOST else ""
     )

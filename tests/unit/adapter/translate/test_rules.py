@@ -98,6 +98,10 @@ def test_problems_are_told_per_rule_and_stop_nothing(table):
     assert MetricEntry(PODS, True, "odd") in table.custom
 
 
+def test_rules_that_share_no_metric_do_not_overlap(table):
+    assert table.overlaps == {}
+
+
 def test_a_rule_whose_series_are_unknown_offers_nothing_and_the_others_go_on():
     rules = parse_configuration(CONFIGURATION).rules
     without = offers(
@@ -113,6 +117,7 @@ def test_of_two_rules_for_one_metric_the_later_serves_it():
     )
     table = offers(both.rules, {("default", "x"): [Series("s", frozenset())]}, MAPPING)
     assert table.external["a"].rule.path == "metrics[0]"
+    assert table.overlaps == {"externalRules[0]": ["metrics[0] serves instead: a"]}
 
 
 def ask(table, path, names=("web-0",), query=()):
