@@ -109,10 +109,20 @@ def server_parser() -> FlagParser:
     return parser
 
 
+_FRESH = "read again when it changes"
+_PROMETHEUS_FILES = {
+    "token-file": f"bearer token; {_FRESH}",
+    "password-file": f"for basic authentication; {_FRESH}",
+    "ca-file": f"whom to trust; {_FRESH}",
+    "client-tls-cert-file": f"client certificate; {_FRESH}",
+    "client-tls-key-file": f"its key; {_FRESH}",
+    "auth-config": "a kubeconfig whose identity Prometheus is shown",
+}
+
+
 def add_prometheus_flags(parser: FlagParser) -> None:
     """How to reach Prometheus; every command that asks it takes these."""
     add = parser.add_argument
-    fresh = "read again when it changes"
     add(
         "--prometheus-url",
         default="https://localhost",
@@ -132,38 +142,13 @@ def add_prometheus_flags(parser: FlagParser) -> None:
         metavar="NAME=VALUE",
         help="sent with every request; may be repeated",
     )
-    add("--prometheus-token-file", type=_file, metavar="FILE", help=f"bearer token; {fresh}")
+    for name, meaning in _PROMETHEUS_FILES.items():
+        add(f"--prometheus-{name}", type=_file, metavar="FILE", help=meaning)
     add("--prometheus-username", default="", metavar="NAME", help="for basic authentication")
-    add(
-        "--prometheus-password-file",
-        type=_file,
-        metavar="FILE",
-        help=f"for basic authentication; {fresh}",
-    )
-    add("--prometheus-ca-file", type=_file, metavar="FILE", help=f"whom to trust; {fresh}")
-    add(
-        "--prometheus-client-tls-cert-file",
-        type=_file,
-        metavar="FILE",
-        help=f"client certificate; {fresh}",
-    )
-    add("--prometheus-client-tls-key-file", type=_file, metavar="FILE", help=f"its key; {fresh}")
     parser.add_boolean(
         "--prometheus-auth-incluster", help="show Prometheus the pod's service account"
     )
-    add(
-        "--prometheus-auth-config",
-        type=_file,
-        metavar="FILE",
-        help="show Prometheus the identity of this kubeconfig",
-    )
-    add(
-        "--prometheus-timeout",
-        type=duration_seconds,
-        default=30.0,
-        metavar="DURATION",
-        help="for one query (default 30s)",
-    )
+    _add_duration(parser, "--prometheus-timeout", 30.0, "for one query (default 30s)")
     add(
         "--prometheus-concurrency",
         type=_count,
@@ -202,41 +187,25 @@ def backend_of(parser: FlagParser, given: argparse.Namespace) -> Backend:
 
 
 def _add_rules(parser: FlagParser) -> None:
-    add = parser.add_argument
-    add(
+    parser.add_argument(
         "--config",
         type=Path,
         required=True,
         metavar="FILE",
         help="the rules, as prometheus-adapter reads them; watched for changes",
     )
-    add(
-        "--metrics-relist-interval",
-        type=duration_seconds,
-        default=600.0,
-        metavar="DURATION",
-        help="how often the series of each rule are listed (default 10m)",
-    )
-    add(
-        "--metrics-max-age",
-        type=duration_seconds,
-        default=0.0,
-        metavar="DURATION",
-        help="how old a series may be to be listed (default: the relist interval)",
-    )
-    add(
-        "--metrics-freshness",
-        type=duration_seconds,
-        default=FRESHNESS_SECONDS,
-        metavar="DURATION",
-        help="how long an answer of Prometheus serves the same question again (default 1s)",
-    )
-    add(
-        "--config-poll-interval",
-        type=duration_seconds,
-        default=2.0,
-        metavar="DURATION",
-        help="how often --config is looked at (default 2s); SIGHUP looks at once",
+    for name, default_seconds, meaning in (
+        ("metrics-relist-interval", 600.0, "how often the series of each rule are listed (default 10m)"),
+        ("metrics-max-age", 0.0, "how old a series may be to be listed (default: the relist interval)"),
+        ("metrics-freshness", FRESHNESS_SECONDS, "how long an answer serves the same question again (default 1s)"),
+        ("config-poll-interval", 2.0, "how often --config is looked at (default 2s); SIGHUP looks at once"),
+    ):  # fmt: skip
+        _add_duration(parser, f"--{name}", default_seconds, meaning)
+
+
+def _add_duration(parser: FlagParser, flag: str, default_seconds: float, meaning: str) -> None:
+    parser.add_argument(
+        flag, type=duration_seconds, default=default_seconds, metavar="DURATION", help=meaning
     )
 
 

@@ -125,6 +125,8 @@ class _Program:
         return (
             Check("cluster-resources", self._resources_problem, public=True),
             Check("discovery", lambda: self._switch.catalog.problem, public=True),
+            Check("rules", lambda: self._switch.catalog.failures, public=True, informs=True),
+            Check("configuration", lambda: self._watch.problem, public=True, informs=True),
         )
 
     def _resources_problem(self) -> str:

@@ -139,6 +139,15 @@ class DiscoveredCatalog:
             return ""
         return "; ".join(f"{gap.rule}: {gap.cause}" for gap in self.gaps())
 
+    @property
+    def failures(self) -> str:
+        """Which rules' series could not be listed the last time, and why; empty when all could."""
+        return "; ".join(
+            f"{', '.join(self._paths[selection])}: {listing.failure.cause}"
+            for selection, listing in self.listings.items()
+            if listing.failure
+        )
+
     async def _follow(self, selection: Selection) -> None:
         retry_seconds = RETRY_FIRST_SECONDS
         while True:

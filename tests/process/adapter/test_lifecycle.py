@@ -66,7 +66,10 @@ def test_a_new_configuration_comes_into_force_and_a_broken_one_does_not(
     until(lambda: asker.metric(accepted) == 0, what="the refusal")
     assert "seriesQery" in asker.adapter.process.log()
     answers(asker, queue, "24")
-    assert asker.adapter.get("/readyz").status == 200
+    readiness = asker.adapter.get("/readyz?verbose")
+    assert readiness.status == 200
+    assert "[!]configuration: " in readiness.text
+    assert "seriesQery" in readiness.text
 
     config.write_text(CONFIGURATION.replace("sum(", "3 * sum("))
     answers(asker, queue, "36")
