@@ -27,14 +27,18 @@ _ByObject = dict[str, list[Sample]]
 def usage_values(
     cpu: Evaluation, memory: Evaluation, question: UsageQuestion, subjects: Sequence[KubeObject]
 ) -> tuple[UsageValue, ...]:
-    """The usage of the pods of one namespace, or of nodes, in the order given; raises `StatusError` 500."""
+    """The usage of the pods of one namespace, or of nodes, in the order given; raises `StatusError` 500.
+
+    Who has no cpu, no memory or a usage that is no number is left out: one absurd sample must not take the list down.
+    """
     cpu_of = _by_object(cpu, question.cpu_rows, question.cpu.query)
     memory_of = _by_object(memory, question.memory_rows, question.memory.query)
-    return tuple(
+    found = (
         _usage_value(each, cpu_of[each.name], memory_of[each.name], question)
         for each in subjects
         if each.name in cpu_of and each.name in memory_of
     )
+    return tuple(value for value in found if value is not None)
 
 
 def _by_object(evaluation: Evaluation, rows: Rows, query: str) -> _ByObject:
@@ -50,16 +54,13 @@ def _by_object(evaluation: Evaluation, rows: Rows, query: str) -> _ByObject:
 
 def _usage_value(
     subject: KubeObject, cpu: Sequence[Sample], memory: Sequence[Sample], question: UsageQuestion
-) -> UsageValue:
+) -> UsageValue | None:
     if not question.cpu_container_label:
         cpu, memory = cpu[:1], memory[:1]  # a node is one row; of several, the peer takes the first
-    cpu_by = {
-        sample.labels.get(question.cpu_container_label, ""): _used_milli(sample) for sample in cpu
-    }
-    memory_by = {
-        sample.labels.get(question.memory_container_label, ""): _used_milli(sample)
-        for sample in memory
-    }
+    cpu_by = _by_container(cpu, question.cpu_container_label)
+    memory_by = _by_container(memory, question.memory_container_label)
+    if cpu_by is None or memory_by is None:
+        return None
     return UsageValue(
         subject=subject,
         usage={
@@ -71,10 +72,12 @@ def _usage_value(
     )
 
 
-def _used_milli(sample: Sample) -> int:
-    if math.isnan(sample.value) or sample.value < 0:
-        return 0
-    used = milli(sample.value)
-    if used is None:
-        raise metrics_not_fetched(f"a usage of {sample.value} for {dict(sample.labels)}")
-    return used
+def _by_container(samples: Sequence[Sample], label: str) -> dict[str, int] | None:
+    """Thousandths by container (under "" for a node); None when one of them cannot be said in an int64."""
+    found: dict[str, int] = {}
+    for sample in samples:
+        used = 0 if math.isnan(sample.value) or sample.value < 0 else milli(sample.value)
+        if used is None:
+            return None
+        found[sample.labels.get(label, "")] = used
+    return found

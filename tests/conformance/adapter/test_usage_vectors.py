@@ -8,6 +8,7 @@ from adapter.model import NODES, PODS, Evaluation, KubeObject, UsageValue
 from adapter.translate import render
 from adapter.translate.plan import usage_question
 from adapter.translate.usage import usage_values
+from tests.fakes.adapter import vector
 from tests.fakes.peer_world import peer_mapping, read_answer
 from wire.status import StatusError
 
@@ -92,3 +93,15 @@ def test_an_answer_that_is_no_vector_is_an_error_and_not_an_empty_list(rows):
     scalar = read_answer('{"resultType":"scalar","result":[1000,"1"]}')
     with pytest.raises(StatusError, match="must yield an instant vector"):
         usage_values(scalar, scalar, question, [KubeObject(name="p1", namespace="a")])
+
+
+def test_a_pod_with_an_absurd_usage_is_left_out_and_the_others_are_not(rows):
+    rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
+    assert rules is not None
+    question = usage_question(
+        rules, resource=PODS, namespace="a", names=["p", "q"], mapping=peer_mapping()
+    )
+    cpu = vector(({"pod": "p", "container": "c"}, 1), ({"pod": "q", "container": "c"}, 1))
+    memory = vector(({"pod": "p", "container": "c"}, 3e19), ({"pod": "q", "container": "c"}, 1024))
+    pods = [KubeObject(name=name, namespace="a") for name in ("p", "q")]
+    assert [value.subject.name for value in usage_values(cpu, memory, question, pods)] == ["q"]
