@@ -1,0 +1,110 @@
+"""`python -m testbed.oracle.scaler.mutations`: break the core on purpose, and see which test notices.
+
+Each mutation is one replacement in a copy of the sources; the unit tests of the core run against it, then,
+when they notice nothing, the vectors. A mutation that nobody notices is a test that is missing.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+_ROOT = Path(__file__).parents[3]
+_COPIED = ("scaler", "wire", "testbed", "tests/unit/scaler", "tests/conformance/scaler")
+_UNIT = [f"tests/unit/scaler/{each}" for each in ("model", "recommend", "normalize", "decide")]
+_VECTORS = ["tests/conformance/scaler"]
+
+
+class Mutation(msgspec.Struct, frozen=True):
+    """`old` occurs in `path` and becomes `new`."""
+
+    path: str
+    old: str
+    new: str
+
+
+MUTATIONS = (
+    Mutation("recommend/ratio.py", "quotient(int64(used * 100), requested)", "int64(used * 100) / requested"),
+    Mutation("recommend/ratio.py", "if name in requests]", "]"),
+    Mutation("recommend/ratio.py", "quotient(int64(sum(samples.values())), len(samples))", "int64(sum(samples.values())) // len(samples)"),
+    Mutation("recommend/pods.py", 'pod.status.phase == "Failed"', 'pod.status.phase == "Succeeded"'),
+    Mutation("recommend/pods.py", "pod.metadata.deletion_timestamp is not None or ", ""),
+    Mutation("recommend/pods.py", "resource == CPU and ", ""),
+    Mutation("recommend/pods.py", "_period_seconds > now", "_period_seconds >= now"),
+    Mutation("recommend/pods.py", "turned + sample.window_seconds", "turned"),
+    Mutation("recommend/replicas.py", "{*groups.ignored, *groups.unready}", "{*groups.ignored}"),
+    Mutation("recommend/replicas.py", "bool(groups.unready) and usage.ratio > 1.0", "bool(groups.unready)"),
+    Mutation("recommend/replicas.py", "_resized(usage.ratio, len(groups.ready))", "_resized(usage.ratio, current)"),
+    Mutation("recommend/replicas.py", "float_to_int32(ceil(ratio * float(pods)))", "float_to_int32(ratio * float(pods))"),
+    Mutation("recommend/replicas.py", "(first < 1.0 < second) or ", ""),
+    Mutation("recommend/replicas.py", "(second < 1.0 and replicas > current) or ", ""),
+    Mutation("recommend/replicas.py", "INT32_MAX if replicas > INT32_MAX else ", ""),
+    Mutation("recommend/replicas.py", "        if total < 0:\n", "        if total < INT64_MAX and False:\n"),
+    Mutation("recommend/from_pods.py", "max(100, target_percent)", "target_percent"),
+    Mutation("recommend/from_object.py", "status_replicas=subject.status_replicas", "status_replicas=subject.spec_replicas"),
+    Mutation("recommend/requests.py", "            together = _plus(together, container.resources.requests, resource)\n            sidecars", "            sidecars"),
+    Mutation("recommend/combine.py", "replicas == 0 or proposed > replicas", "proposed > replicas"),
+    Mutation("recommend/combine.py", "or replicas < spec_replicas", ""),
+    Mutation("recommend/branch.py", "current > spec.max_replicas", "current >= spec.max_replicas"),
+    Mutation("recommend/tolerances.py", "scale_down=_tolerance(behavior.scale_down", "scale_down=_tolerance(behavior.scale_up"),
+    Mutation("normalize/stabilization.py", "made_at_unix_seconds >= cutoff", "made_at_unix_seconds > cutoff"),
+    Mutation("normalize/stabilization.py", "made_at_unix_seconds > up_cutoff", "made_at_unix_seconds > down_cutoff"),
+    Mutation("normalize/stabilization.py", "min(up_cutoff, down_cutoff)", "max(up_cutoff, down_cutoff)"),
+    Mutation("normalize/stabilization.py", "min(max(current, at_least), at_most)", "recommended"),
+    Mutation("normalize/policies.py", "current - added + deleted", "current - added"),
+    Mutation("normalize/policies.py", "float_to_int32(ceil(float(start) * (1 + float(policy.value) / 100)))", "float_to_int32(float(start) * (1 + float(policy.value) / 100))"),
+    Mutation("normalize/policies.py", "limit=max(limit, current)", "limit=limit"),
+    Mutation("normalize/bounds.py", "_SCALE_UP_LIMIT_FACTOR = 2.0", "_SCALE_UP_LIMIT_FACTOR = 8.0"),
+    Mutation("normalize/bounds.py", "max_replicas > rate.limit", "max_replicas >= rate.limit"),
+    Mutation("normalize/history.py", "each.outdated or each.happened_at_unix_seconds < cutoff", "False"),
+    Mutation("decide.py", "reason = self._reason(proposed, ", "reason = self._reason(normalized.bound.after, "),
+    Mutation("settle.py", "desired == 0\n", "True\n"),
+    Mutation("settle.py", "current_replicas=decision.current_replicas,\n", "current_replicas=decision.desired_replicas or 0,\n"),
+    Mutation("report/conditions.py", "found[0].last_transition_time if same else self._now", "self._now"),
+)  # fmt: skip
+
+
+def main() -> int:
+    """Returns the exit code: 1 when a mutation was noticed by no test."""
+    unnoticed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Path(directory)
+        _copy_to(copy)
+        for mutation in MUTATIONS:
+            path = copy / "scaler" / mutation.path
+            original = path.read_text()
+            if mutation.old not in original:
+                raise ValueError(f"{mutation.path} no longer has {mutation.old!r}: mend MUTATIONS")
+            path.write_text(original.replace(mutation.old, mutation.new))
+            noticed = _first_failure(copy, _UNIT) or _first_failure(copy, _VECTORS)
+            path.write_text(original)
+            unnoticed += noticed is None
+            told = f"{mutation.path}: `{mutation.old.strip()}` -> `{mutation.new.strip()}`"
+            print(f"{noticed or 'NOBODY':90} {told}", flush=True)
+    print(f"{len(MUTATIONS)} mutations, {unnoticed} unnoticed")
+    return 1 if unnoticed else 0
+
+
+def _copy_to(copy: Path) -> None:
+    ignore = shutil.ignore_patterns("__pycache__", ".hypothesis")
+    for each in _COPIED:
+        shutil.copytree(_ROOT / each, copy / each, ignore=ignore)
+    shutil.copyfile(_ROOT / "pyproject.toml", copy / "pyproject.toml")
+
+
+def _first_failure(copy: Path, tests: list[str]) -> str | None:
+    """The test that failed first; the mutated copy stands before the installed sources."""
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    found = re.search(r"^(?:FAILED|ERROR) (\S+?)(?:\[| |$)", done.stdout, flags=re.MULTILINE)
+    return found[1].removeprefix("tests/") if found else f"(exit {done.returncode})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
