@@ -18,7 +18,7 @@ class VirtualTime:
     def now(self) -> float:
         return self.seconds
 
-    async def sleep(self, seconds: float) -> None:
+    async def pause(self, seconds: float) -> None:
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (self.seconds + seconds, next(self._order), woken))
         await woken

@@ -148,7 +148,7 @@ class Events:
 
 async def recorded(server, time, *messages):
     recorder = EventRecorder(
-        server, component="test", sleep=time.sleep, now=time.now, chance=lambda: 0.5
+        server, component="test", sleep=time.pause, now=time.now, chance=lambda: 0.5
     )
     task = asyncio.create_task(recorder.run())
     for message in messages:
@@ -180,7 +180,7 @@ async def test_a_count_on_an_event_that_is_gone_makes_it_anew(time):
     assert await recorded(server, time, "m", "m") == ["POST", "PATCH"]
     server = Events()
     server.failures = []
-    recorder = EventRecorder(server, component="test", sleep=time.sleep, now=time.now)
+    recorder = EventRecorder(server, component="test", sleep=time.pause, now=time.now)
     task = asyncio.create_task(recorder.run())
     recorder.event(WEB, "Normal", "R", "m")
     await recorder.flushed()
@@ -200,7 +200,7 @@ async def test_an_outage_is_waited_for_a_refusal_is_not(time, caplog):
 
 
 async def test_recording_never_waits(time):
-    recorder = EventRecorder(Events(), component="test", sleep=time.sleep, now=time.now)
+    recorder = EventRecorder(Events(), component="test", sleep=time.pause, now=time.now)
     for number in range(QUEUE_MAX + 7):
         recorder.event(WEB, "Normal", "R", str(number))
     assert recorder.dropped == 7

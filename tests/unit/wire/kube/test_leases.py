@@ -73,7 +73,7 @@ class Candidate:
             namespace="n",
             name="l",
             identity=identity,
-            sleep=time.sleep,
+            sleep=time.pause,
             monotonic=time.now,
             chance=lambda: 0.0,
         )
@@ -83,7 +83,7 @@ class Candidate:
         self.working.append(self.identity)
         assert len(self.working) == 1, "two must never work at once"
         try:
-            await self.time.sleep(1e9)
+            await self.time.pause(1e9)
         finally:
             self.working.remove(self.identity)
 
@@ -185,7 +185,7 @@ async def test_a_lease_that_was_deleted_is_made_again(candidates, time):
 async def test_work_that_ends_ends_the_candidate(time):
     leases = Leases()
     election = LeaderElection(
-        Client(leases), namespace="n", name="l", identity="a", sleep=time.sleep, monotonic=time.now
+        Client(leases), namespace="n", name="l", identity="a", sleep=time.pause, monotonic=time.now
     )
 
     async def work() -> None:
@@ -199,7 +199,7 @@ async def test_work_that_ends_ends_the_candidate(time):
 async def test_a_fault_in_the_work_is_raised_and_the_lease_given_back(time):
     leases = Leases()
     election = LeaderElection(
-        Client(leases), namespace="n", name="l", identity="a", sleep=time.sleep, monotonic=time.now
+        Client(leases), namespace="n", name="l", identity="a", sleep=time.pause, monotonic=time.now
     )
 
     async def work() -> None:
