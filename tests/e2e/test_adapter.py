@@ -254,6 +254,15 @@ def replicas(cluster: Cluster, namespace: str) -> int:
     return cluster.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/web")["spec"]["replicas"]
 
 
+def scaling_active(cluster: Cluster, namespace: str, wanted: str) -> str:
+    """The message of the condition, once it has this status."""
+    path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/web"
+    conditions = cluster.get(path)["status"]["conditions"]
+    active = next(c for c in conditions if c["type"] == "ScalingActive")
+    assert active["status"] == wanted, active["message"]
+    return active["message"]
+
+
 def test_the_stock_hpa_scales_on_a_pods_metric_up_and_down(
     cluster, exporter, metrics, namespace, adapter
 ):
@@ -286,16 +295,37 @@ def test_the_stock_hpa_scales_on_an_external_metric_and_keeps_its_replicas_witho
     until(lambda: replicas(cluster, namespace) == 3, what="three replicas", deadline_seconds=60)
     exporter.remove("queue_length", namespace=namespace)
 
-    def says_why() -> str:
-        status = cluster.get(
-            f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/web"
-        )["status"]
-        active = next(c for c in status["conditions"] if c["type"] == "ScalingActive")
-        assert active["status"] == "False"
-        return active["message"]
-
-    assert "queue_length" in until(says_why, what="ScalingActive=False", deadline_seconds=60)
+    message = until(
+        lambda: scaling_active(cluster, namespace, "False"),
+        what="ScalingActive=False",
+        deadline_seconds=60,
+    )
+    assert "queue_length" in message
     assert replicas(cluster, namespace) == 3
+
+
+def test_a_prometheus_that_dies_scales_nothing(cluster, exporter, prometheus, metrics, namespace):
+    exporter.set("queue_length", 35, namespace=namespace, queue="mail")
+    cluster.kubectl("create", "deployment", "web", "--image=web", "-n", namespace)
+    cluster.apply(hpa(namespace, EXTERNAL_METRIC))
+    until(lambda: replicas(cluster, namespace) == 4, what="four replicas", deadline_seconds=60)
+    prometheus.kill()
+    try:
+        message = until(
+            lambda: scaling_active(cluster, namespace, "False"),
+            what="ScalingActive=False",
+            deadline_seconds=60,
+        )
+    finally:
+        prometheus.start()
+    assert "unable to fetch metrics" in message
+    assert prometheus.url in message
+    until(
+        lambda: scaling_active(cluster, namespace, "True"),
+        what="ScalingActive=True",
+        deadline_seconds=60,
+    )
+    assert replicas(cluster, namespace) == 4
 
 
 ROLE = """
