@@ -134,46 +134,35 @@ def usage_question(
     mapping: ResourceMapping,
 ) -> UsageQuestion:
     """cpu and memory of the named pods of one namespace, or of the named nodes; raises `StatusError` 500."""
-    of_nodes = resource == NODES
-    cpu, cpu_rows = _usage_plan(rules.cpu, rules.backend, resource, namespace, names, mapping)
-    memory, memory_rows = _usage_plan(
-        rules.memory, rules.backend, resource, namespace, names, mapping
-    )
+
+    def ask(rule: ResourceRule) -> tuple[Plan, Rows]:
+        converter = ResourceConverter(rule.resources, mapping)
+        try:
+            object_label = converter.label_for(resource)
+            query = custom_query(
+                rule.node_query if resource == NODES else rule.container_query,
+                series="",
+                selector=EVERYTHING,
+                namespace=_namespace(converter, namespace),
+                object_label=object_label,
+                names=names,
+                extra_group_by=() if resource == NODES else (rule.container_label,),
+            )
+        except (NoLabel, QueryNotBuilt) as e:
+            raise metrics_not_fetched(f"{rule.path}: {e}") from None
+        return Plan(query, rules.backend), Rows(object_label=object_label)
+
+    cpu, cpu_rows = ask(rules.cpu)
+    memory, memory_rows = ask(rules.memory)
     return UsageQuestion(
         cpu=cpu,
         memory=memory,
         cpu_rows=cpu_rows,
         memory_rows=memory_rows,
-        cpu_container_label="" if of_nodes else rules.cpu.container_label,
-        memory_container_label="" if of_nodes else rules.memory.container_label,
+        cpu_container_label="" if resource == NODES else rules.cpu.container_label,
+        memory_container_label="" if resource == NODES else rules.memory.container_label,
         window_seconds=rules.window_seconds,
     )
-
-
-def _usage_plan(
-    rule: ResourceRule,
-    backend: str,
-    resource: GroupResource,
-    namespace: str,
-    names: Sequence[str],
-    mapping: ResourceMapping,
-) -> tuple[Plan, Rows]:
-    of_nodes = resource == NODES
-    converter = ResourceConverter(rule.resources, mapping)
-    try:
-        object_label = converter.label_for(resource)
-        query = custom_query(
-            rule.node_query if of_nodes else rule.container_query,
-            series="",
-            selector=EVERYTHING,
-            namespace=_namespace(converter, namespace),
-            object_label=object_label,
-            names=names,
-            extra_group_by=() if of_nodes else (rule.container_label,),
-        )
-    except (NoLabel, QueryNotBuilt) as e:
-        raise metrics_not_fetched(f"{rule.path}: {e}") from None
-    return Plan(query, backend), Rows(object_label=object_label)
 
 
 def _namespace(converter: ResourceConverter, namespace: str) -> Matcher | None:

@@ -16,6 +16,7 @@ from adapter.model import (
     ObjectValue,
     Question,
     Reaction,
+    ResultKind,
     Sample,
 )
 from adapter.translate.contract import failed, is_fresh, milli, trouble, usable_samples
@@ -113,62 +114,63 @@ def external_values(
     """A value for each row; raises `StatusError`. `last` holds the last good answer, for contracts that fall back."""
     rows = usable_samples(evaluation, question, scalar_allowed=True)
     contract = question.contract
+    known = _ExternalFallback(question, evaluation.evaluated_at_seconds, now_seconds, last)
     if evaluation.partial and contract.on_partial is not Reaction.ACCEPT:
-        return _external_instead(
-            contract.on_partial,
-            "a part of the stores is missing",
-            evaluation,
-            question,
-            now_seconds,
-            last,
-        )
+        return known.instead(contract.on_partial, "a part of the stores is missing")
     if not rows and contract.on_empty is Reaction.FAIL:
         raise external_metric_not_found(
             request, f"{question.plan.query!r} yields no row ({question.rule})"
         )
     if not rows:
-        return _external_instead(
-            contract.on_empty, "no row", evaluation, question, now_seconds, last
-        )
+        return known.instead(contract.on_empty, "no row")
     values: list[ExternalValue] = []
     for row in rows:
         wrong = trouble(row, question, now_seconds)
         if wrong is None:
-            values.append(_external_value(row, milli(row.value) or 0, evaluation))
+            values.append(_external_value(row, milli(row.value) or 0, evaluation.kind))
         elif wrong[0] is Reaction.ZERO:
-            values.append(_external_value(row, 0, evaluation))
+            values.append(_external_value(row, 0, evaluation.kind))
         elif wrong[0] is not Reaction.OMIT:
-            return _external_instead(*wrong, evaluation, question, now_seconds, last)
+            return known.instead(*wrong)
     return tuple(values)
 
 
-def _external_value(row: Sample, value_milli: int, evaluation: Evaluation) -> ExternalValue:
-    labels = row.labels if evaluation.kind.value == "vector" else None
+def _external_value(row: Sample, value_milli: int, kind: ResultKind) -> ExternalValue:
+    labels = None if kind is ResultKind.SCALAR else row.labels
     return ExternalValue(
         labels=labels, value_milli=value_milli, timestamp_seconds=row.timestamp_seconds
     )
 
 
-def _external_instead(
-    reaction: Reaction,
-    sentence: str,
-    evaluation: Evaluation,
-    question: Question,
-    now_seconds: float,
-    last: Sequence[ExternalValue],
-) -> tuple[ExternalValue, ...]:
-    """The whole answer, since an autoscaler adds the rows up: a part of it would be a wrong number."""
-    match reaction:
-        case Reaction.OMIT:
-            return ()
-        case Reaction.ZERO:
-            return (
-                ExternalValue(
-                    labels=None, value_milli=0, timestamp_seconds=evaluation.evaluated_at_seconds
-                ),
-            )
-        case Reaction.LAST if last and all(
-            is_fresh(v.timestamp_seconds, question, now_seconds) for v in last
-        ):
-            return tuple(last)
-    raise failed(question, sentence)
+class _ExternalFallback:
+    """What stands in for the whole answer: an autoscaler adds the rows up, so a part of it would be a wrong number."""
+
+    def __init__(
+        self,
+        question: Question,
+        evaluated_at_seconds: float,
+        now_seconds: float,
+        last: Sequence[ExternalValue],
+    ) -> None:
+        self._question = question
+        self._evaluated_at_seconds = evaluated_at_seconds
+        self._now_seconds = now_seconds
+        self._last = last
+
+    def instead(self, reaction: Reaction, sentence: str) -> tuple[ExternalValue, ...]:
+        """The rows, maybe none; raises `StatusError` when the contract says to fail."""
+        match reaction:
+            case Reaction.OMIT:
+                return ()
+            case Reaction.ZERO:
+                return (
+                    ExternalValue(
+                        labels=None, value_milli=0, timestamp_seconds=self._evaluated_at_seconds
+                    ),
+                )
+            case Reaction.LAST if self._last and all(self._is_fresh(value) for value in self._last):
+                return tuple(self._last)
+        raise failed(self._question, sentence)
+
+    def _is_fresh(self, value: ExternalValue) -> bool:
+        return is_fresh(value.timestamp_seconds, self._question, self._now_seconds)
