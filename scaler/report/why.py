@@ -43,8 +43,9 @@ def explain(derivation: Derivation) -> str:
         *(f"  - {_metric(each)}" for each in derivation.metrics),
         *(f"  {line}" for line in _combination(derivation)),
     ]
-    if derivation.stabilization is not None:
-        lines.append(f"  {_stabilization(derivation.stabilization, derivation)}")
+    stabilization = derivation.stabilization
+    if stabilization is not None and stabilization.reason != READY_FOR_NEW_SCALE:
+        lines.append(f"  {_stabilization(stabilization, derivation)}")
     if derivation.bound is not None:
         lines.extend(f"  {line}" for line in _bound(derivation.bound))
     if derivation.lifted_to_min:
@@ -194,8 +195,6 @@ def _combination(derivation: Derivation) -> Iterator[str]:
 
 
 def _stabilization(stabilization: Stabilization, derivation: Derivation) -> str:
-    if stabilization.reason == READY_FOR_NEW_SCALE:
-        return f"Recent recommendations do not change {stabilization.recommended}."
     made_at = stabilization.deciding_made_at_unix_seconds
     age = "" if made_at is None else f" of {derivation.made_at_unix_seconds - made_at:.0f} s ago"
     is_up = stabilization.reason == "ScaleUpStabilized"

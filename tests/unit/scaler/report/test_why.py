@@ -67,7 +67,6 @@ SITUATIONS = [
         """\
 shop/web goes from 3 to 6 replicas.
   - external metric queue(nil): 200 for a target of average value 10, ratio 6.67. It asks for 20 replicas.
-  Recent recommendations do not change 20.
   Rate: at most 4 pods up per 60 s from 2 allows 6: the limit is 6, so 20 becomes 6.""",
         "goes from 3 to 6 replicas: external metric queue(nil) asks for 20; limited to 6 (ScaleUpLimit)",
         id="scale-up limited by a policy",
@@ -95,8 +94,7 @@ shop/web keeps 5 replicas: 1 of 2 metrics failed, and with the others alone it w
         derived(observed(spec(), replicas=3), queue(31)),
         """\
 shop/web stays at 3 replicas.
-  - external metric queue(nil): 31 for a target of average value 10, ratio 1.03. That is within the tolerance (0.90 to 1.10), so it keeps 3 replicas.
-  Recent recommendations do not change 3.""",
+  - external metric queue(nil): 31 for a target of average value 10, ratio 1.03. That is within the tolerance (0.90 to 1.10), so it keeps 3 replicas.""",
         "stays at 3 replicas: external metric queue(nil) asks for 3",
         id="within the tolerance",
     ),
@@ -104,8 +102,7 @@ shop/web stays at 3 replicas.
         with_unready_pods(),
         """\
 shop/web stays at 4 replicas.
-  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming pods without a sample at 0 and pods that are not ready at 0, the ratio is 0.78. That turns the direction, so it keeps 4 replicas.
-  Recent recommendations do not change 4.""",
+  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming pods without a sample at 0 and pods that are not ready at 0, the ratio is 0.78. That turns the direction, so it keeps 4 replicas.""",
         "stays at 4 replicas: cpu resource utilization (percentage of request) asks for 4",
         id="pods that are not ready",
     ),
@@ -122,7 +119,6 @@ shop/web stays at 4 replicas.
         """\
 shop/web goes from 4 to 5 replicas.
   - external metric queue(nil): 200 for a target of average value 10, ratio 5.00. It asks for 20 replicas.
-  Recent recommendations do not change 20.
   maxReplicas is 5, so 20 becomes 5.""",
         "goes from 4 to 5 replicas: external metric queue(nil) asks for 20; "
         "limited to 5 (TooManyReplicas)",
@@ -145,7 +141,6 @@ shop/web goes from 4 to 5 replicas.
         """\
 shop/web goes from 3 to 5 replicas.
   - external metric queue(nil): 50 for a target of average value 10, ratio 1.67. It asks for 5 replicas.
-  Recent recommendations do not change 5.
   But the scale could not be written: the object has been modified.""",
         "wanted 5 replicas, but the scale could not be written",
         id="a conflict",
@@ -156,8 +151,7 @@ shop/web goes from 3 to 5 replicas.
 shop/web goes from 4 to 6 replicas.
   - external metric a(nil): 20 for a target of average value 10, ratio 0.50. It asks for 2 replicas.
   - external metric b(nil): 60 for a target of average value 10, ratio 1.50. It asks for 6 replicas.
-  The largest proposal decides: 6, by external metric b(nil).
-  Recent recommendations do not change 6.""",
+  The largest proposal decides: 6, by external metric b(nil).""",
         "goes from 4 to 6 replicas: external metric b(nil) asks for 6",
         id="two metrics disagree",
     ),
