@@ -48,6 +48,7 @@ def demonstrate(seconds: float) -> int:
             between = history.Between(
                 start_unix_seconds=start_unix_seconds, end_unix_seconds=time.time()
             )
+            view.end()
             path = OUT / "demo.png"
             picture.draw([history.read(stage.prometheus, w, between) for w in WORKLOADS], path)
             exit_code = conclude(console, stories, stage, path)

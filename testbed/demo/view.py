@@ -71,6 +71,10 @@ class View:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """The last frame stays, and what is printed from now on comes below it."""
         self._live.stop()
 
     def say(self, text: str) -> None:
