@@ -1,9 +1,7 @@
 """The scaler on a real control plane: figures from Prometheus through our adapter, replicas through the Scale subresource."""
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,8 +11,8 @@ from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.scaler_world import CRD, HPA, Scene, autoscaler, queue, workload
 
-CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
 CONFIGURATION = """
 metrics:
 - {name: inflight, describes: pods, query: 'sum by (namespace, pod) (inflight)'}
@@ -60,7 +58,6 @@ WORKLOADS = {
         ],
     },
 }
-Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -109,57 +106,6 @@ def scaler(
     assert running.stop() == 0
 
 
-def workload(kind: str, namespace: str, replicas: int) -> Json:
-    """Something to scale, of pods labelled app=web."""
-    labels = {"app": "web"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": "web", "namespace": namespace},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            **({"serviceName": "web"} if kind == "StatefulSet" else {}),
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "web", "image": "web"}]},
-            },
-        },
-    }
-
-
-def autoscaler(
-    namespace: str,
-    metric: Json,
-    *,
-    api_version: str = "apps/v1",
-    kind: str = "Deployment",
-    **spec: Any,
-) -> Json:
-    """A LoadAutoscaler of one metric on `web`."""
-    return {
-        "apiVersion": "loadline.io/v1",
-        "kind": "LoadAutoscaler",
-        "metadata": {"name": "web", "namespace": namespace},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": "web"},
-            "maxReplicas": 6,
-            "metrics": [metric],
-            **spec,
-        },
-    }
-
-
-def queue(average: str) -> Json:
-    return {
-        "type": "External",
-        "external": {
-            "metric": {"name": "queue_length", "selector": {"matchLabels": {"queue": "mail"}}},
-            "target": {"type": "AverageValue", "averageValue": average},
-        },
-    }
-
-
 HITS = {
     "type": "Object",
     "object": {
@@ -175,72 +121,6 @@ INFLIGHT = {
         "target": {"type": "AverageValue", "averageValue": "10"},
     },
 }
-
-
-class Scene:
-    """One namespace: what is in it, and what we wait for."""
-
-    def __init__(self, cluster: Cluster, namespace: str) -> None:
-        self._cluster = cluster
-        self.namespace = namespace
-
-    def replicas(self, resource: str = "deployment") -> int:
-        """What the target's spec says."""
-        text = self._cluster.kubectl(
-            "get",
-            resource,
-            "web",
-            "--namespace",
-            self.namespace,
-            "--output=jsonpath={.spec.replicas}",
-        )
-        return int(text)
-
-    def reaches(self, wanted: int, resource: str = "deployment") -> None:
-        def reached() -> bool:
-            assert self.replicas(resource) == wanted
-            return True
-
-        until(reached, what=f"{resource} web to have {wanted} replicas")
-
-    def status(self) -> Json:
-        path = f"/apis/loadline.io/v1/namespaces/{self.namespace}/loadautoscalers/web"
-        return self._cluster.get(path).get("status", {})
-
-    def conditions(self) -> dict[str, tuple[str, str, str]]:
-        """Type to status, reason and message."""
-        return {
-            each["type"]: (each["status"], each["reason"], each["message"])
-            for each in self.status().get("conditions", [])
-        }
-
-    def has_condition(self, kind: str, status: str, reason: str) -> str:
-        """Wait for it; its message."""
-
-        def has() -> str:
-            found = self.conditions().get(kind, ("", "", ""))
-            assert found[:2] == (status, reason), found
-            return found[2]
-
-        return until(has, what=f"condition {kind}={status}/{reason}")
-
-    def events(self) -> list[Json]:
-        path = f"/api/v1/namespaces/{self.namespace}/events"
-        return [
-            event
-            for event in self._cluster.get(path)["items"]
-            if event["involvedObject"]["name"] == "web"
-            and event["source"].get("component") == "loadline-scaler"
-        ]
-
-    def has_event(self, reason: str, test: Callable[[str], bool] = bool) -> Json:
-        def has() -> Json:
-            found = [each for each in self.events() if each["reason"] == reason]
-            matching = [each for each in found if test(each["message"])]
-            assert matching, found
-            return matching[0]
-
-        return until(has, what=f"event {reason}")
 
 
 @pytest.fixture
@@ -315,7 +195,7 @@ def test_a_custom_resource_is_scaled_by_its_scale_subresource(cluster, exporter,
     }
     cluster.apply(
         workload_object,
-        autoscaler(scene.namespace, queue("30"), api_version="example.com/v1", kind="Workload"),
+        autoscaler(scene.namespace, queue("30"), target_version="example.com/v1", kind="Workload"),
     )
     message = scene.has_condition("ScalingActive", "False", "InvalidSelector")
     assert message == "the HPA target's scale is missing a selector"
@@ -356,8 +236,7 @@ def test_the_status_is_that_of_an_hpa_and_more(cluster, exporter, scene):
 
 
 def test_a_metric_that_cannot_be_had_keeps_the_replicas_and_says_why(cluster, scene):
-    lost = queue("30")
-    lost["external"]["metric"]["name"] = "nobody_serves_this"
+    lost = queue("30", "nobody_serves_this")
     cluster.apply(workload("Deployment", scene.namespace, 3), autoscaler(scene.namespace, lost))
     message = scene.has_condition("ScalingActive", "False", "FailedGetExternalMetric")
     prefix = "the HPA was unable to compute the replica count: unable to get external metric "
@@ -384,7 +263,9 @@ def test_a_target_that_vanishes_is_told_and_scaled_again_when_it_is_back(cluster
 
 def test_a_kind_that_is_not_there_is_told_and_scaled_once_it_is(cluster, scene):
     cluster.apply(
-        autoscaler(scene.namespace, queue("30"), api_version="nowhere.example.com/v1", kind="Thing")
+        autoscaler(
+            scene.namespace, queue("30"), target_version="nowhere.example.com/v1", kind="Thing"
+        )
     )
     message = scene.has_condition("AbleToScale", "False", "FailedGetScale")
     assert message == (
@@ -407,10 +288,7 @@ def test_two_autoscalers_on_the_same_pods_are_both_refused(cluster, exporter, sc
 
 def test_a_target_of_an_hpa_is_left_alone(cluster, exporter, scene):
     exporter.set("queue_length", 180, namespace=scene.namespace, queue="mail")
-    hpa = autoscaler(scene.namespace, queue("90")) | {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-    }
+    hpa = autoscaler(scene.namespace, queue("90"), api_version=HPA)
     cluster.apply(workload("Deployment", scene.namespace, 1), hpa)
     scene.reaches(2)
     cluster.apply(autoscaler(scene.namespace, queue("30"), minReplicas=4))

@@ -1,12 +1,7 @@
 """The scaler in place of the built-in controller; restarts of everything around it; two of them at once."""
 
-import json
-import ssl
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
 
@@ -15,69 +10,18 @@ from testbed.cluster import Cluster
 from testbed.options import ALL_CONTROLLERS, ClusterOptions
 from testbed.programs import LoadlineProcess, start_program
 from testbed.waiting import until
-
-CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
-GROUP = "external.metrics.k8s.io"
-Json = dict[str, Any]
-
-
-class ExternalMetricsAPI:
-    """An external metrics API with figures that a test sets, to be independent of scrapes and rules."""
-
-    def __init__(self, certificate: Path, key: Path) -> None:
-        self.values: dict[str, str] = {}
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(certificate, key)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        self.port = int(self._server.server_address[1])
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def document(self, path: str) -> Json:
-        """`/apis/G/V` and `/apis/G/V/namespaces/N/METRIC`."""
-        parts = path.split("?")[0].strip("/").split("/")
-        if len(parts) == 3:
-            return {
-                "kind": "APIResourceList",
-                "apiVersion": "v1",
-                "groupVersion": f"{GROUP}/v1beta1",
-                "resources": [],
-            }
-        value = self.values.get(f"{parts[4]}/{parts[5]}")
-        item = {
-            "metricName": parts[5],
-            "metricLabels": None,
-            "timestamp": "2026-01-01T00:00:00Z",
-            "value": value,
-        }
-        return {
-            "kind": "ExternalMetricValueList",
-            "apiVersion": f"{GROUP}/v1beta1",
-            "metadata": {},
-            "items": [item] if value else [],
-        }
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        api = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                body = json.dumps(api.document(self.path)).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                """Quiet."""
-
-        return Handler
+from tests.e2e.scaler_world import (
+    CRD,
+    EXTERNAL,
+    HPA,
+    LA,
+    PLURALS,
+    ExternalMetricsAPI,
+    Json,
+    Scene,
+    workload,
+)
+from tests.e2e.scaler_world import autoscaler as any_autoscaler
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +40,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def metrics(cluster: Cluster) -> Iterator[ExternalMetricsAPI]:
     certificate, key = cluster.serving_certificate("external-metrics")
     api = ExternalMetricsAPI(certificate, key)
-    name = register.register_external_apiservice(cluster, GROUP, "v1beta1", api.port)
+    name = register.register_external_apiservice(cluster, EXTERNAL, "v1beta1", api.port)
     register.wait_until_available(cluster, name)
     yield api
     register.unregister(cluster, name)
@@ -124,76 +68,19 @@ def start(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[..., LoadlinePr
         running.stop()
 
 
-def deployment(namespace: str, replicas: int) -> Json:
-    labels = {"app": "web"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": namespace},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "web", "image": "web"}]},
-            },
-        },
-    }
-
-
-def autoscaler(namespace: str, api_version: str, **spec: Any) -> Json:
-    kinds = {"loadline.io/v1": "LoadAutoscaler", "autoscaling/v2": "HorizontalPodAutoscaler"}
-    metric = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"}}
-    return {
-        "apiVersion": api_version,
-        "kind": kinds[api_version],
-        "metadata": {"name": "web", "namespace": namespace, "labels": {"kept": "yes"}},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-            "maxReplicas": 9,
-            "metrics": [{"type": "External", "external": metric}],
-            **spec,
-        },
-    }
-
-
-HPA, LA = "autoscaling/v2", "loadline.io/v1"
-PLURAL = {HPA: "horizontalpodautoscalers", LA: "loadautoscalers"}
-
-
-class Scene:
-    """One namespace with one Deployment `web`."""
-
-    def __init__(self, cluster: Cluster, namespace: str, api_version: str) -> None:
-        self._cluster = cluster
-        self.namespace = namespace
-        self.path = f"/apis/{api_version}/namespaces/{namespace}/{PLURAL[api_version]}/web"
-
-    def replicas(self) -> int:
-        path = f"/apis/apps/v1/namespaces/{self.namespace}/deployments/web"
-        return int(self._cluster.get(path)["spec"]["replicas"])
-
-    def reaches(self, wanted: int) -> None:
-        def reached() -> bool:
-            assert self.replicas() == wanted
-            return True
-
-        until(reached, what=f"web to have {wanted} replicas")
-
-    def read(self) -> Json:
-        found: Json = self._cluster.get(self.path)
-        return found
-
-    def condition(self, kind: str) -> Json:
-        conditions = self.read().get("status", {}).get("conditions", [])
-        return next((each for each in conditions if each["type"] == kind), {})
+def autoscaler(namespace: str, api_version: str, **spec: int) -> Json:
+    """Ten per replica of a metric that a test sets outright."""
+    wanted = {"type": "AverageValue", "averageValue": "10"}
+    metric = {"type": "External", "external": {"metric": {"name": "queue"}, "target": wanted}}
+    limits = {"maxReplicas": 9, **spec}
+    return any_autoscaler(namespace, metric, api_version=api_version, **limits)
 
 
 def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(cluster, metrics, namespace, start):
     start("--watch=horizontalpodautoscalers", "--downscale-stabilization=1s")
     scene = Scene(cluster, namespace, HPA)
     metrics.values[f"{namespace}/queue"] = "40"
-    cluster.apply(deployment(namespace, 1), autoscaler(namespace, HPA))
+    cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, HPA))
     scene.reaches(4)
     until(lambda: scene.read()["status"].get("currentReplicas") == 4, what="the status")
     written = scene.read()
@@ -210,17 +97,19 @@ def test_nothing_to_do_means_zero_replicas_and_work_brings_them_back(
     cluster, metrics, namespace, start, api_version
 ):
     start(
-        f"--watch={PLURAL[api_version]}",
+        f"--watch={PLURALS[api_version]}",
         "--downscale-stabilization=1s",
         "--feature-gates=HPAScaleToZero=true",
     )
     scene = Scene(cluster, namespace, api_version)
     metrics.values[f"{namespace}/queue"] = "20"
-    cluster.apply(deployment(namespace, 1), autoscaler(namespace, api_version, minReplicas=0))
+    cluster.apply(
+        workload("Deployment", namespace, 1), autoscaler(namespace, api_version, minReplicas=0)
+    )
     scene.reaches(2)
     metrics.values[f"{namespace}/queue"] = "0"
     scene.reaches(0)
-    until(lambda: scene.condition("ScaledToZero").get("status") == "True", what="ScaledToZero")
+    until(lambda: scene.conditions().get("ScaledToZero", [""])[0] == "True", what="ScaledToZero")
     metrics.values[f"{namespace}/queue"] = "30"
     scene.reaches(3)
 
@@ -229,9 +118,10 @@ def test_somebody_who_scales_to_zero_switches_scaling_off(cluster, metrics, name
     start()
     scene = Scene(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "20"
-    cluster.apply(deployment(namespace, 0), autoscaler(namespace, LA))
+    cluster.apply(workload("Deployment", namespace, 0), autoscaler(namespace, LA))
     until(
-        lambda: scene.condition("ScalingActive").get("reason") == "ScalingDisabled", what="disabled"
+        lambda: scene.conditions().get("ScalingActive", ["", ""])[1] == "ScalingDisabled",
+        what="disabled",
     )
     assert scene.replicas() == 0
 
@@ -241,7 +131,7 @@ def test_only_the_namespaces_that_were_named_are_scaled(cluster, metrics, namesp
     start(f"--namespace={namespace}")
     for each in (namespace, f"{namespace}-other"):
         metrics.values[f"{each}/queue"] = "20"
-        cluster.apply(deployment(each, 1), autoscaler(each, LA))
+        cluster.apply(workload("Deployment", each, 1), autoscaler(each, LA))
     Scene(cluster, namespace, LA).reaches(2)
     assert "status" not in Scene(cluster, f"{namespace}-other", LA).read()
     assert Scene(cluster, f"{namespace}-other", LA).replicas() == 1
@@ -255,11 +145,11 @@ def test_a_restarted_scaler_remembers_what_holds_the_replicas_up(
     first = start(*flags)
     scene = Scene(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "60"
-    cluster.apply(deployment(namespace, 1), autoscaler(namespace, LA))
+    cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     scene.reaches(6)
     metrics.values[f"{namespace}/queue"] = "10"
     until(
-        lambda: scene.condition("AbleToScale").get("reason") == "ScaleDownStabilized",
+        lambda: scene.conditions().get("AbleToScale", ["", ""])[1] == "ScaleDownStabilized",
         what="stabilized",
     )
     first.stop()
@@ -273,10 +163,10 @@ def test_the_api_server_may_restart(cluster, metrics, namespace, start):
     running = start("--downscale-stabilization=1s")
     scene = Scene(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "20"
-    cluster.apply(deployment(namespace, 1), autoscaler(namespace, LA))
+    cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     scene.reaches(2)
     cluster.restart_apiserver()
-    register.wait_until_available(cluster, f"v1beta1.{GROUP}")
+    register.wait_until_available(cluster, f"v1beta1.{EXTERNAL}")
     assert scene.replicas() == 2
     metrics.values[f"{namespace}/queue"] = "50"
     scene.reaches(5)
@@ -288,7 +178,7 @@ def test_a_write_by_somebody_else_is_overridden_not_lost(cluster, metrics, names
     start("--downscale-stabilization=1s")
     scene = Scene(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "20"
-    cluster.apply(deployment(namespace, 1), autoscaler(namespace, LA))
+    cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     scene.reaches(2)
     for number in range(10):
         metrics.values[f"{namespace}/queue"] = str(10 * (3 + number % 2))
@@ -315,7 +205,7 @@ def test_of_two_scalers_one_leads_and_the_other_takes_over(cluster, metrics, nam
     )
     scene = Scene(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "20"
-    cluster.apply(deployment(namespace, 1), autoscaler(namespace, LA))
+    cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     first = start(*flags)
     scene.reaches(2)
     second = start(*flags)

@@ -26,6 +26,17 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super()._run_once()  # type: ignore[misc]
 
 
+async def passes(seconds: float) -> None:
+    """Work that takes so long, on the loop's clock."""
+    loop = asyncio.get_running_loop()
+    over = loop.create_future()
+    timer = loop.call_later(seconds, over.set_result, None)
+    try:
+        await over
+    finally:
+        timer.cancel()
+
+
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run it to its end, in virtual time."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:

@@ -34,7 +34,7 @@ def test_an_autoscaler_is_looked_at_once_a_period():
 
         async def look(_: str) -> bool:
             looks.append(asyncio.get_running_loop().time())
-            await asyncio.sleep(2)
+            await virtual_time.passes(2)
             return True
 
         running = controller(look)
@@ -54,7 +54,7 @@ def test_no_more_looks_run_at_once_than_allowed():
             at_once += 1
             total += 1
             most = max(most, at_once)
-            await asyncio.sleep(1)
+            await virtual_time.passes(1)
             at_once -= 1
             return True
 
@@ -109,7 +109,7 @@ def test_a_look_that_has_begun_may_end_when_the_controller_stops():
 
         async def look(_: str) -> bool:
             told.append("begun")
-            await asyncio.sleep(2)
+            await virtual_time.passes(2)
             told.append("ended")
             return True
 
@@ -138,7 +138,7 @@ def test_a_look_that_hangs_does_not_keep_the_controller_from_stopping():
 def test_the_gauge_of_lateness_grows_when_looks_wait_for_each_other():
     async def scenario() -> float:
         async def look(_: str) -> bool:
-            await asyncio.sleep(4)
+            await virtual_time.passes(4)
             return False
 
         running = controller(look, concurrent=1)
