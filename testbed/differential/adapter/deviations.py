@@ -10,11 +10,16 @@ import msgspec
 
 from testbed.differential.adapter.comparison import Seen
 from testbed.differential.adapter.questions import Question
-from testbed.differential.adapter.world import GROUP
+from testbed.differential.adapter.world import CLUSTER_SCOPED
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 INT64_MIN_MILLI = "-9223372036854775808m"
-NO_PROTOBUF, CUSTOM_TIMESTAMPS = "no-protobuf", "custom-timestamps"
+NEWER_WORDS = {
+    "63 characters": "63 bytes",
+    "a qualified name must consist of": "a valid label key must consist of",
+}
+OTHER_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+NO_PROTOBUF, CUSTOM_TIMESTAMPS, USAGE_IN_FULL = "no-protobuf", "custom-timestamps", "usage-in-full"
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,11 +39,12 @@ def refusals_say_why(case: Case) -> bool:
 
 
 def newer_validation_words(case: Case) -> bool:
-    """apimachinery counted characters of a label when the peer was built, and counts bytes since."""
+    """apimachinery has told what is wrong with a label in other words since the peer was built."""
     if not _are_statuses(case):
         return False
     theirs = dict(case.theirs.document)
-    theirs["message"] = theirs.get("message", "").replace("63 characters", "63 bytes")
+    for old, new in NEWER_WORDS.items():
+        theirs["message"] = theirs.get("message", "").replace(old, new)
     return theirs != case.theirs.document and _same_refusal(theirs, case.ours)
 
 
@@ -55,19 +61,49 @@ def unknown_paths_are_refused(case: Case) -> bool:
 
 def no_protobuf(case: Case) -> bool:
     """Whoever takes nothing but protobuf gets 406; the comparison itself turns to JSON where that is offered, too."""
+    if _are_statuses(case) and case.ours.status == 406:
+        theirs = dict(case.theirs.document)
+        theirs["message"] = theirs["message"].replace(f", {PROTOBUF}", "")
+        return bool(theirs == case.ours.document)
     only = case.question.accept.startswith(PROTOBUF) and "json" not in case.question.accept
-    return only and case.theirs.content_type == PROTOBUF and case.ours.status == 406
+    return only and case.theirs.content_type.startswith(PROTOBUF) and case.ours.status == 406
+
+
+def usage_in_full(case: Case) -> bool:
+    """Tables and bare metadata of metrics.k8s.io are not made; the comparison turns to JSON where that is offered, too."""
+    return _kind(case.theirs) in OTHER_FORMS and case.ours.status == 406
+
+
+def list_options(case: Case) -> bool:
+    """Options that say nothing about a list of metrics are not looked at, nor any on a path that does not exist."""
+    told = _message(case.theirs)
+    if case.theirs.status == 422:
+        return "resourceVersionMatch is forbidden" in told and case.ours.status in (200, 404, 500)
+    return "invalid timeout specified" in told and case.ours.status == 404
+
+
+def empty_path_segments(case: Case) -> bool:
+    """No namespace is not a namespace."""
+    path = case.question.target.split("?")[0]
+    return "//" in path and case.theirs.status == 200 and case.ours.status == 404
+
+
+def malformed_escapes(case: Case) -> bool:
+    """A path with half an escape is refused by both, by ours in a Status."""
+    return (
+        (case.theirs.status, case.theirs.document) == (400, "400 Bad Request")
+        and case.ours.status == 400
+        and "hexadecimal digits" in _message(case.ours)
+    )
 
 
 def cluster_scoped_resources(case: Case) -> bool:
-    """A custom resource without a namespace is asked for without a namespace; the peer wants one it does not have."""
+    """A kind without a namespace is asked for without a namespace; the peer wants one that its objects do not have."""
     path = case.question.target.split("?")[0].split("/")
-    planets = [segment for segment in path if segment.startswith("planet")]
-    if not planets:
-        return False
     if "namespaces" in path:
         return case.ours.status == 404 and "(not namespaced)" in _message(case.ours)
-    return case.theirs.status in (404, 500) and case.ours.status in (200, 404)
+    custom = any(segment.startswith("planet") for segment in path)
+    return custom and case.theirs.status == 404 and case.ours.status in (200, 404)
 
 
 def listed_as_not_namespaced(case: Case) -> bool:
@@ -77,7 +113,7 @@ def listed_as_not_namespaced(case: Case) -> bool:
     document = dict(case.theirs.document)
     document["resources"] = sorted(
         (
-            {**each, "namespaced": False} if f"planets.{GROUP}/" in each["name"] else each
+            {**each, "namespaced": False} if each["name"].split("/")[0] in CLUSTER_SCOPED else each
             for each in document["resources"]
         ),
         key=lambda each: (each["name"], each["namespaced"]),
@@ -113,17 +149,31 @@ def own_version(case: Case) -> bool:
     )
 
 
+def usage_beyond_int64(case: Case) -> bool:
+    """A pod whose usage is no number is left out of metrics.k8s.io, alone."""
+    if _kind(case.theirs) in ("PodMetrics", "NodeMetrics"):
+        return _is_beyond(case.theirs.document) and case.ours.status == 404
+    kept = [item for item in _items(case.theirs) if not _is_beyond(item)]
+    return len(kept) < len(_items(case.theirs)) and bool(
+        {**case.theirs.document, "items": kept} == case.ours.document
+    )
+
+
 DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
     "refusals-say-why": (refusals_say_why,),
     "newer-validation-words": (newer_validation_words,),
     "unknown-paths-are-refused": (unknown_paths_are_refused,),
     NO_PROTOBUF: (no_protobuf,),
+    USAGE_IN_FULL: (usage_in_full,),
+    "list-options": (list_options,),
+    "empty-path-segments": (empty_path_segments,),
+    "malformed-escapes": (malformed_escapes,),
     "cluster-scoped-resources": (cluster_scoped_resources, listed_as_not_namespaced),
-    "values-beyond-int64": (values_beyond_int64,),
+    "values-beyond-int64": (values_beyond_int64, usage_beyond_int64),
     "not-found-before-listing": (not_found_before_listing,),
     "own-version": (own_version,),
 }
-NOTED = (NO_PROTOBUF, CUSTOM_TIMESTAMPS)
+NOTED = (NO_PROTOBUF, USAGE_IN_FULL, CUSTOM_TIMESTAMPS)
 """What the comparison has to look through, and notes by itself."""
 
 
@@ -148,6 +198,11 @@ def _items(seen: Seen) -> list[dict[str, Any]]:
     return (seen.document.get("items") or []) if isinstance(seen.document, dict) else []
 
 
+def _is_beyond(item: dict[str, Any]) -> bool:
+    usages = [item.get("usage", {}), *(each["usage"] for each in item.get("containers", []))]
+    return any(INT64_MIN_MILLI in usage.values() for usage in usages)
+
+
 def _are_statuses(case: Case) -> bool:
     return _kind(case.theirs) == _kind(case.ours) == "Status" and (
         case.theirs.status,
@@ -168,3 +223,12 @@ def _without_messages(document: Any) -> Any:
     if isinstance(document, list):
         return [_without_messages(each) for each in document]
     return document
+
+
+def another_form(theirs: Seen, ours: Seen) -> str | None:
+    """The deviation by which the peer answers in a form that we do not have, while we answer in JSON."""
+    if ours.status == 406 or ours.content_type != "application/json":
+        return None
+    if theirs.content_type.startswith(PROTOBUF):
+        return NO_PROTOBUF
+    return USAGE_IN_FULL if _kind(theirs) in OTHER_FORMS else None

@@ -19,10 +19,6 @@ CUSTOM, EXTERNAL, USAGE = "custom.metrics.k8s.io", "external.metrics.k8s.io", "m
 Choice = TypeVar("Choice")
 
 
-# Kinds that few series describe, so that their objects come up as well.
-UNCOMMON = set(KINDS) - {"pods", "jobs.batch"}
-
-
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One HTTP request. `category` says what it tries, trait by trait, for the counts."""
 
@@ -108,7 +104,7 @@ class Questions:
     def _listed(self) -> tuple[str, str, bool]:
         """Something that is offered. A kind first, the metric then: nearly each series has a label `job`."""
         kinds = sorted({name.split("/", 1)[0] for name, _ in self._offer.custom} - {"namespaces"})
-        weights = [16 if kind == "pods" else 4 if kind in UNCOMMON else 1 for kind in kinds]
+        weights = [_weight(kind) for kind in kinds]
         [chosen] = self._chance.choices(kinds, weights)
         of_kind = [(n, scoped) for n, scoped in self._offer.custom if n.startswith(f"{chosen}/")]
         name, namespaced = self._pick(of_kind)
@@ -226,6 +222,15 @@ class Questions:
 
     def _rarely(self, probability: float) -> bool:
         return self._chance.random() < probability
+
+
+def _weight(kind: str) -> float:
+    """Of kinds that have objects and figures more than of those that merely share a label's name."""
+    if kind == "pods":
+        return 40
+    if kind == "jobs.batch":
+        return 3
+    return 10 if kind in KINDS else 0.3
 
 
 def _segment(metric: str) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,12 +15,7 @@ import yaml
 from testbed.cluster import Cluster
 from testbed.differential.adapter import questions, sides, through_aggregator, world
 from testbed.differential.adapter.comparison import Seen, differences, seen
-from testbed.differential.adapter.deviations import (
-    CUSTOM_TIMESTAMPS,
-    NO_PROTOBUF,
-    PROTOBUF,
-    explain,
-)
+from testbed.differential.adapter.deviations import CUSTOM_TIMESTAMPS, another_form, explain
 from testbed.differential.adapter.frozen import FrozenPrometheus
 from testbed.differential.adapter.questions import Offer, Question, Questions
 from testbed.differential.adapter.sides import Answer, Side
@@ -39,7 +35,6 @@ WEIGHTS = {
 }
 """What share of the questions each configuration is asked."""
 
-NOT_ACCEPTABLE = 406
 SAMPLES_WANTED = 8  # of each series before the frozen moment, for rates
 
 
@@ -192,11 +187,12 @@ class Comparison(msgspec.Struct, kw_only=True):
     def _ask(self, name: str, question: Question, pair: Pair) -> Met:
         before = [len(proxy.queries) for proxy in pair.frozen]
         theirs, ours = pair.ask(question)
-        notes = []
-        if theirs.content_type == PROTOBUF != ours.content_type and ours.status != NOT_ACCEPTABLE:
-            notes.append(NO_PROTOBUF)
-            theirs = pair.theirs.ask(msgspec.structs.replace(question, accept="application/json"))
         left, right = self._seen(theirs), self._seen(ours)
+        notes = []
+        if form := another_form(left, right):
+            notes.append(form)
+            theirs = pair.theirs.ask(msgspec.structs.replace(question, accept="application/json"))
+            left = self._seen(theirs)
         if right.evaluated_timestamps and not left.evaluated_timestamps:
             notes.append(CUSTOM_TIMESTAMPS)
         found = differences(left, right)
@@ -242,9 +238,26 @@ def _is_complete(offer: Offer, configuration: Path) -> bool:
 
 
 def _knows(side: Side, offer: Offer) -> bool:
-    """Ours lists rule by rule. Whatever it lists in the end is compared as any other answer is."""
+    """Whether it has looked for all series: then no metric is unknown for the moment only (503).
+
+    Whatever it lists then is compared as any other answer is.
+    """
     known = discovered(side)
-    return len(known.custom) >= len(offer.custom) and len(known.external) >= len(offer.external)
+    groups = [
+        g
+        for g, has in ((questions.CUSTOM, offer.custom), (questions.EXTERNAL, offer.external))
+        if has
+    ]
+    nowhere = {questions.CUSTOM: "pods/nobody/nothing", questions.EXTERNAL: "nothing"}
+    asked = [
+        Question(
+            category="discovery", target=f"/apis/{group}/v1beta1/namespaces/none/{nowhere[group]}"
+        )
+        for group in groups
+    ]
+    return len(known.custom) >= len(offer.custom) and all(
+        side.ask(question).status == HTTPStatus.NOT_FOUND for question in asked
+    )
 
 
 def _resources(side: Side, path: str) -> list[dict[str, Any]]:

@@ -13,6 +13,9 @@ from testbed.waiting import until
 FIRST, SECOND = "differential-one", "differential-two"
 NAMESPACES = (FIRST, SECOND)
 GROUP = "differential.loadline.io"
+OTHER_GROUP = "other.differential.loadline.io"
+"""Has gadgets as well: which ones are meant is a question of precedence."""
+DEFINITIONS = (f"gadgets.{GROUP}", f"gadgets.{OTHER_GROUP}", f"planets.{GROUP}")
 NODES = ("node-0", "node-1", "node-2")
 LABELS = {
     "web-0": {"app": "web", "tier": "a", "weight": "10"},
@@ -22,6 +25,18 @@ LABELS = {
     "db-0": {"app": "db", "tier": "a"},
     "idle": {},
 }
+CLUSTER_SCOPED = (
+    f"planets.{GROUP}",
+    "apiservices.apiregistration.k8s.io",
+    "clusterroles.rbac.authorization.k8s.io",
+    "componentstatuses",
+    "customresourcedefinitions.apiextensions.k8s.io",
+    "priorityclasses.scheduling.k8s.io",
+    "storageclasses.storage.k8s.io",
+    "tokenreviews.authentication.k8s.io",
+)
+"""Kinds without a namespace that some series describe, besides the three that the peer knows to have none."""
+
 PODS = tuple(LABELS)
 PENDING = "pending"
 
@@ -68,7 +83,15 @@ KINDS: dict[str, Kind] = {
     ),
     "jobs.batch": Kind(spellings=("jobs.batch", "job.batch", "jobs", "job"), names=("testbed",)),
     f"gadgets.{GROUP}": Kind(
-        spellings=(f"gadgets.{GROUP}", f"gadget.{GROUP}", "gadgets", "gadget", "gd"),
+        spellings=(
+            f"gadgets.{GROUP}",
+            f"gadget.{GROUP}",
+            f"gadgets.{OTHER_GROUP}",
+            "gadgets.differential",
+            "gadgets",
+            "gadget",
+            "gd",
+        ),
         names=("spinner", "winder"),
     ),
     f"planets.{GROUP}": Kind(
@@ -85,7 +108,7 @@ def install(cluster: Cluster) -> None:
         "wait",
         "--for=condition=Established",
         "--timeout=30s",
-        *(f"crd/{plural}.{GROUP}" for plural in ("gadgets", "planets")),
+        *(f"crd/{name}" for name in DEFINITIONS),
     )
     cluster.apply(
         *({"apiVersion": "v1", "kind": "Namespace", "metadata": _meta(n)} for n in NAMESPACES)
@@ -98,8 +121,7 @@ def remove(cluster: Cluster) -> None:
     """Delete everything that `install` created."""
     cluster.kubectl("delete", "namespace", *NAMESPACES, "--wait=false", "--ignore-not-found")
     cluster.kubectl("delete", "persistentvolume", "disk", "--wait=false", "--ignore-not-found")
-    for plural in ("gadgets", "planets"):
-        cluster.kubectl("delete", "crd", f"{plural}.{GROUP}", "--wait=false", "--ignore-not-found")
+    cluster.kubectl("delete", "crd", *DEFINITIONS, "--wait=false", "--ignore-not-found")
 
 
 def expose(exporter: Exporter) -> None:
@@ -113,6 +135,8 @@ def expose(exporter: Exporter) -> None:
 def gauges() -> Iterator[Series]:
     """Everything whose value stands still."""
     yield from _odd_values()
+    yield from _odd_usage()
+    yield from _odd_labels()
     yield from _queues()
     yield from _naming_edges()
     for number, namespace in enumerate(NAMESPACES):
@@ -128,7 +152,7 @@ def gauges() -> Iterator[Series]:
             yield "service_latency", 0.25 + number, {**base, "service": name}
             yield "replica_lag", 3.0 + number, {**base, "deployment": name}
         yield "gadget_spin", 12.5, {**base, "gadget": "spinner"}
-        yield "planet_mass", 6.39e23, {**base, "planet": "mars"}
+        yield "planet_mass", 6.39, {**base, "planet": "mars"}
         yield "volume_usage", 0.875, {**base, "persistentvolume": "disk"}
         for node in NODES[:2]:
             yield "node_load", 1.5, {**base, "node": node}
@@ -188,6 +212,32 @@ def _odd_values() -> Iterator[Series]:
         yield "odd_values", values[kind], {"namespace": SECOND, "pod": pod, "kind": kind}
 
 
+def _odd_usage() -> Iterator[Series]:
+    """Memory that no container can have, and a container of which nothing else is known."""
+    for pod, container, value in (
+        ("web-0", "cache", 4096.25),
+        ("web-1", "broken", math.nan),
+        ("web-2", "broken", -5.0),
+        ("db-0", "broken", 3e19),
+        ("idle", "main", 1.0),  # and no cpu at all
+    ):
+        labels = {"namespace": SECOND, "pod": pod, "container": container}
+        yield "container_memory_working_set_bytes", value, labels
+
+
+def _odd_labels() -> Iterator[Series]:
+    """Label names that are a kind's name, nearly or in some group, and what others put beside them."""
+    kinds = ("endpoint", "endpoints", "secret", "configmap", "serviceaccount", "replicaset", "statefulset",
+             "daemonset", "horizontalpodautoscaler", "hpa", "cronjob", "storageclass", "lease", "event", "binding",
+             "scale", "status", "limitrange", "resourcequota", "networkpolicy", "poddisruptionbudget", "role",
+             "clusterrole", "customresourcedefinition", "apiservice", "metrics", "pods", "Service",
+             "tokenreview", "componentstatus", "priorityclass", "controllerrevision", "gadgets")  # fmt: skip
+    yield "many_labels", 1.0, {"namespace": FIRST, **dict.fromkeys(kinds, "web")}
+    yield "upper_case", 2.0, {"namespace": FIRST, "Pod": "web-0", "DEPLOYMENT": "web"}
+    yield "empty_labels", 3.0, {"namespace": FIRST, "pod": "", "service": "web"}
+    yield "plural_labels", 4.0, {"namespaces": FIRST, "namespace": SECOND, "deployments": "web"}
+
+
 def _queues() -> Iterator[Series]:
     for number, namespace in enumerate((*NAMESPACES, "default")):
         for index, queue in enumerate(("mail", "jobs", "a.b")):
@@ -228,23 +278,27 @@ def _meta(name: str, namespace: str | None = None, **more: Any) -> dict[str, Any
 
 
 def _definitions() -> Iterator[Manifest]:
-    for plural, kind, scope, short in (
-        ("gadgets", "Gadget", "Namespaced", ["gd"]),
-        ("planets", "Planet", "Cluster", []),
+    for plural, group, kind, scope, short in (
+        ("gadgets", GROUP, "Gadget", "Namespaced", ["gd"]),
+        ("gadgets", OTHER_GROUP, "Gadget", "Namespaced", []),
+        ("planets", GROUP, "Planet", "Cluster", []),
     ):
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        version = {
-            "name": "v1",
-            "served": True,
-            "storage": True,
-            "schema": {"openAPIV3Schema": schema},
-        }
+        versions = [
+            {
+                "name": name,
+                "served": True,
+                "storage": name == "v1",
+                "schema": {"openAPIV3Schema": schema},
+            }
+            for name in ("v1alpha1", "v1", "v1beta1")
+        ]
         yield {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": _meta(f"{plural}.{GROUP}"),
+            "metadata": _meta(f"{plural}.{group}"),
             "spec": {
-                "group": GROUP,
+                "group": group,
                 "scope": scope,
                 "names": {
                     "plural": plural,
@@ -252,7 +306,7 @@ def _definitions() -> Iterator[Manifest]:
                     "kind": kind,
                     "shortNames": short,
                 },
-                "versions": [version],
+                "versions": versions,
             },
         }
 
