@@ -82,19 +82,59 @@ class APIVersions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     )
 
 
+class ResponseKind(msgspec.Struct, frozen=True, kw_only=True):
+    """The kind that a resource is answered with; a group of its own is told by the group above."""
+
+    group: str = ""
+    version: str = ""
+    kind: str
+
+
+class APIResourceDiscovery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A resource in the aggregated document."""
+
+    resource: str
+    response_kind: ResponseKind
+    scope: str
+    singular_resource: str = ""
+    verbs: list[str]
+
+
+class APIVersionDiscovery(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of a group in the aggregated document."""
+
+    version: str
+    resources: list[APIResourceDiscovery]
+    freshness: str = "Current"
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The metadata of a group, with the creation time that older Go types do not leave out."""
+
+    name: str
+    creation_timestamp: None = None
+
+
+class APIGroupDiscovery(msgspec.Struct, frozen=True, kw_only=True):
+    """A group in the aggregated document."""
+
+    metadata: Named
+    versions: list[APIVersionDiscovery]
+
+
 class APIGroupDiscoveryList(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """The aggregated document of `/apis`, without groups.
+    """The aggregated document of `/apis`.
 
-    An empty one tells kube-aggregator that the server is there and keeps its long metric lists out of the cluster's
-    own document.
+    A group that is not in it keeps its long metric lists out of the cluster's own document; kube-aggregator still
+    knows that the server is there.
     """
 
     kind: str = always("APIGroupDiscoveryList")
     api_version: str = always("apidiscovery.k8s.io/v2")
     metadata: ListMeta = always(ListMeta())
-    items: list[msgspec.Raw] = always([])
+    items: list[APIGroupDiscovery] = always([])
 
 
 AGGREGATED_V2: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

@@ -18,7 +18,7 @@ from adapter.model import CustomMetricRequest, ExternalMetricRequest, ResourceMe
 from adapter.serve import discovery, openapi
 from adapter.translate import parse
 from wire import custom_metrics, external_metrics
-from wire.serving.rendering import JSON, YAML, accepted_type, respond
+from wire.serving.rendering import JSON, check_representation, respond
 from wire.status import StatusDetails, StatusError, failure, not_found
 
 EMPTY = StatusDetails()
@@ -51,14 +51,16 @@ class MetricsAPI:
             raise _method_not_allowed()
         match request.path.strip("/").split("/", 3):
             case ["apis"]:
+                check_representation(request)
                 return self._groups(request)
             case ["apis", group] if group in self._answers.in_force.groups:
+                check_representation(request)
                 return respond(request, discovery.group_document(group))
             case ["apis", group, version] if self._is_served(group, version):
+                check_representation(request)
                 in_force = self._answers.in_force
                 return respond(request, self._documents.document(in_force, group, version))
             case ["apis", group, version, path] if self._is_served(group, version):
-                _check_acceptable(request)
                 return respond(request, await self._metric(request, group, version, path))
         raise _no_such_path()
 
@@ -84,7 +86,14 @@ class MetricsAPI:
     ) -> msgspec.Struct:
         query = request.query_string
         read = _read_before if len(path) + len(query) <= READ_LENGTH_MAX else _read
-        asked = read(group, version, path, query)
+        try:
+            asked = read(group, version, path, query)
+        except StatusError as refused:
+            # A path that does not exist is refused before its Accept is looked at, and a bad parameter after.
+            if refused.code != HTTPStatus.NOT_FOUND:
+                check_representation(request)
+            raise
+        check_representation(request)
         if isinstance(asked, CustomMetricRequest):
             return await self._answers.custom(asked)
         if isinstance(asked, ExternalMetricRequest):
@@ -92,7 +101,9 @@ class MetricsAPI:
         return await self._answers.usage(asked)
 
     def _groups(self, request: web.Request) -> web.Response:
-        aggregated = discovery.aggregated_document(request.headers.get("Accept", ""))
+        aggregated = discovery.aggregated_document(
+            request.headers.get("Accept", ""), self._answers.in_force
+        )
         if aggregated:
             return _document(*aggregated)
         return respond(
@@ -146,12 +157,6 @@ def _tagged(request: web.Request, body: bytes) -> web.Response:
     if request.headers.get("If-None-Match") == tag:
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": tag})
     return web.Response(body=body, headers={"Content-Type": JSON, "ETag": tag})
-
-
-def _check_acceptable(request: web.Request) -> None:
-    """Before Prometheus is asked: what nobody can read need not be found out."""
-    if accepted_type(request.headers.get("Accept")) is None:
-        raise failure(406, f"only the following media types are accepted: {JSON}, {YAML}", EMPTY)
 
 
 def _no_such_path() -> StatusError:

@@ -2,7 +2,7 @@
 
 They say what prometheus-adapter's say, so that nobody who looks sees a difference: the group document of
 custom.metrics.k8s.io names v1beta1 alone although both versions are served, every external metric is namespaced, and
-the aggregated document is empty, which keeps thousands of metrics out of the cluster's own.
+the aggregated document has metrics.k8s.io alone, which keeps thousands of metrics out of the cluster's own.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,6 +22,28 @@ VERSIONS = {
     external_metrics.GROUP: ("v1beta1",),
     resource_metrics.GROUP: ("v1beta1",),
 }
+
+
+_USAGE = discovery.APIGroupDiscovery(
+    metadata=discovery.Named(name=resource_metrics.GROUP),
+    versions=[
+        discovery.APIVersionDiscovery(
+            version="v1beta1",
+            resources=[
+                discovery.APIResourceDiscovery(
+                    resource=resource,
+                    response_kind=discovery.ResponseKind(kind=kind),
+                    scope=scope,
+                    verbs=["get", "list"],
+                )
+                for resource, kind, scope in (
+                    ("nodes", "NodeMetrics", "Cluster"),
+                    ("pods", "PodMetrics", "Namespaced"),
+                )
+            ],
+        )
+    ],
+)
 
 
 def is_served(in_force: InForce, group: str, version: str) -> bool:
@@ -44,8 +66,8 @@ def groups_document(in_force: InForce, address: str) -> bytes:
     return _encode(document)
 
 
-def aggregated_document(accept: str) -> tuple[bytes, str] | None:
-    """The empty aggregated document and its media type, for a client that asks for one; None for all others."""
+def aggregated_document(accept: str, in_force: InForce) -> tuple[bytes, str] | None:
+    """The aggregated document and its media type, for a client that asks for one; None for all others."""
     for clause in accept.split(","):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
         asked = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
@@ -56,7 +78,10 @@ def aggregated_document(accept: str) -> tuple[bytes, str] | None:
             and asked.get("as") == "APIGroupDiscoveryList"
             and version in _AGGREGATED_VERSIONS
         ):
-            document = discovery.APIGroupDiscoveryList(api_version=f"apidiscovery.k8s.io/{version}")
+            document = discovery.APIGroupDiscoveryList(
+                api_version=f"apidiscovery.k8s.io/{version}",
+                items=[_USAGE] if resource_metrics.GROUP in in_force.groups else [],
+            )
             return _encode(document), (
                 f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             )

@@ -1,7 +1,7 @@
 """Documents as bytes, in the form that the client accepts.
 
-Upstream: apiserver v0.36.3, endpoints/handlers/negotiation. JSON and YAML; no protobuf, so a client
-that takes nothing else gets 406, as it would for a custom resource.
+Upstream: apiserver v0.36.3, endpoints/handlers/negotiation, and go-restful's Route.matchesAccept before it. JSON and
+YAML; no protobuf, so a client that takes nothing else gets 406, as it would for a custom resource.
 """
 
 import functools
@@ -10,15 +10,40 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from wire.status import StatusError, Unavailable, failure, service_unavailable
+from wire.status import StatusDetails, StatusError, Unavailable, failure, service_unavailable
 
 JSON = "application/json"
 YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+AVAILABLE = (JSON, YAML, PROTOBUF, f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
+"""What upstream names when nothing matches, in its order."""
+
 # What kubectl, client-go and curl send when they want JSON: no need to look closer.
 _PLAIN = {None, "", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
 _PEOPLE = ("curl", "Wget", "Mozilla/")
 
 _encoder = msgspec.json.Encoder()
+
+
+def check_representation(request: web.BaseRequest) -> None:
+    """Before anything is found out: one media type of Accept must be one of ours to the letter, or `*/*`.
+
+    Parameters and weights do not count here, nor does `application/*`. Raises `StatusError` 406.
+    """
+    accept = request.headers.get("Accept")
+    if accept in _PLAIN or _names_a_representation(accept or ""):
+        return
+    raise failure(
+        406,
+        f"406: Not Acceptable\n\nAvailable representations: {', '.join(AVAILABLE)}",
+        StatusDetails(),
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _names_a_representation(accept: str) -> bool:
+    named = {clause.split(";")[0].strip() for clause in accept.split(",")}
+    return not named.isdisjoint({"*/*", *AVAILABLE})
 
 
 def respond(
@@ -95,7 +120,8 @@ def _by_preference(accept: str) -> list[str]:
         return 1.0
 
     clauses = [clause.strip() for clause in accept.split(",") if clause.strip()]
-    return sorted((clause for clause in clauses if weight(clause) > 0), key=weight, reverse=True)
+    # A weight of 0 puts a type last and does not exclude it, as in upstream's goautoneg.
+    return sorted(clauses, key=weight, reverse=True)
 
 
 def _body(request: web.BaseRequest, document: Any, media_type: str) -> bytes:

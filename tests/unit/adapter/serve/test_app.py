@@ -200,7 +200,7 @@ async def test_a_changed_catalog_is_listed_at_once(client, answers):
         ),
     ],
 )
-async def test_the_aggregated_document_is_there_and_empty(client, accepted, version):
+async def test_the_aggregated_document_has_usage_and_no_metric(client, accepted, version):
     response = await client.get("/apis", headers={"Accept": f"{accepted},application/json"})
     document = await response.json()
     assert response.headers["Content-Type"] == (
@@ -208,7 +208,7 @@ async def test_the_aggregated_document_is_there_and_empty(client, accepted, vers
     )
     assert document["apiVersion"] == f"apidiscovery.k8s.io/{version}"
     assert document["kind"] == "APIGroupDiscoveryList"
-    assert document["items"] == []
+    assert [each["metadata"]["name"] for each in document["items"]] == ["metrics.k8s.io"]
 
 
 async def test_openapi_documents_are_tagged_and_describe_every_path(client):

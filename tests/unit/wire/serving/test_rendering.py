@@ -1,8 +1,10 @@
 """Which form an answer has."""
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
-from wire.serving.rendering import accepted_type
+from wire.serving.rendering import accepted_type, check_representation
+from wire.status import StatusError
 
 
 @pytest.mark.parametrize(
@@ -32,8 +34,31 @@ from wire.serving.rendering import accepted_type
         ),
         pytest.param("application/vnd.kubernetes.protobuf", None, id="protobuf alone"),
         pytest.param("text/html", None, id="a page"),
-        pytest.param("application/json;q=high", None, id="a weight that is none"),
+        pytest.param("application/json;q=0", "application/json", id="weight of nothing, alone"),
+        pytest.param("application/json;q=high", "application/json", id="a weight that is none"),
     ],
 )
 def test_the_accept_header_decides(accept, expected):
     assert accepted_type(accept) == expected
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "*/*",
+        "application/json;q=0",
+        "application/json;as=Table;v=v1;g=meta.k8s.io",
+        "text/html, application/yaml",
+        "application/vnd.kubernetes.protobuf",
+    ],
+)
+def test_a_request_may_go_on_when_it_names_a_type_of_ours(accept):
+    check_representation(make_mocked_request("GET", "/apis", headers={"Accept": accept}))
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/*", "application/cbor", "nonsense"])
+def test_a_request_ends_before_anything_is_found_out_when_it_names_none(accept):
+    request = make_mocked_request("GET", "/apis", headers={"Accept": accept})
+    with pytest.raises(StatusError, match="Available representations: application/json") as refused:
+        check_representation(request)
+    assert refused.value.code == 406
