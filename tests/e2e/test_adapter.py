@@ -276,13 +276,15 @@ def test_the_stock_hpa_scales_on_a_pods_metric_up_and_down(
         return True
 
     until(lambda: scaled_to(4, 38.0), what="four replicas", deadline_seconds=60, every_seconds=0.5)
-    shown = until(
-        lambda: (
-            "9500m/10" in (line := cluster.kubectl("get", "hpa", "web", "-n", namespace)) and line
-        ),
-        what="the value in kubectl get hpa",
-    )
-    assert "Deployment/web" in shown
+
+    def shown() -> str:
+        spread(cluster, exporter, namespace, 38.0)
+        line = cluster.kubectl("get", "hpa", "web", "-n", namespace)
+        assert "9500m/10" in line
+        return line
+
+    line = until(shown, what="the value in kubectl get hpa", every_seconds=0.5)
+    assert "Deployment/web" in line
     until(lambda: scaled_to(1, 3.0), what="one replica", deadline_seconds=60, every_seconds=0.5)
 
 
