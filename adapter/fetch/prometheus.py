@@ -60,6 +60,7 @@ class PrometheusClient:
                     _lately(match, max_age_seconds),
                     seconds=self.backend.discovery_timeout_seconds,
                     take=_json(reader.feed),
+                    compressed=True,
                 )
                 answer = _json(lambda _: reader.finish())(b"")
                 if answer.status != "success" or answer.data is None:

@@ -6,8 +6,7 @@ its user and parameters, and no credential is ever shown.
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -20,6 +19,7 @@ from adapter.model import Backend
 
 PIECE_BYTES = 256 * 1024
 REFUSAL_BYTES_MAX = 64 * 1024
+KEEPALIVE_SECONDS = 75.0
 
 
 class NoAnswer(Exception):
@@ -49,18 +49,20 @@ class Transport:
         seconds: float,
         take: Callable[[bytes], None],
         verb: str = "",
+        compressed: bool = False,
     ) -> None:
-        """Give the body of a 2xx answer to `take`, piece by piece; raises `NoAnswer`, also when `take` does."""
+        """Give the body of a 2xx answer to `take`, piece by piece; raises `NoAnswer`, also when `take` does.
+
+        `compressed` is for large answers: for one number, gzip costs both ends more than the wire.
+        """
+        verb = verb or self._backend.verb
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._gate,
-                self._request(path, asked, verb or self._backend.verb) as response,
-            ):
-                if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-                    raise await self._refusal(response)
-                async for piece in response.content.iter_chunked(PIECE_BYTES):
-                    take(piece)
+            async with asyncio.timeout(seconds), self._gate:
+                try:
+                    await self._exchange(verb, path, asked, take, compressed)
+                except aiohttp.ServerDisconnectedError:
+                    # An idle connection was closed by the other end just as we took it: once more on a new one.
+                    await self._exchange(verb, path, asked, take, compressed)
         except TimeoutError as error:
             raise NoAnswer(f"{self._address.base} gave no answer within {seconds:g} s") from error
         except aiohttp.ClientPayloadError as error:
@@ -73,14 +75,19 @@ class Transport:
         if self._http:
             await self._http.close()
 
-    @asynccontextmanager
-    async def _request(
-        self, path: str, asked: dict[str, str], verb: str
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _exchange(
+        self,
+        verb: str,
+        path: str,
+        asked: dict[str, str],
+        take: Callable[[bytes], None],
+        compressed: bool,
+    ) -> None:
         encoded = urlencode(asked)
         parameters = [self._address.parameters] if self._address.parameters else []
-        body = None
         headers = [*self._backend.headers, *(await self._credentials.headers()).items()]
+        headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))
+        body = None
         if verb == "POST":
             body = encoded.encode()
             headers.append(("Content-Type", "application/x-www-form-urlencoded"))
@@ -90,12 +97,16 @@ class Transport:
         async with self._session().request(
             verb, url, data=body, headers=headers, ssl=self._credentials.tls()
         ) as response:
-            yield response
+            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+                raise await self._refusal(response)
+            async for piece in response.content.iter_chunked(PIECE_BYTES):
+                take(piece)
 
     def _session(self) -> aiohttp.ClientSession:
         if self._http is None:
             self._http = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),  # The gate is the limit.
+                # The gate is the limit; connections outlive the fifteen seconds between two rounds of an HPA.
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS),
                 timeout=aiohttp.ClientTimeout(total=None),  # The time-out of `ask` is the limit.
                 headers={"User-Agent": "loadline-adapter", "Accept": "application/json"},
                 cookie_jar=aiohttp.DummyCookieJar(),

@@ -44,6 +44,7 @@ class CannedServer:
         """None: accept and never answer."""
         self.asked: list[Asked] = []
         self.at_once = self.at_once_max = 0
+        self.hangs_up_first = False
         self.filled_at = 1
         self.filled = asyncio.Event()
         self.may_answer = asyncio.Event()
@@ -70,7 +71,9 @@ class CannedServer:
             if self.at_once >= self.filled_at:
                 self.filled.set()
             await self.may_answer.wait()
-            if self.says is None:
+            if self.hangs_up_first:
+                self.hangs_up_first = False
+            elif self.says is None:
                 await reader.read()  # Until the other end has had enough.
             else:
                 writer.write(self.says)

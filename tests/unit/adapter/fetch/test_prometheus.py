@@ -249,3 +249,17 @@ async def test_each_question_goes_to_the_backend_it_names(server, connect):
     assert [asked.path for asked in server.asked] == ["/b/api/v1/query"]
     with pytest.raises(QueryFailed, match="no backend of that name"):
         await backends.evaluate(Plan("up", "c"))
+
+
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+async def test_a_connection_that_was_closed_in_the_meantime_is_no_failure(server, connect, verb):
+    server.hangs_up_first = True
+    assert await connect(verb=verb).evaluate(PLAN)
+
+
+async def test_only_large_answers_are_compressed(server, connect):
+    client = connect()
+    await client.evaluate(PLAN)
+    server.says = answer({"status": "success", "data": []})
+    await client.series(match="up", backend="default", max_age_seconds=60)
+    assert [asked.headers["Accept-Encoding"] for asked in server.asked] == ["identity", "gzip"]
