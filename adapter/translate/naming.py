@@ -9,9 +9,6 @@ from functools import lru_cache
 from typing import Final
 
 from adapter.model import (
-    NAMESPACES,
-    NODES,
-    PERSISTENT_VOLUMES,
     DiscoveryRule,
     GroupResource,
     ResourceLabels,
@@ -25,7 +22,6 @@ from adapter.translate.template import Record, compiled
 TEMPLATE_FIELDS: Final = ("Group", "Resource")
 """What `resources.template` may ask for."""
 
-_CLUSTER_SCOPED: Final = (NAMESPACES, NODES, PERSISTENT_VOLUMES)
 _GROUP_TO_LABEL: Final = str.maketrans(".-", "__")
 
 
@@ -180,8 +176,6 @@ class ResourceConverter:
 
     def is_listed_as_namespaced(self, resource: GroupResource) -> bool:
         """Whether discovery lists metrics of a canonical resource as namespaced: as the cluster says it is."""
-        if resource in _CLUSTER_SCOPED:
-            return False
         try:
             return self._mapping.is_namespaced(resource)
         except UnknownResource:

@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from adapter.model import (
-    NAMESPACES,
     DiscoveryRule,
     MetricEntry,
     NamedRule,
@@ -70,7 +69,7 @@ class _Table:
             return
         try:
             resource = self._mapping.resource_for(rule.describes)
-            namespaced = resource != NAMESPACES and self._mapping.is_namespaced(resource)
+            namespaced = self._mapping.is_namespaced(resource)
         except UnknownResource as e:
             self._problem(rule, f"`describes`: {e}; the metric appears when it does")
             return

@@ -105,3 +105,18 @@ def test_a_pod_with_an_absurd_usage_is_left_out_and_the_others_are_not(rows):
     memory = vector(({"pod": "p", "container": "c"}, 3e19), ({"pod": "q", "container": "c"}, 1024))
     pods = [KubeObject(name=name, namespace="a") for name in ("p", "q")]
     assert [value.subject.name for value in usage_values(cpu, memory, question, pods)] == ["q"]
+
+
+def test_usage_is_as_old_as_its_oldest_sample(rows):
+    rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
+    assert rules is not None
+    question = usage_question(
+        rules, resource=NODES, namespace="", names=["n"], mapping=peer_mapping()
+    )
+    for cpu_at, memory_at in [(10.0, 20.0), (20.0, 10.0)]:
+        cpu, memory = (
+            vector(({"instance": "n"}, 1), at_seconds=cpu_at),
+            vector(({"instance": "n"}, 1), at_seconds=memory_at),
+        )
+        [value] = usage_values(cpu, memory, question, [KubeObject(name="n")])
+        assert value.timestamp_seconds == 10

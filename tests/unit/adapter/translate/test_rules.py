@@ -37,6 +37,7 @@ metrics:
 - {name: load, describes: nodes, query: 'sum by (node) (node_load1)'}
 - {name: backlog, query: 'sum(queue_depth)'}
 - {name: tenant_backlog, query: 'sum by (namespace) (queue_depth)', labels: {namespace: namespace}}
+- {name: cargo, describes: fleets.example.com, query: 'sum by (namespace, fleet) (cargo)'}
 - {name: gadgets, describes: gadgets.example.com, query: 'sum by (namespace, gadget) (x)'}
 """
 
@@ -91,7 +92,7 @@ def test_named_metrics_need_no_series(table):
 
 
 def test_problems_are_told_per_rule_and_stop_nothing(table):
-    assert set(table.problems) == {"rules[1]", "rules[2]", "metrics[4]"}
+    assert set(table.problems) == {"rules[1]", "rules[2]", "metrics[5]"}
     assert "1 series have no label" in table.problems["rules[1]"][0]
     assert "anonymous" in table.problems["rules[1]"][0]
     assert "no resource widgets" in table.problems["rules[2]"][0]
@@ -148,6 +149,11 @@ def test_a_named_metric_is_one_plan_for_every_asker(table):
     assert first.rows.where == (("namespace", "shop"),)
     assert second.rows.where == (("namespace", "other"),)
     assert first.window_seconds == 60
+
+
+def test_an_object_without_a_namespace_is_not_looked_for_in_one(table):
+    asked = ask(table, "fleets.example.com/f/cargo", ("f",))
+    assert (asked.rows.object_label, asked.rows.where) == ("fleet", ())
 
 
 def test_a_selector_makes_a_plan_of_its_own(table):
