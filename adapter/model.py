@@ -43,7 +43,6 @@ class GroupResource(msgspec.Struct, frozen=True, order=True):
 PODS: Final = GroupResource("pods")
 NODES: Final = GroupResource("nodes")
 NAMESPACES: Final = GroupResource("namespaces")
-PERSISTENT_VOLUMES: Final = GroupResource("persistentvolumes")
 
 
 class GroupVersionKind(msgspec.Struct, frozen=True):
