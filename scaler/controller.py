@@ -115,7 +115,6 @@ class Controller:
         """Work for ever; when cancelled, looks that have begun may end first, for a few seconds."""
         try:
             while True:
-                await self._free.acquire()
                 key, due_seconds = await self._next()
                 task = asyncio.create_task(self._work(key, due_seconds), name=f"look at {key}")
                 self._running.add(task)
@@ -139,8 +138,14 @@ class Controller:
             self._changed.set()
 
     async def _next(self) -> tuple[str, float]:
-        while (taken := self._timetable.take(self._monotonic())) is None:
-            await self._pause()
+        """The next key that is due, with a place for its look."""
+        await self._free.acquire()
+        try:
+            while (taken := self._timetable.take(self._monotonic())) is None:
+                await self._pause()
+        except asyncio.CancelledError:
+            self._free.release()
+            raise
         return taken
 
     async def _pause(self) -> None:

@@ -53,6 +53,8 @@ MISCONFIGURED: Final = 2
 DISCOVERY_RETRY_SECONDS: Final = 1.0
 # How long to wait for the HPAs, which are good to know and no more.
 OTHERS_DEADLINE_SECONDS: Final = 5.0
+# How long the end waits for events that are still to be written.
+FLUSH_SECONDS: Final = 2.0
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +101,7 @@ class Program:
         self._tasks: list[asyncio.Task[None]] = []
         self._failed = asyncio.Event()
         self._is_scaling = False
+        self._recording: asyncio.Task[None] | None = None
 
     async def serve(self) -> int:
         """Start, wait for the end, stop. Raises what is wrong with the configuration."""
@@ -111,7 +114,11 @@ class Program:
             self._plug(client)
             return await self._listen(client, stop)
         finally:
+            # In the reverse order of their start: scaling ends first, and its last events are written.
             for task in reversed(self._tasks):
+                if task is self._recording:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._recorder.flushed(), FLUSH_SECONDS)
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
@@ -184,8 +191,10 @@ class Program:
             derivation=self._reconciler.derivation,
         )
         await server.start()
-        for work in (*self._upkeep(), self._scale_when_leading(client)):
+        for work in self._upkeep():
             self._spawn(work)
+        self._recording = self._spawn(self._recorder.run())
+        self._spawn(self._scale_when_leading(client))
         ends = [asyncio.create_task(each.wait()) for each in (stop, self._failed)]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:
@@ -197,14 +206,13 @@ class Program:
     def _upkeep(self) -> Iterator[Coroutine[Any, Any, None]]:
         """What must go on whether we lead or not, so that taking over takes no time."""
         yield self._follow_discovery()
-        yield self._recorder.run()
         for cache in self._caches():
             yield cache.run()
 
     def _caches(self) -> tuple[WatchCache[Autoscaler] | WatchCache[Pod], ...]:
         return (*self._autoscalers.caches, *self._pods.caches, *self._others)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """None of these may end by itself; when one does, the process does, and is started anew."""
 
         def ended(task: asyncio.Task[None]) -> None:
@@ -215,6 +223,7 @@ class Program:
         task = asyncio.create_task(work)
         task.add_done_callback(ended)
         self._tasks.append(task)
+        return task
 
     async def _scale_when_leading(self, client: KubeClient) -> None:
         asked = self._options.leader_election

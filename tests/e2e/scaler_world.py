@@ -161,8 +161,8 @@ class ExternalMetricsAPI:
         self._server.shutdown()
         self._server.server_close()
 
-    def document(self, path: str) -> Json:
-        """`/apis/G/V` and `/apis/G/V/namespaces/N/METRIC`."""
+    def document(self, path: str) -> Json | None:
+        """`/apis/G/V` and `/apis/G/V/namespaces/N/METRIC`; None for anything else, such as /openapi/v2."""
         parts = path.split("?")[0].strip("/").split("/")
         if len(parts) == 3:
             return {
@@ -171,6 +171,8 @@ class ExternalMetricsAPI:
                 "groupVersion": f"{EXTERNAL}/v1beta1",
                 "resources": [],
             }
+        if len(parts) != 6:
+            return None
         value = self.values.get(f"{parts[4]}/{parts[5]}")
         item = {
             "metricName": parts[5],
@@ -190,8 +192,9 @@ class ExternalMetricsAPI:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                body = json.dumps(api.document(self.path)).encode()
-                self.send_response(200)
+                document = api.document(self.path)
+                body = json.dumps(document).encode()
+                self.send_response(404 if document is None else 200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

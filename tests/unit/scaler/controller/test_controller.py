@@ -135,6 +135,26 @@ def test_a_look_that_hangs_does_not_keep_the_controller_from_stopping():
     assert virtual_time.run(scenario()) == pytest.approx(19, abs=0.1)
 
 
+def test_one_that_stopped_may_run_again():
+    """A leader may lose its Lease and win it back."""
+
+    async def scenario() -> int:
+        looks = 0
+
+        async def look(_: str) -> bool:
+            nonlocal looks
+            looks += 1
+            return True
+
+        running = controller(look, concurrent=1)
+        for _ in range(3):
+            running.expect("ns/a")
+            await run_for(running, 16)
+        return looks
+
+    assert virtual_time.run(scenario()) == 3
+
+
 def test_the_gauge_of_lateness_grows_when_looks_wait_for_each_other():
     async def scenario() -> float:
         async def look(_: str) -> bool:
