@@ -15,7 +15,10 @@ import msgspec
 
 _ROOT = Path(__file__).parents[3]
 _COPIED = ("scaler", "wire", "testbed", "tests/unit/scaler", "tests/conformance/scaler")
-_UNIT = [f"tests/unit/scaler/{each}" for each in ("model", "recommend", "normalize", "decide")]
+_UNIT = [
+    f"tests/unit/scaler/{each}"
+    for each in ("model", "recommend", "normalize", "decide", "report/test_conditions.py")
+]
 _VECTORS = ["tests/conformance/scaler"]
 
 

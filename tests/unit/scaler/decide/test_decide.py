@@ -268,16 +268,17 @@ def test_a_first_look_seeds_the_memory_with_the_count_and_adds_the_recommendatio
 
 
 @pytest.mark.parametrize(
-    ("of", "settings", "is_by_us"),
+    ("of", "length", "settings", "is_by_us"),
     [
-        pytest.param(spec(min_replicas=0), ZERO_ON, "True", id="to zero"),
-        pytest.param(spec(min_replicas=1), ZERO_ON, "False", id="to the minimum"),
-        pytest.param(spec(min_replicas=0), SETTINGS, None, id="the gate is off"),
+        pytest.param(spec(min_replicas=0), 0, ZERO_ON, "True", id="to zero"),
+        pytest.param(spec(min_replicas=0), 20, ZERO_ON, "False", id="not quite to zero"),
+        pytest.param(spec(min_replicas=1), 0, ZERO_ON, "False", id="to the minimum"),
+        pytest.param(spec(min_replicas=0), 0, SETTINGS, None, id="the gate is off"),
     ],
 )
-def test_scaling_to_zero_is_remembered_in_the_status(of, settings, is_by_us):
+def test_scaling_to_zero_is_remembered_in_the_status(of, length, settings, is_by_us):
     before = AutoscalerStatus(conditions=(Condition(type="ScaledToZero", status="Unknown"),))
-    _, outcome = look(observed(of, replicas=3, status=before), queue(0), settings=settings)
+    _, outcome = look(observed(of, replicas=3, status=before), queue(length), settings=settings)
     assert conditions(outcome).get("ScaledToZero", (None,))[0] == is_by_us
 
 

@@ -276,3 +276,24 @@ def test_an_external_metric_within_the_tolerance_needs_no_pods(target):
     amount = 1000 if target.value else 2000
     found = proposed(external(target), ExternalValues((amount,)), target_pods=())
     assert found.derivation.proposal == 2
+
+
+def test_scaling_down_a_missing_pod_counts_with_its_whole_request():
+    """Not just with the target: 20 % and three times 100 % make 80 %, which would even be up."""
+    found = proposed(resource(utilization(50)), samples({"web-0": 200}), replicas=4)
+    assert found.derivation.fill_in is not None
+    assert found.derivation.fill_in.usage_ratio == 1.6
+    assert (found.derivation.proposal, found.derivation.kept) == (4, "DirectionChanged")
+
+
+@pytest.mark.parametrize(
+    ("metric", "reading"),
+    [
+        pytest.param(of_object(average("1")), ObjectValue(8_000), id="Object"),
+        pytest.param(external(average("1")), ExternalValues((8_000,)), id="External"),
+    ],
+)
+def test_an_average_over_a_lagging_rollout_proposes_what_is_there(metric, reading):
+    seen = observed(spec(metric), replicas=10, status_replicas=8)
+    found = propose(metric, reading, subject_of(seen, seen.scale, Settings(), NOW))
+    assert found.derivation.proposal == 8

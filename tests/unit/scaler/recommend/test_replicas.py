@@ -104,6 +104,9 @@ def test_ready_pods_are_resized_by_the_ratio(samples, current, replicas):
             each(2, 20), [], ["u"], 3, 1, "", id="down: unready do not count at all"
         ),
         pytest.param(
+            each(2, 95), [], ["u", "v"], 4, 4, WITHIN_TOLERANCE, id="down: unready are not filled in"
+        ),
+        pytest.param(
             each(2, 20), ["m"], ["u"], 4, 2, "", id="down: missing filled in, unready dropped"
         ),
         pytest.param(

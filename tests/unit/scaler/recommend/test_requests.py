@@ -63,6 +63,13 @@ def pod_level(**requests):
             3150,
             id="an init container runs beside the sidecars before it",
         ),
+        pytest.param(
+            PodSpec(
+                containers=(APP,), init_containers=(SIDECAR,), resources=pod_level(memory="2Gi")
+            ),
+            1250,
+            id="pod-level memory only: a sidecar runs beside the containers",
+        ),
         pytest.param(PodSpec(), 0, id="no containers at all"),
     ],
 )  # fmt: skip
