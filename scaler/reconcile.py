@@ -45,12 +45,12 @@ from scaler.ports import (
 )
 from scaler.recommend.branch import wants_metrics
 from scaler.recommend.combine import metrics_of
-from scaler.recommend.selector import SelectorProblem, selector_problem, target_selector
+from scaler.recommend.selector import SelectorProblem, target_selector
 from scaler.report.conditions import Conditions
 from scaler.report.status import status_body, stored_memory
 from scaler.settle import settle
 from scaler.telemetry import Telemetry
-from wire.labels import NOTHING, Selector
+from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 
 log = logging.getLogger(__name__)
@@ -68,6 +68,14 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     measurements: Measurements
     events: EventSink
     telemetry: Telemetry
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What was observed, where to write, and whose metrics to ask for; None where there is nothing to."""
+
+    observed: Observed
+    target: TargetScale | None = None
+    selector: Selector | None = None
 
 
 class Reconciler:
@@ -124,47 +132,47 @@ class Reconciler:
         return True
 
     async def _reconcile(self, autoscaler: Autoscaler, memory: Memory) -> Outcome:
-        observed, target = await self._observe(autoscaler)
-        gathered = await self._gather(observed)
+        seen = await self._observe(autoscaler)
+        gathered = await self._gather(seen)
 
-        decision = self._decide(observed, gathered, memory)
+        decision = self._decide(seen.observed, gathered, memory)
 
-        actuation = await self._actuate(decision, target)
+        actuation = await self._actuate(decision, seen.target)
         outcome = settle(decision, actuation, self._now())
         return await self._report(autoscaler, outcome)
 
-    async def _observe(self, autoscaler: Autoscaler) -> tuple[Observed, TargetScale | None]:
+    async def _observe(self, autoscaler: Autoscaler) -> Seen:
         around = self._around
-        read = await read_scale(around.kube, around.mapper, autoscaler)
-        if isinstance(read, ScaleUnavailable):
-            return Observed(autoscaler=autoscaler, scale=read), None
-        observed = Observed(autoscaler=autoscaler, scale=read.view)
+        target = await read_scale(around.kube, around.mapper, autoscaler)
+        if isinstance(target, ScaleUnavailable):
+            return Seen(observed=Observed(autoscaler=autoscaler, scale=target))
+        observed = Observed(autoscaler=autoscaler, scale=target.view)
         if not wants_metrics(observed, self._settings):
-            return observed, read
-        selector = target_selector(read.view)
+            return Seen(observed=observed, target=target)
+        selector = target_selector(target.view)
         if isinstance(selector, SelectorProblem):
-            return observed, read
+            return Seen(observed=observed, target=target)
         around.selectors.store(autoscaler.key, selector)
         namespace = autoscaler.metadata.namespace
         pods = around.pods.matching(namespace, selector)
+        controllers = around.selectors.controllers_of(namespace, pods)
         rivals = around.rivals.of(autoscaler)
         if rivals:
-            return msgspec.structs.replace(observed, controlled_by=(autoscaler.key, *rivals)), read
-        controllers = around.selectors.controllers_of(namespace, pods)
-        return msgspec.structs.replace(observed, pods=pods, controlled_by=controllers), read
+            controllers = (autoscaler.key, *rivals)
+        observed = msgspec.structs.replace(observed, pods=pods, controlled_by=controllers)
+        is_ours_alone = len(controllers) <= 1
+        return Seen(observed=observed, target=target, selector=selector if is_ours_alone else None)
 
-    async def _gather(self, observed: Observed) -> tuple[tuple[Reading, float], ...]:
+    async def _gather(self, seen: Seen) -> tuple[tuple[Reading, float], ...]:
         """Every metric at once, with the seconds that it took; in the order of the spec."""
-        if not wants_metrics(observed, self._settings) or selector_problem(observed) is not None:
+        if seen.selector is None:
             return ()
-        assert not isinstance(observed.scale, ScaleUnavailable)  # noqa: S101 - wants_metrics says so
-        parsed = target_selector(observed.scale)
-        selector = NOTHING if isinstance(parsed, SelectorProblem) else parsed
-        metrics = metrics_of(observed.autoscaler.spec)
-        namespace = observed.autoscaler.metadata.namespace
-        return tuple(
-            await asyncio.gather(*(self._read(namespace, metric, selector) for metric in metrics))
+        autoscaler = seen.observed.autoscaler
+        asking = (
+            self._read(autoscaler.metadata.namespace, metric, seen.selector)
+            for metric in metrics_of(autoscaler.spec)
         )
+        return tuple(await asyncio.gather(*asking))
 
     async def _read(
         self, namespace: str, metric: MetricSpec, selector: Selector

@@ -15,6 +15,10 @@ from scaler.recommend.combine import metrics_of
 from scaler.report.printing import printed_targets
 
 
+# The CRD's bound is twice that; half an hour of changes every two seconds.
+CHANGES_MAX = 1000
+
+
 class LoadAutoscalerStatus(AutoscalerStatus, frozen=True, kw_only=True):
     """The status of an HPA and more."""
 
@@ -131,6 +135,8 @@ def _stabilizes_up(behavior: Behavior | None) -> bool:
 
 
 def _changes(events: tuple[ScaleEvent, ...]) -> tuple[PastChange, ...]:
+    if len(events) > CHANGES_MAX:
+        events = tuple(sorted(events, key=lambda one: one.happened_at_unix_seconds)[-CHANGES_MAX:])
     return tuple(
         PastChange(
             replica_change=each.replica_change,

@@ -68,3 +68,12 @@ def test_a_quiet_hour_is_a_short_history():
     kept = history_of(Memory(recommendations=quiet), UP_AND_DOWN).recommendations
     assert kept is not None
     assert [each.made_at_unix_seconds for each in kept] == [239 * 15.0]
+
+
+def test_of_very_many_changes_the_latest_are_kept():
+    """More than the CRD takes would make every status write fail."""
+    events = tuple(
+        ScaleEvent(replica_change=1, happened_at_unix_seconds=float(n)) for n in range(3000)
+    )
+    kept = history_of(Memory(scale_up_events=events), None).scale_up_events
+    assert [each.happened_at_unix_seconds for each in kept] == [float(n) for n in range(2000, 3000)]
