@@ -136,6 +136,9 @@ class ResourceMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
 
 
+MetricRequest = CustomMetricRequest | ExternalMetricRequest | ResourceMetricRequest
+
+
 # --- what is configured -----------------------------------------------------------------------------------------------
 
 DEFAULT_BACKEND: Final = "default"

@@ -10,6 +10,7 @@ from adapter import telemetry
 from adapter.answer.evaluating import evaluated
 from adapter.answer.in_force import InForce
 from adapter.answer.memory import Questions, Remembered
+from adapter.answer.notes import SILENT, Notes
 from adapter.answer.usage import UsageAnswers, UsageDocument
 from adapter.model import (
     CustomMetricRequest,
@@ -18,6 +19,7 @@ from adapter.model import (
     Gap,
     KubeObject,
     MetricEntry,
+    MetricRequest,
     ObjectValue,
     Offer,
     Question,
@@ -48,6 +50,8 @@ from wire.status import (
     service_unavailable,
 )
 
+AnswerDocument = MetricValueList | MetricValueListV1beta1 | ExternalMetricValueList | UsageDocument
+
 _CUSTOM_AGE = telemetry.SAMPLE_AGE_SECONDS.labels("custom.metrics.k8s.io")
 _EXTERNAL_AGE = telemetry.SAMPLE_AGE_SECONDS.labels("external.metrics.k8s.io")
 
@@ -74,19 +78,31 @@ class Answers:
         self._last_custom: Remembered[dict[str, ObjectValue]] = Remembered()
         self._last_external: Remembered[tuple[ExternalValue, ...]] = Remembered()
 
+    async def answer(self, request: MetricRequest, notes: Notes = SILENT) -> AnswerDocument:
+        """The document that answers a question to any of the APIs."""
+        if isinstance(request, CustomMetricRequest):
+            return await self.custom(request, notes)
+        if isinstance(request, ExternalMetricRequest):
+            return await self.external(request, notes)
+        return await self.usage(request, notes)
+
     async def custom(
-        self, request: CustomMetricRequest
+        self, request: CustomMetricRequest, notes: Notes = SILENT
     ) -> MetricValueList | MetricValueListV1beta1:
         """One object's value, or those of the objects behind a selector."""
         offer = self._custom_offer(request)
+        notes.chose(offer)
         names = names_asked(request)
         if names is None:
             names = tuple(each.name for each in await self._matching(request))
+        notes.matched(names)
         question = self._questions.get(request, offer, names)
         if question is None:
             question = custom_question(request, offer, self._mapping, names)
             self._questions.keep(request, offer, names, question)
+        notes.asks(question)
         evaluation = await evaluated(self._prometheus, question.plan, rule=question.rule)
+        notes.heard(question.plan, question.rows, evaluation)
         now_seconds = self._now()
         key = _fallback_key(request, question)
         last = self._last_custom.get(key, {}) if key else {}
@@ -98,18 +114,24 @@ class Answers:
             self._last_custom.keep(key, _still_good(known, question, now_seconds))
         if values:
             _CUSTOM_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
+        notes.answers(values)
         return render.custom_list(request, values, question, self._mapping)
 
-    async def external(self, request: ExternalMetricRequest) -> ExternalMetricValueList:
+    async def external(
+        self, request: ExternalMetricRequest, notes: Notes = SILENT
+    ) -> ExternalMetricValueList:
         """The rows of an external metric."""
         offer = self.in_force.catalog.external(request.metric)
         if offer is None:
             raise self._unknown(lambda why: external_metric_not_found(request, why), ())
+        notes.chose(offer)
         question = self._questions.get(request, offer)
         if question is None:
             question = external_question(request, offer, self._mapping)
             self._questions.keep(request, offer, (), question)
+        notes.asks(question)
         evaluation = await evaluated(self._prometheus, question.plan, rule=question.rule)
+        notes.heard(question.plan, question.rows, evaluation)
         now_seconds = self._now()
         key = _fallback_key(request, question)
         last = self._last_external.get(key, ()) if key else ()
@@ -118,14 +140,15 @@ class Answers:
             self._last_external.keep(key, values)
         if values:
             _EXTERNAL_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
+        notes.answers(values)
         return render.external_list(request, values, question)
 
-    async def usage(self, request: ResourceMetricRequest) -> UsageDocument:
+    async def usage(self, request: ResourceMetricRequest, notes: Notes = SILENT) -> UsageDocument:
         """What pods or nodes use: a list, or the one that was named."""
         rules = self.in_force.resource_rules
         if rules is None:
             raise not_found("the server could not find the requested resource")
-        return await self._usage.answer(request, rules)
+        return await self._usage.answer(request, rules, notes)
 
     def _custom_offer(self, request: CustomMetricRequest) -> Offer:
         catalog = self.in_force.catalog

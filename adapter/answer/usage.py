@@ -7,6 +7,7 @@ import msgspec
 
 from adapter import telemetry
 from adapter.answer.evaluating import evaluated
+from adapter.answer.notes import SILENT, Notes
 from adapter.model import (
     NODES,
     PODS,
@@ -54,10 +55,14 @@ class UsageAnswers:
         self._mapping = mapping
         self._now = now
 
-    async def answer(self, request: ResourceMetricRequest, rules: ResourceRules) -> UsageDocument:
+    async def answer(
+        self, request: ResourceMetricRequest, rules: ResourceRules, notes: Notes = SILENT
+    ) -> UsageDocument:
         """A list, or the one that was named."""
         subjects = await self._subjects(request)
-        values = await self._usage(request.resource, subjects, rules)
+        notes.matched([each.name for each in subjects])
+        values = await self._usage(request.resource, subjects, rules, notes)
+        notes.answers(values)
         now_seconds = self._now()
         if values:
             _USAGE_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
@@ -96,7 +101,11 @@ class UsageAnswers:
         return named
 
     async def _usage(
-        self, resource: GroupResource, subjects: Sequence[KubeObject], rules: ResourceRules
+        self,
+        resource: GroupResource,
+        subjects: Sequence[KubeObject],
+        rules: ResourceRules,
+        notes: Notes,
     ) -> list[UsageValue]:
         """The usage namespace by namespace, as the queries are."""
         by_namespace: dict[str, list[KubeObject]] = {}
@@ -104,7 +113,7 @@ class UsageAnswers:
             by_namespace.setdefault(subject.namespace, []).append(subject)
         found = await asyncio.gather(
             *(
-                self._usage_in(resource, namespace, together, rules)
+                self._usage_in(resource, namespace, together, rules, notes)
                 for namespace, together in by_namespace.items()
             )
         )
@@ -116,6 +125,7 @@ class UsageAnswers:
         namespace: str,
         subjects: Sequence[KubeObject],
         rules: ResourceRules,
+        notes: Notes,
     ) -> Sequence[UsageValue]:
         question = usage_question(
             rules,
@@ -124,10 +134,13 @@ class UsageAnswers:
             names=[each.name for each in subjects],
             mapping=self._mapping,
         )
+        notes.asks(question)
         cpu, memory = await asyncio.gather(
             evaluated(self._prometheus, question.cpu, rule=rules.cpu.path),
             evaluated(self._prometheus, question.memory, rule=rules.memory.path),
         )
+        notes.heard(question.cpu, question.cpu_rows, cpu)
+        notes.heard(question.memory, question.memory_rows, memory)
         return usage_values(cpu, memory, question, subjects)
 
 

@@ -12,11 +12,12 @@ from adapter.model import (
     CustomMetricRequest,
     ExternalMetricRequest,
     GroupResource,
+    MetricRequest,
     ResourceMetricRequest,
 )
 from adapter.translate.listoptions import Query, check_timeout, first, is_true, read_selector
 from adapter.translate.refusals import bare_failure
-from wire import external_metrics, labels, resource_metrics
+from wire import custom_metrics, external_metrics, labels, resource_metrics
 from wire.labels import EVERYTHING, Selector
 from wire.status import StatusDetails, StatusError, bad_request, failure, not_found
 
@@ -24,6 +25,15 @@ _WRONG_PATH: Final = (
     "invalid request path: a metric of a namespace is at namespaces/NAMESPACE/metrics/METRIC, "
     "one of other objects at namespaces/NAMESPACE/RESOURCE/NAME/METRIC"
 )
+
+
+def metric(group: str, version: str, path: str, query: Query) -> MetricRequest:
+    """A question to any of the APIs; raises `StatusError` as the API's own function."""
+    if group == custom_metrics.GROUP:
+        return custom_metric(path, query, api_version=version)
+    if group == external_metrics.GROUP:
+        return external_metric(path, query)
+    return resource_metric(path, query)
 
 
 def custom_metric(path: str, query: Query, *, api_version: str = "v1beta1") -> CustomMetricRequest:
