@@ -3,12 +3,15 @@
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
 from testbed import certificates, kubeconfig
+from testbed.waiting import until
 
 KUBECTL_DEADLINE_SECONDS = 300  # longer than any --timeout a test waits with
 
@@ -97,6 +100,22 @@ class Access:
         """`kubectl apply` of YAML texts or objects."""
         texts = [m if isinstance(m, str) else msgspec.json.encode(m).decode() for m in manifests]
         self.kubectl("apply", "--filename=-", input="\n---\n".join(texts))
+
+    def define(self, manifest: str) -> None:
+        """Apply a CustomResourceDefinition and wait until its resource is served; a 404 may follow the apply."""
+        self.apply(manifest)
+        definition = yaml.safe_load(manifest)
+        group, plural = definition["spec"]["group"], definition["spec"]["names"]["plural"]
+        for version in definition["spec"]["versions"]:
+            path = f"/apis/{group}/{version['name']}/{plural}"
+            until(partial(self._serves, path), what=f"{path} to be served")
+
+    def _serves(self, path: str) -> bool:
+        try:
+            self.get(path)
+        except KubectlFailed:
+            return False
+        return True
 
     def get(self, path: str) -> Any:
         """GET a path of the API as the administrator, decoded: `/apis`, `/api/v1/nodes`. Raises KubectlFailed."""

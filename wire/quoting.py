@@ -10,6 +10,8 @@ _ESCAPES: Final = {
 
 def go_quote(text: str) -> str:
     """The text as Go's strconv.Quote writes it: in double quotes, what cannot be printed escaped."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return f'"{"".join(_escaped(character) for character in text)}"'
 
 

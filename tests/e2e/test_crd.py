@@ -13,7 +13,6 @@ import pytest
 
 from testbed.cluster import Cluster
 from testbed.options import ClusterOptions
-from testbed.waiting import until
 from tests.e2e.crd_cases import CPU, INVALID, VALID, Spec, external, spec, target, up
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
@@ -32,9 +31,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         controllers=(), scheduler=False, kwok=False, feature_gates=(("HPAScaleToZero", True),)
     )
     with Cluster(options, directory=tmp_path_factory.mktemp("crd")) as running:
-        running.apply(CRD.read_text())
-        path = "/apis/loadline.io/v1/loadautoscalers"
-        until(lambda: running.get(path), what="LoadAutoscalers to be served")
+        running.define(CRD.read_text())
         yield running
 
 

@@ -1,0 +1,22 @@
+"""The README's autoscalers are accepted by the API server as they stand."""
+
+import pytest
+
+from testbed.cluster import Cluster
+from tests.e2e.scaler_world import CRD
+from tests.readme import documents
+
+AUTOSCALERS = [document for document in documents() if "kind" in document]
+
+
+def test_the_readme_shows_one_autoscaler_of_each_kind():
+    assert [a["kind"] for a in AUTOSCALERS] == ["HorizontalPodAutoscaler", "LoadAutoscaler"]
+
+
+@pytest.mark.parametrize("autoscaler", AUTOSCALERS, ids=lambda a: a["kind"])
+def test_the_api_server_takes_the_readmes_autoscalers_as_they_stand(
+    cluster: Cluster, namespace: str, autoscaler
+):
+    cluster.define(CRD.read_text())
+    metadata = {**autoscaler["metadata"], "namespace": namespace}
+    cluster.apply({**autoscaler, "metadata": metadata})

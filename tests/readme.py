@@ -1,0 +1,15 @@
+"""The README's YAML, as a newcomer pastes it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+def documents() -> list[dict[str, Any]]:
+    """Every YAML block of the README, in order."""
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return [yaml.safe_load(block) for block in blocks]
