@@ -14,11 +14,11 @@ from aiohttp import web
 
 from adapter import telemetry
 from adapter.answer import Answers
-from adapter.model import CustomMetricRequest, ExternalMetricRequest, ResourceMetricRequest
+from adapter.model import MetricRequest
 from adapter.serve import discovery, openapi
 from adapter.translate import parse
-from wire import custom_metrics, external_metrics
-from wire.serving.rendering import JSON, check_representation, respond
+from wire import custom_metrics
+from wire.serving.rendering import JSON, check_form, check_representation, respond
 from wire.status import StatusDetails, StatusError, failure, not_found
 
 EMPTY = StatusDetails()
@@ -47,17 +47,15 @@ class MetricsAPI:
 
     async def apis(self, request: web.Request) -> web.Response:
         """Everything under `/apis`: what there is, and the figures."""
-        if request.method != "GET":
-            raise _method_not_allowed()
         match request.path.strip("/").split("/", 3):
             case ["apis"]:
-                check_representation(request)
+                _check_read(request)
                 return self._groups(request)
             case ["apis", group] if group in self._answers.in_force.groups:
-                check_representation(request)
+                _check_read(request)
                 return respond(request, discovery.group_document(group))
             case ["apis", group, version] if self._is_served(group, version):
-                check_representation(request)
+                _check_read(request)
                 in_force = self._answers.in_force
                 return respond(request, self._documents.document(in_force, group, version))
             case ["apis", group, version, path] if self._is_served(group, version):
@@ -89,16 +87,12 @@ class MetricsAPI:
         try:
             asked = read(group, version, path, query)
         except StatusError as refused:
-            # A path that does not exist is refused before its Accept is looked at, and a bad parameter after.
+            # A path that does not exist is refused before method and Accept are looked at, a bad parameter after.
             if refused.code != HTTPStatus.NOT_FOUND:
-                check_representation(request)
+                _check_read_metric(request, group)
             raise
-        check_representation(request)
-        if isinstance(asked, CustomMetricRequest):
-            return await self._answers.custom(asked)
-        if isinstance(asked, ExternalMetricRequest):
-            return await self._answers.external(asked)
-        return await self._answers.usage(asked)
+        _check_read_metric(request, group)
+        return await self._answers.answer(asked)
 
     def _groups(self, request: web.Request) -> web.Response:
         aggregated = discovery.aggregated_document(
@@ -114,15 +108,8 @@ class MetricsAPI:
         return discovery.is_served(self._answers.in_force, group, version)
 
 
-def _read(
-    group: str, version: str, path: str, query: str
-) -> CustomMetricRequest | ExternalMetricRequest | ResourceMetricRequest:
-    pairs = parse_qsl(query, keep_blank_values=True)
-    if group == custom_metrics.GROUP:
-        return parse.custom_metric(path, pairs, api_version=version)
-    if group == external_metrics.GROUP:
-        return parse.external_metric(path, pairs)
-    return parse.resource_metric(path, pairs)
+def _read(group: str, version: str, path: str, query: str) -> MetricRequest:
+    return parse.metric(group, version, path, parse_qsl(query, keep_blank_values=True))
 
 
 # An autoscaler asks the same every 15 s: reading a selector takes longer than finding it read.
@@ -157,6 +144,20 @@ def _tagged(request: web.Request, body: bytes) -> web.Response:
     if request.headers.get("If-None-Match") == tag:
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": tag})
     return web.Response(body=body, headers={"Content-Type": JSON, "ETag": tag})
+
+
+def _check_read(request: web.Request) -> None:
+    """What go-restful refuses before it calls a handler, in its order."""
+    if request.method != "GET":
+        raise _method_not_allowed()
+    check_representation(request)
+
+
+def _check_read_metric(request: web.Request, group: str) -> None:
+    """The generic handlers of the other two groups ask for the form, too, before they look at anything."""
+    _check_read(request)
+    if group != custom_metrics.GROUP:
+        check_form(request)
 
 
 def _no_such_path() -> StatusError:

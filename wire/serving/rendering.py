@@ -46,6 +46,17 @@ def _names_a_representation(accept: str) -> bool:
     return not named.isdisjoint({"*/*", *AVAILABLE})
 
 
+def check_form(request: web.BaseRequest) -> str:
+    """The media type to answer in, of those that also have the form that Accept wants (`as=Table` is another form).
+
+    Raises `StatusError` 406.
+    """
+    media_type = accepted_type(request.headers.get("Accept"))
+    if media_type is None:
+        raise failure(406, f"only the following media types are accepted: {JSON}, {YAML}")
+    return media_type
+
+
 def respond(
     request: web.BaseRequest,
     document: Any,
@@ -57,9 +68,7 @@ def respond(
 
     Raises `StatusError` 406.
     """
-    media_type = accepted_type(request.headers.get("Accept"))
-    if media_type is None:
-        raise failure(406, f"only the following media types are accepted: {JSON}, {YAML}")
+    media_type = check_form(request)
     return web.Response(
         body=_body(request, document, media_type),
         status=code,
