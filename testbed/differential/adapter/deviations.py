@@ -71,14 +71,21 @@ def no_protobuf(case: Case) -> bool:
 
 def usage_in_full(case: Case) -> bool:
     """Tables and bare metadata of metrics.k8s.io are not made; the comparison turns to JSON where that is offered, too."""
-    return _kind(case.theirs) in OTHER_FORMS and case.ours.status == 406
+    told = _message(case.theirs)
+    return case.ours.status == 406 and (
+        _kind(case.theirs) in OTHER_FORMS
+        # It tries to make bare metadata of everything.
+        or told == "object does not implement the Object interfaces"
+        or told.startswith("you requested PartialObjectMetadataList, but the requested object is")
+    )
 
 
 def list_options(case: Case) -> bool:
     """Options that say nothing about a list of metrics are not looked at, nor any on a path that does not exist."""
     told = _message(case.theirs)
     if case.theirs.status == 422:
-        return "resourceVersionMatch is forbidden" in told and case.ours.status in (200, 404, 500)
+        forbidden = ("resourceVersionMatch is forbidden", "sendInitialEvents is forbidden")
+        return any(each in told for each in forbidden) and case.ours.status in (200, 404, 500)
     return "invalid timeout specified" in told and case.ours.status == 404
 
 
@@ -123,9 +130,10 @@ def listed_as_not_namespaced(case: Case) -> bool:
 
 def values_beyond_int64(case: Case) -> bool:
     """NaN (external), infinities and what does not fit: the peer serves the least number there is, ours refuses."""
-    items = _items(case.theirs)
+    served = any(item.get("value") == INT64_MIN_MILLI for item in _items(case.theirs))
     return (
-        any(item.get("value") == INT64_MIN_MILLI for item in items)
+        # It refuses a form that it does not have only when it has a value.
+        (served or case.theirs.status == 406)
         and case.ours.status == 500
         and "the value is" in _message(case.ours)
     )

@@ -53,11 +53,31 @@ DISCOVERY_PATHS = (
 )
 
 
-def discovery() -> Iterator[Question]:
-    """Every discovery document in every form that clients ask for."""
+def always() -> Iterator[Question]:
+    """Every discovery document in every form that clients ask for, and what each deviation shows in, by no chance."""
     for path in DISCOVERY_PATHS:
         for accept in ("", "application/yaml", *words.AGGREGATED_ACCEPTS):
             yield Question(category="discovery", target=path, accept=accept)
+    one, two = (f"/apis/{CUSTOM}/v1beta2/namespaces/{namespace}" for namespace in NAMESPACES)
+    external, usage = f"/apis/{EXTERNAL}/v1beta1/namespaces", f"/apis/{USAGE}/v1beta1"
+    for target, accept in (
+        ("/", ""),
+        ("/version", ""),
+        (f"{one}/pods/*/http_requests", ""),
+        (f"{one}/pods/*/http_requests", "application/vnd.kubernetes.protobuf"),
+        (f"{one}/pods/*/http_requests?labelSelector={'x' * 64}", ""),
+        (f"{one}/pods/web-0/%zz", ""),
+        (f"{one}/planets/mars/planet_mass", ""),
+        (f"{one}/nodes/*/no_such_metric", ""),
+        (f"{two}/pods/web-1/odd_values", ""),
+        (f"{external}//queue_depth", ""),
+        (f"{external}/default/queue_depth?resourceVersionMatch=Exact", ""),
+        (f"{external}/{NAMESPACES[1]}/odd", ""),
+        (f"{usage}/pods", ""),
+        (f"{usage}/nodes", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),
+        (f"{usage}/nodes", "application/json;as=Table;v=v1;g=meta.k8s.io"),
+    ):
+        yield Question(category="always", target=target, accept=accept)
 
 
 class Questions:
@@ -169,7 +189,7 @@ class Questions:
             return msgspec.structs.replace(
                 question, accept=self._pick(words.ACCEPTS), category=question.category + ", Accept"
             )
-        if self._rarely(0.02):
+        if self._rarely(0.02) and question.target.startswith("/apis"):
             return msgspec.structs.replace(
                 question, method=self._pick(words.METHODS), category="method"
             )

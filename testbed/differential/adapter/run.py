@@ -130,7 +130,7 @@ class Comparison(msgspec.Struct, kw_only=True):
     def run(self, name: str, count: int) -> Outcome:
         """Ask `count` questions under one configuration, and every discovery document."""
         with self.both(name) as pair:
-            asked = [*questions.discovery(), *self._questions(name, pair.offer).some(count)]
+            asked = [*questions.always(), *self._questions(name, pair.offer).some(count)]
             met = [self._ask(name, question, pair) for question in asked]
         deviations = Counter(each for one in met for each in one.deviations)
         return Outcome(

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from testbed.differential.adapter.questions import Offer, Questions, discovery
+from testbed.differential.adapter.questions import Offer, Questions, always
 
 OFFER = Offer(
     custom=(
@@ -72,8 +72,8 @@ def test_a_metric_with_a_percent_sign_is_encoded():
     assert any(path.endswith("/gr%C3%B6%C3%9Fe%2C%20100%25") for path in paths)
 
 
-def test_discovery_asks_each_document_in_each_form_once():
-    asked = list(discovery())
+def test_each_discovery_document_is_asked_for_in_each_form_once():
+    asked = list(always())
     assert len(set(asked)) == len(asked)
     assert {q.target for q in asked if not q.accept} >= {
         "/apis",
