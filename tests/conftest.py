@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
+from hypothesis import settings
 
 from testbed import processes
 from testbed.cluster import Cluster
@@ -13,6 +14,10 @@ from testbed.exporter import Exporter
 from testbed.options import ClusterOptions, HPAOptions
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusOptions, PrometheusServer
+
+# A property is no stopwatch. Where CI is set, hypothesis' own "ci" profile makes examples the same each time.
+settings.register_profile("loadline", deadline=None)
+settings.load_profile("loadline")
 
 # A stock HPA controller in a hurry: it looks each second, shrinks after five, and trusts new pods at once.
 QUICK_HPA = HPAOptions(
