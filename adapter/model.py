@@ -13,7 +13,7 @@ The path of one question, stage by stage:
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
@@ -127,11 +127,25 @@ class ExternalMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
     selector: Selector
 
 
+class FieldTerm(msgspec.Struct, frozen=True, kw_only=True):
+    """A term of a field selector: `metadata.name=web-0`, `metadata.namespace!=kube-system`."""
+
+    field: str
+    equal: bool
+    value: str
+
+    def matches(self, found: KubeObject) -> bool:
+        """Whether an object may pass; a field that it does not have is empty."""
+        fields = {"metadata.name": found.name, "metadata.namespace": found.namespace}
+        return (fields.get(self.field, "") == self.value) is self.equal
+
+
 class ResourceMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A question to metrics.k8s.io. `resource` is `PODS` or `NODES`; no `name` asks for a list."""
 
     resource: GroupResource
     selector: Selector
+    fields: tuple[FieldTerm, ...] = ()
     namespace: str = ""
     name: str | None = None
 
@@ -300,6 +314,13 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     rule: str  # the path of the rule
     cause: str
     temporary: bool  # it may go away by itself
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A rule and the series that its selector selects now; None: they could not be listed so far. A named one has none."""
+
+    rule: Rule
+    series: Sequence[Series] | None = ()
 
 
 # --- asking Prometheus ------------------------------------------------------------------------------------------------

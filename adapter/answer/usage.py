@@ -94,7 +94,7 @@ class UsageAnswers:
         except (Unavailable, UnknownResource) as error:
             raise objects_not_listed(request.resource, str(error)) from error
         if request.name is None:
-            return found
+            return [each for each in found if all(term.matches(each) for term in request.fields)]
         named = [each for each in found if each.name == request.name]
         if not named:
             raise _no_subject(request.resource, request.name)

@@ -1,13 +1,14 @@
 """The list options of a query string: read in apimachinery's order, so that the first thing wrong is the same there.
 
 After apimachinery's conversion of url.Values to ListOptions, `fields.ParseSelector` and apiserver's deadline filter.
-Of all options only the label selector restricts what the metrics APIs answer.
+Of all options only the label selector restricts what the metrics APIs answer, and in metrics.k8s.io the field selector.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
+from adapter.model import FieldTerm
 from wire import labels
 from wire.duration import parse_duration
 from wire.int64 import fits_int64
@@ -20,7 +21,6 @@ Query = Sequence[tuple[str, str]]
 _FALSE: Final = ("false", "0")
 _KNOWN_FIELDS: Final = ("metadata.name", "metadata.namespace")
 _TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
-_Term = tuple[str, str, str]  # field, operator, value
 
 
 def first(query: Query, key: str) -> str:
@@ -45,8 +45,19 @@ def read_selector(query: Query, *, name: str | None = None) -> Selector:
         selector = labels.parse(text)
     except ValueError as e:
         raise bad_request(f"{e} (in labelSelector {text!r})") from None
-    _check_fields(first(query, "fieldSelector"), name)
+    _check_fields(read_fields(query), name)
     return selector
+
+
+def read_fields(query: Query) -> tuple[FieldTerm, ...]:
+    """The field selector; raises `StatusError` 400."""
+    text = first(query, "fieldSelector")
+    terms = tuple(_read_term(part, text) for part in text.split(",") if part)
+    for term in terms:
+        if term.field not in _KNOWN_FIELDS:
+            known = ", ".join(map(go_quote, _KNOWN_FIELDS))
+            raise bad_request(f"{go_quote(term.field)} is not a known field selector: only {known}")
+    return terms
 
 
 def check_timeout(query: Query) -> None:
@@ -83,23 +94,14 @@ def _check_number(query: Query, key: str) -> None:
         )
 
 
-def _check_fields(text: str, name: str | None) -> None:
-    terms = [_read_term(part, text) for part in text.split(",") if part]
-    for field, _, _ in terms:
-        if field not in _KNOWN_FIELDS:
-            known = ", ".join(map(go_quote, _KNOWN_FIELDS))
-            raise bad_request(f"{go_quote(field)} is not a known field selector: only {known}")
-    if terms and name is not None and not any(_demands(term, name) for term in terms):
+def _check_fields(terms: Sequence[FieldTerm], name: str | None) -> None:
+    demanded = FieldTerm(field="metadata.name", equal=True, value=name or "")
+    if terms and name is not None and demanded not in terms:
         raise bad_request("fieldSelector metadata.name doesn't match requested name")
 
 
-def _read_term(part: str, text: str) -> _Term:
+def _read_term(part: str, text: str) -> FieldTerm:
     found = _TERM.fullmatch(part)
     if found is None:
         raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
-    return found[1], found[2], found[3]
-
-
-def _demands(term: _Term, name: str) -> bool:
-    field, operator, value = term
-    return field == "metadata.name" and operator != "!=" and value == name
+    return FieldTerm(field=found[1], equal=found[2] != "!=", value=found[3])

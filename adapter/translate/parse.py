@@ -15,7 +15,14 @@ from adapter.model import (
     MetricRequest,
     ResourceMetricRequest,
 )
-from adapter.translate.listoptions import Query, check_timeout, first, is_true, read_selector
+from adapter.translate.listoptions import (
+    Query,
+    check_timeout,
+    first,
+    is_true,
+    read_fields,
+    read_selector,
+)
 from adapter.translate.refusals import bare_failure
 from wire import custom_metrics, external_metrics, labels, resource_metrics
 from wire.labels import EVERYTHING, Selector
@@ -99,7 +106,9 @@ def resource_metric(path: str, query: Query) -> ResourceMetricRequest:
             raise _no_such_path()
     selector = read_selector(query)
     _refuse_to_watch(query, kind=resource.resource, group=resource_metrics.GROUP)
-    return ResourceMetricRequest(resource=resource, selector=selector, namespace=namespace)
+    return ResourceMetricRequest(
+        resource=resource, selector=selector, fields=read_fields(query), namespace=namespace
+    )
 
 
 def _segments(path: str) -> list[str]:

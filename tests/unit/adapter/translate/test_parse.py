@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.model import NODES, PODS, GroupResource
+from adapter.model import NODES, PODS, GroupResource, KubeObject
 from adapter.translate import parse
 from wire.status import StatusError
 
@@ -209,3 +209,23 @@ def test_no_path_and_no_query_breaks_the_parser(path, query):
     for read in (parse.custom_metric, parse.external_metric, parse.resource_metric):
         with contextlib.suppress(StatusError):
             read(path, query)
+
+
+@pytest.mark.parametrize(
+    ("fields", "passing"),
+    [
+        pytest.param("", ["one/a", "two/a", "two/b"], id="none"),
+        pytest.param("metadata.name=a", ["one/a", "two/a"], id="a name"),
+        pytest.param(
+            "metadata.name==a,metadata.namespace!=one", ["two/a"], id="and not a namespace"
+        ),
+        pytest.param("metadata.name=a,metadata.name=b", [], id="two names at once"),
+    ],
+)
+def test_the_usage_of_pods_is_restricted_by_fields_as_kubectl_top_asks(fields, passing):
+    terms = parse.resource_metric("pods", [("fieldSelector", fields)]).fields
+    pods = [
+        KubeObject(name=n, namespace=ns) for ns, n in (("one", "a"), ("two", "a"), ("two", "b"))
+    ]
+    matching = [pod for pod in pods if all(term.matches(pod) for term in terms)]
+    assert [f"{pod.namespace}/{pod.name}" for pod in matching] == passing
