@@ -17,7 +17,7 @@ from adapter.commands.flags import AdapterFlags, parse
 from adapter.commands.in_force import Switch, Upkeep
 from adapter.commands.logs import start_logging
 from adapter.commands.reloading import ConfigurationWatch
-from adapter.config import ConfigError
+from adapter.config import ConfigError, load
 from adapter.fetch.cache import SharedAnswers
 from adapter.fetch.credentials import ClusterCredentials, Credentials, FileCredentials
 from adapter.fetch.kubernetes import ClusterMapping, WatchedObjects
@@ -66,6 +66,8 @@ class _Program:
     async def serve(self) -> int:
         """Start, wait for the end, stop. Raises what is wrong with the configuration."""
         flags = self._flags
+        # Before anything is connected: who has a fault in the file should not first hear of the cluster.
+        load(flags.config)
         stop = stop_requested()
         connection = await connect(flags.lister_kubeconfig, user_agent=self._user_agent)
         client = KubeClient(connection)

@@ -108,6 +108,7 @@ def _identity(kubeconfig: Path | None, environ: Mapping[str, str]) -> AccessSour
 def _parser() -> FlagParser:
     parser = FlagParser(
         prog="loadline-scaler why",
+        usage="%(prog)s NAMESPACE/NAME [flags]",
         description="Tell how the last decision on an autoscaler came about.",
         epilog="From outside the cluster: kubectl port-forward deployment/loadline-scaler 10443",
     )

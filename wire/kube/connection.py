@@ -72,7 +72,7 @@ class ServiceAccount:
         if not host or not port:
             raise ConnectionConfigError(
                 "no kubeconfig was given and this is no pod (KUBERNETES_SERVICE_HOST is not set): "
-                "pass --kubeconfig or set $KUBECONFIG"
+                "name one by a flag (see --help) or set $KUBECONFIG"
             )
         if ":" in host:
             host = f"[{host}]"

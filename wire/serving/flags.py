@@ -7,6 +7,7 @@ commas, durations in Go's syntax; no abbreviations.
 import argparse
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from wire.duration import parse_duration
@@ -59,6 +60,7 @@ class FlagParser(argparse.ArgumentParser):
 
     def __init__(self, **more: Any) -> None:
         more.setdefault("allow_abbrev", False)
+        more.setdefault("usage", "%(prog)s [flags]")
         super().__init__(**more)
 
     def add_boolean(self, *names: str, default: bool = False, help: str) -> None:  # noqa: A002 - argparse's word
@@ -70,12 +72,21 @@ class FlagParser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         import sys
 
-        given = sys.argv[1:] if args is None else args
-        return super().parse_known_args([self._spelled_out(arg) for arg in given], namespace)
+        given = [self._spelled_out(arg) for arg in (sys.argv[1:] if args is None else args)]
+        # Before argparse asks for a required flag, which may be just the one that was misspelled.
+        for arg in given:
+            name = arg.partition("=")[0]
+            if re.fullmatch(r"--[\w-]+", name) and name not in self._option_string_actions:
+                self.error(f"there is no flag {name}{self._meant(name)}")
+        return super().parse_known_args(given, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Without the usage, which is longer than a screen and hides the reason."""
         self.exit(2, f"{self.prog}: {message}\nSee {self.prog} --help for every flag.\n")
+
+    def _meant(self, name: str) -> str:
+        near = get_close_matches(name, self._option_string_actions, n=1)
+        return f": did you mean {near[0]}?" if near else ""
 
     def _spelled_out(self, arg: str) -> str:
         name, equals, value = arg.partition("=")

@@ -33,7 +33,7 @@ def ended(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
         pytest.param(("run", "--tolerance=-1"), "'-1' is no ratio of 0 or more", id="flag of run"),
         pytest.param(("scale",), "no command 'scale': there is run, why", id="command"),
         pytest.param(("--kubeconfig=/nowhere",), "kubeconfig /nowhere: no such file", id="file"),
-        pytest.param(("run",), "pass --kubeconfig or set $KUBECONFIG", id="no cluster"),
+        pytest.param(("run",), "or set $KUBECONFIG", id="no cluster"),
         pytest.param(("why",), "required: NAMESPACE/NAME", id="why what"),
         pytest.param(("why", "web"), "'web' is no NAMESPACE/NAME", id="why where"),
         pytest.param(

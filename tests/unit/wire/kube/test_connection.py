@@ -131,7 +131,7 @@ async def test_a_new_ca_is_trusted_by_new_connections(service_account, tmp_path)
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        pytest.param({}, "pass --kubeconfig or set", id="nowhere"),
+        pytest.param({}, "name one by a flag", id="nowhere"),
         pytest.param({"KUBECONFIG": "/no/such/file"}, "/no/such/file: no such file", id="no file"),
         pytest.param(IN_CLUSTER, "automountServiceAccountToken", id="no token"),
     ],

@@ -60,7 +60,9 @@ def test_a_boolean_takes_no_word_after_it():
         ),
         pytest.param(["--authorization-webhook-cache-authorized-ttl=10"], "10", id="a duration"),
         pytest.param(["--tls-min-version=TLS1"], "VersionTLS12", id="a choice"),
-        pytest.param(["--secure-por=1"], "--secure-por=1", id="an abbreviation"),
+        pytest.param(
+            ["--secure-por=1"], "--secure-por: did you mean --secure-port?", id="an abbreviation"
+        ),
     ],
 )
 def test_a_wrong_flag_ends_with_2_and_says_which(arguments, message, capsys):
