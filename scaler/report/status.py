@@ -14,7 +14,6 @@ from scaler.model.memory import Memory, Recommendation, ScaleEvent
 from scaler.recommend.combine import metrics_of
 from scaler.report.printing import printed_targets
 
-
 # The CRD's bound is twice that; half an hour of changes every two seconds.
 CHANGES_MAX = 1000
 
@@ -69,7 +68,6 @@ def extended(
     """An HPA's status with what a LoadAutoscaler's has more."""
     fields = {name: getattr(status, name) for name in AutoscalerStatus.__struct_fields__}
     target = autoscaler.spec.scale_target_ref
-    fields["observed_generation"] = autoscaler.metadata.generation
     return LoadAutoscalerStatus(
         **fields,
         reference=f"{target.kind}/{target.name}",

@@ -215,14 +215,15 @@ async def test_a_status_that_cannot_be_written_is_told_and_left_until_the_next_l
 
 
 async def test_what_was_recommended_is_remembered_between_looks():
+    """Six were asked for; the low reading after it must not stop the way there."""
     world = World(ExternalValues((60_000,)), ExternalValues((10_000,)))
-    world.scaled(6)
+    world.scaled(3)
     await world.look()
+    world.kube.put.clear()
     world.now_seconds += 15
     await world.look()
-    assert world.conditions()["AbleToScale"] == ("True", "ScaleDownStabilized")
-    assert world.kube.put[-1][1]["spec"]
-    assert SCALE_PATH not in [path for path, _ in world.kube.put]
+    assert world.kube.put[0] == (SCALE_PATH, {**world.kube.put[0][1], "spec": {"replicas": 6}})
+    assert world.conditions()["AbleToScale"] == ("True", "SucceededRescale")
 
 
 async def test_a_new_process_remembers_what_the_status_of_a_loadautoscaler_says():
@@ -291,6 +292,10 @@ async def test_a_target_that_an_hpa_scales_is_left_alone_on_every_branch(replica
         "Deployment/web is scaled by HorizontalPodAutoscaler shop/hpa as well: delete one of them"
     )
     assert world.told() == [("Warning", "AmbiguousSelector", message)]
+    assert (world.status().get("currentReplicas", 0), world.status()["desiredReplicas"]) == (
+        replicas,
+        0,
+    )
     assert world.measurements.asked == []
 
 
