@@ -51,7 +51,7 @@ def deployment_status(subject: Subject) -> Manifest:
 
 
 def _labels(selector: str) -> dict[str, str]:
-    return dict(part.split("=", 1) for part in selector.split(","))  # type: ignore[misc]
+    return dict(part.split("=", 1) for part in selector.split(","))
 
 
 def pod(described: Pod) -> Manifest:

@@ -1,6 +1,7 @@
 """PURE  What a side shows after a step, reduced to what both sides must agree on, and how two differ."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -28,7 +29,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that the two sides do not agree on."""
 
     scenario: str
-    step: int
+    step: str  # step.look, from 1
     what: str
     theirs: Any
     ours: Any
@@ -44,6 +45,7 @@ KIND_WORDS = (
     ("loadautoscalers.loadline.io", "AUTOSCALERS"),
     ("horizontalpodautoscalers.autoscaling", "AUTOSCALERS"),
 )
+CONTROLLERS = re.compile(r"(are controlled by multiple HPAs: )\[([^]]*)\]")
 
 
 def neutral(text: str, namespace: str) -> str:
@@ -51,7 +53,21 @@ def neutral(text: str, namespace: str) -> str:
     text = text.replace(namespace, NAMESPACE)
     for word, stand_in in KIND_WORDS:
         text = text.replace(word, stand_in)
-    return text
+    return CONTROLLERS.sub(_sorted_controllers, text)
+
+
+def _sorted_controllers(found: re.Match[str]) -> str:
+    """Theirs come out of a Go map, in any order."""
+    return f"{found[1]}[{' '.join(sorted(found[2].split()))}]"
+
+
+def added_up(events: Iterable[SeenEvent]) -> tuple[SeenEvent, ...]:
+    """Events that say the same once their words are neutral, as one."""
+    counts: dict[tuple[str, str, str], int] = {}
+    for each in events:
+        said = (each.type, each.reason, each.message)
+        counts[said] = counts.get(said, 0) + each.count
+    return tuple(SeenEvent(*said, count) for said, count in counts.items())
 
 
 def flattened(seen: Mapping[str, Seen], questions: set[str] | None) -> dict[str, Any]:
@@ -84,7 +100,7 @@ def _of_one(seen: Seen) -> dict[str, Any]:
 
 
 def differences(
-    scenario: str, step: int, theirs: Mapping[str, Any], ours: Mapping[str, Any]
+    scenario: str, step: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]
 ) -> list[Difference]:
     """Of two flattened views."""
     names = dict.fromkeys((*theirs, *ours))

@@ -60,9 +60,7 @@ class Worlds:
         add.add_get(scale, self._get_scale)
         add.add_put(scale, self._put_scale)
         add.add_get(f"/apis/{RESOURCE}/{{version}}/namespaces/{{ns}}/pods", self._usage)
-        add.add_get(
-            f"/apis/{EXTERNAL}/{{version}}/namespaces/{{ns}}/{{metric}}", self._external
-        )
+        add.add_get(f"/apis/{EXTERNAL}/{{version}}/namespaces/{{ns}}/{{metric}}", self._external)
         add.add_get(
             f"/apis/{CUSTOM}/{{version}}/namespaces/{{ns}}/{{resource}}/{{name}}/{{metric}}",
             self._custom,

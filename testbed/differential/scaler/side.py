@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from testbed.differential.scaler import manifests
-from testbed.differential.scaler.seen import Seen, SeenEvent, neutral
+from testbed.differential.scaler.seen import Seen, SeenEvent, added_up, neutral
 from testbed.differential.scaler.situation import Pod, Situation, Subject
 from testbed.differential.scaler.worlds import World
 from wire.kube.client import MERGE_PATCH, KubeClient
@@ -59,9 +59,19 @@ class EventLog:
         version: str = event["metadata"]["resourceVersion"]
         return version
 
+    def conflicts(self, namespace: str) -> int:
+        """How often a status could not be written because its autoscaler was not the newest."""
+        return sum(
+            each.count
+            for (of, _), events in self._of.items()
+            if of == namespace
+            for each in events.values()
+            if each.reason == "FailedUpdateStatus" and "has been modified" in each.message
+        )
+
     def about(self, namespace: str, name: str, *, counted: bool) -> tuple[SeenEvent, ...]:
         """The events about one autoscaler."""
-        return tuple(
+        found = added_up(
             SeenEvent(
                 each.type,
                 each.reason,
@@ -70,6 +80,7 @@ class EventLog:
             )
             for each in self._of.get((namespace, name), {}).values()
         )
+        return found if counted else tuple(sorted(found, key=msgspec.structs.astuple))
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,9 +143,7 @@ class Place:
         created = [name for name in after if name not in before or name in other]
         await asyncio.gather(*(self._create_pod(after[name]) for name in created))
         restated = [
-            each
-            for name, each in after.items()
-            if name not in created and each != before.get(name)
+            each for name, each in after.items() if name not in created and each != before.get(name)
         ]
         await asyncio.gather(*(self._state_pod(each) for each in restated))
         for subject in new.subjects:
@@ -142,33 +151,43 @@ class Place:
                 await self._change_deployment(subject)
         return bool(gone or created or restated)
 
-    async def seen(self, *, counted: bool) -> dict[str, Seen]:
-        """Every autoscaler by its name."""
+    async def seen(self, *, with_events: bool = True, counted: bool = True) -> dict[str, Seen]:
+        """Every autoscaler by its name; without their counts, the events are in no order either."""
         return {
-            each.name: await self._seen_one(each, counted=counted)
+            each.name: await self._seen_one(each, with_events=with_events, counted=counted)
             for each in self.world.situation.subjects
         }
+
+    async def _read(self, subject: Subject) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.json.decode(
+            await self.side.kube.get(f"{self._autoscalers()}/{subject.name}")
+        )
+        return found
+
+    def neutral_questions(self) -> set[str]:
+        """What the metrics APIs were asked in this step."""
+        return {neutral(each, self.namespace) for each in self.world.questions}
 
     async def clear(self) -> None:
         """Delete the autoscalers, and let their last looks end."""
         for subject in self.world.situation.subjects:
-            await self.side.kube.delete(f"{self._autoscalers()}/{subject.name}")
+            await self._delete(f"{self._autoscalers()}/{subject.name}")
         for gate in self.world.gates():
-            await gate.open()
+            gate.open()
 
-    async def _seen_one(self, subject: Subject, *, counted: bool) -> Seen:
-        found = msgspec.json.decode(
-            await self.side.kube.get(f"{self._autoscalers()}/{subject.name}")
-        )
+    async def _seen_one(self, subject: Subject, *, with_events: bool, counted: bool) -> Seen:
+        found = await self._read(subject)
         status = found.get("status") or {}
         for condition in status.get("conditions") or []:
             condition["message"] = neutral(condition.get("message", ""), self.namespace)
         target = self.world.targets.get(subject.name)
         return Seen(
             replicas=target.replicas if target else await self._deployed_replicas(subject),
-            scale_writes=tuple(target.writes) if target else (),
+            scale_writes=tuple(target.writes) if target and counted else (),
             status=status,
-            events=self.side.events.about(self.namespace, subject.name, counted=counted),
+            events=self.side.events.about(self.namespace, subject.name, counted=counted)
+            if with_events
+            else (),
         )
 
     def _autoscalers(self) -> str:
@@ -197,10 +216,13 @@ class Place:
     async def _delete_pod(self, name: str) -> None:
         path = f"{self._pods()}/{name}"
         await self._patch(path, {"metadata": {"finalizers": None}})
+        await self._delete(path)  # gone already if the finalizer was all that kept it
+
+    async def _delete(self, path: str) -> None:
         try:
             await self.side.kube.delete(path)
         except StatusError as error:
-            if error.code != 404:  # it was terminating, and the finalizer was all that kept it
+            if error.code != 404:
                 raise
 
     async def _patch(self, path: str, body: Mapping[str, Any]) -> None:

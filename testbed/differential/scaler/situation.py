@@ -60,7 +60,7 @@ class Pod(_Part, frozen=True, kw_only=True):
     """A pod as the kubelet would describe it. Times are seconds ago."""
 
     name: str
-    labels: Mapping[str, str] = {"app": "web"}
+    labels: Mapping[str, str] = msgspec.field(default_factory=lambda: {"app": "web"})
     containers: tuple[Container, ...] = (Container(requests={"cpu": "1", "memory": "1Gi"}),)
     requests: Mapping[str, str] | None = None  # pod-level resources
     phase: str = "Running"
@@ -110,10 +110,9 @@ class Situation(_Part, frozen=True, kw_only=True):
 
 
 class Step(_Part, frozen=True, kw_only=True):
-    """A situation, how long nothing looks before it comes about, and how many looks it then gets."""
+    """A situation, and how many looks it gets."""
 
     situation: Situation
-    after_seconds: float = 0.0
     looks: int = 2
 
 
@@ -126,5 +125,11 @@ class Scenario(_Part, frozen=True, kw_only=True):
 
     @property
     def is_gated(self) -> bool:
-        """Whether both sides can be led look by look; otherwise they are awaited."""
-        return all(each.is_scripted for step in self.steps for each in step.situation.subjects)
+        """Whether a side can be led look by look; otherwise it is awaited until both sides agree.
+
+        It needs one autoscaler, because the looks of several pass each other, and a scripted target.
+        """
+        return all(
+            len(step.situation.subjects) == 1 and step.situation.subjects[0].is_scripted
+            for step in self.steps
+        )

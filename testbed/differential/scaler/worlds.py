@@ -1,73 +1,75 @@
 """What one namespace looks like to whoever autoscales in it, and the gate that each of its looks passes.
 
-Both programs begin a look by reading the target's Scale. The scripted target makes that request wait,
-so between two looks everything can be changed as a whole, and both sides get equally many looks.
+Both programs begin a look by reading the target's Scale. The scripted target makes that request wait for a
+moment, in which the harness reads what the look before has done and changes what the next one shall find.
+
+Only for a moment: of a look that takes longer than the sync period the HPA controller begins the next right
+after it, with an autoscaler from before its own write of the status, and fails to write another.
 """
 
 import asyncio
+import time
 from collections.abc import Iterable
 
 from testbed.differential.scaler.situation import Refusal, Scale, Situation
 
-HELD_DEADLINE_SECONDS = 60.0
+LOOK_DEADLINE_SECONDS = 30.0
 
 
 class NoLook(Exception):
     """A program has not come back for its next look."""
 
 
-class Gate:
-    """Looks wait here until they are let through, one by one."""
+class Arrival:
+    """A look that waits at the gate."""
 
     def __init__(self) -> None:
-        self._waiting = 0
-        self._permits = 0
+        self.arrived_at = time.monotonic()
+        self.released = asyncio.Event()
+
+    def held_for_seconds(self) -> float:
+        """How long it has been waiting."""
+        return time.monotonic() - self.arrived_at
+
+
+class Gate:
+    """Looks wait here until they are let through, one by one; or pass, when it is open."""
+
+    def __init__(self) -> None:
+        self._arrivals: asyncio.Queue[Arrival] = asyncio.Queue()
+        self._waiting: set[Arrival] = set()
         self._free = 0
         self._is_open = False
-        self._changed = asyncio.Condition()
 
     async def passed(self) -> None:
-        """Wait for a permit; the reads within a look that has already begun need none."""
+        """Wait to be let through; the reads within a look that has already begun need not."""
         if self._is_open or self._free > 0:
             self._free = max(0, self._free - 1)
             return
-        async with self._changed:
-            self._waiting += 1
-            self._changed.notify_all()
-            try:
-                await self._changed.wait_for(lambda: self._is_open or self._permits > 0)
-                self._permits = max(0, self._permits - 1)
-            finally:
-                self._waiting -= 1
-                self._changed.notify_all()
+        arrival = Arrival()
+        self._waiting.add(arrival)
+        self._arrivals.put_nowait(arrival)
+        try:
+            await arrival.released.wait()
+        finally:
+            self._waiting.discard(arrival)
 
     def expect_reread(self) -> None:
         """A refused write is followed by a read that belongs to the same look."""
         self._free += 1
 
-    async def held(self, deadline_seconds: float = HELD_DEADLINE_SECONDS) -> None:
-        """Until a look waits here, which also says that the one before is over. Raises NoLook."""
+    async def arrived(self) -> Arrival:
+        """The next look, which also says that the one before is over. Raises NoLook."""
+        try:
+            return await asyncio.wait_for(self._arrivals.get(), LOOK_DEADLINE_SECONDS)
+        except TimeoutError:
+            raise NoLook(f"no look within {LOOK_DEADLINE_SECONDS:g} s") from None
 
-        def is_held() -> bool:
-            return self._waiting > 0 and self._permits == 0
-
-        async with self._changed:
-            try:
-                await asyncio.wait_for(self._changed.wait_for(is_held), deadline_seconds)
-            except TimeoutError:
-                raise NoLook(f"no look within {deadline_seconds:g} s") from None
-
-    async def release(self) -> None:
-        """Let one look through."""
-        async with self._changed:
-            self._permits += 1
-            self._changed.notify_all()
-
-    async def open(self) -> None:
+    def open(self) -> None:
         """Let everything through from now on."""
-        async with self._changed:
-            self._is_open = True
-            self._changed.notify_all()
+        self._is_open = True
+        for arrival in self._waiting:
+            arrival.released.set()
 
 
 class Target:

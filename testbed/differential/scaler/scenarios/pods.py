@@ -1,0 +1,139 @@
+"""PURE  Pods metrics."""
+
+from testbed.differential.scaler.scenarios.building import (
+    of_pods,
+    pods_metric,
+    scenario,
+    situation,
+    spec,
+    then,
+)
+from testbed.differential.scaler.scenarios.resource import EXACT
+from testbed.differential.scaler.situation import Sample, Scenario
+
+SELECTOR = {"matchLabels": {"verb": "GET", "a": "1"}}
+EXPRESSIONS = {
+    "matchLabels": {"verb": "GET"},
+    "matchExpressions": [
+        {"key": "code", "operator": "NotIn", "values": ["500", "503"]},
+        {"key": "path", "operator": "Exists"},
+        {"key": "debug", "operator": "DoesNotExist"},
+    ],
+}
+
+
+def _values() -> list[Scenario]:
+    first = situation(spec(pods_metric("rps", "10")), answers=of_pods("rps", "15", "16", "17"))
+    exact = situation(
+        spec(pods_metric("rps", "10m"), behavior=EXACT),
+        answers=of_pods("rps", "10m", "10m", "12m"),
+    )
+    return [
+        scenario(
+            "pods",
+            "above, at and below the target",
+            first,
+            then(first, answers=of_pods("rps", "10", "11", "10")),
+            then(first, answers=of_pods("rps", "1", "2", "500m")),
+        ),
+        scenario(
+            "pods",
+            "an average is cut, not rounded",
+            exact,
+            then(exact, answers=of_pods("rps", "-10m", "-10m", "-12m")),
+            then(exact, answers=of_pods("rps", "10m", "11m", "11m")),
+        ),
+        scenario(
+            "pods",
+            "a pod without a value, up and down",
+            situation(spec(pods_metric("rps", "10")), answers=of_pods("rps", "15", "16", "")),
+            then(first, answers=of_pods("rps", "", "2", "2")),
+            then(first, answers=of_pods("rps", "10", "10", "")),
+        ),
+        scenario(
+            "pods",
+            "values of pods that are not there",
+            situation(
+                spec(pods_metric("rps", "10")), answers=of_pods("rps", "15", "16", "17", "99", "1")
+            ),
+            then(first, answers=of_pods("rps", "", "", "", "99")),
+        ),
+        scenario(
+            "pods",
+            "the later of two values of one pod counts",
+            situation(
+                spec(pods_metric("rps", "10")),
+                answers={
+                    "pods/*/rps": (
+                        Sample(name="p0", value="90"),
+                        Sample(name="p0", value="10", window_seconds=30),
+                        Sample(name="p1", value="10"),
+                        Sample(name="p2", value="10"),
+                    )
+                },
+            ),
+        ),
+        scenario(
+            "pods",
+            "values beyond every range",
+            situation(
+                spec(pods_metric("rps", "1m")),
+                answers=of_pods("rps", "9223372036854775807", "1", "1"),
+            ),
+            then(first, answers=of_pods("rps", "9e15", "9e15", "9e15")),
+            then(first, answers=of_pods("rps", "10P", "1E", "1")),
+            then(first, answers=of_pods("rps", "-9e15", "0", "0")),
+        ),
+        scenario(
+            "pods",
+            "quantities in every notation",
+            situation(
+                spec(pods_metric("rps", "0.01k")), answers=of_pods("rps", "1e1", "12.5", "1Ki")
+            ),
+            then(first, answers=of_pods("rps", "1500u", "1n", "10m")),
+        ),
+    ]
+
+
+def _selectors() -> list[Scenario]:
+    return [
+        scenario(
+            "pods",
+            "a metric with labels",
+            situation(
+                spec(pods_metric("rps", "10", SELECTOR)), answers=of_pods("rps", "15", "16", "17")
+            ),
+        ),
+        scenario(
+            "pods",
+            "a metric with expressions",
+            situation(
+                spec(pods_metric("rps", "10", EXPRESSIONS)),
+                answers=of_pods("rps", "15", "16", "17"),
+            ),
+        ),
+        scenario(
+            "pods",
+            "a metric with an empty selector",
+            situation(spec(pods_metric("rps", "10", {})), answers=of_pods("rps", "15", "16", "17")),
+        ),
+        scenario(
+            "pods",
+            "a metric with a selector that is none",
+            situation(
+                spec(
+                    pods_metric(
+                        "rps",
+                        "10",
+                        {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]},
+                    )
+                ),
+                answers=of_pods("rps", "15", "16", "17"),
+            ),
+        ),
+    ]
+
+
+def pods_scenarios() -> tuple[Scenario, ...]:
+    """All of them."""
+    return (*_values(), *_selectors())

@@ -1,0 +1,118 @@
+"""PURE  The target's selector: missing, malformed, of any operator, and claimed by more than one autoscaler."""
+
+import msgspec
+
+from testbed.differential.scaler.scenarios.building import (
+    external,
+    of_queue,
+    pods,
+    resource,
+    scenario,
+    situation,
+    spec,
+    then,
+    total,
+    usage,
+    utilization,
+)
+from testbed.differential.scaler.situation import Pod, Scale, Scenario, Situation, Subject
+
+CPU = spec(resource("cpu", utilization(50)))
+QUEUE = spec(external("queue", total("100")))
+
+
+def _one() -> list[Scenario]:
+    first = situation(CPU, measured=usage("900m", "900m", "900m"))
+    none = situation(CPU, selector="", measured=usage("900m", "900m", "900m"))
+    return [
+        scenario(
+            "selector",
+            "missing, then there",
+            none,
+            then(none, selector="app=web"),
+            then(none, selector=""),
+        ),
+        scenario(
+            "selector",
+            "missing for a queue",
+            situation(QUEUE, selector="", answers=of_queue("queue", "1")),
+        ),
+        *[
+            scenario("selector", f"{name} cannot be read", then(first, replicas=3, selector=text))
+            for name, text in (
+                ("an open bracket", "app in (web"),
+                ("an operator that is none", "app ~ web"),
+                ("a key that is none", "-app=web"),
+                ("a value that is none", "app=we b"),
+                ("a number that is none", "app>x"),
+                ("a comma", ","),
+            )
+        ],
+        *[
+            scenario("selector", name, then(first, replicas=3, selector=text))
+            for name, text in (
+                ("of sets", "app in (web,api),tier notin (db)"),
+                ("of existence", "app,!tier"),
+                ("of inequality", "app==web,tier!=db"),
+                ("that matches no pod", "app=other"),
+                ("with spaces", " app = web , app != api "),
+            )
+        ],
+        scenario(
+            "selector",
+            "that matches no pod of a queue",
+            then(
+                situation(QUEUE, answers=of_queue("queue", "160")), replicas=3, selector="app=other"
+            ),
+        ),
+    ]
+
+
+def _two(first: str, second: str, listed: tuple[Pod, ...] | None = None) -> Situation:
+    """At the target: until both have looked, the first of them would scale, whichever that is."""
+    both = tuple(
+        Subject(name=name, spec=CPU, scale=Scale(replicas=3, selector=selector))
+        for name, selector in (("one", first), ("two", second))
+    )
+    measured = usage("500m", "500m", "500m")
+    return Situation(subjects=both, pods=listed or pods(3), usage=measured)
+
+
+def _several() -> list[Scenario]:
+    labels = {"app": "web", "tier": "front"}
+    mixed = (Pod(name="p0", labels=labels), Pod(name="p1"), Pod(name="p2", labels={"app": "api"}))
+    full = _two("app=web", "app=web")
+    apart = tuple(
+        msgspec.structs.replace(each, scale=Scale(selector=selector))
+        for each, selector in zip(full.subjects, ("app=web", "app=other"), strict=True)
+    )
+    return [
+        scenario("ambiguous", "two autoscalers of the same pods", full),
+        scenario("ambiguous", "two autoscalers share a pod", _two("app=web", "tier=front", mixed)),
+        scenario("ambiguous", "two autoscalers share none", _two("tier=front", "app=api", mixed)),
+        scenario(
+            "ambiguous",
+            "two autoscalers of the same selector without pods",
+            _two("app=absent", "app=absent"),
+        ),
+        scenario(
+            "ambiguous",
+            "two autoscalers of the same pods that then part",
+            full,
+            msgspec.structs.replace(full, subjects=apart),
+        ),
+        scenario(
+            "ambiguous",
+            "two autoscalers share only pods that end",
+            _two(
+                "app=web",
+                "app=web",
+                (Pod(name="p0", deleting=True), Pod(name="p1", phase="Failed")),
+            ),
+        ),
+    ]
+
+
+def selector_scenarios() -> tuple[Scenario, ...]:
+    """All of them."""
+    return (*_one(), *_several())
