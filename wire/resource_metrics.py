@@ -65,11 +65,40 @@ class NodeMetricsList(
 
 
 def decode_pods(body: bytes) -> PodMetricsList:
-    """A server's list of pods' usage. Raises msgspec.DecodeError on anything else."""
+    """A server's list of pods' usage, with Go's null where something is empty.
+
+    Raises msgspec.DecodeError on anything else.
+    """
     answer = msgspec.json.decode(body, type=_PodAnswer)
-    return PodMetricsList(metadata=answer.metadata, items=answer.items or [])
+    return PodMetricsList(
+        metadata=answer.metadata, items=[_filled(pod) for pod in answer.items or ()]
+    )
+
+
+class _ContainerAnswer(msgspec.Struct):
+    name: str
+    usage: dict[str, str] | None = None
+
+
+class _Pod(msgspec.Struct):
+    metadata: ObjectMeta = ObjectMeta()
+    timestamp: datetime | None = None
+    window: str = "0s"  # as a Go duration that was never set
+    containers: list[_ContainerAnswer] | None = None
 
 
 class _PodAnswer(msgspec.Struct):
     metadata: ListMeta = ListMeta()
-    items: list[PodMetrics] | None = None  # Go writes null for a list that was never filled
+    items: list[_Pod] | None = None
+
+
+def _filled(pod: _Pod) -> PodMetrics:
+    return PodMetrics(
+        metadata=pod.metadata,
+        timestamp=pod.timestamp,
+        window=pod.window,
+        containers=[
+            ContainerMetrics(name=container.name, usage=container.usage or {})
+            for container in pod.containers or ()
+        ],
+    )
