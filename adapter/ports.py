@@ -12,6 +12,7 @@ from adapter.model import (
     Gap,
     GroupResource,
     KubeObject,
+    Listed,
     MetricEntry,
     Offer,
     Plan,
@@ -100,4 +101,8 @@ class Catalog(Protocol):
 
     def gaps(self) -> Sequence[Gap]:
         """Rules that offer nothing yet, and why; sorted by rule."""
+        ...
+
+    def listed(self) -> Sequence[Listed]:
+        """Every rule with the series it was made of, in the order of the file: for explaining, not for answering."""
         ...

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from adapter.model import Gap, MetricEntry, Offer, ResourceRules
+from adapter.model import Gap, Listed, MetricEntry, Offer, ResourceRules
 from adapter.ports import Catalog
 
 
@@ -29,6 +29,10 @@ class NothingYet:
 
     def gaps(self) -> Sequence[Gap]:
         """None."""
+        return ()
+
+    def listed(self) -> Sequence[Listed]:
+        """No rules."""
         return ()
 
 

@@ -34,13 +34,19 @@ IGNORED: Final = {
 """Flags of the peer itself that have no meaning here, and why; those of its libraries are in `wire.serving.options`."""
 
 
+class PrometheusFlags(msgspec.Struct, frozen=True, kw_only=True):
+    """The `--prometheus-*` flags: the backend of the rules that name none, and whose identity it is shown."""
+
+    backend: Backend
+    auth_in_cluster: bool
+    auth_config: Path | None
+
+
 class AdapterFlags(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line of the server says."""
 
     config: Path
-    backend: Backend
-    prometheus_auth_in_cluster: bool
-    prometheus_auth_config: Path | None
+    prometheus: PrometheusFlags
     lister_kubeconfig: Path | None
     times: Times
     freshness_seconds: float
@@ -53,8 +59,6 @@ def parse(arguments: Sequence[str]) -> AdapterFlags:
     """Read the flags of the server. A wrong one ends the program with exit code 2 and names the fix."""
     parser = server_parser()
     given = parser.parse_args(_without_program_name(arguments))
-    if given.prometheus_auth_incluster and given.prometheus_auth_config:
-        parser.error("--prometheus-auth-incluster and --prometheus-auth-config exclude each other")
     max_age_seconds = given.metrics_max_age or given.metrics_relist_interval
     if max_age_seconds < given.metrics_relist_interval:
         parser.error(
@@ -66,9 +70,7 @@ def parse(arguments: Sequence[str]) -> AdapterFlags:
             log.warning("--%s is ignored: %s", name, why)
     return AdapterFlags(
         config=given.config,
-        backend=backend_of(parser, given),
-        prometheus_auth_in_cluster=given.prometheus_auth_incluster,
-        prometheus_auth_config=given.prometheus_auth_config,
+        prometheus=prometheus_flags(parser, given),
         lister_kubeconfig=given.lister_kubeconfig,
         times=Times(relist_seconds=given.metrics_relist_interval, max_age_seconds=max_age_seconds),
         freshness_seconds=given.metrics_freshness,
@@ -83,7 +85,8 @@ def server_parser() -> FlagParser:
     parser = FlagParser(
         prog="loadline-adapter",
         description="Serve Kubernetes' metrics APIs from Prometheus.",
-        epilog="Commands: `loadline-adapter check FILE` finds the faults of a configuration. "
+        epilog="Commands: `loadline-adapter check FILE` finds the faults of a configuration; "
+        "`loadline-adapter explain TARGET` tells how a metric comes about, or why it does not. "
         "Durations are Go's: 500ms, 15s, 1m30s. Flags of prometheus-adapter that are not listed "
         "are accepted and ignored.",
     )
@@ -158,8 +161,18 @@ def add_prometheus_flags(parser: FlagParser) -> None:
     )
 
 
-def backend_of(parser: FlagParser, given: argparse.Namespace) -> Backend:
-    """The backend of the rules that name none; a wrong flag ends the program."""
+def prometheus_flags(parser: FlagParser, given: argparse.Namespace) -> PrometheusFlags:
+    """What `add_prometheus_flags` has read; a wrong flag ends the program."""
+    if given.prometheus_auth_incluster and given.prometheus_auth_config:
+        parser.error("--prometheus-auth-incluster and --prometheus-auth-config exclude each other")
+    return PrometheusFlags(
+        backend=_backend(parser, given),
+        auth_in_cluster=given.prometheus_auth_incluster,
+        auth_config=given.prometheus_auth_config,
+    )
+
+
+def _backend(parser: FlagParser, given: argparse.Namespace) -> Backend:
     try:
         Address.of(given.prometheus_url)
     except ValueError as error:

@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import os
 import signal
-import ssl
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -13,16 +11,18 @@ import msgspec
 from prometheus_client import REGISTRY, disable_created_metrics
 
 from adapter.answer import Answers
+from adapter.answer.explaining import Explainer
+from adapter.commands.credentials import credentials_of
 from adapter.commands.flags import AdapterFlags, parse
 from adapter.commands.in_force import Switch, Upkeep
 from adapter.commands.logs import start_logging
 from adapter.commands.reloading import ConfigurationWatch
 from adapter.config import ConfigError, load
 from adapter.fetch.cache import SharedAnswers
-from adapter.fetch.credentials import ClusterCredentials, Credentials, FileCredentials
 from adapter.fetch.kubernetes import ClusterMapping, WatchedObjects
 from adapter.fetch.prometheus import Backends
 from adapter.serve.app import MetricsAPI, count_requests
+from adapter.serve.explain import add_explain_route
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
@@ -80,10 +80,11 @@ class _Program:
             objects=WatchedObjects(client, mapping, self._upkeep.spawn),
             mapping=mapping,
         )
+        self._explainer = Explainer(answers, prometheus=prometheus, mapping=mapping)
         self._switch = Switch(
             flags.config,
-            default_backend=flags.backend,
-            default_credentials=await self._credentials(),
+            default_backend=flags.prometheus.backend,
+            default_credentials=await credentials_of(flags.prometheus, user_agent=self._user_agent),
             backends=backends,
             prometheus=prometheus,
             mapping=mapping,
@@ -111,6 +112,7 @@ class _Program:
         )
         server.app.middlewares.insert(0, count_requests)
         MetricsAPI(answers, version=self._version).add_routes(server.app)
+        add_explain_route(server.app, self._explainer, server.authorizer)
         await server.start()
         self._upkeep.spawn(self._watch.run())
         self._upkeep.spawn(self._follow_resources())
@@ -154,22 +156,3 @@ class _Program:
             await asyncio.sleep(RESOURCES_RETRY_SECONDS)
             await self._read_resources()
         await self._mapper.run()
-
-    async def _credentials(self) -> Credentials:
-        """Who we are to the backend of the flags. As in the peer, a CA file excludes the cluster's identity."""
-        flags = self._flags
-        files = FileCredentials(flags.backend)
-        try:
-            files.check()
-        except (OSError, ssl.SSLError, ValueError) as error:
-            raise ServingConfigError(
-                f"a --prometheus-*-file cannot be used: {error}. Check its mount and content"
-            ) from error
-        if flags.backend.ca_file is None and flags.prometheus_auth_config:
-            identity = await connect(flags.prometheus_auth_config, user_agent=self._user_agent)
-            return ClusterCredentials(identity, files)
-        if flags.backend.ca_file is None and flags.prometheus_auth_in_cluster:
-            in_cluster = {k: v for k, v in os.environ.items() if k.startswith("KUBERNETES_")}
-            identity = await connect(None, user_agent=self._user_agent, environ=in_cluster)
-            return ClusterCredentials(identity, files)
-        return files

@@ -14,7 +14,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from adapter import telemetry
-from adapter.model import DiscoveryRule, Gap, MetricEntry, Offer, ResourceMapping, Rule, Series
+from adapter.model import (
+    DiscoveryRule,
+    Gap,
+    Listed,
+    MetricEntry,
+    Offer,
+    ResourceMapping,
+    Rule,
+    Series,
+)
 from adapter.ports import Prometheus, QueryFailed
 from adapter.translate.rules import offers
 
@@ -131,6 +140,15 @@ class DiscoveredCatalog:
             for path in self._paths[selection]
         ]
         return sorted(gaps, key=lambda gap: gap.rule)
+
+    def listed(self) -> Sequence[Listed]:
+        """Every rule with the series it was made of."""
+        return [
+            Listed(rule, self.listings[Selection(rule.backend, rule.series_query)].series)
+            if isinstance(rule, DiscoveryRule)
+            else Listed(rule)
+            for rule in self._rules
+        ]
 
     @property
     def problem(self) -> str:

@@ -8,6 +8,7 @@ from adapter.model import (
     GroupResource,
     GroupVersionKind,
     KubeObject,
+    Listed,
     MetricEntry,
     Offer,
     Plan,
@@ -172,10 +173,12 @@ class FakeCatalog:
         external: Mapping[str, Offer] | None = None,
         *,
         gaps: Sequence[Gap] = (),
+        listed: Sequence[Listed] = (),
     ) -> None:
         self.custom_offers = dict(custom or {})
         self.external_offers = dict(external or {})
         self.known_gaps = list(gaps)
+        self.known_listed = list(listed)
 
     def custom_entries(self) -> Sequence[MetricEntry]:
         return sorted(self.custom_offers)
@@ -191,3 +194,6 @@ class FakeCatalog:
 
     def gaps(self) -> Sequence[Gap]:
         return sorted(self.known_gaps, key=lambda gap: gap.rule)
+
+    def listed(self) -> Sequence[Listed]:
+        return self.known_listed

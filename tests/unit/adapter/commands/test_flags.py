@@ -59,14 +59,14 @@ def test_the_arguments_of_the_peers_chart_are_understood():
         ]
     )
     assert flags.config == Path("/etc/adapter/config.yaml")
-    assert flags.backend.url == "http://prometheus.default.svc:9090"
+    assert flags.prometheus.backend.url == "http://prometheus.default.svc:9090"
     assert (flags.times.relist_seconds, flags.times.max_age_seconds) == (60.0, 60.0)
     assert (flags.serving.secure_port, flags.verbosity) == (6443, 4)
 
 
 def test_headers_may_repeat_and_hold_equal_signs():
     flags = parse(["--config=c", "--prometheus-header=A=b=c", "--prometheus-header=D"])
-    assert flags.backend.headers == (("A", "b=c"), ("D", ""))
+    assert flags.prometheus.backend.headers == (("A", "b=c"), ("D", ""))
 
 
 def test_an_ignored_flag_is_named_with_the_reason(caplog):
