@@ -23,9 +23,11 @@ from testbed.prometheus import PrometheusOptions, PrometheusServer
 REQUESTS = int(os.environ.get("LOADLINE_DIFFERENTIAL_REQUESTS", "1500"))
 SEED = int(os.environ.get("LOADLINE_DIFFERENTIAL_SEED", "1"))
 THROUGH_AGGREGATOR = 100
+UNDER_EACH_FAULT = 25
 SHOWN = 20
 DEVIATIONS_DOCUMENT = Path(__file__).parents[2] / "docs" / "deviations.md"
 
+OF_FAULTS = set(deviations.OF_FAULTS)
 RunConfiguration = Callable[[str], run.Outcome]
 
 
@@ -69,6 +71,20 @@ def test_answers_through_kube_apiserver_are_the_same_too(comparison):
     assert not unlike
 
 
+@pytest.mark.parametrize("name", ["walkthrough", "resource_rules"])
+def test_a_failing_prometheus_is_refused_alike(comparison, name):
+    found = comparison.under_faults(name, UNDER_EACH_FAULT)
+    unmeant = [
+        f"while Prometheus {fault}: {each}"
+        for fault, differences in found.items()
+        for each in differences
+        if each.deviation is None
+    ]
+    assert "\n".join(unmeant) == ""
+    met = {each.deviation for differences in found.values() for each in differences}
+    assert met == {"refusals-say-why"} | (OF_FAULTS if name == "resource_rules" else set())
+
+
 def test_the_requests_are_many_and_most_of_them_have_an_answer(outcome, capsys):
     outcomes = [outcome(name) for name in run.WEIGHTS]
     summary = run.summary(outcomes, seed=SEED)
@@ -88,4 +104,4 @@ def test_every_deviation_is_one_that_a_request_shows(outcome):
 
 def test_every_deviation_is_a_row_of_the_document():
     rows = re.findall(r"^\|\s*`([a-z0-9-]+)`", DEVIATIONS_DOCUMENT.read_text(), re.MULTILINE)
-    assert {*deviations.DEVIATIONS, *deviations.NOTED} <= set(rows)
+    assert {*deviations.DEVIATIONS, *deviations.OF_FAULTS, *deviations.NOTED} <= set(rows)

@@ -26,6 +26,7 @@ def main() -> int:
     parser.add_argument("--configuration", action="append", choices=tuple(run.WEIGHTS))
     parser.add_argument("--show", type=int, default=40, help="how many groups to print")
     parser.add_argument("--examples", type=int, default=3, help="how many of each group")
+    parser.add_argument("--faults", type=int, default=0, help="ask so many while Prometheus fails")
     asked = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="loadline-differential-"))
     with (
@@ -51,6 +52,13 @@ def main() -> int:
             if asked.configuration and name not in asked.configuration:
                 continue
             started = time.monotonic()
+            if asked.faults:
+                for fault, found in comparison.under_faults(name, asked.faults).items():
+                    unmeant = [each for each in found if each.deviation is None]
+                    print(f"{name} while Prometheus {fault}: {len(unmeant)} not meant")
+                    for each in unmeant[: asked.examples]:
+                        print(f"- {each}")
+                continue
             outcome = comparison.run(name, count)
             unexplained += len(outcome.unexplained)
             print(f"{name}: {outcome.asked} asked, {time.monotonic() - started:.1f} s")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from testbed.differential.adapter.comparison import Seen
-from testbed.differential.adapter.questions import Question
+from testbed.differential.adapter.questions import USAGE, Question
 from testbed.differential.adapter.world import CLUSTER_SCOPED
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -18,6 +18,8 @@ NEWER_WORDS = {
     "63 characters": "63 bytes",
     "a qualified name must consist of": "a valid label key must consist of",
 }
+UNABLE_TO_FETCH = "Internal error occurred: unable to fetch metrics"
+USAGE_LISTS = ("PodMetricsList", "NodeMetricsList")
 OTHER_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 NO_PROTOBUF, CUSTOM_TIMESTAMPS, USAGE_IN_FULL = "no-protobuf", "custom-timestamps", "usage-in-full"
 
@@ -71,13 +73,11 @@ def no_protobuf(case: Case) -> bool:
 
 def usage_in_full(case: Case) -> bool:
     """Tables and bare metadata of metrics.k8s.io are not made; the comparison turns to JSON where that is offered, too."""
-    told = _message(case.theirs)
-    return case.ours.status == 406 and (
-        _kind(case.theirs) in OTHER_FORMS
-        # It tries to make bare metadata of everything.
-        or told == "object does not implement the Object interfaces"
-        or told.startswith("you requested PartialObjectMetadataList, but the requested object is")
-    )
+    accept, target = case.question.accept, case.question.target
+    # It tries to make bare metadata of everything, and finds out late that it cannot.
+    bare = "as=PartialObjectMetadata" in accept
+    table = "as=Table" in accept and target.startswith(f"/apis/{USAGE}/")
+    return case.ours.status == 406 and case.theirs.status != 406 and (bare or table)
 
 
 def list_options(case: Case) -> bool:
@@ -181,6 +181,29 @@ DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
     "not-found-before-listing": (not_found_before_listing,),
     "own-version": (own_version,),
 }
+
+
+def usage_errors(case: Case) -> bool:
+    """Usage that cannot be had is an error, and not a list of nothing or an object that is not there."""
+    return _is_nothing(case.theirs) and _message(case.ours).startswith(
+        f"{UNABLE_TO_FETCH}: resourceRules."
+    )
+
+
+def matrix_and_string(case: Case) -> bool:
+    """A result that is no usage is an error, too."""
+    told = _message(case.ours)
+    return _is_nothing(case.theirs) and (
+        told.startswith(UNABLE_TO_FETCH) and told.endswith("and yields a matrix")
+    )
+
+
+OF_FAULTS: dict[str, tuple[Predicate, ...]] = {
+    "usage-errors": (usage_errors,),
+    "matrix-and-string": (matrix_and_string,),
+}
+"""What only shows while Prometheus fails."""
+
 NOTED = (NO_PROTOBUF, USAGE_IN_FULL, CUSTOM_TIMESTAMPS)
 """What the comparison has to look through, and notes by itself."""
 
@@ -188,7 +211,7 @@ NOTED = (NO_PROTOBUF, USAGE_IN_FULL, CUSTOM_TIMESTAMPS)
 def explain(question: Question, theirs: Seen, ours: Seen) -> str | None:
     """The name of the deviation that explains all of the difference, None when nobody meant it."""
     case = Case(question=question, theirs=theirs, ours=ours)
-    for name, predicates in DEVIATIONS.items():
+    for name, predicates in (DEVIATIONS | OF_FAULTS).items():
         if any(applies(case) for applies in predicates):
             return name
     return None
@@ -204,6 +227,12 @@ def _message(seen: Seen) -> str:
 
 def _items(seen: Seen) -> list[dict[str, Any]]:
     return (seen.document.get("items") or []) if isinstance(seen.document, dict) else []
+
+
+def _is_nothing(seen: Seen) -> bool:
+    """Usage that is not there: an empty list, or no such object."""
+    empty = _kind(seen) in USAGE_LISTS and not _items(seen)
+    return seen.status == 404 or (seen.status == 200 and empty)
 
 
 def _is_beyond(item: dict[str, Any]) -> bool:

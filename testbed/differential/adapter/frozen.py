@@ -4,16 +4,29 @@ Two programs never ask at the same instant, so a rate would never be the same. H
 moment, in the past, when no further sample arrives before it. What was asked is kept, to look differences up.
 """
 
+import contextlib
 import http.client
 import threading
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import msgspec
+
 QUERY_PATH = "/api/v1/query"
+
 # What describes one hop and not the message (RFC 9110, section 7.6.1), and what is said anew.
 OF_THE_HOP = {"connection", "transfer-encoding", "keep-alive", "content-length", "host", "date"}
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """What every query is answered with instead of Prometheus' answer."""
+
+    status: int
+    content_type: str = "application/json"
+    body: str
 
 
 class FrozenPrometheus:
@@ -21,7 +34,8 @@ class FrozenPrometheus:
 
     def __init__(self, port: int, *, at_unix_seconds: float) -> None:
         self.queries: list[str] = []
-        self._behind_port = port
+        self.fault: Fault | None = None
+        self.behind_port = port
         self._at = f"{at_unix_seconds:.3f}"
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -55,47 +69,61 @@ class FrozenPrometheus:
         return urlencode({**fields, "time": self._at})
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        frozen = self
+        return type("Handler", (_Handler,), {"frozen": self})
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
 
-            def setup(self) -> None:
-                super().setup()
-                self.behind = http.client.HTTPConnection("127.0.0.1", frozen._behind_port)
+class _Handler(BaseHTTPRequestHandler):
+    """Passes requests on to `frozen`'s Prometheus."""
 
-            def finish(self) -> None:
-                self.behind.close()
-                super().finish()
+    frozen: FrozenPrometheus
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
-            def do_GET(self) -> None:
-                self._pass_on()
+    def setup(self) -> None:
+        super().setup()
+        self.behind = http.client.HTTPConnection("127.0.0.1", self.frozen.behind_port)
 
-            def do_POST(self) -> None:
-                self._pass_on()
+    def finish(self) -> None:
+        self.behind.close()
+        super().finish()
 
-            def _pass_on(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                path = self.path
-                parts = urlsplit(path)
-                if parts.path == QUERY_PATH and self.command == "GET":
-                    path = f"{parts.path}?{frozen.pinned(parts.query)}"
-                elif parts.path == QUERY_PATH:
-                    body = frozen.pinned(body.decode()).encode()
-                headers = {k: v for k, v in self.headers.items() if k.lower() not in OF_THE_HOP}
-                self.behind.request(self.command, path, body=body or None, headers=headers)
-                answer = self.behind.getresponse()
-                said = answer.read()
-                self.send_response_only(answer.status)
-                for key, value in answer.getheaders():
-                    if key.lower() not in OF_THE_HOP:
-                        self.send_header(key, value)
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
+    def handle(self) -> None:
+        # A client that was stopped leaves connections behind.
+        with contextlib.suppress(ConnectionError):
+            super().handle()
 
-            def log_message(self, *_: object) -> None:
-                """Queries are kept, not printed."""
+    def do_GET(self) -> None:
+        """A query or a list."""
+        self._pass_on()
 
-        return Handler
+    def do_POST(self) -> None:
+        """A query."""
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        path, parts = self.path, urlsplit(self.path)
+        if parts.path == QUERY_PATH and self.command == "GET":
+            path = f"{parts.path}?{self.frozen.pinned(parts.query)}"
+        elif parts.path == QUERY_PATH:
+            body = self.frozen.pinned(body.decode()).encode()
+        fault = self.frozen.fault
+        if fault is not None and parts.path == QUERY_PATH:
+            self._say(fault.status, [("Content-Type", fault.content_type)], fault.body.encode())
+            return
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in OF_THE_HOP}
+        self.behind.request(self.command, path, body=body or None, headers=headers)
+        answer = self.behind.getresponse()
+        self._say(answer.status, answer.getheaders(), answer.read())
+
+    def _say(self, status: int, headers: Iterable[tuple[str, str]], body: bytes) -> None:
+        self.send_response_only(status)
+        for key, value in headers:
+            if key.lower() not in OF_THE_HOP:
+                self.send_header(key, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Queries are kept, not printed."""

@@ -172,6 +172,9 @@ class Questions:
         query = []
         if self._rarely(0.4):
             query.append(("labelSelector", self._selector(words.LABEL_SELECTORS, category)))
+        if self._rarely(0.1):
+            category.append("field selector")
+            query.append(("fieldSelector", self._pick(words.FIELD_SELECTORS)))
         return Question(
             category=", ".join(category), target=_target(f"/apis/{USAGE}/v1beta1/{path}", query)
         )

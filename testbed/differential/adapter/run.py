@@ -16,7 +16,7 @@ from testbed.cluster import Cluster
 from testbed.differential.adapter import questions, sides, through_aggregator, world
 from testbed.differential.adapter.comparison import Seen, differences, seen
 from testbed.differential.adapter.deviations import CUSTOM_TIMESTAMPS, another_form, explain
-from testbed.differential.adapter.frozen import FrozenPrometheus
+from testbed.differential.adapter.frozen import Fault, FrozenPrometheus
 from testbed.differential.adapter.questions import Offer, Question, Questions
 from testbed.differential.adapter.sides import Answer, Side
 from testbed.differential.adapter.through_aggregator import Unlike
@@ -34,6 +34,36 @@ WEIGHTS = {
     "templates": 5,
 }
 """What share of the questions each configuration is asked."""
+
+SENSIBLE = {"custom", "external", "usage", "metric of a namespace", "everyone", "one object"}
+"""Traits of questions that a healthy Prometheus would answer."""
+
+FAULTS = {
+    "refuses": Fault(
+        status=400, body='{"status":"error","errorType":"bad_data","error":"1:2: parse error"}'
+    ),
+    "cannot execute": Fault(
+        status=422, body='{"status":"error","errorType":"execution","error":"too many samples"}'
+    ),
+    "is overloaded": Fault(
+        status=503, body='{"status":"error","errorType":"timeout","error":"query timed out"}'
+    ),
+    "is behind a broken proxy": Fault(
+        status=502, content_type="text/html", body="<html>Bad Gateway</html>"
+    ),
+    "talks nonsense": Fault(status=200, body="certainly!"),
+    "breaks off": Fault(status=200, body='{"status":"success","data":{"resultType":"vec'),
+    "fails with 200": Fault(
+        status=200, body='{"status":"error","errorType":"internal","error":"x"}'
+    ),
+    "has another shape": Fault(
+        status=200, body='{"status":"success","data":{"resultType":"vector","result":{"a":1}}}'
+    ),
+    # At last what is an answer of a kind, because ours serves one for a second.
+    "answers a matrix": Fault(
+        status=200, body='{"status":"success","data":{"resultType":"matrix","result":[]}}'
+    ),
+}
 
 SAMPLES_WANTED = 8  # of each series before the frozen moment, for rates
 
@@ -151,6 +181,19 @@ class Comparison(msgspec.Struct, kw_only=True):
             return through_aggregator.compare(
                 self.cluster, (pair.theirs, pair.ours), asked, self._seen
             )
+
+    def under_faults(self, name: str, count: int) -> dict[str, list[Difference]]:
+        """What differs among the answers to `count` questions while Prometheus fails, fault by fault."""
+        found: dict[str, list[Difference]] = {}
+        with self.both(name) as pair:
+            made = self._questions(name, pair.offer).some(4 * count)
+            asked = [question for question in made if question.traits <= SENSIBLE][:count]
+            for fault_name, fault in FAULTS.items():
+                for proxy in pair.frozen:
+                    proxy.fault = fault
+                met = [self._ask(name, question, pair).difference for question in asked]
+                found[fault_name] = [one for one in met if one is not None]
+        return found
 
     @contextmanager
     def both(self, name: str) -> Iterator[Pair]:

@@ -21,6 +21,12 @@ METRIC_SELECTORS = (
 )  # fmt: skip
 """Well formed, over the labels of the series."""
 
+FIELD_SELECTORS = (
+    "metadata.name=web-0", "metadata.name==node-1", "metadata.name!=web-0", "metadata.namespace=differential-one",
+    "metadata.namespace!=differential-one,metadata.name!=db-0", "metadata.name=web-0,metadata.name=db-0", "metadata.name",
+    "metadata.namespace=", "spec.nodeName=node-0", "metadata.name=web-0,", "=web-0",
+)  # fmt: skip
+
 MALFORMED_SELECTORS = (
     "app in", "app in (web", "=web", "app=web,", ",", "app=(web)", "app=a=b", "a/b/c=d", "app=wéb", "app in web",
     "!app=web", "app notin", "app>x", "app>", "app>1.5", "app=-web", "-app=web", "app=web;tier=a", "(", "app=web app=db",
