@@ -13,6 +13,10 @@ def main() -> None:
     match sys.argv[1:]:
         case ["check", *rest]:
             sys.exit(check(rest))
+        case ["explain", *rest]:
+            from adapter.commands.explain import explain
+
+            sys.exit(explain(rest))
         case ["--version"]:
             print(f"loadline-adapter {version(DISTRIBUTION)}")
         case arguments:

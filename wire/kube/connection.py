@@ -30,6 +30,7 @@ SERVICE_ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_SECONDS = 60.0
 # A token that was just refused is looked up again, but not at every one of many refusals.
 REREAD_AFTER_REFUSAL_SECONDS = 5.0
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 log = logging.getLogger(__name__)
 
@@ -222,6 +223,49 @@ async def connect(
         raise ConnectionConfigError(
             f"cannot use the certificates for the API server: {error}"
         ) from error
+
+
+async def connect_to(
+    server: str,
+    *,
+    ca_file: Path | None = None,
+    kubeconfig: Path | None = None,
+    user_agent: str,
+    environ: Mapping[str, str] = os.environ,
+) -> Connection:
+    """Our identity in the cluster (found as by `connect`), shown to another server than the API server.
+
+    Without a CA only a server on this machine is trusted, since its certificate is mostly its own.
+    Raises `ConnectionConfigError`.
+    """
+    if ca_file is None and urlsplit(server).hostname not in LOOPBACK:
+        raise ConnectionConfigError(
+            f"{server} is not on this machine: say with --ca-file whose certificate it has"
+        )
+    source = _Elsewhere(_source(kubeconfig, None, environ), server, ca_file)
+    try:
+        return Connection(source, await source.read(), user_agent=user_agent)
+    except (OSError, ssl.SSLError) as error:
+        raise ConnectionConfigError(f"cannot use the certificates for {server}: {error}") from error
+
+
+class _Elsewhere:
+    """An identity, and the server it is shown to."""
+
+    def __init__(self, identity: AccessSource, server: str, ca_file: Path | None) -> None:
+        self._identity = identity
+        self._server = server
+        self._ca_file = ca_file
+
+    async def read(self) -> Access:
+        return msgspec.structs.replace(
+            await self._identity.read(),
+            server=self._server,
+            ca_file=str(self._ca_file) if self._ca_file else None,
+            verify=self._ca_file is not None,
+            server_hostname=None,
+            proxy=None,
+        )
 
 
 def _source(
