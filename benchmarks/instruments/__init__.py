@@ -1,0 +1,1 @@
+"""What the questions are measured with."""

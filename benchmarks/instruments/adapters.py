@@ -1,0 +1,91 @@
+"""The two adapters, started alike."""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from testbed import assets, ports, web
+from testbed.cluster import Cluster
+from testbed.processes import Process, start
+from testbed.programs import start_program
+
+
+class Contestant(msgspec.Struct, frozen=True, kw_only=True):
+    """A program and how it is started."""
+
+    name: str
+    program: Literal["prometheus-adapter", "adapter"]
+    flags: tuple[str, ...] = ()
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """A running adapter and how to ask it as the aggregator does."""
+
+    name: str
+    port: int
+    pid: int
+    tls: ssl.SSLContext
+
+    def ask(self, path: str, headers: dict[str, str]) -> web.Answer:
+        """GET. Raises AssertionError when nobody answers."""
+        answer = web.get(self.port, path, tls=self.tls, headers=headers)
+        assert answer is not None, f"{self.name} does not answer {path}"
+        return answer
+
+
+@contextmanager
+def started(
+    contestant: Contestant,
+    cluster: Cluster,
+    configuration: Path,
+    prometheus_url: str,
+    directory: Path,
+) -> Iterator[Way]:
+    """Start it and wait for /readyz; ended afterwards."""
+    port = ports.reserve()
+    flags = (
+        f"--config={configuration}",
+        f"--prometheus-url={prometheus_url}",
+        f"--lister-kubeconfig={cluster.kubeconfig}",
+        f"--authentication-kubeconfig={cluster.kubeconfig}",
+        f"--authorization-kubeconfig={cluster.kubeconfig}",
+        f"--cert-dir={directory / f'certificates-{port}'}",
+        "--metrics-relist-interval=1m",
+        *contestant.flags,
+    )
+    if contestant.program == "adapter":
+        process = start_program("adapter", *flags, log_directory=directory, port=port).process
+    else:
+        process = _peer(flags, port, directory)
+    try:
+        yield Way(name=contestant.name, port=port, pid=process.pid, tls=_aggregator(cluster))
+    finally:
+        process.stop()
+        ports.release(port)
+
+
+def _peer(flags: tuple[str, ...], port: int, directory: Path) -> Process:
+    command: list[str | Path] = [
+        assets.find("prometheus-adapter"),
+        *flags,
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+    ]
+    process = start("prometheus-adapter", command, log_path=directory / f"peer-{port}.log")
+    tls = web.trusting(None)
+    try:
+        process.wait_until(lambda: web.is_ok(port, "/readyz", tls=tls), what="/readyz")
+    except BaseException:
+        process.stop()
+        raise
+    return process
+
+
+def _aggregator(cluster: Cluster) -> ssl.SSLContext:
+    tls = web.trusting(None)
+    tls.load_cert_chain(cluster.front_proxy_certificate_path, cluster.front_proxy_key_path)
+    return tls

@@ -1,0 +1,144 @@
+"""Figures of rounds -> medians and ratios, for people and for machines. Pure.
+
+The machine is shared and noisy, so contestants take turns and each round is compared with the same round of
+the reference: what slows a minute down slows both.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+Figures = Mapping[str, float]
+"""By name, the unit last: `requests_per_second`, `cpu_ms_per_request`."""
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn of one contestant at one case."""
+
+    case: str
+    contestant: str
+    number: int
+    figures: Figures
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to one question."""
+
+    question: str
+    setting: Mapping[str, float | str]
+    reference: str  # the contestant that the others are divided by
+    rounds: tuple[Round, ...]
+
+    @property
+    def cases(self) -> list[str]:
+        """In the order in which they were measured."""
+        return list(dict.fromkeys(each.case for each in self.rounds))
+
+    def contestants(self, case: str) -> list[str]:
+        """Who took part in it, in the order of their turns."""
+        return list(dict.fromkeys(each.contestant for each in self.rounds if each.case == case))
+
+    def medians(self, case: str, contestant: str) -> dict[str, float]:
+        """The median round of each figure."""
+        return _medians([each.figures for each in self._of(case, contestant)])
+
+    def ratios(self, case: str, contestant: str) -> dict[str, float]:
+        """The median of (contestant / reference), round by round; a figure that is 0 at both is left out."""
+        reference = {each.number: each.figures for each in self._of(case, self.reference)}
+        pairs = [
+            _divided(each.figures, reference[each.number])
+            for each in self._of(case, contestant)
+            if each.number in reference
+        ]
+        return _medians(pairs)
+
+    def _of(self, case: str, contestant: str) -> list[Round]:
+        return [r for r in self.rounds if (r.case, r.contestant) == (case, contestant)]
+
+
+def percentile(sorted_values: Sequence[float], percent: float) -> float:
+    """The smallest value that is not less than `percent` of them (nearest rank)."""
+    rank = max(1, math.ceil(len(sorted_values) * percent / 100))
+    return sorted_values[rank - 1]
+
+
+def table(result: Result) -> str:
+    """Each case with a row per contestant, and below each the ratios to the reference."""
+    settings = ", ".join(f"{name} {value}" for name, value in result.setting.items())
+    blocks = [f"{result.question} ({settings}); medians of the rounds"]
+    blocks += ["\n".join(_case_lines(result, case)) for case in result.cases]
+    return "\n\n".join(blocks)
+
+
+def document(results: Sequence[Result]) -> bytes:
+    """The same as JSON, with every round."""
+    return msgspec.json.format(
+        msgspec.json.encode(
+            [
+                {
+                    "question": each.question,
+                    "setting": each.setting,
+                    "reference": each.reference,
+                    "cases": {case: _case_document(each, case) for case in each.cases},
+                    "rounds": each.rounds,
+                }
+                for each in results
+            ]
+        ),
+        indent=2,
+    )
+
+
+def _case_document(result: Result, case: str) -> dict[str, dict[str, dict[str, float]]]:
+    return {
+        contestant: {
+            "medians": result.medians(case, contestant),
+            f"ratios to {result.reference}": result.ratios(case, contestant),
+        }
+        for contestant in result.contestants(case)
+    }
+
+
+def _case_lines(result: Result, case: str) -> list[str]:
+    names = list(
+        dict.fromkeys(name for each in result.rounds if each.case == case for name in each.figures)
+    )
+    rows = [[case, *(name.replace("_", " ") for name in names)]]
+    for contestant in result.contestants(case):
+        found = result.medians(case, contestant)
+        rows.append([contestant, *(_number(found.get(name)) for name in names)])
+        if contestant != result.reference and (ratios := result.ratios(case, contestant)):
+            rows.append([f"  / {result.reference}", *(_ratio(ratios.get(n)) for n in names)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+            ]
+        )
+        for row in rows
+    ]
+
+
+def _medians(rounds: Sequence[Figures]) -> dict[str, float]:
+    names = dict.fromkeys(name for figures in rounds for name in figures)
+    return {
+        name: round(statistics.median(f[name] for f in rounds if name in f), 4) for name in names
+    }
+
+
+def _divided(figures: Figures, by: Figures) -> dict[str, float]:
+    return {name: value / by[name] for name, value in figures.items() if by.get(name)}
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"x {value:.2f}"

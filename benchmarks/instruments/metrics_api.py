@@ -1,0 +1,118 @@
+"""An external metrics API that answers at once and always the same, in a process of its own.
+
+`python -m benchmarks.instruments.metrics_api PORT CERTIFICATE KEY COUNT`: the value of `queue_depth` with the selector
+`queue=N` is `depth(N)`. So that controllers are measured, and not what they ask.
+"""
+
+import ssl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import uvloop
+from aiohttp import web as http
+
+from testbed import ports, web
+from testbed.processes import start
+from testbed.programs import REPOSITORY
+
+GROUP, VERSION, METRIC = "external.metrics.k8s.io", "v1beta1", "queue_depth"
+TARGET = 10
+"""What one replica is to have of it."""
+
+
+def replicas(number: int) -> int:
+    """What an autoscaler of `depth(number)` must arrive at: few enough for one step up from 1."""
+    return 2 + number % 4
+
+
+def depth(number: int) -> int:
+    """The value of a queue."""
+    return TARGET * replicas(number)
+
+
+@contextmanager
+def serving(certificate: Path, key: Path, count: int, directory: Path) -> Iterator[int]:
+    """The port it serves on."""
+    port = ports.reserve()
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        __name__,
+        str(port),
+        certificate,
+        key,
+        str(count),
+    ]
+    log_path = directory / "metrics-api.log"
+    with start("metrics-api", command, log_path=log_path, directory=REPOSITORY) as process:
+        tls = web.trusting(None)
+        path = f"/apis/{GROUP}/{VERSION}"
+        process.wait_until(lambda: web.is_ok(port, path, tls=tls), what="an answer")
+        yield port
+    ports.release(port)
+
+
+def application(count: int) -> http.Application:
+    """Discovery and the one metric, ready in bytes."""
+    group_version = f"{GROUP}/{VERSION}"
+    resource = {
+        "name": METRIC,
+        "singularName": "",
+        "namespaced": True,
+        "kind": "ExternalMetricValueList",
+        "verbs": ["get"],
+    }
+    resources = msgspec.json.encode(
+        {
+            "kind": "APIResourceList",
+            "apiVersion": "v1",
+            "groupVersion": group_version,
+            "resources": [resource],
+        }
+    )
+    bodies = {f"queue={n}": _values(group_version, n) for n in range(count)}
+
+    async def discovery(_: http.Request) -> http.Response:
+        return http.Response(body=resources, content_type="application/json")
+
+    async def value(request: http.Request) -> http.Response:
+        body = bodies[request.query["labelSelector"]]
+        return http.Response(body=body, content_type="application/json")
+
+    app = http.Application()
+    app.router.add_get(f"/apis/{group_version}", discovery)
+    app.router.add_get(f"/apis/{group_version}/namespaces/{{namespace}}/{METRIC}", value)
+    return app
+
+
+def _values(group_version: str, number: int) -> bytes:
+    item = {
+        "metricName": METRIC,
+        "metricLabels": {"queue": str(number)},
+        "timestamp": "2026-01-01T00:00:00Z",
+        "value": str(depth(number)),
+    }
+    return msgspec.json.encode(
+        {
+            "kind": "ExternalMetricValueList",
+            "apiVersion": group_version,
+            "metadata": {},
+            "items": [item],
+        }
+    )
+
+
+def main(port: str, certificate: str, key: str, count: str) -> None:
+    """Serve until killed."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    uvloop.install()
+    app = application(int(count))
+    http.run_app(app, host="127.0.0.1", port=int(port), ssl_context=tls, access_log=None)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

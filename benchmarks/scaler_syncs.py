@@ -1,0 +1,216 @@
+"""What does a look at an autoscaler cost, beside kube-controller-manager's HPA controller?
+
+The same HorizontalPodAutoscalers on custom resources, with constant metrics from one aggregated API, are scaled by the
+one controller and then by the other, in turns. Before each turn every target is set back to one replica, and the turn
+counts only when each arrives at the replicas that its metric means, and stays there.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.instruments import metrics_api, proc, scrape
+from benchmarks.instruments.bench_targets import (
+    NAMESPACE,
+    SCALER_ACCOUNT,
+    Targets,
+    manifests,
+)
+from benchmarks.instruments.figures import Figures, Result, Round
+from benchmarks.options import Options, Tell
+from testbed import register
+from testbed.cluster import Cluster
+from testbed.options import HPA_CONTROLLERS, ClusterOptions, HPAOptions
+from testbed.programs import start_program
+from testbed.waiting import until
+
+PEER, SHIPPED, OURS = "peer", "peer, throttle as shipped", "ours"
+WORKERS = 20
+SHIPPED_QPS, SHIPPED_WORKERS = 20, 5
+LIFTED_QPS = 10_000
+DEADLINE_SECONDS = 120.0
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """How often they are to look."""
+
+    name: str
+    period_seconds: float
+    contestants: tuple[str, ...]
+
+
+CASES = (
+    # More than anybody can do: the rate is what they manage.
+    Case(name="as fast as it can", period_seconds=0.1, contestants=(PEER, OURS, SHIPPED)),
+    # The same work for both: the cost of a look is comparable as it stands.
+    Case(name="once in 2 s", period_seconds=2.0, contestants=(PEER, OURS)),
+)
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """A controller at work."""
+
+    pid: int
+    syncs: Callable[[], float]  # how many it has done, by its own count
+
+
+def run(options: Options, tell: Tell) -> Result:
+    """Measure. Raises NotInTime when a controller does not arrive at the right replicas."""
+    rounds: list[Round] = []
+    with ExitStack() as undo:
+        world = _begun(undo, options.autoscalers)
+        tell(f"logs: {world.directory}; {options.autoscalers} autoscalers are there")
+        for case in CASES:
+            for number in range(options.rounds):
+                for name in case.contestants:
+                    if name == SHIPPED and number:
+                        continue  # what a throttle does is known then
+                    figures = world.turn(name, case.period_seconds, options.seconds)
+                    tell(
+                        f"{case.name}: round {number + 1}, {name}: {figures['syncs_per_second']:.0f}/s"
+                    )
+                    rounds.append(
+                        Round(case=case.name, contestant=name, number=number, figures=figures)
+                    )
+    return Result(
+        question="scaler_syncs",
+        setting={
+            "rounds": options.rounds,
+            "seconds each": options.seconds,
+            "autoscalers": options.autoscalers,
+            "workers": WORKERS,
+        },
+        reference=PEER,
+        rounds=tuple(rounds),
+    )
+
+
+class World:
+    """The cluster with its autoscalers, and whoever scales them at the moment."""
+
+    def __init__(self, cluster: Cluster, directory: Path, count: int) -> None:
+        self.directory = directory
+        self._cluster = cluster
+        self._count = count
+        self._targets = Targets(cluster, count)
+        self._kubeconfig = cluster.kubeconfig_for_service_account(NAMESPACE, SCALER_ACCOUNT)
+
+    def turn(self, name: str, period_seconds: float, seconds: float) -> Figures:
+        """Start the contestant, let it arrive, measure, check, end it."""
+        self._targets.reset()
+        with self._controller(name, period_seconds) as running:
+            until(
+                self._targets.arrived,
+                what=f"{name} to scale every target",
+                deadline_seconds=DEADLINE_SECONDS,
+                every_seconds=0.5,
+            )
+            enough = running.syncs() + 2 * self._count
+            # The status that follows the last change is behind, too.
+            until(
+                lambda: running.syncs() >= enough,
+                what=f"{name} to look again",
+                deadline_seconds=DEADLINE_SECONDS,
+                every_seconds=0.2,
+            )
+            figures = self._measured(running, seconds)
+            assert self._targets.arrived(), f"{name} left what was right"
+        self._targets.check_statuses()
+        return figures
+
+    def _measured(self, running: Running, seconds: float) -> Figures:
+        pids = (running.pid, self._cluster.components["kube-apiserver"].pid)
+        syncs, began = running.syncs(), time.perf_counter()
+        before = [proc.cpu_seconds(pid) for pid in pids]
+        until(
+            lambda: time.perf_counter() - began >= seconds,
+            what="the end of the turn",
+            deadline_seconds=seconds + 5,
+        )
+        own, apiserver = (
+            proc.cpu_seconds(pid) - spent for pid, spent in zip(pids, before, strict=True)
+        )
+        done, taken = running.syncs() - syncs, time.perf_counter() - began
+        return {
+            "syncs_per_second": done / taken,
+            "cpu_ms_per_sync": 1000 * own / done,
+            "apiserver_cpu_ms_per_sync": 1000 * apiserver / done,
+            "rss_mib": proc.rss_mib(running.pid),
+        }
+
+    def _controller(self, name: str, period_seconds: float) -> AbstractContextManager[Running]:
+        if name == OURS:
+            return self._ours(period_seconds)
+        qps, workers = (SHIPPED_QPS, SHIPPED_WORKERS) if name == SHIPPED else (LIFTED_QPS, WORKERS)
+        hpa = HPAOptions(sync_period_seconds=period_seconds, concurrent_syncs=workers)
+        return self._peer(
+            ClusterOptions(
+                controllers=HPA_CONTROLLERS,
+                scheduler=False,
+                kwok=False,
+                hpa=hpa,
+                kube_api_qps=qps,
+                # Its own default is less than twice the rate.
+                controller_manager_flags=("--kube-api-burst=30",) if name == SHIPPED else (),
+            )
+        )
+
+    @contextmanager
+    def _peer(self, options: ClusterOptions) -> Iterator[Running]:
+        self._cluster.options = options
+        self._cluster.start_controller_manager()
+        try:
+            process = self._cluster.components["kube-controller-manager"]
+            port, tls = self._cluster.controller_manager_port, self._targets.tls
+            metric = "horizontal_pod_autoscaler_controller_reconciliations_total"
+            yield Running(
+                pid=process.pid,
+                syncs=lambda: _or_nothing(lambda: scrape.total(port, metric, tls=tls)),
+            )
+        finally:
+            self._cluster.stop_component("kube-controller-manager")
+
+    @contextmanager
+    def _ours(self, period_seconds: float) -> Iterator[Running]:
+        with start_program(
+            "scaler",
+            f"--kubeconfig={self._kubeconfig}",
+            "--watch=horizontalpodautoscalers",
+            f"--sync-period={round(1000 * period_seconds)}ms",
+            f"--concurrent-syncs={WORKERS}",
+            log_directory=self.directory,
+        ) as program:
+            port, tls = program.port, self._targets.tls
+            metric = "loadline_scaler_reconciliations_total"
+            yield Running(
+                pid=program.process.pid, syncs=lambda: scrape.total(port, metric, tls=tls)
+            )
+
+
+def _begun(undo: ExitStack, count: int) -> World:
+    directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
+    nobody = ClusterOptions(controllers=(), scheduler=False, kwok=False)
+    cluster = undo.enter_context(Cluster(nobody, directory=directory / "cluster"))
+    certificate, key = cluster.serving_certificate("metrics-api")
+    port = undo.enter_context(metrics_api.serving(certificate, key, count, directory))
+    name = register.register_external_apiservice(
+        cluster, metrics_api.GROUP, metrics_api.VERSION, port
+    )
+    register.wait_until_available(cluster, name)
+    definition, *rest = manifests(count)
+    cluster.apply(definition)
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+    cluster.kubectl("create", "--filename=-", input="\n---\n".join(rest))
+    return World(cluster, directory, count)
+
+
+def _or_nothing(count: Callable[[], float]) -> float:
+    """0 while a program that has only just been started does not listen yet."""
+    try:
+        return count()
+    except ValueError:
+        return 0.0
