@@ -15,6 +15,7 @@ from scaler.model.observed import Pod, ScaleView
 from scaler.model.readings import Reading
 from wire.kube.mapping import GroupVersionResource, Resource
 from wire.labels import Selector
+from wire.quoting import go_quote
 from wire.status import StatusError, Unavailable
 
 
@@ -86,6 +87,9 @@ _GENERIC_MESSAGES: dict[int, str] = {
     504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 }
 
+# 403, 406 and 415: the server's text says who may not do what, or what it would have understood.
+_QUOTED_CODES = (403, 406, 415)
+
 
 def worded(
     error: StatusError | Unavailable, *, verb: str, resource: str, group: str = "", name: str = ""
@@ -93,8 +97,18 @@ def worded(
     """The error as the HPA controller would word it, which is the API server's own message if it sent one."""
     if isinstance(error, Unavailable) or not error.generic:
         return error.message
-    known = _GENERIC_MESSAGES.get(error.code)
-    if known is None:
-        return error.message
+    known = _generic_message(error)
     asked = f"{resource}.{group}" if group else resource
     return f"{known} ({verb} {asked} {name})" if name else f"{known} ({verb} {asked})"
+
+
+def _generic_message(error: StatusError) -> str:
+    known = _GENERIC_MESSAGES.get(error.code)
+    if known is not None:
+        return known
+    if error.code in _QUOTED_CODES:
+        return error.text
+    if error.code >= 500:
+        text = go_quote(error.text)
+        return f"an error on the server ({text}) has prevented the request from succeeding"
+    return f"the server responded with the status code {error.code} but did not return more information"

@@ -45,7 +45,8 @@ class StatusError(Exception):
     """A request was answered with a failure, by a server to us or by us to a client.
 
     `code` is the HTTP status, `reason` a CamelCase word for machines, the message a sentence for people.
-    `generic` says that a server's answer held no Status (a proxy's page, a plain 404): the words are then ours.
+    `generic` says that a server's answer held no Status (a proxy's page, a plain 404): the words are then ours,
+    and `text` is the beginning of what it held instead.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class StatusError(Exception):
         reason: str,
         details: StatusDetails | None = None,
         generic: bool = False,
+        text: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -63,6 +65,7 @@ class StatusError(Exception):
         self.reason = reason
         self.details = details
         self.generic = generic
+        self.text = text
 
     def to_status(self) -> Status:
         """The document that is sent to the client."""
@@ -168,4 +171,4 @@ def from_response(code: int, body: bytes) -> StatusError:
         )
     text = body.decode("utf-8", "replace").strip()[:200]
     message = f"the server answered {code}: {text or 'no message'}"
-    return StatusError(message, code=code, reason=failure(code, "").reason, generic=True)
+    return StatusError(message, code=code, reason=failure(code, "").reason, generic=True, text=text)

@@ -12,6 +12,7 @@ from scaler.model.autoscaler import Autoscaler, CrossVersionObjectReference
 from scaler.model.observed import ScaleUnavailable, ScaleView
 from scaler.ports import Mapper, Reader, TargetScale, worded
 from wire.kube.mapping import GroupVersionResource
+from wire.labels import Selector, from_label_selector, parse, to_label_selector
 from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable
 
@@ -70,6 +71,9 @@ async def read_scale(
         except msgspec.DecodeError as error:
             if index == 0:
                 first_error = f"the scale of {resource.resource} {ref.name!r} is malformed: {error}"
+        except ValueError as error:
+            if index == 0:
+                first_error = str(error)
     return ScaleUnavailable(
         message=first_error, context=f"failed to query scale subresource for {reference}"
     )
@@ -106,6 +110,7 @@ async def _read(
 
 
 def _viewed(path: str, body: bytes) -> TargetScale:
+    """Raises `ValueError` for a selector that client-go's scale client does not take."""
     scale = _SCALE.decode(body)
     return TargetScale(
         path=path,
@@ -113,7 +118,30 @@ def _viewed(path: str, body: bytes) -> TargetScale:
         view=ScaleView(
             spec_replicas=scale.spec.replicas,
             status_replicas=scale.status.replicas,
-            selector=scale.status.selector,
+            selector=_converted(scale.status.selector),
             resource_version=scale.metadata.resource_version,
         ),
     )
+
+
+def _converted(selector: str) -> str:
+    """The selector's text after client-go's scale client has read it into a LabelSelector and written it again.
+
+    That knows no `!=`, `<` and `>`: a target with one of them cannot be scaled.
+    """
+    if not selector:
+        return ""
+    try:
+        return str(from_label_selector(to_label_selector(_parsed(selector))))
+    except ValueError as error:
+        raise ValueError(
+            "received an object from a /scale endpoint which was not convertible to autoscaling Scale: "
+            f"failed to parse target selector: {error}"
+        ) from error
+
+
+def _parsed(selector: str) -> Selector:
+    try:
+        return parse(selector)
+    except ValueError as error:
+        raise ValueError(f'couldn\'t parse the selector string "{selector}": {error}') from error

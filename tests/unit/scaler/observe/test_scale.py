@@ -146,3 +146,45 @@ async def test_a_name_cannot_leave_its_place_in_the_path():
     kube = FakeKube()
     await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled(name="../secrets/x"))
     assert kube.asked[0][0] == "/apis/apps/v1/namespaces/shop/deployments/..%2Fsecrets%2Fx/scale"
+
+
+PARSED = "received an object from a /scale endpoint which was not convertible to autoscaling Scale: failed to parse target selector: "
+
+
+@pytest.mark.parametrize(
+    ("selector", "read_as"),
+    [
+        pytest.param("app=web", "app=web", id="of one label"),
+        pytest.param(
+            " b == 2 , a in (y,x) ", "a in (x,y),b=2", id="written again in client-go's way"
+        ),
+        pytest.param("", "", id="none"),
+    ],
+)
+async def test_the_selector_is_what_client_go_makes_of_it(selector, read_as):
+    kube = FakeKube()
+    kube.serve(PATH, {**SCALE, "status": {"replicas": 2, "selector": selector}})
+    read = await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled())
+    assert isinstance(read, TargetScale)
+    assert read.view.selector == read_as
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        pytest.param("app!=db", '"!=" is not a valid label selector operator', id="unequal"),
+        pytest.param("app>1", '"gt" isn\'t supported in label selectors', id="greater"),
+        pytest.param(
+            "app in (web",
+            'couldn\'t parse the selector string "app in (web": '
+            "unable to parse requirement: found '', expected: ',' or ')'",
+            id="no selector at all",
+        ),
+    ],
+)
+async def test_a_selector_that_client_go_does_not_take_hides_the_scale(selector, message):
+    kube = FakeKube()
+    kube.serve(PATH, {**SCALE, "status": {"replicas": 2, "selector": selector}})
+    read = await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled())
+    assert isinstance(read, ScaleUnavailable)
+    assert read.message == PARSED + message
