@@ -44,7 +44,7 @@ def main() -> int:
         print(f"{category:20} {total:4} scenarios, {failed} differ")
     failed = sum(bool(each.differences or each.error) for each in results)
     elapsed = time.monotonic() - started_at
-    again = sum(each.attempts - 1 for each in results)
+    again = sum(len(each.disturbances) for each in results)
     print(
         f"{len(results)} scenarios, {failed} differ, {again} run again; {elapsed:.0f} s; logs: {directory}"
     )
@@ -65,6 +65,8 @@ def _tell(result: Result) -> None:
         print(difference)
     if result.error:
         print(f"{result.scenario.name}: {result.error}")
+    for disturbance in result.disturbances:
+        print(f"{result.scenario.name}: run again: {disturbance}")
     if result.deviations:
         print(f"{result.scenario.name}: on purpose: {', '.join(result.deviations)}")
 

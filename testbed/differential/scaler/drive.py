@@ -59,14 +59,18 @@ class Drive:
     async def _look(self, arrival: Arrival) -> Arrival:
         """Let one look through; the next one's arrival."""
         if arrival.held_for_seconds() > HELD_MAX_SECONDS:
-            raise Disturbed(f"a look waited for {arrival.held_for_seconds():.1f} s")
+            raise Disturbed(
+                f"{self._place.namespace}: a look waited {arrival.held_for_seconds():.1f} s"
+            )
         self._place.world.questions.clear()
         arrival.released.set()
         held_for_seconds = arrival.held_for_seconds()
         following = await self._gate.arrived()
         apart_seconds = following.arrived_at - arrival.arrived_at - held_for_seconds
         if apart_seconds < APART_MIN_SECONDS:
-            raise Disturbed(f"a look came {apart_seconds:.1f} s after the one before")
+            raise Disturbed(
+                f"{self._place.namespace}: a look came {apart_seconds:.1f} s after the one before"
+            )
         return following
 
     async def _view(self) -> Mapping[str, Any]:

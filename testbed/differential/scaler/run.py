@@ -34,7 +34,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[Difference, ...] = ()
     deviations: tuple[str, ...] = ()  # by name, those that were met
     error: str = ""
-    attempts: int = 1
+    disturbances: tuple[str, ...] = ()  # why it had to be run again
     elapsed_seconds: float = 0.0
     views: Views = {}  # what theirs showed
 
@@ -64,6 +64,7 @@ async def _attempts(
 ) -> Result:
     """Again from the start when the machine was too slow, whatever the sides have shown until then."""
     started_at = time.monotonic()
+    disturbances: list[str] = []
     for attempt in range(1, ATTEMPTS_MAX + 1):
         places = tuple(_place(side, worlds, scenario, f"{number:04d}-{attempt}") for side in sides)
         run = _Run(scenario, places)
@@ -72,13 +73,16 @@ async def _attempts(
         except (Disturbed, NoLook, StatusError) as error:
             result = Result(scenario=scenario, error=str(error))
             if isinstance(error, Disturbed):
+                disturbances.append(str(error))
                 continue
         finally:
             for place in places:
                 await place.clear()
         break
     elapsed_seconds = time.monotonic() - started_at
-    return msgspec.structs.replace(result, attempts=attempt, elapsed_seconds=elapsed_seconds)
+    return msgspec.structs.replace(
+        result, disturbances=tuple(disturbances), elapsed_seconds=elapsed_seconds
+    )
 
 
 def _place(side: Side, worlds: Worlds, scenario: Scenario, name: str) -> Place:
