@@ -51,15 +51,16 @@ class RestMapper:
         client: Reader,
         *,
         on_change: Callable[[], None] | None = None,
+        known: tuple[GroupVersion, ...] = (),
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_change` is called when a refresh has found something new."""
+        """`on_change` is called when a refresh has found something new; `known` holds until the first refresh."""
         self._client = client
         self._on_change = on_change
         self._sleep = sleep
         self._monotonic = monotonic
-        self._table = ResourceTable(())
+        self._table = ResourceTable(known)
         self._refreshed_at_seconds = float("-inf")
         self._refreshing = asyncio.Lock()
         self.last_error = ""
