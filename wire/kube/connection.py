@@ -19,6 +19,7 @@ import ssl
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -168,12 +169,7 @@ class Connection:
     @property
     def proxy(self) -> str | None:
         """From the kubeconfig, else from `HTTPS_PROXY` and `NO_PROXY` as Go's clients read them."""
-        if self._access.proxy:
-            return self._access.proxy
-        address = urlsplit(self.server)
-        if urllib.request.proxy_bypass(address.netloc):
-            return None
-        return urllib.request.getproxies().get(address.scheme)
+        return self._access.proxy or _proxy_of_environment(self._access.server)
 
     async def authorization(self, *, refused: bool = False) -> str | None:
         """The Authorization header to send; `refused` says that the last one earned a 401."""
@@ -308,3 +304,12 @@ def _fingerprint(access: Access) -> tuple[tuple[str, int, int], ...]:
     files = (access.ca_file, access.client_certificate_file, access.client_key_file)
     stats = [(name, Path(name).stat()) for name in files if name]
     return tuple((name, stat.st_mtime_ns, stat.st_ino) for name, stat in stats)
+
+
+@lru_cache(maxsize=16)
+def _proxy_of_environment(server: str) -> str | None:
+    """Kept, as Go keeps it: reading the environment costs more than the rest of a request's preparation."""
+    address = urlsplit(server)
+    if urllib.request.proxy_bypass(address.netloc):
+        return None
+    return urllib.request.getproxies().get(address.scheme)

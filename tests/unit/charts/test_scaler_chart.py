@@ -2,7 +2,12 @@
 
 import pytest
 
-BOUND = {"r-loadline-scaler", "system:auth-delegator", "extension-apiserver-authentication-reader"}
+BOUND = {
+    "r-loadline-scaler",
+    "r-loadline-scaler:why",
+    "system:auth-delegator",
+    "extension-apiserver-authentication-reader",
+}
 
 
 def permissions(role):
@@ -38,6 +43,12 @@ def test_it_is_bound_to_its_role_and_to_the_delegation_of_authentication(scaler)
     rendered = scaler.render()
     bindings = rendered.of("ClusterRoleBinding") + rendered.of("RoleBinding")
     assert {binding["roleRef"]["name"] for binding in bindings} == BOUND
+
+
+def test_why_may_be_asked_in_the_pod_and_nothing_else_of_the_program(scaler):
+    assert scaler.render().one("ClusterRole", ":why")["rules"] == [
+        {"nonResourceURLs": ["/debug/decisions/*"], "verbs": ["get"]}
+    ]
 
 
 def test_in_place_of_the_built_in_controller_it_works_on_hpas_alone(scaler):
