@@ -19,6 +19,7 @@ from scaler.model.autoscaler import (
 from scaler.model.readings import MetricFailed, Reading
 from scaler.ports import Mapper, Reader
 from scaler.recommend import samples
+from scaler.recommend.from_object import NO_TARGET, has_object_target
 from scaler.telemetry import Telemetry
 from wire.labels import NOTHING, Selector, from_label_selector
 
@@ -69,6 +70,8 @@ class Measurements:
     async def _read_object(
         self, namespace: str, source: ObjectMetricSource, asked: Selector
     ) -> Reading:
+        if not has_object_target(source):
+            return MetricFailed(NO_TARGET)
         try:
             answer = await self._custom.of_object(
                 namespace, source.metric.name, source.described_object, asked

@@ -31,6 +31,21 @@ from scaler.recommend.unusable import MetricUnusable, error_layer, layer
 from wire.labels import go_string
 from wire.quantity import format_milli
 
+NO_TARGET = (
+    "invalid object metric source: neither a value target nor an average value target was set"
+)
+
+
+def has_object_target(source: ObjectMetricSource) -> bool:
+    """Whether the target's type and field belong together; where they do not, upstream asks for nothing."""
+    target = source.target
+    match target.type:
+        case MetricTargetType.VALUE:
+            return target.value is not None
+        case MetricTargetType.AVERAGE_VALUE:
+            return target.average_value is not None
+    return False
+
 
 def object_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
     """One object's value. Type *and* field of the target must fit. Raises MetricUnusable."""
@@ -57,9 +72,7 @@ def object_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Fin
         name = _external_name(source.metric)  # upstream calls this one external, too
         told = f"average value {target.average_value}"
     else:
-        raise MetricUnusable(
-            "invalid object metric source: neither a value target nor an average value target was set"
-        )
+        raise MetricUnusable(NO_TARGET)
     status = ObjectMetricStatus(
         metric=_identifier(source.metric),
         current=current,

@@ -287,3 +287,27 @@ async def test_a_metric_that_cannot_be_had_is_a_value_with_upstreams_words(
     found = await measurements(kube).read("shop", metric, PODS)
     assert isinstance(found, MetricFailed)
     assert found.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(
+            MetricTarget(type="Utilization", value="5"), id="of a type that it cannot have"
+        ),
+        pytest.param(
+            MetricTarget(type="Value", average_value="5"), id="of a type without its field"
+        ),
+        pytest.param(MetricTarget(type="AverageValue", value="5"), id="of an average without one"),
+    ],
+)
+async def test_an_object_metric_whose_target_cannot_be_used_asks_nothing(target):
+    kube = kube_with()
+    described = CrossVersionObjectReference(kind="Service", name="front", api_version="v1")
+    source = ObjectMetricSource(
+        described_object=described, metric=MetricIdentifier(name="hits"), target=target
+    )
+    reading = await measurements(kube).read("shop", MetricSpec(type="Object", object=source), PODS)
+    assert isinstance(reading, MetricFailed)
+    assert "neither a value target nor an average value target" in reading.message
+    assert kube.asked == []
