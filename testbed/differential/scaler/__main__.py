@@ -1,7 +1,6 @@
 """`python -m testbed.differential.scaler`: any number of scenarios, with a report."""
 
 import argparse
-import asyncio
 import sys
 import tempfile
 import time
@@ -11,6 +10,7 @@ from testbed.differential.scaler.contest import Variant, contest
 from testbed.differential.scaler.run import AT_ONCE, Result, categories, run_all
 from testbed.differential.scaler.scenarios.selection import selected
 from testbed.differential.scaler.situation import Scenario
+from wire.serving.runtime import run
 
 
 def main() -> int:
@@ -37,7 +37,7 @@ def main() -> int:
     )
     directory = Path(tempfile.mkdtemp(prefix="loadline-differential-"))
     started_at = time.monotonic()
-    results = asyncio.run(_run(scenarios, variant, directory, arguments.at_once))
+    results = run(_run(scenarios, variant, directory, arguments.at_once))
     if arguments.show:
         _show(results)
     for category, (total, failed) in sorted(categories(results).items()):

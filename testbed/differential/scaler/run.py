@@ -19,7 +19,7 @@ from wire.status import StatusError
 AT_ONCE = 80
 ATTEMPTS_MAX = 4
 # Events, and everything where looks pass no gate, come a moment later.
-AGREE_DEADLINE_SECONDS = 5.0
+AGREE_DEADLINE_SECONDS = 20.0
 UNGATED_DEADLINE_SECONDS = 20.0
 UNGATED_SETTLE_SECONDS = 6.0
 POLL_SECONDS = 0.2

@@ -11,9 +11,11 @@ import msgspec
 from testbed.differential.scaler import manifests
 from testbed.differential.scaler.seen import Seen, SeenEvent, added_up, neutral
 from testbed.differential.scaler.situation import Pod, Situation, Subject
-from testbed.differential.scaler.worlds import World
+from testbed.differential.scaler.worlds import LOOK_DEADLINE_SECONDS, World
 from wire.kube.client import MERGE_PATCH, KubeClient
 from wire.status import StatusError
+
+POLL_SECONDS = 0.2
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,10 +108,13 @@ class Place:
         await asyncio.gather(*(self._create_pod(each) for each in situation.pods))
         for subject in situation.subjects:
             await self._create_deployment(subject)
+        kind = self.side.kind
         for subject in situation.subjects:
-            kind = self.side.kind
             body = manifests.autoscaler(subject, api_version=kind.api_version, kind=kind.kind)
             await self._create(self._autoscalers(), body)
+            if subject is not situation.subjects[-1]:
+                # Of several, each has looked before the next comes, or chance would decide who was first.
+                await self._looked_at(subject)
 
     async def change_specs(self, old: Situation, new: Situation) -> bool:
         """Bring the autoscalers' specs up to date; whether anything was to do."""
@@ -157,6 +162,15 @@ class Place:
             each.name: await self._seen_one(each, with_events=with_events, counted=counted)
             for each in self.world.situation.subjects
         }
+
+    async def _looked_at(self, subject: Subject) -> None:
+        async with asyncio.timeout(LOOK_DEADLINE_SECONDS):
+            while not await self._has_conditions(subject):  # noqa: ASYNC110  another process sets them
+                await asyncio.sleep(POLL_SECONDS)
+
+    async def _has_conditions(self, subject: Subject) -> bool:
+        status = (await self._read(subject)).get("status", {})
+        return bool(status.get("conditions"))
 
     async def _read(self, subject: Subject) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.json.decode(

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from testbed.differential.scaler.situation import Refusal, Scale, Situation
 
 LOOK_DEADLINE_SECONDS = 30.0
+REREAD_SECONDS = 0.5
 
 
 class NoLook(Exception):
@@ -38,13 +39,13 @@ class Gate:
     def __init__(self) -> None:
         self._arrivals: asyncio.Queue[Arrival] = asyncio.Queue()
         self._waiting: set[Arrival] = set()
-        self._free = 0
+        self._reread_until = 0.0
         self._is_open = False
 
     async def passed(self) -> None:
         """Wait to be let through; the reads within a look that has already begun need not."""
-        if self._is_open or self._free > 0:
-            self._free = max(0, self._free - 1)
+        is_reread, self._reread_until = time.monotonic() < self._reread_until, 0.0
+        if self._is_open or is_reread:
             return
         arrival = Arrival()
         self._waiting.add(arrival)
@@ -55,8 +56,8 @@ class Gate:
             self._waiting.discard(arrival)
 
     def expect_reread(self) -> None:
-        """A refused write is followed by a read that belongs to the same look."""
-        self._free += 1
+        """A refused write may be followed, at once, by a read that belongs to the same look."""
+        self._reread_until = time.monotonic() + REREAD_SECONDS
 
     async def arrived(self) -> Arrival:
         """The next look, which also says that the one before is over. Raises NoLook."""

@@ -7,6 +7,8 @@ sides look at different moments, and must not differ by that.
 from typing import Any
 
 from testbed.differential.scaler.scenarios.building import (
+    ANY_DOWN,
+    ANY_UP,
     external,
     of_queue,
     scenario,
@@ -27,9 +29,9 @@ def _policy(kind: str, value: int, period: int = LONG_SECONDS) -> dict[str, Any]
 
 
 def _rules(*policies: dict[str, Any], select: str | None = None, window: int = 0) -> dict[str, Any]:
+    """With policies that do not bind, unless there are others."""
     rules: dict[str, Any] = {"stabilizationWindowSeconds": window}
-    if policies:
-        rules["policies"] = list(policies)
+    rules["policies"] = list(policies or (ANY_UP, ANY_DOWN))
     if select:
         rules["selectPolicy"] = select
     return rules
@@ -62,11 +64,18 @@ def _up_and_down(name: str, behavior: dict[str, Any], count: int = 10) -> Scenar
     )
 
 
+def _by_default(name: str, behavior: dict[str, Any], count: int) -> Scenario:
+    """Over before the 15 s of the API's policies are."""
+    wanted = spec(QUEUE, most=1000, behavior=behavior)
+    first = situation(wanted, replicas=count, all_pods=count, answers=_at("900"))
+    return scenario("behavior", name, first)
+
+
 def _policies() -> list[Scenario]:
     pods, percent = _policy("Pods", 3), _policy("Percent", 50)
     return [
-        _up_and_down("empty", {}),
-        _up_and_down("empty rules", {"scaleUp": {}, "scaleDown": {}}, count=1),
+        _by_default("empty", {}, count=10),
+        _by_default("empty rules", {"scaleUp": {}, "scaleDown": {}}, count=1),
         _up_and_down("so many pods", {"scaleUp": _rules(pods), "scaleDown": _rules(pods)}),
         _up_and_down("so many percent", {"scaleUp": _rules(percent), "scaleDown": _rules(percent)}),
         _up_and_down(
@@ -156,13 +165,13 @@ def _periods() -> list[Scenario]:
 
 
 def _windows() -> list[Scenario]:
-    down = _first({"scaleDown": {"stabilizationWindowSeconds": 600}})
+    down = _first({"scaleDown": _rules(window=600)})
     up = _first({"scaleUp": _rules(window=600), "scaleDown": _rules()})
     both = _first({"scaleUp": _rules(window=600), "scaleDown": _rules(window=600)})
     ended = _first(
         {"scaleUp": _rules(window=SHORT_SECONDS), "scaleDown": _rules(window=SHORT_SECONDS)}
     )
-    nil = _first({"scaleUp": _rules()})
+    nil = _first({"scaleDown": {"policies": [ANY_DOWN]}})
     return [
         scenario(
             "behavior",
@@ -203,7 +212,7 @@ def _windows() -> list[Scenario]:
         scenario(
             "behavior",
             "the first replicas count as recommended",
-            _first({"scaleDown": {"stabilizationWindowSeconds": 600}}, "20"),
+            _first({"scaleDown": _rules(window=600)}, "20"),
             then(down, answers=_at("20"), replicas=15),
         ),
     ]

@@ -21,8 +21,14 @@ from testbed.differential.scaler.situation import (
 )
 
 Metric = dict[str, Any]
-# The world of many scenarios: what the controller remembers from the step before does not hold anything up.
-FREE = {"scaleDown": {"stabilizationWindowSeconds": 0}}
+# No policy of these ever binds, whenever its events were. (Of the API's defaults, per 15 s, one would.)
+ANY_UP: dict[str, Any] = {"type": "Pods", "value": 100_000, "periodSeconds": 1800}
+ANY_DOWN: dict[str, Any] = {"type": "Percent", "value": 100, "periodSeconds": 1800}
+# What the controller remembers of the step before does not hold anything up or down.
+FREE: dict[str, dict[str, Any]] = {
+    "scaleUp": {"policies": [ANY_UP]},
+    "scaleDown": {"stabilizationWindowSeconds": 0, "policies": [ANY_DOWN]},
+}
 
 
 def utilization(percent: int) -> Metric:

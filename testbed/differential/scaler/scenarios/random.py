@@ -4,6 +4,8 @@ import random
 from typing import Any
 
 from testbed.differential.scaler.scenarios.building import (
+    ANY_DOWN,
+    ANY_UP,
     average,
     container_resource,
     external,
@@ -72,9 +74,9 @@ class _Dice:
         """With windows and periods that no run outlives."""
         if self.chance(30):
             return None
-        rules = {side: self._rules() for side in ("scaleUp", "scaleDown") if self.chance(70)}
+        rules = {"scaleUp": self._rules(), "scaleDown": self._rules()}
         if self.chance(60):
-            rules.setdefault("scaleDown", {})["stabilizationWindowSeconds"] = 0
+            rules["scaleDown"]["stabilizationWindowSeconds"] = 0
         return rules
 
     def _rules(self) -> dict[str, Any]:
@@ -91,7 +93,7 @@ class _Dice:
                 for _ in range(self.random.randint(1, 3))
             ]
         else:
-            rules["policies"] = [{"type": "Percent", "value": 100, "periodSeconds": 1800}]
+            rules["policies"] = [ANY_UP, ANY_DOWN]
         if self.chance(40):
             rules["selectPolicy"] = self.pick(("Max", "Min", "Min", "Disabled"))
         if self.chance(30):

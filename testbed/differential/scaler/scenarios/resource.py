@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from testbed.differential.scaler.scenarios.building import (
+    FREE,
     average,
     container_resource,
     pods,
@@ -18,8 +19,8 @@ from testbed.differential.scaler.scenarios.building import (
 from testbed.differential.scaler.situation import Container, Pod, Scenario, Situation, Usage
 
 EXACT = {
-    "scaleUp": {"tolerance": "0"},
-    "scaleDown": {"tolerance": "0", "stabilizationWindowSeconds": 0},
+    "scaleUp": {**FREE["scaleUp"], "tolerance": "0"},
+    "scaleDown": {**FREE["scaleDown"], "tolerance": "0"},
 }
 CPU = resource("cpu", utilization(50))
 

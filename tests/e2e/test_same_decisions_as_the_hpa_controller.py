@@ -1,0 +1,93 @@
+"""The scaler and the real HPA controller decide alike: same objects, pods and metrics, two namespaces, look by look.
+
+One run for all scenarios of a variant, many at once; then one test for each. `LOADLINE_DIFFERENTIAL_RANDOM` says how
+many random scenarios there are besides the hand-written ones, `LOADLINE_DIFFERENTIAL_SEED` which.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from testbed.differential.scaler.contest import Variant, contest
+from testbed.differential.scaler.run import Result, categories, run_all
+from testbed.differential.scaler.scenarios.selection import selected
+from testbed.differential.scaler.situation import Scenario
+from wire.serving.runtime import run
+
+RANDOM = int(os.environ.get("LOADLINE_DIFFERENTIAL_RANDOM", "24"))
+SEED = int(os.environ.get("LOADLINE_DIFFERENTIAL_SEED", "1"))
+
+EVERY = selected(random_count=RANDOM, seed=SEED)
+# The other variants run the same code but for what they vary, so a sample of the rest is enough.
+ZERO = tuple(each for each in EVERY if each.category == "zero")
+SAMPLE = tuple(each for each in EVERY if not each.is_gated) + EVERY[::12]
+PLAIN = tuple(each for each in EVERY if each.category in ("plain", "ambiguous"))
+
+VARIANTS = {
+    "a LoadAutoscaler": (Variant(), EVERY),
+    "scale to zero": (Variant(scale_to_zero=True, custom_version="v1beta1"), ZERO + EVERY[5::20]),
+    "an HPA of ours": (
+        Variant(replaces_controller=True, downscale_stabilization_seconds=0.0),
+        tuple(dict.fromkeys(SAMPLE + PLAIN)),
+    ),
+}
+
+
+class Ran:
+    """The results of each variant; a variant runs when its first test asks."""
+
+    def __init__(self, directory: Path, terminal: pytest.TerminalReporter | None) -> None:
+        self._directory = directory
+        self._terminal = terminal
+        self._results: dict[str, dict[str, Result]] = {}
+
+    def result(self, variant: str, scenario: str) -> Result:
+        if variant not in self._results:
+            self._results[variant] = self._run(variant)
+        return self._results[variant][scenario]
+
+    def _run(self, variant: str) -> dict[str, Result]:
+        options, scenarios = VARIANTS[variant]
+        started_at = time.monotonic()
+        results = run(_run(options, scenarios, self._directory / variant.replace(" ", "-")))
+        self._tell(variant, results, time.monotonic() - started_at)
+        return {each.scenario.name: each for each in results}
+
+    def _tell(self, variant: str, results: Sequence[Result], elapsed_seconds: float) -> None:
+        if self._terminal is None:
+            return
+        differ = sum(failed for _, failed in categories(results).values())
+        again = sum(len(each.disturbances) for each in results)
+        counts = ", ".join(f"{total} {name}" for name, (total, _) in categories(results).items())
+        self._terminal.write_line(
+            f"\n{variant}: {len(results)} scenarios (seed {SEED}), {differ} differ, {again} run again, "
+            f"{elapsed_seconds:.0f} s: {counts}"
+        )
+
+
+async def _run(variant: Variant, scenarios: Sequence[Scenario], directory: Path) -> list[Result]:
+    async with contest(variant, directory) as running:
+        return await run_all(scenarios, running.sides, running.worlds)
+
+
+@pytest.fixture(scope="module")
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    terminal = request.config.pluginmanager.get_plugin("terminalreporter")
+    return Ran(tmp_path_factory.mktemp("differential"), terminal)
+
+
+@pytest.mark.parametrize(
+    ("variant", "scenario"),
+    [
+        pytest.param(variant, each.name, id=f"{variant}, {each.name}")
+        for variant, (_, scenarios) in VARIANTS.items()
+        for each in scenarios
+    ],
+)
+def test_it_decides_as_the_hpa_controller_does(variant, scenario, ran):
+    result = ran.result(variant, scenario)
+    assert not result.error
+    assert not result.differences, "\n" + "\n".join(map(str, result.differences))
