@@ -27,6 +27,7 @@ from adapter.translate.explanation import (
     MatchedObjects,
     Row,
 )
+from adapter.translate.findings import counted
 from wire.quantity import format_milli
 
 Value = ObjectValue | ExternalValue | UsageValue
@@ -97,15 +98,8 @@ class Trace(Notes):
         )
 
     def counted(self, heard: Heard) -> list[Sample]:
-        """The rows that belong to the request. Others may be of namespaces that the asker may not see."""
-        names = set(self.names or ())
-        label = heard.rows.object_label
-        return [
-            row
-            for row in heard.evaluation.samples
-            if all(row.labels.get(key, "") == value for key, value in heard.rows.where)
-            and (not label or row.labels.get(label, "") in names)
-        ]
+        """The rows that belong to the request."""
+        return counted(heard.evaluation, heard.rows, self.names or ())
 
     def given(self) -> tuple[GivenValue, ...]:
         """The first values of the answer."""
@@ -117,15 +111,15 @@ class Trace(Notes):
         return [name for name in self.names or () if name not in having]
 
     def _asked(self, heard: Heard) -> Asked:
-        counted = self.counted(heard)
+        mine = self.counted(heard)
         evaluation = heard.evaluation
         return Asked(
             backend=heard.plan.backend,
             query=heard.plan.query,
             result=evaluation.kind.value,
             rows_returned=len(evaluation.samples),
-            rows_counted=len(counted),
-            rows=tuple(_row(each) for each in counted[:SHOWN_MAX]),
+            rows_counted=len(mine),
+            rows=tuple(_row(each) for each in mine[:SHOWN_MAX]),
             warnings=evaluation.warnings,
             partial=evaluation.partial,
         )

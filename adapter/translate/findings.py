@@ -18,6 +18,7 @@ from adapter.model import (
     Reaction,
     ResourceMetricRequest,
     ResultKind,
+    Rows,
     Sample,
 )
 from adapter.translate.explanation import Finding
@@ -129,6 +130,17 @@ def no_answer(*, backend: str, cause: str, retryable: bool) -> Finding:
     )
 
 
+def counted(evaluation: Evaluation, rows: Rows, names: Sequence[str]) -> list[Sample]:
+    """The rows that belong to a request for these objects; others may be of namespaces that its asker may not see."""
+    wanted, label = set(names), rows.object_label
+    return [
+        row
+        for row in evaluation.samples
+        if all(row.labels.get(key, "") == value for key, value in rows.where)
+        and (not label or row.labels.get(label, "") in wanted)
+    ]
+
+
 def about_values(
     question: Question,
     evaluation: Evaluation,
@@ -210,7 +222,7 @@ def _not_a_number(question: Question, counted: Sequence[Sample]) -> Finding | No
     if not odd:
         return None
     label = question.rows.object_label
-    names = [row.labels.get(label, "") for row in odd] if label else []
+    names = list(dict.fromkeys(row.labels.get(label, "") for row in odd)) if label else []
     whose = f" for {_some(names)}" if names else ""
     value = odd[0].value
     reaction = question.contract.on_nan

@@ -1,0 +1,5 @@
+"""`loadline-adapter check FILE`: every fault of a configuration at once, for people and for CI."""
+
+from adapter.commands.check.command import check
+
+__all__ = ["check"]
