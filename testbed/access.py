@@ -1,5 +1,6 @@
 """How a cluster is asked, and as whom: kubeconfigs, kubectl, raw paths of its API."""
 
+import datetime
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -50,6 +51,20 @@ class Access:
     ) -> tuple[Path, Path]:
         """A certificate and key file for a server of yours, signed by the cluster's CA."""
         return self._authority.serving(name, hosts).write(self.certificate_directory, name)
+
+    def certificate_of_a_server(self, name: str) -> certificates.KeyPair:
+        """One that no server should take for a client's."""
+        return self._authority.serving(name)
+
+    def client_certificate(
+        self,
+        user: str,
+        groups: Sequence[str] = (),
+        *,
+        lifetime: datetime.timedelta = certificates.LIFETIME,
+    ) -> certificates.KeyPair:
+        """A certificate by which kube-apiserver, and whoever trusts its CA, knows a client as `user` of `groups`."""
+        return self._authority.client(user, groups, lifetime=lifetime)
 
     def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
         """A kubeconfig whose client certificate says `user` and `groups`."""

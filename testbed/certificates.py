@@ -55,11 +55,16 @@ def signing_key() -> tuple[bytes, bytes]:
 
 def _name(common_name: str, organizations: Sequence[str] = ()) -> x509.Name:
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, o) for o in organizations]
-    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    if common_name:
+        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, common_name))
+    return x509.Name(attributes)
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, public_key: ec.EllipticCurvePublicKey
+    subject: x509.Name,
+    issuer: x509.Name,
+    public_key: ec.EllipticCurvePublicKey,
+    lifetime: datetime.timedelta = LIFETIME,
 ) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
@@ -69,7 +74,7 @@ def _builder(
         .public_key(public_key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SKEW)
-        .not_valid_after(now + LIFETIME)
+        .not_valid_after(now + lifetime)
     )
 
 
@@ -101,19 +106,31 @@ class Authority:
         """For a server reached under `hosts`, names or addresses."""
         return self._issue(_name(common_name), ExtendedKeyUsageOID.SERVER_AUTH, hosts)
 
-    def client(self, user: str, groups: Sequence[str] = ()) -> KeyPair:
-        """For a client; Kubernetes reads the user from the common name, the groups from the organizations."""
-        return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, ())
+    def client(
+        self, user: str, groups: Sequence[str] = (), *, lifetime: datetime.timedelta = LIFETIME
+    ) -> KeyPair:
+        """For a client; Kubernetes reads the user from the common name, the groups from the organizations.
+
+        A `lifetime` below zero makes one that is no longer valid.
+        """
+        return self._issue(
+            _name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, (), lifetime=lifetime
+        )
 
     def _issue(
-        self, subject: x509.Name, usage: x509.ObjectIdentifier, hosts: Sequence[str]
+        self,
+        subject: x509.Name,
+        usage: x509.ObjectIdentifier,
+        hosts: Sequence[str],
+        *,
+        lifetime: datetime.timedelta = LIFETIME,
     ) -> KeyPair:
         key = ec.generate_private_key(ec.SECP256R1())
         authority_key_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(
             self._key.public_key()
         )
         builder = (
-            _builder(subject, self._subject, key.public_key())
+            _builder(subject, self._subject, key.public_key(), lifetime)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(authority_key_id, critical=False)
             .add_extension(_key_usage(signs_certificates=False), critical=True)

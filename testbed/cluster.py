@@ -87,6 +87,10 @@ class Cluster(Access):
         """Its key."""
         return self._places.certificates / "front-proxy-client.key"
 
+    def front_proxy_certificate(self, name: str) -> certificates.KeyPair:
+        """A client certificate of the aggregator's authority under any name; only `front-proxy-client` is allowed."""
+        return self._front_proxy.client(name)
+
     @property
     def controller_manager_port(self) -> int:
         """kube-controller-manager's HTTPS port: /metrics, /healthz."""
