@@ -16,8 +16,11 @@ AUTHENTICATED = "system:authenticated"
 HOUR_SECONDS = 3600
 ACCOUNTS = ("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", AUTHENTICATED)
 
-STRANGERS = ("a certificate of another authority", "a certificate that has expired",
-             "a certificate of a server")  # fmt: skip
+STRANGERS = (
+    "a certificate of another authority",
+    "a certificate that has expired",
+    "a certificate of a server",
+)
 """Whom Go's TLS lets speak and ours does not."""
 
 
