@@ -1,5 +1,6 @@
 """Custom resources that can be scaled, an autoscaler for each, and whether they are where they belong."""
 
+import asyncio
 import base64
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,10 +11,13 @@ from benchmarks.instruments.metrics_api import METRIC, TARGET, replicas
 from testbed import web
 from testbed.certificates import KeyPair
 from testbed.cluster import Cluster
+from wire.kube.client import KubeClient
+from wire.kube.connection import connect
 
 NAMESPACE = "bench"
 GROUP, PLURAL, KIND = "bench.loadline.io", "benchtargets", "BenchTarget"
 SCALER_ACCOUNT = "scaler"
+_TARGETS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}"
 _HPAS = f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers"
 
 
@@ -29,13 +33,23 @@ class Targets:
 
     def reset(self) -> None:
         """One replica each."""
-        self._cluster.kubectl(
-            "scale", f"{PLURAL}.{GROUP}", "--all", "--replicas=1", f"--namespace={NAMESPACE}"
-        )
+        asyncio.run(self._reset())
+
+    async def _reset(self) -> None:
+        # kubectl asks for one after the other, and throttles itself.
+        connection = await connect(self._cluster.kubeconfig, user_agent="benchmarks")
+        client = KubeClient(connection)
+        one = msgspec.json.encode({"spec": {"replicas": 1}})
+        try:
+            await asyncio.gather(
+                *(client.patch(f"{_TARGETS}/web-{number}", one) for number in range(self._count))
+            )
+        finally:
+            await client.close()
 
     def arrived(self) -> bool:
         """Whether each has the replicas that its metric means."""
-        items = self._list(f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}")
+        items = self._list(_TARGETS)
         return {n: each["spec"]["replicas"] for n, each in items.items()} == {
             n: replicas(n) for n in range(self._count)
         }
