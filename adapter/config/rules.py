@@ -4,10 +4,10 @@ from adapter.config.backends import read_backend_name
 from adapter.config.contract import PEER_CUSTOM, PEER_EXTERNAL, read_contract
 from adapter.config.document import Block
 from adapter.config.texts import (
-    promql_problem,
     read_label_template,
     read_pattern,
     read_query_template,
+    selector_problem,
 )
 from adapter.model import (
     Backend,
@@ -50,11 +50,11 @@ def _read_series_query(block: Block) -> str:
     text = block.required_text(
         "seriesQuery", 'Add a series selector, such as \'{__name__=~"^http_.*",namespace!=""}\'.'
     )
-    if text and (problem := promql_problem(text)):
+    if text and (problem := selector_problem(text)):
         block.warning(
             "seriesQuery",
             f"{text!r} is not understood as a selector: {problem}",
-            "Try it in Prometheus.",
+            'Write something like \'{__name__=~"^http_.*",namespace!=""}\'.',
         )
     return text
 

@@ -96,6 +96,18 @@ def read_query_template(block: Block, name: str) -> str:
     return text
 
 
+def selector_problem(text: str) -> str:
+    """What keeps a text from being a series selector, which is all that a list of series takes; or nothing."""
+    if problem := promql_problem(text):
+        return problem
+    tree = promql_parser.parse(text)
+    if not isinstance(tree, promql_parser.VectorSelector):
+        return "it is an expression, and series are listed by a selector alone"
+    if tree.offset is not None or tree.at is not None:
+        return "a selector of series has no offset and no @"
+    return ""
+
+
 def promql_problem(query: str) -> str:
     """What keeps a text from being PromQL, or nothing."""
     try:

@@ -1,0 +1,146 @@
+"""`loadline-adapter explain` of an autoscaler: each of its metrics, as the stock HPA controller asks for it."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from adapter.commands.explain.command import SCHEMA
+from testbed.cluster import Cluster
+from testbed.prometheus import PrometheusServer
+from testbed.waiting import until
+
+CONFIGURATION = """
+metrics:
+- {name: told_load, describes: pods, query: 'sum by (namespace, pod) (told_load)'}
+- {name: told_load, describes: deployments.apps, query: 'sum by (namespace, deployment) (told_load)'}
+- {name: told_queue, query: 'sum by (namespace, queue) (told_queue)', labels: {namespace: namespace}}
+"""
+
+
+@pytest.fixture
+def shop(cluster: Cluster, exporter, prometheus, namespace: str) -> Iterator[str]:
+    """A Deployment `web` with a pod, its HPA on four metrics, of which cpu is served by nobody here."""
+    cluster.kubectl("create", "deployment", "web", "--image=web", f"-n{namespace}")
+    cluster.kubectl("rollout", "status", "deployment/web", f"-n{namespace}", "--timeout=60s")
+    [pod] = cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
+    exporter.set("told_load", 4, namespace=namespace, pod=pod["metadata"]["name"], deployment="web")
+    exporter.set("told_queue", 9, namespace=namespace, queue="mail")
+    prometheus.wait_for(f'told_queue{{namespace="{namespace}"}}')
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    ten = {"type": "AverageValue", "averageValue": "10"}
+    queue = {"name": "told_queue", "selector": {"matchLabels": {"queue": "mail"}}}
+    metrics = [
+        {"type": "Pods", "pods": {"metric": {"name": "told_load"}, "target": ten}},
+        {
+            "type": "Object",
+            "object": {
+                "metric": {"name": "told_load"},
+                "describedObject": deployment,
+                "target": ten,
+            },
+        },
+        {"type": "External", "external": {"metric": queue, "target": ten}},
+        {
+            "type": "Resource",
+            "resource": {
+                "name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": 50},
+            },
+        },
+    ]
+    spec = {"scaleTargetRef": deployment, "maxReplicas": 3, "metrics": metrics}
+    metadata = {"name": "web", "namespace": namespace}
+    cluster.apply(
+        {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": metadata,
+            "spec": spec,
+        }
+    )
+    yield namespace
+    for name in ("told_load", "told_queue"):
+        exporter.remove(name, namespace=namespace)
+
+
+@pytest.fixture
+def explain(cluster: Cluster, prometheus: PrometheusServer, tmp_path: Path):
+    (tmp_path / "c.yaml").write_text(CONFIGURATION)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        here = (
+            f"--config={tmp_path / 'c.yaml'}",
+            f"--kubeconfig={cluster.kubeconfig}",
+            f"--prometheus-url={prometheus.url}",
+        )
+        command = [sys.executable, "-m", "adapter", "explain", *arguments, *here]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    return run
+
+
+def test_each_metric_of_an_hpa_is_explained(shop, explain):
+    told = explain(f"hpa/{shop}/web", "--output=json")
+    assert (told.returncode, told.stderr) == (1, ""), "cpu is not served here"
+    document = msgspec.json.decode(told.stdout)
+    assert (document["schema"], document["target"]) == (SCHEMA, f"hpa/{shop}/web")
+    pods, workload, queue, cpu = document["explanations"]
+    root = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{shop}"
+    assert pods["path"] == f"{root}/pods/*/told_load?labelSelector=app%3Dweb"
+    assert [value["value"] for value in pods["values"]] == ["4"]
+    assert workload["path"] == f"{root}/deployments.apps/web/told_load"
+    assert [value["of"] for value in workload["values"]] == ["web"]
+    assert queue["request"]["metricSelector"] == "queue=mail"
+    assert [value["value"] for value in queue["values"]] == ["9"]
+    assert [finding["reason"] for finding in cpu["findings"]] == ["GroupNotServed"]
+
+
+def test_the_text_names_each_metric_and_the_way_to_its_value(shop, explain):
+    told = explain(f"{shop}/web").stdout
+    for line in (
+        "Pods metric told_load",
+        "Object metric told_load of Deployment/web",
+        "External metric told_queue",
+        "Resource metric cpu",
+        "rule     metrics[0]: sum by (namespace, pod) (told_load)",
+        'query    sum by (namespace, queue) (told_queue{queue="mail"})',
+        "GroupNotServed: this adapter does not serve metrics.k8s.io",
+    ):
+        assert line in told, told
+
+
+def test_what_explain_says_of_a_value_is_what_the_controller_saw(
+    shop, explain, cluster, aggregated, loadline_process, prometheus, tmp_path
+):
+    """The same configuration behind the real aggregator: the controller's status shows the value that explain told."""
+    running = loadline_process(
+        "adapter",
+        f"--config={tmp_path / 'c.yaml'}",
+        f"--lister-kubeconfig={cluster.kubeconfig}",
+        f"--prometheus-url={prometheus.url}",
+    )
+    aggregated("custom.metrics.k8s.io", "v1beta2", running.port)
+    aggregated("external.metrics.k8s.io", "v1beta1", running.port)
+
+    def seen() -> list[dict]:
+        path = f"/apis/autoscaling/v2/namespaces/{shop}/horizontalpodautoscalers/web"
+        current = cluster.get(path)["status"].get("currentMetrics") or []
+        assert len([each for each in current if each.get("type")]) >= 3, current
+        return current
+
+    current = until(seen, what="the controller's own readings")
+    document = msgspec.json.decode(explain(f"{shop}/web", "--output=json").stdout)
+    assert (
+        current[0]["pods"]["current"]["averageValue"]
+        == document["explanations"][0]["values"][0]["value"]
+    )
+
+
+def test_an_autoscaler_that_is_not_there_is_said_so(explain, namespace):
+    told = explain(f"{namespace}/nobody")
+    assert told.returncode == 1
+    assert f"there is no hpa and no la {namespace}/nobody" in told.stderr
