@@ -90,7 +90,9 @@ class Switch:
         clients = self._clients_of(configuration)
         # New names first: the rules that use them are listed before the former rules end.
         self._backends.replace({**self._clients, **clients})
-        catalog = DiscoveredCatalog(
+        # In a thread: what is known already may be a lot of series.
+        catalog = await asyncio.to_thread(
+            DiscoveredCatalog,
             configuration.rules,
             self._prometheus,
             self._mapping,

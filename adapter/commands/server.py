@@ -139,7 +139,7 @@ class _Program:
         return self._mapper.last_error or "the cluster's resources are not read yet"
 
     def _resources_changed(self) -> None:
-        self._switch.catalog.rebuild()
+        self._upkeep.spawn(self._switch.catalog.rebuild())
 
     async def _read_resources(self) -> bool:
         try:

@@ -25,7 +25,7 @@ from adapter.model import (
     Series,
 )
 from adapter.ports import Prometheus, QueryFailed
-from adapter.translate.rules import offers
+from adapter.translate.rules import Offers, SeriesKey, offers
 
 RETRY_FIRST_SECONDS = 1.0
 RETRY_MAX_SECONDS = 30.0
@@ -49,6 +49,14 @@ class Listing(msgspec.Struct):
     failure: QueryFailed | None = None
     """Why the newest attempt failed; None when it succeeded or there was none."""
     attempts: int = 0
+
+
+class _Made(msgspec.Struct, frozen=True, kw_only=True):
+    """The offers, and in the order in which they are listed."""
+
+    offers: Offers
+    entries: Sequence[MetricEntry]
+    names: Sequence[str]
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +98,8 @@ class DiscoveredCatalog:
         }
         self._tried = asyncio.Event()
         self._told: set[tuple[str, str]] = set()
-        self.rebuild()
+        self._making = asyncio.Lock()
+        self._take(self._made(self._known()))
 
     async def run(self) -> None:
         """List every selection for ever; ends only by cancellation."""
@@ -103,16 +112,27 @@ class DiscoveredCatalog:
         if not all(each.attempts for each in self.listings.values()):
             await self._tried.wait()
 
-    def rebuild(self) -> None:
-        """Make the offers anew: series have come or gone, or the cluster has got other resources."""
-        series = {
+    async def rebuild(self) -> None:
+        """Make the offers anew: series have come or gone, or the cluster has got other resources.
+
+        In a thread, since twenty thousand series take half a second, and one after the other, so that the newest wins.
+        """
+        async with self._making:
+            self._take(await asyncio.to_thread(self._made, self._known()))
+
+    def _known(self) -> Mapping[SeriesKey, Sequence[Series]]:
+        return {
             (selection.backend, selection.series_query): listing.series
             for selection, listing in self.listings.items()
             if listing.series is not None
         }
-        self._offers = offers(self._rules, series, self._mapping)
-        self._entries = sorted(self._offers.custom)
-        self._names = sorted(self._offers.external)
+
+    def _made(self, known: Mapping[SeriesKey, Sequence[Series]]) -> _Made:
+        made = offers(self._rules, known, self._mapping)
+        return _Made(offers=made, entries=sorted(made.custom), names=sorted(made.external))
+
+    def _take(self, made: _Made) -> None:
+        self._offers, self._entries, self._names = made.offers, made.entries, made.names
         self._tell_problems()
 
     def custom_entries(self) -> Sequence[MetricEntry]:
@@ -193,7 +213,7 @@ class DiscoveredCatalog:
         self._count(selection, listing)
         _tell(self._paths[selection], listing, failed_before)
         if not listing.failure and set(before or ()) != set(listing.series or ()):
-            self.rebuild()
+            await self.rebuild()
         listing.attempts += 1
         if all(each.attempts for each in self.listings.values()):
             self._tried.set()

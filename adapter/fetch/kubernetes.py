@@ -34,17 +34,17 @@ class ClusterMapping:
 
     def __init__(self, mapper: RestMapper) -> None:
         self._mapper = mapper
-        self._table = mapper.table
-        self._resources: dict[GroupResource, Resource] = {}
+        # The table and what was found in it, exchanged together: offers are made in another thread.
+        self._found: tuple[object, dict[GroupResource, Resource]] = (mapper.table, {})
 
     def resource(self, named: GroupResource) -> Resource:
         """What discovery says of a resource, in its preferred version; raises `UnknownResource`."""
-        if self._mapper.table is not self._table:
-            self._table = self._mapper.table
-            self._resources.clear()
-        found = self._resources.get(named)
+        if self._found[0] is not self._mapper.table:
+            self._found = (self._mapper.table, {})
+        _, resources = self._found
+        found = resources.get(named)
         if found is None:
-            found = self._resources[named] = self._look_up(named)
+            found = resources[named] = self._look_up(named)
         return found
 
     def resource_for(self, resource: GroupResource) -> GroupResource:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 
 import pytest
 
@@ -171,8 +172,30 @@ async def test_a_resource_that_comes_later_is_offered_when_it_has_come(upkeep):
     await kept.catalog.tried()
     assert len(kept.catalog.custom_entries()) == 2
     mapping.kinds = [*CORE_KINDS, Kind("unicorns", "unicorn", "Unicorn", group="example.com")]
-    kept.catalog.rebuild()
+    await kept.catalog.rebuild()
     assert len(kept.catalog.custom_entries()) == 3
+
+
+class Elsewhere(FakeMapping):
+    """Remembers whether it was asked beside the event loop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[int] = []
+
+    def resource_for(self, resource: GroupResource) -> GroupResource:
+        self.threads.append(threading.get_ident())
+        return super().resource_for(resource)
+
+
+async def test_offers_are_made_beside_the_questions_and_not_between_them(upkeep):
+    mapping = Elsewhere()
+    series = {"requests": [Series("requests", LABELS)]}
+    kept = upkeep([rule()], FakePrometheus(series=series), mapping)
+    await kept.catalog.tried()
+    assert kept.catalog.custom(ROOM_ENTRY)
+    assert mapping.threads
+    assert threading.get_ident() not in mapping.threads
 
 
 async def test_the_log_speaks_when_something_changes_and_only_then(upkeep, caplog):
