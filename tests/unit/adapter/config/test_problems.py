@@ -92,6 +92,8 @@ def warnings_of(text: str) -> list[str]:
         pytest.param(f"rules: [{{{RULE}}}]", "no label is mapped to a resource", id="no resources"),
         pytest.param(f"rules: [{{{RULE}, resources: {{template: <<.Resource>>, namespaced: false}}}}]", "`namespaced` has no effect here", id="namespaced of a custom rule"),
         pytest.param("rules: [{seriesQuery: 'up{', metricsQuery: up, resources: {template: <<.Resource>>}}]", "not understood as a selector", id="a doubtful selector"),
+        pytest.param("rules: [{seriesQuery: 'rate(a[5m])', metricsQuery: up, resources: {template: <<.Resource>>}}]", "series are listed by a selector alone", id="an expression for a selector"),
+        pytest.param("rules: [{seriesQuery: 'a offset 5m', metricsQuery: up, resources: {template: <<.Resource>>}}]", "no offset", id="a selector with an offset"),
         pytest.param("externalRules: [{seriesQuery: up, metricsQuery: 'sum(<<.Series>>'}]", "not understood as PromQL", id="a doubtful query"),
         pytest.param("metrics: [{name: a, query: a, signal: {lastFor: 5m}}]", "nothing uses the last good value", id="an age for nothing"),
         pytest.param("metrics: [{name: a, query: brand_new_function(a)}]", "a function is not known here", id="a newer function"),
