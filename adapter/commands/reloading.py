@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from adapter import telemetry
-from adapter.config import ConfigError, Configuration, load
+from adapter.config import ConfigError, ConfigProblem, Configuration, load
 from adapter.fetch.freshfile import FreshFile
 
 log = logging.getLogger(__name__)
@@ -33,6 +33,8 @@ class ConfigurationWatch:
         self._poll_seconds = poll_seconds
         self._file = FreshFile(path)
         self._content = b""
+        self._unusable: Configuration | None = None
+        """A good file of which something that it names cannot be used yet."""
         self._at_once = asyncio.Event()
         self.generation = 0
         self.problem = ""
@@ -58,17 +60,19 @@ class ConfigurationWatch:
 
     async def _look(self) -> None:
         content = self._file.read()
-        if content == self._content:
+        changed = content != self._content
+        # A file that the configuration names, such as a token, may be what was mended.
+        if not changed and not self._unusable:
             return
         self._content = content
         try:
-            configuration = load(self._path)
+            configuration = await self._read(content) if changed else self._unusable
+            if configuration is None or self._file.read() != content:
+                return  # It is being written: the next look sees the rest.
+            self._unusable = configuration
             await self._apply(configuration)
         except ConfigError as error:
-            self.problem = str(error)
-            telemetry.CONFIGURATION_RELOADS.labels("refused").inc()
-            telemetry.CONFIGURATION_ACCEPTED.set(0)
-            log.error("the former configuration goes on serving: %s", error)
+            self._refused(error)
             return
         telemetry.CONFIGURATION_RELOADS.labels("applied").inc()
         self._in_force(configuration)
@@ -76,9 +80,32 @@ class ConfigurationWatch:
             "configuration %d is in force: %d rules", self.generation, len(configuration.rules)
         )
 
+    async def _read(self, content: bytes) -> Configuration:
+        """In a thread: a long file takes a while, and questions do not wait."""
+        self._unusable = None
+        if not content.strip():
+            problem = ConfigProblem(
+                path="(file)",
+                line=0,
+                problem="it is empty",
+                fix="Check whether it was written in full.",
+            )
+            raise ConfigError(str(self._path), [problem])
+        return await asyncio.to_thread(load, self._path)
+
+    def _refused(self, error: ConfigError) -> None:
+        """Told once for each reason."""
+        if str(error) == self.problem:
+            return
+        self.problem = str(error)
+        telemetry.CONFIGURATION_RELOADS.labels("refused").inc()
+        telemetry.CONFIGURATION_ACCEPTED.set(0)
+        log.error("the former configuration goes on serving: %s", error)
+
     def _in_force(self, configuration: Configuration) -> None:
         self.generation += 1
         self.problem = ""
+        self._unusable = None
         telemetry.CONFIGURATION_GENERATION.set(self.generation)
         telemetry.CONFIGURATION_ACCEPTED.set(1)
         for warning in configuration.warnings:

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from adapter.commands.reloading import ConfigurationWatch
-from adapter.config import ConfigError
+from adapter.config import ConfigError, ConfigProblem
 from testbed import waiting
 
 ONE = "externalRules:\n- {seriesQuery: one, metricsQuery: 'sum(<<.Series>>)'}\n"
@@ -15,13 +15,21 @@ BAD = "externalRules: 7\n"
 
 
 class Applied:
-    """Remembers what came into force."""
+    """Remembers what came into force; nothing does while a file that it names is `missing`."""
 
     def __init__(self) -> None:
         self.queries: list[str] = []
         self.happened = asyncio.Event()
+        self.missing = ""
+        self.tried = 0
 
     async def __call__(self, configuration) -> None:
+        self.tried += 1
+        if self.missing:
+            problem = ConfigProblem(
+                path="backends[0]", line=0, problem=self.missing, fix="Mount it."
+            )
+            raise ConfigError("config.yaml", [problem])
         self.queries.append(configuration.rules[0].series_query)
         self.happened.set()
 
@@ -87,6 +95,28 @@ async def test_a_bad_file_is_told_once(watch, file, caplog):
         watch.look_at_once()
         await asyncio.sleep(0)
     assert caplog.text.count("the former configuration goes on serving") == 1
+
+
+async def test_what_the_file_names_may_be_mended_without_the_file(watch, file, caplog):
+    watch.applied.missing = "the token is not there"
+    swap(file, TWO)
+    await until(lambda: watch.applied.tried >= 4)
+    assert "the token is not there" in watch.problem
+    assert caplog.text.count("the former configuration goes on serving") == 1
+    watch.applied.missing = ""
+    await until(lambda: watch.generation == 2)
+    assert watch.problem == ""
+    tried = watch.applied.tried
+    await watch._look()
+    assert watch.applied.tried == tried
+
+
+@pytest.mark.parametrize("content", ["", "\n"])
+async def test_an_empty_file_is_one_that_is_being_written(watch, file, content):
+    swap(file, content)
+    await until(lambda: watch.problem)
+    assert "it is empty" in watch.problem
+    assert (watch.generation, watch.applied.queries) == (1, ["one"])
 
 
 async def test_a_file_touched_without_a_change_is_not_applied_again(watch, file):
