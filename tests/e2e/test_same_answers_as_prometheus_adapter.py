@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,8 @@ import pytest
 
 from testbed.cluster import Cluster
 from testbed.differential.adapter import deviations, run, world
+from testbed.differential.adapter.refused import REFUSED
+from testbed.differential.adapter.sides import OURS, PEER
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 
@@ -83,6 +86,15 @@ def test_a_failing_prometheus_is_refused_alike(comparison, name):
     assert "\n".join(unmeant) == ""
     met = {each.deviation for differences in found.values() for each in differences}
     assert met == {"refusals-say-why"} | (OF_FAULTS if name == "resource_rules" else set())
+
+
+@pytest.mark.parametrize("wrong", REFUSED)
+def test_what_the_peer_refuses_to_start_with_ours_refuses_too(comparison, tmp_path, wrong):
+    path = tmp_path / "configuration.yaml"
+    path.write_text(REFUSED[wrong])
+    with ThreadPoolExecutor(2) as pool:
+        both = {side: pool.submit(comparison.starts, side, path) for side in (PEER, OURS)}
+    assert {side: started.result() for side, started in both.items()} == {PEER: False, OURS: False}
 
 
 def test_the_requests_are_many_and_most_of_them_have_an_answer(outcome, capsys):

@@ -13,13 +13,14 @@ import msgspec
 import yaml
 
 from testbed.cluster import Cluster
-from testbed.differential.adapter import questions, sides, through_aggregator, world
+from testbed.differential.adapter import generated, questions, sides, through_aggregator, world
 from testbed.differential.adapter.comparison import Seen, differences, seen
 from testbed.differential.adapter.deviations import CUSTOM_TIMESTAMPS, another_form, explain
 from testbed.differential.adapter.frozen import Fault, FrozenPrometheus
 from testbed.differential.adapter.questions import Offer, Question, Questions
 from testbed.differential.adapter.sides import Answer, Side
 from testbed.differential.adapter.through_aggregator import Unlike
+from testbed.processes import ProcessFailed
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
 
@@ -32,6 +33,7 @@ WEIGHTS = {
     "resource_rules": 2,
     "naming": 3,
     "templates": 5,
+    "generated": 4,
 }
 """What share of the questions each configuration is asked."""
 
@@ -126,12 +128,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in self.different if each.deviation is None]
 
 
-def configuration_file(name: str, directory: Path) -> Path:
+def configuration_file(name: str, directory: Path, *, seed: int = 0) -> Path:
     """The file that both programs read."""
-    if name != "chart_defaults":
-        return CONFIGURATIONS / f"{name}.yaml"
-    path = directory / "chart_defaults.yaml"
-    path.write_text("rules:\n" + CHART_RULES.read_text())
+    path = directory / f"{name}.yaml"
+    if name == "chart_defaults":
+        path.write_text("rules:\n" + CHART_RULES.read_text())
+    elif name == "generated":
+        path.write_bytes(msgspec.yaml.encode(generated.configuration(str(seed))))
+    else:
+        path = CONFIGURATIONS / path.name
     return path
 
 
@@ -195,10 +200,18 @@ class Comparison(msgspec.Struct, kw_only=True):
                 found[fault_name] = [one for one in met if one is not None]
         return found
 
+    def starts(self, side: str, configuration: Path) -> bool:
+        """Whether a program gets ready with a file, or ends."""
+        try:
+            with self._frozen() as proxy, self._start(side, configuration, proxy):
+                return True
+        except ProcessFailed:
+            return False
+
     @contextmanager
     def both(self, name: str) -> Iterator[Pair]:
         """Both programs with a configuration, knowing their metrics."""
-        path = configuration_file(name, self.directory)
+        path = configuration_file(name, self.directory, seed=self.seed)
         with ExitStack() as undo:
             frozen = [undo.enter_context(self._frozen()) for _ in range(2)]
             pool = undo.enter_context(ThreadPoolExecutor(2))
