@@ -44,9 +44,10 @@ def main() -> int:
         print(f"{category:20} {total:4} scenarios, {failed} differ")
     failed = sum(bool(each.differences or each.error) for each in results)
     elapsed = time.monotonic() - started_at
+    doubtful = sum(bool(each.doubts) for each in results)
     again = sum(len(each.disturbances) for each in results)
     print(
-        f"{len(results)} scenarios, {failed} differ, {again} run again; {elapsed:.0f} s; logs: {directory}"
+        f"{len(results)} scenarios, {failed} differ, {doubtful} differed once, {again} run again; {elapsed:.0f} s; logs: {directory}"
     )
     return 1 if failed else 0
 
@@ -65,6 +66,8 @@ def _tell(result: Result) -> None:
         print(difference)
     if result.error:
         print(f"{result.scenario.name}: {result.error}")
+    for doubt in result.doubts:
+        print(f"only once: {doubt}")
     for disturbance in result.disturbances:
         print(f"{result.scenario.name}: run again: {disturbance}")
     if result.deviations:

@@ -20,7 +20,11 @@ from wire.kube.connection import connect
 
 CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
 # Long enough for a look and the pause before it on a busy machine; short windows and periods end in it.
-SYNC_PERIOD_SECONDS = 4.0
+SYNC_PERIOD_SECONDS = 5.0
+# The HPA controller looks a period after the last look; ours keeps to a beat.
+THEIRS_APART_SECONDS = SYNC_PERIOD_SECONDS * 0.3
+OURS_APART_SECONDS = SYNC_PERIOD_SECONDS * 0.1
+PREPARING_AT_ONCE = 5
 # Every look that waits at a gate occupies a worker.
 CONCURRENT_SYNCS = 300
 
@@ -66,8 +70,8 @@ async def contest(variant: Variant, directory: Path) -> AsyncIterator[Contest]:
             )
             stack.callback(started.stop)
         sides = (
-            await _side("theirs", HPA, theirs, stack),
-            await _side("ours", kind, ours, stack),
+            await _side("theirs", HPA, theirs, stack, THEIRS_APART_SECONDS),
+            await _side("ours", kind, ours, stack, OURS_APART_SECONDS),
         )
         yield Contest(worlds=worlds, sides=sides)
         # Nothing may wait at a gate when the programs are asked to end.
@@ -135,10 +139,19 @@ def _register(cluster: Cluster, port: int, variant: Variant) -> None:
         register.wait_until_available(cluster, name)
 
 
-async def _side(label: str, kind: Kind, cluster: Cluster, stack: AsyncExitStack) -> Side:
+async def _side(
+    label: str, kind: Kind, cluster: Cluster, stack: AsyncExitStack, apart_min_seconds: float
+) -> Side:
     kube = KubeClient(await connect(cluster.kubeconfig, user_agent=f"differential-{label}"))
     stack.push_async_callback(kube.close)
     events = EventLog(kube)
     following = asyncio.create_task(events.follow())
     stack.callback(following.cancel)
-    return Side(label=label, kube=kube, kind=kind, events=events)
+    return Side(
+        label=label,
+        kube=kube,
+        kind=kind,
+        events=events,
+        preparing=asyncio.Semaphore(PREPARING_AT_ONCE),
+        apart_min_seconds=apart_min_seconds,
+    )

@@ -12,9 +12,8 @@ from testbed.differential.scaler.worlds import Arrival, Gate
 
 # What is written reaches the watch caches of both programs within milliseconds; nothing tells us when.
 CACHE_SECONDS = 0.25
-# A look that waited for longer, or came sooner after the one before, may have been begun with an old autoscaler.
+# After a look that waited for longer, the next may be begun with an old autoscaler.
 HELD_MAX_SECONDS = SYNC_PERIOD_SECONDS * 0.8
-APART_MIN_SECONDS = SYNC_PERIOD_SECONDS * 0.3
 
 Views = dict[str, Mapping[str, Any]]
 """What a side shows, by `step.look`, from 1."""
@@ -67,7 +66,7 @@ class Drive:
         held_for_seconds = arrival.held_for_seconds()
         following = await self._gate.arrived()
         apart_seconds = following.arrived_at - arrival.arrived_at - held_for_seconds
-        if apart_seconds < APART_MIN_SECONDS:
+        if apart_seconds < self._place.side.apart_min_seconds:
             raise Disturbed(
                 f"{self._place.namespace}: a look came {apart_seconds:.1f} s after the one before"
             )

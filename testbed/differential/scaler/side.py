@@ -92,6 +92,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     kube: KubeClient
     kind: Kind
     events: EventLog
+    # A burst of new pods is more than a watch of a busy API server bears.
+    preparing: asyncio.Semaphore
+    # A look that follows sooner after the one before was begun with an old autoscaler.
+    apart_min_seconds: float
 
 
 class Place:
@@ -104,10 +108,11 @@ class Place:
 
     async def prepare(self, situation: Situation) -> None:
         """Create everything; the autoscalers last, so that their first look finds the rest."""
-        await self._create("/api/v1/namespaces", manifests.namespace(self.namespace))
-        await asyncio.gather(*(self._create_pod(each) for each in situation.pods))
-        for subject in situation.subjects:
-            await self._create_deployment(subject)
+        async with self.side.preparing:
+            await self._create("/api/v1/namespaces", manifests.namespace(self.namespace))
+            await asyncio.gather(*(self._create_pod(each) for each in situation.pods))
+            for subject in situation.subjects:
+                await self._create_deployment(subject)
         kind = self.side.kind
         for subject in situation.subjects:
             body = manifests.autoscaler(subject, api_version=kind.api_version, kind=kind.kind)

@@ -37,14 +37,20 @@ def _rules(*policies: dict[str, Any], select: str | None = None, window: int = 0
     return rules
 
 
+def _free(**rules: dict[str, Any]) -> dict[str, Any]:
+    """A behavior that binds nothing but by these rules."""
+    return {"scaleUp": _rules(), "scaleDown": _rules(), **rules}
+
+
 def _at(ratio: str) -> Answers:
     """The ratio of the metric to its target, in percent."""
     return of_queue("queue", ratio)
 
 
-def _first(behavior: dict[str, Any], ratio: str = "100", count: int = 10) -> Situation:
+def _first(rules: dict[str, Any], ratio: str = "100", count: int = 10) -> Situation:
+    """What `rules` do not say binds nothing."""
     return situation(
-        spec(QUEUE, most=1000, behavior=behavior),
+        spec(QUEUE, most=1000, behavior=_free(**rules)),
         replicas=count,
         all_pods=count,
         answers=_at(ratio),
@@ -156,7 +162,7 @@ def _periods() -> list[Scenario]:
             then(
                 four,
                 spec=spec(
-                    QUEUE, least=13, most=1000, behavior={"scaleUp": _rules(_policy("Pods", 4))}
+                    QUEUE, least=13, most=1000, behavior=_free(scaleUp=_rules(_policy("Pods", 4)))
                 ),
                 answers=_at("900"),
             ),

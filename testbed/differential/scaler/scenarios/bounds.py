@@ -30,7 +30,14 @@ def _outside() -> list[Scenario]:
             "bounds",
             "more than the maximum by far, with slow policies",
             situation(
-                spec(QUEUE, most=5, behavior={"scaleDown": {"selectPolicy": "Disabled"}}),
+                spec(
+                    QUEUE,
+                    most=5,
+                    behavior={
+                        **FREE,
+                        "scaleDown": {**FREE["scaleDown"], "selectPolicy": "Disabled"},
+                    },
+                ),
                 replicas=1000,
                 answers=WELL,
             ),
