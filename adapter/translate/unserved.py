@@ -52,9 +52,10 @@ def no_rule(
         return _not_listed(gaps)
     if elsewhere := [str(e.resource) for e in entries if e.metric == request.metric]:
         return _of_another_resource(request.metric, elsewhere)
-    found = sources(_rules(listed), request.metric, external=external)
-    if found:
-        return _no_series(found[0].rule, found[0].series, seen)
+    if found := sources(_rules(listed), request.metric, external=external):
+        # What Prometheus has is likeliest meant; else what needs the least cut off its name.
+        likeliest = min(found, key=lambda each: (not seen.get(each.series), len(each.series)))
+        return _no_series(likeliest.rule, likeliest.series, seen)
     return _no_rule_at_all(request.metric, external=external, seen=seen)
 
 

@@ -1,8 +1,10 @@
-"""`check` tells every fault of a file at once, and CI by its exit code."""
+"""`check` tells every fault of a file at once, to people and to CI."""
 
+import msgspec
 import pytest
 
 from adapter.commands.check import check
+from adapter.commands.check.report import SCHEMA, Report
 
 GOOD = """
 rules:
@@ -20,23 +22,116 @@ rules:
 """
 
 
-def test_a_good_file_ends_with_0(tmp_path, capsys):
-    (tmp_path / "c.yaml").write_text(GOOD)
-    assert check([str(tmp_path / "c.yaml")]) == 0
-    assert "can be used: 1 rule" in capsys.readouterr().out
+@pytest.fixture
+def checked(tmp_path, capsys):
+    """`checked(text, *flags)`: the exit code, and what was printed to both streams."""
+
+    def run(text: str | bytes | None, *flags: str) -> tuple[int, str]:
+        file = tmp_path / "c.yaml"
+        if text is not None:
+            file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        code = check([str(file), *flags])
+        out, err = capsys.readouterr()
+        return code, out + err
+
+    return run
 
 
-def test_every_fault_is_told_with_its_place_and_the_exit_code_is_2(tmp_path, capsys):
-    (tmp_path / "c.yaml").write_text(BAD)
-    assert check([str(tmp_path / "c.yaml")]) == 2
-    told = capsys.readouterr().err
+def test_a_good_file_ends_with_0(checked):
+    code, told = checked(GOOD)
+    assert code == 0
+    assert "can be used: 1 rule" in told
+
+
+def test_every_fault_is_told_with_its_place_and_the_exit_code_is_2(checked):
+    code, told = checked(BAD)
+    assert code == 2
     for place in ("rules[0].name.matches", "rules[0].resources.template", "typo"):
         assert place in told
+    assert " faults in " in told
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "place", "fault", "fix"),
+    [
+        pytest.param("rules:\n- seriesQuery: up\n   metricsQuery: up\n", 0, "(file)", "not YAML", "Mend the syntax", id="indentation"),
+        pytest.param("rules:\n- seriesQuery: up\n  metricQuery: up\n", 3, "rules[0].metricQuery", "unknown field", "Did you mean `metricsQuery`?", id="a misspelled field"),
+        pytest.param("rules:\n- metricsQuery: up\n", 2, "rules[0].seriesQuery", "missing", "Add a series selector", id="no selector"),
+        pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: up\n  name:\n    matches: '^(?!go_)'\n", 5, "rules[0].name.matches", "no RE2 expression", "no lookaheads", id="a lookahead"),
+        pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: up\n  name: {matches: '^(.*)_(total|sum)$'}\n", 4, "rules[0].name.as", "2 groups", 'Add `as`, for example "${1}_per_second"', id="two groups and no name"),
+        pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers}>>)'\n", 3, "rules[0].metricsQuery", "cannot be read: 1:", "line:column in the template", id="a template that does not close"),
+        pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: up\n  resources: {template: 'kube_<<.Group>>'}\n", 4, "rules[0].resources.template", "must contain <<.Resource>>", "kube_<<.Group>>_<<.Resource>>", id="a label template without the resource"),
+        pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: up\n  seriesFilters:\n  - {is: a, isNot: b}\n", 5, "rules[0].seriesFilters[0]", "both `is` and `isNot`", "Write exactly one", id="a filter that is two"),
+        pytest.param("resourceRules:\n  cpu: {containerQuery: up, nodeQuery: up}\n  memory: {containerQuery: up, nodeQuery: up}\n  window: 5\n", 4, "resourceRules.window", "'5' is not a duration", "5m", id="a window without a unit"),
+        pytest.param("metrics:\n- name: load\n  describes: pods\n  query: sum(load)\n", 4, "metrics[0].query", "drops the label pod and namespace", "by (pod, namespace)", id="a query that loses the pod"),
+        pytest.param("metrics:\n- {name: load, query: up, backend: thanos}\n", 2, "metrics[0].backend", "no backend 'thanos'", "default", id="a backend that is not there"),
+    ],
+)  # fmt: skip
+def test_a_broken_configuration_is_told_so_that_it_can_be_mended(
+    checked, text, line, place, fault, fix
+):
+    code, told = checked(text)
+    assert code == 2
+    assert place in told
+    assert fault in told
+    assert fix in told
+    code, document = checked(text, "--output=json")
+    report = msgspec.json.decode(document, type=Report)
+    assert (code, report.ok) == (2, False)
+    [problem] = [each for each in report.errors if each.path == place and fault in each.problem]
+    assert fix in problem.fix
+    assert line in (0, problem.line)
+
+
+def test_the_document_for_programs_keeps_its_names(checked):
+    _, document = checked(BAD, "--output=json")
+    read = msgspec.json.decode(document)
+    assert list(read) == [
+        "file",
+        "ok",
+        "ruleCount",
+        "errors",
+        "warnings",
+        "prometheus",
+        "resources",
+        "rules",
+        "overlaps",
+        "schema",
+    ]
+    assert (read["schema"], list(read["errors"][0])) == (SCHEMA, ["path", "line", "problem", "fix"])
+
+
+def test_a_warning_fails_only_when_strict(checked):
+    text = GOOD.replace("resources:", "#")
+    code, told = checked(text)
+    assert code == 0
+    assert "warning: line 3: rules[0].resources: no label is mapped to a resource" in told
+    assert "(1 warning)" in told
+    code, told = checked(text, "--strict")
+    assert code == 2
+    assert "is not good enough" in told
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["absent", "no text"])
-def test_a_file_that_cannot_be_read_is_a_fault(tmp_path, capsys, content):
-    if content is not None:
-        (tmp_path / "c.yaml").write_bytes(content)
-    assert check([str(tmp_path / "c.yaml")]) == 2
-    assert "cannot be read" in capsys.readouterr().err
+def test_a_file_that_cannot_be_read_is_a_fault(checked, content):
+    code, told = checked(content)
+    assert code == 2
+    assert "cannot be read" in told
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        pytest.param(("--prometheus-url=prometheus:9090",), "must look like http://host:9090", id="a URL without scheme"),
+        pytest.param(("--output=yaml",), "invalid choice: 'yaml'", id="an output that is none"),
+        pytest.param(("--prometheus-url=http://p", "--prometheus-token-file=/nowhere/token"), "a --prometheus-*-file cannot be used", id="a token file that is not there"),
+        pytest.param(("--prometheus-url=http://p", "--kubeconfig=/nowhere/config"), "no such file", id="a kubeconfig that is not there"),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_line_is_refused_with_the_fix(checked, capsys, flags, told):
+    try:
+        code, printed = checked(GOOD, *flags)
+    except SystemExit as ended:
+        code, printed = ended.code, capsys.readouterr().err
+    assert code == 2
+    assert told in printed
