@@ -34,7 +34,8 @@ demo: $(STAMP)  ## Scale two workloads on real metrics, live; DEMO_SECONDS=240
 test: check assets  ## Everything: check, then the tests against real programs
 	$(BIN)/python -m pytest tests/conformance tests/process tests/e2e
 
-check: lint unit  ## Format, lint, types, import contracts, unit tests (under a minute)
+check: $(STAMP)  ## Format, lint, types, import contracts, unit tests (under a minute)
+	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit
 
 lint: $(STAMP)  ## Format, lint, types and import contracts
 	$(BIN)/ruff format --check --quiet $(SOURCES)
