@@ -18,6 +18,7 @@ from prometheus_api_client import PrometheusConnect
 from prometheus_api_client.exceptions import PrometheusApiClientException
 from requests import RequestException, Session
 from requests.adapters import HTTPAdapter
+from requests.exceptions import InvalidJSONError
 
 from adapter.fetch.credentials import Address
 from adapter.model import Backend, Evaluation, ResultKind, Sample
@@ -121,7 +122,7 @@ def _sample(labels: Mapping[str, str], point: Sequence[Any]) -> Sample:
 
 def _cause(error: Exception) -> tuple[str, bool]:
     """A sentence, and whether the same question may succeed later."""
-    if isinstance(error, RequestException):
+    if isinstance(error, RequestException) and not isinstance(error, InvalidJSONError):
         return _of_connection(error), True
     refused = _REFUSAL.match(str(error))
     if refused is None:

@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import logging
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -56,10 +56,9 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
 def explain(arguments: Sequence[str]) -> int:
     """Print it; 0: there is a value, 1: there is none or it cannot be told, 2: the command line is wrong."""
     given = _parsed(arguments)
-    for ours in ("adapter", "wire"):
-        logging.getLogger(ours).setLevel(logging.CRITICAL)  # what matters is in the explanation
     try:
-        asked, explanations = run(_explained(given))
+        with _silence():
+            asked, explanations = run(_explained(given))
     except (StatusError, Unavailable) as error:
         print(f"loadline-adapter explain: {error.message}", file=sys.stderr)
         return MISSING
@@ -73,6 +72,20 @@ def explain(arguments: Sequence[str]) -> int:
         pairs = zip(asked, explanations, strict=True)
         print("\n\n".join(text_of(each.title, told) for each, told in pairs))
     return OK if all(each.value_count for each in explanations) else MISSING
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """The log would say a second time what the explanation says."""
+    ours = [logging.getLogger(name) for name in ("adapter", "wire")]
+    before = [each.level for each in ours]
+    for each in ours:
+        each.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for each, level in zip(ours, before, strict=True):
+            each.setLevel(level)
 
 
 async def _explained(given: _Given) -> tuple[tuple[Asked, ...], tuple[Explanation, ...]]:
