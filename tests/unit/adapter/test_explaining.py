@@ -22,10 +22,11 @@ rules:
   resources: {template: '<<.Resource>>'}
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
 metrics:
-- {name: named, describes: pods, query: named, signal: {onPartial: fail, onStale: fail, staleAfter: 1m}}
+- {name: named, describes: pods, query: named}
+- {name: aged, describes: pods, query: aged, signal: {onStale: fail, staleAfter: 1m}}
 """
 )
-LOAD, NAMED = CONFIGURATION.rules
+LOAD, NAMED, AGED = CONFIGURATION.rules
 QUERY = 'sum(load{namespace="n",pod="p"}) by (pod)'
 ROOT = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/n"
 SERIES = (Series("load", frozenset({"namespace", "pod"})),)
@@ -35,6 +36,7 @@ def explainer(prometheus: FakePrometheus, catalog: FakeCatalog | None = None) ->
     offers = {
         MetricEntry(PODS, True, "load"): Offer(LOAD, "load"),
         MetricEntry(PODS, True, "named"): Offer(NAMED),
+        MetricEntry(PODS, True, "aged"): Offer(AGED),
     }
     catalog = catalog or FakeCatalog(offers, listed=[Listed(LOAD, SERIES), Listed(NAMED)])
     mapping = FakeMapping()
@@ -84,7 +86,6 @@ async def test_a_failing_prometheus_is_told_from_a_refused_query(retryable):
         pytest.param(vector(({"pod": "other", "namespace": "n"}, 1.0)), "NoRows", id="rows of others"),
         pytest.param(vector(({"pod": "p", "namespace": "n"}, float("nan"))), "NotANumber", id="NaN"),
         pytest.param(vector(({"pod": "p", "namespace": "n"}, float("inf"))), "NotANumber", id="infinity"),
-        pytest.param(vector(({"pod": "p", "namespace": "n"}, 1.0), at_seconds=900.0), "StaleSample", id="an old sample"),
         pytest.param(msgspec.structs.replace(vector(({"pod": "p", "namespace": "n"}, 1.0)), partial=True), "PartialAnswer", id="a part"),
     ],
 )  # fmt: skip
@@ -92,6 +93,17 @@ async def test_a_value_that_may_not_be_used_is_named(evaluation, reason):
     told = await explainer(FakePrometheus({"named": evaluation})).explain(f"{ROOT}/pods/p/named")
     assert (told.ended_at, told.findings[0].reason) == ("value", reason)
     assert told.code >= 400
+
+
+async def test_a_sample_that_is_too_old_is_named():
+    row = {"pod": "p", "namespace": "n"}
+    # Whatever else is asked about the sample says that it is of the second 900.
+    prometheus = FakePrometheus(
+        {"aged": vector((row, 1.0), at_seconds=900.0)}, otherwise=vector((row, 900.0))
+    )
+    told = await explainer(prometheus).explain(f"{ROOT}/pods/p/aged")
+    assert (told.ended_at, told.findings[0].reason) == ("value", "StaleSample")
+    assert "100s old" in told.findings[0].message
 
 
 async def test_rows_of_others_are_counted_and_not_shown():
