@@ -149,7 +149,7 @@ class Place:
             for name in before.keys() & after.keys()
             if not manifests.becomes_by_status(before[name], after[name])
         ]
-        await asyncio.gather(*(self._delete_pod(name) for name in (*gone, *other)))
+        await asyncio.gather(*(self._delete_pod(before[name]) for name in (*gone, *other)))
         created = [name for name in after if name not in before or name in other]
         await asyncio.gather(*(self._create_pod(after[name]) for name in created))
         restated = [
@@ -232,10 +232,12 @@ class Place:
         status = manifests.pod_status(pod, datetime.datetime.now(datetime.UTC))
         await self._patch(f"{self._pods()}/{pod.name}/status", status)
 
-    async def _delete_pod(self, name: str) -> None:
-        path = f"{self._pods()}/{name}"
-        await self._patch(path, {"metadata": {"finalizers": None}})
-        await self._delete(path)  # gone already if the finalizer was all that kept it
+    async def _delete_pod(self, pod: Pod) -> None:
+        path = f"{self._pods()}/{pod.name}"
+        if pod.deleting:  # the finalizer is all that keeps it
+            await self._patch(path, {"metadata": {"finalizers": None}})
+        else:
+            await self._delete(path)
 
     async def _delete(self, path: str) -> None:
         try:

@@ -3,6 +3,8 @@
 import random
 from typing import Any
 
+import msgspec
+
 from testbed.differential.scaler.scenarios.building import (
     ANY_DOWN,
     ANY_UP,
@@ -137,6 +139,19 @@ class _Dice:
             deleting=self.chance(15),
         )
 
+    def later(self, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
+        """One or two of them in another state, and perhaps one more."""
+        turned = {self.random.randrange(len(pods)) for _ in range(self.pick((1, 2)))}
+        found = [self._turned(pod) if n in turned else pod for n, pod in enumerate(pods)]
+        return (*found, self._pod(len(pods))) if self.chance(25) else tuple(found)
+
+    def _turned(self, pod: Pod) -> Pod:
+        if self.chance(20):
+            return self._pod(int(pod.name.removeprefix("p")))
+        state = self._pod(0)
+        fields = ("phase", "ready", "started_seconds_ago", "ready_changed_seconds_ago")
+        return msgspec.structs.replace(pod, **{name: getattr(state, name) for name in fields})
+
     def amounts(self, scale: float, unit: str = "") -> str:
         """Some share of the scale."""
         if self.chance(3):
@@ -198,7 +213,7 @@ class _Dice:
         """Something changes."""
         changes: dict[str, Any] = {}
         if self.chance(40):
-            changes["all_pods"] = self.pods()
+            changes["all_pods"] = self.later(before.pods)
         count = len(changes.get("all_pods", before.pods))
         if self.chance(85):
             changes |= {"answers": self.answers(count), "measured": self.usage(count)}
