@@ -144,7 +144,7 @@ def counted(evaluation: Evaluation, rows: Rows, names: Sequence[str]) -> list[Sa
 def about_values(
     question: Question,
     evaluation: Evaluation,
-    counted: Sequence[Sample],
+    having: Sequence[Sample],
     request: MetricRequest,
     names: Sequence[str],
     *,
@@ -162,9 +162,9 @@ def about_values(
         ]
     found = [
         _partial(question.contract.on_partial) if evaluation.partial else None,
-        _no_rows(question, evaluation, counted, request, names),
-        _not_a_number(question, counted),
-        _stale(question, counted, now_seconds),
+        _no_rows(question, evaluation, having, request, names),
+        _not_a_number(question, having),
+        _stale(question, having, now_seconds),
     ]
     return [each for each in found if each is not None]
 
@@ -181,27 +181,30 @@ def _partial(reaction: Reaction) -> Finding:
 def _no_rows(
     question: Question,
     evaluation: Evaluation,
-    counted: Sequence[Sample],
+    having: Sequence[Sample],
     request: MetricRequest,
     names: Sequence[str],
 ) -> Finding | None:
     if isinstance(request, ExternalMetricRequest):
         missing: list[str] = []
-        if counted:
+        if having:
             return None
     else:
         label = question.rows.object_label
-        having = {row.labels.get(label, "") for row in counted}
-        missing = [name for name in names if name not in having]
+        found = {row.labels.get(label, "") for row in having}
+        missing = [name for name in names if name not in found]
         if not missing:
             return None
-    some = "no row" if not evaluation.samples else f"{len(evaluation.samples)} rows"
-    of = f" and none for {_some(missing)}" if missing else " and none of them for this request"
-    consequence = _OUTCOME[question.contract.on_empty] if not counted else "leaves them out"
+    count = len(evaluation.samples)
+    rows = "no row" if not count else f"{count} {'row' if count == 1 else 'rows'}"
+    but = f" and none for {_some(missing)}" if missing else " and none of them for this request"
+    outcome = f"that {_OUTCOME[question.contract.on_empty]}"
+    if having or question.contract.on_empty is Reaction.OMIT:
+        outcome = "the answer leaves that out"
     return Finding(
         step="value",
         reason="NoRows",
-        message=f"the query of {question.rule} yields {some}{of if evaluation.samples else ''}; that {consequence}",
+        message=f"the query of {question.rule} yields {rows}{but if count else ''}; {outcome}",
         fix=_why_no_rows(question, request),
     )
 
@@ -217,8 +220,8 @@ def _why_no_rows(question: Question, request: MetricRequest) -> str:
     )
 
 
-def _not_a_number(question: Question, counted: Sequence[Sample]) -> Finding | None:
-    odd = [row for row in counted if not math.isfinite(row.value)]
+def _not_a_number(question: Question, having: Sequence[Sample]) -> Finding | None:
+    odd = [row for row in having if not math.isfinite(row.value)]
     if not odd:
         return None
     label = question.rows.object_label
@@ -236,11 +239,11 @@ def _not_a_number(question: Question, counted: Sequence[Sample]) -> Finding | No
     )
 
 
-def _stale(question: Question, counted: Sequence[Sample], now_seconds: float) -> Finding | None:
+def _stale(question: Question, having: Sequence[Sample], now_seconds: float) -> Finding | None:
     limit = question.contract.stale_after_seconds
     if limit is None:
         return None
-    oldest = max((now_seconds - row.timestamp_seconds for row in counted), default=0.0)
+    oldest = max((now_seconds - row.timestamp_seconds for row in having), default=0.0)
     if oldest <= limit:
         return None
     return Finding(

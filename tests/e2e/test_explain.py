@@ -13,6 +13,7 @@ from testbed.cluster import Cluster
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
 
+CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
 CONFIGURATION = """
 metrics:
 - {name: told_load, describes: pods, query: 'sum by (namespace, pod) (told_load)'}
@@ -138,6 +139,23 @@ def test_what_explain_says_of_a_value_is_what_the_controller_saw(
         current[0]["pods"]["current"]["averageValue"]
         == document["explanations"][0]["values"][0]["value"]
     )
+
+
+def test_a_load_autoscaler_is_explained_likewise(shop, explain, cluster: Cluster):
+    cluster.kubectl("apply", "--server-side", "-f", str(CRD))
+    cluster.kubectl(
+        "wait", "--for=condition=Established", "crd/loadautoscalers.loadline.io", "--timeout=30s"
+    )
+    path = f"/apis/autoscaling/v2/namespaces/{shop}/horizontalpodautoscalers/web"
+    spec = cluster.get(path)["spec"]
+    metadata = {"name": "ours", "namespace": shop}
+    autoscaler = {"apiVersion": "loadline.io/v1", "kind": "LoadAutoscaler", "metadata": metadata}
+    until(lambda: cluster.apply(autoscaler | {"spec": spec}) or True, what="the new kind")
+    told = msgspec.json.decode(explain(f"{shop}/ours", "--output=json").stdout)
+    of_the_hpa = msgspec.json.decode(explain(f"{shop}/web", "--output=json").stdout)
+    paths = [[each["path"] for each in document["explanations"]] for document in (told, of_the_hpa)]
+    assert paths[0] == paths[1]
+    assert explain(f"hpa/{shop}/ours").returncode == 1
 
 
 def test_an_autoscaler_that_is_not_there_is_said_so(explain, namespace):

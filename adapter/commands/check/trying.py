@@ -97,6 +97,9 @@ class Trier:
         tried: tuple[Tried, ...] = ()
         if come_to.trial:
             tried, more = self._tried(come_to.trial)
+            if any(each.reason == "NoRows" for each in more):
+                # The series may have ended since it was listed: a pod that is gone is no fault of the rule.
+                tried, more = self._tried_alive(rule) or (tried, more)
             findings += more
         names = sorted({each.get(NAME, "") for each in found})
         return RuleReport(
@@ -175,6 +178,12 @@ class Trier:
             return (unanswered,), [_failed(error)]
         tried, findings = _read(question, request, evaluation)
         return (tried,), findings
+
+    def _tried_alive(self, rule: DiscoveryRule) -> tuple[tuple[Tried, ...], list[Finding]] | None:
+        """The same with a series that has a value now; None when there is none."""
+        alive = self._histories[rule.backend].instant(rule.series_query).samples
+        trial = yielded(rule, [each.labels for each in alive], self._mapping).trial
+        return self._tried(trial) if trial else None
 
     def _usage(self, rules: ResourceRules) -> list[RuleReport]:
         return [self._usage_of(rules, resource) for resource in (PODS, NODES)]

@@ -44,7 +44,7 @@ def _lines(title: str, told: Explanation) -> Iterator[str]:
 def _asked_for(request: AskedFor) -> str:
     parts = [request.metric or "usage"]
     if request.resource:
-        parts.append(f"of {'every ' if request.name == '*' else ''}{request.resource}")
+        parts.append(f"of {'all ' if request.name == '*' else ''}{request.resource}")
     if request.name and request.name != "*":
         parts.append(request.name)
     if request.namespace:
