@@ -345,10 +345,21 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()  # (label, value): a row counts when all of them are equal
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A request made ready for Prometheus: evaluate `plan`, then read the answer with `rows` and `contract`."""
+class Ages(msgspec.Struct, frozen=True, kw_only=True):
+    """A second plan that says how old the samples behind each row are; rows are told apart by `labels`."""
 
     plan: Plan
+    labels: tuple[str, ...]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A request made ready for Prometheus: evaluate `plan`, then read the answer with `rows` and `contract`.
+
+    `ages` is there when the contract bounds the age of samples, and the query has some.
+    """
+
+    plan: Plan
+    ages: Ages | None = None
     rows: Rows
     contract: SignalContract
     rule: str  # the path of the rule, for messages

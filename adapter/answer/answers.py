@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from adapter import telemetry
-from adapter.answer.evaluating import evaluated
+from adapter.answer.evaluating import answered
 from adapter.answer.in_force import InForce
 from adapter.answer.memory import Questions, Remembered
 from adapter.answer.notes import SILENT, Notes
@@ -101,7 +101,7 @@ class Answers:
             question = custom_question(request, offer, self._mapping, names)
             self._questions.keep(request, offer, names, question)
         notes.asks(question)
-        evaluation = await evaluated(self._prometheus, question.plan, rule=question.rule)
+        evaluation = await answered(self._prometheus, question)
         notes.heard(question.plan, question.rows, evaluation)
         now_seconds = self._now()
         key = _fallback_key(request, question)
@@ -130,13 +130,13 @@ class Answers:
             question = external_question(request, offer, self._mapping)
             self._questions.keep(request, offer, (), question)
         notes.asks(question)
-        evaluation = await evaluated(self._prometheus, question.plan, rule=question.rule)
+        evaluation = await answered(self._prometheus, question)
         notes.heard(question.plan, question.rows, evaluation)
         now_seconds = self._now()
         key = _fallback_key(request, question)
         last = self._last_external.get(key, ()) if key else ()
         values = external_values(evaluation, question, request, now_seconds=now_seconds, last=last)
-        if key:
+        if key and values:
             self._last_external.keep(key, values)
         if values:
             _EXTERNAL_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))

@@ -1,7 +1,10 @@
 """A plan evaluated, its failure told to whoever asked."""
 
-from adapter.model import Evaluation, Plan
+import asyncio
+
+from adapter.model import Evaluation, Plan, Question
 from adapter.ports import Prometheus, QueryFailed
+from adapter.translate.ages import dated
 from adapter.translate.refusals import metrics_not_fetched
 
 QUERY_SHOWN_MAX = 400
@@ -17,6 +20,17 @@ async def evaluated(prometheus: Prometheus, plan: Plan, *, rule: str) -> Evaluat
         raise metrics_not_fetched(
             f"{rule}: Prometheus ({error.backend}) did not answer {query}: {error.cause}"
         ) from error
+
+
+async def answered(prometheus: Prometheus, question: Question) -> Evaluation:
+    """What Prometheus says to a question, the samples as old as they are where that matters; raises as `evaluated`."""
+    if question.ages is None:
+        return await evaluated(prometheus, question.plan, rule=question.rule)
+    evaluation, ages = await asyncio.gather(
+        evaluated(prometheus, question.plan, rule=question.rule),
+        evaluated(prometheus, question.ages.plan, rule=question.rule),
+    )
+    return dated(evaluation, ages, question.ages.labels)
 
 
 def _shown(query: str) -> str:

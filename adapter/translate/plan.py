@@ -10,6 +10,7 @@ from adapter.model import (
     EVERY_OBJECT,
     NAMESPACES,
     NODES,
+    Ages,
     CustomMetricRequest,
     DiscoveryRule,
     ExternalMetricRequest,
@@ -22,9 +23,11 @@ from adapter.model import (
     ResourceRule,
     ResourceRules,
     Rows,
+    SignalContract,
     UnknownResource,
     UsageQuestion,
 )
+from adapter.translate.ages import age_query, grouping_of
 from adapter.translate.named import named_query
 from adapter.translate.naming import NoLabel, ResourceConverter
 from adapter.translate.promql import Matcher, QueryNotBuilt, custom_query, equals, external_query
@@ -67,7 +70,11 @@ def _custom_discovered(
     )
     plan = Plan(query, rule.backend)
     return Question(
-        plan=plan, rows=Rows(object_label=object_label), contract=rule.contract, rule=rule.path
+        plan=plan,
+        ages=_ages(plan, rule.contract, (object_label,)),
+        rows=Rows(object_label=object_label),
+        contract=rule.contract,
+        rule=rule.path,
     )
 
 
@@ -78,8 +85,10 @@ def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> Question:
         if rule.namespace_label and request.namespace
         else ()
     )
+    plan = Plan(named_query(rule.query, request.metric_selector), rule.backend)
     return Question(
-        plan=Plan(named_query(rule.query, request.metric_selector), rule.backend),
+        plan=plan,
+        ages=_ages(plan, rule.contract, (rule.object_label, *(label for label, _ in where))),
         rows=Rows(object_label=rule.object_label, where=where),
         contract=rule.contract,
         rule=rule.path,
@@ -109,20 +118,34 @@ def _external_discovered(
         selector=request.selector,
         namespace=_namespace(ResourceConverter(rule.resources, mapping), restricted),
     )
+    plan = Plan(query, rule.backend)
     return Question(
-        plan=Plan(query, rule.backend), rows=Rows(), contract=rule.contract, rule=rule.path
+        plan=plan,
+        ages=_ages(plan, rule.contract, grouping_of(query)),
+        rows=Rows(),
+        contract=rule.contract,
+        rule=rule.path,
     )
 
 
 def _external_by_name(request: ExternalMetricRequest, rule: NamedRule) -> Question:
     where = ((rule.namespace_label, request.namespace),) if rule.namespace_label else ()
+    plan = Plan(named_query(rule.query, request.selector), rule.backend)
     return Question(
-        plan=Plan(named_query(rule.query, request.selector), rule.backend),
+        plan=plan,
+        ages=_ages(plan, rule.contract, grouping_of(plan.query)),
         rows=Rows(where=where),
         contract=rule.contract,
         rule=rule.path,
         window_seconds=rule.window_seconds,
     )
+
+
+def _ages(plan: Plan, contract: SignalContract, labels: tuple[str, ...]) -> Ages | None:
+    if contract.stale_after_seconds is None:
+        return None
+    query = age_query(plan.query, labels)
+    return Ages(plan=Plan(query, plan.backend), labels=labels) if query else None
 
 
 def usage_question(

@@ -73,13 +73,16 @@ def selectors(query: str) -> list[list[tuple[str, str, str]]]:
         if isinstance(selector, promql_parser.VectorSelector):
             if selector.matchers.or_matchers:
                 raise QueryNotBuilt(f"{query!r} has alternatives inside a selector")
-            name = [("__name__", "=", selector.name)] if selector.name else []
-            found.append(
-                name + [(m.name, _operator(m.op), m.value) for m in selector.matchers.matchers]
-            )
+            found.append(matchers_of(selector))
 
     promql_parser.walk(tree, visit)
     return found
+
+
+def matchers_of(selector: promql_parser.VectorSelector) -> list[tuple[str, str, str]]:
+    """The matchers (label, operator, value) of a selector, that of its name first."""
+    name = [("__name__", "=", selector.name)] if selector.name else []
+    return name + [(m.name, _operator(m.op), m.value) for m in selector.matchers.matchers]
 
 
 def _operator(op: promql_parser.MatchOp) -> str:

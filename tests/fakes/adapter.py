@@ -91,7 +91,10 @@ def vector(*rows: tuple[Mapping[str, str], float], at_seconds: float = 1_000.0) 
 
 
 class FakePrometheus:
-    """A `Prometheus` that answers what it was told to, by the text of the query or selector."""
+    """A `Prometheus` that answers what it was told to, by the text of the query or selector.
+
+    Asked how old samples are, it knows of none that is older than its answer says.
+    """
 
     def __init__(
         self,
@@ -108,7 +111,8 @@ class FakePrometheus:
 
     async def evaluate(self, plan: Plan) -> Evaluation:
         self.asked.append(plan)
-        answer = self.answers.get(plan.query, self.otherwise)
+        of_ages = vector() if "timestamp({" in plan.query else None
+        answer = self.answers.get(plan.query, of_ages or self.otherwise)
         if answer is None:
             raise QueryFailed(
                 backend=plan.backend,
