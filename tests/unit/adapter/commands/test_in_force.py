@@ -7,12 +7,14 @@ import pytest
 from adapter.answer import Answers
 from adapter.commands.in_force import Switch, Upkeep
 from adapter.config import ConfigError, parse
+from adapter.fetch.cache import SharedAnswers
 from adapter.fetch.catalog import Times
 from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends
-from adapter.model import Backend, Plan
+from adapter.model import Backend, ExternalMetricRequest, Plan
 from tests.fakes.adapter import FakeMapping, FakeObjects
 from tests.unit.adapter.fetch.canned import CannedServer, answer, vector
+from wire.labels import EVERYTHING
 
 TWO_BACKENDS = """
 backends:
@@ -117,3 +119,28 @@ async def test_a_task_that_fails_is_told_and_ends_the_program(upkeep, caplog):
     upkeep.spawn(fails())
     await asyncio.wait_for(upkeep.failed.wait(), 5)
     assert "a bug" in caplog.text
+
+
+TENANTS = """
+backends:
+- {name: team-a, url: URL/prometheus, headers: {X-Scope-OrgID: team-a}}
+- {name: team-b, url: URL/prometheus, headers: {X-Scope-OrgID: team-b}}
+metrics:
+- {name: of_a, query: 'sum(queue)', backend: team-a}
+- {name: of_b, query: 'sum(queue)', backend: team-b}
+"""
+
+
+async def test_each_rule_asks_as_its_own_tenant_and_answers_are_not_shared(
+    switch, answers, backends, server
+):
+    server.says = vector(({}, "7"))
+    await switch.apply(parse(TENANTS.replace("URL", server.url)))
+    answers._prometheus = SharedAnswers(backends, freshness_seconds=60.0)
+    for metric in ("of_a", "of_b", "of_a"):
+        asked = ExternalMetricRequest(namespace="n", metric=metric, selector=EVERYTHING)
+        await answers.external(asked)
+    assert [(each.path, each.headers["X-Scope-OrgID"]) for each in server.asked] == [
+        ("/prometheus/api/v1/query", "team-a"),
+        ("/prometheus/api/v1/query", "team-b"),
+    ]
