@@ -77,7 +77,8 @@ def usage_in_full(case: Case) -> bool:
     # It tries to make bare metadata of everything, and finds out late that it cannot.
     bare = "as=PartialObjectMetadata" in accept
     table = "as=Table" in accept and target.startswith(f"/apis/{USAGE}/")
-    return case.ours.status == 406 and case.theirs.status != 406 and (bare or table)
+    other = case.theirs.status != 406 or _message(case.theirs).startswith("you requested")
+    return case.ours.status == 406 and other and (bare or table)
 
 
 def list_options(case: Case) -> bool:
@@ -111,7 +112,7 @@ def cluster_scoped_resources(case: Case) -> bool:
     path = case.question.target.split("?")[0].split("/")
     if "namespaces" in path:
         return case.ours.status == 404 and "(not namespaced)" in _message(case.ours)
-    custom = any(segment.startswith("planet") for segment in path)
+    custom = any(part in CLUSTER_SCOPED or part.startswith("planet") for part in path)
     echo = '"!=" is not a valid label selector operator'  # found out with the value at hand
     return (
         custom

@@ -73,6 +73,8 @@ def always() -> Iterator[Question]:
         (f"{external}//queue_depth", ""),
         (f"{external}/default/queue_depth?resourceVersionMatch=Exact", ""),
         (f"{external}/{NAMESPACES[1]}/odd", ""),
+        (f"{external}/{NAMESPACES[0]}/figures", ""),
+        (f"{usage}/namespaces/{NAMESPACES[0]}/pods/db-0", ""),
         (f"{usage}/pods", ""),
         (f"{usage}/nodes", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),
         (f"{usage}/nodes", "application/json;as=Table;v=v1;g=meta.k8s.io"),

@@ -1,6 +1,7 @@
 """What exists in the cluster and what Prometheus measures of it: the same in each run, so that a seed means one thing."""
 
 import math
+import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -137,6 +138,7 @@ def gauges() -> Iterator[Series]:
     yield from _odd_values()
     yield from _odd_usage()
     yield from _odd_labels()
+    yield from _figures()
     yield from _queues()
     yield from _naming_edges()
     for number, namespace in enumerate(NAMESPACES):
@@ -223,6 +225,18 @@ def _odd_usage() -> Iterator[Series]:
     ):
         labels = {"namespace": SECOND, "pod": pod, "container": container}
         yield "container_memory_working_set_bytes", value, labels
+
+
+def _figures() -> Iterator[Series]:
+    """All magnitudes that fit, to see each printed: as a metric's rows, and as the memory of a pod's containers."""
+    chance = random.Random(1)  # noqa: S311  the same figures in each run
+    figures = [chance.choice((1, -1)) * 10 ** chance.uniform(-5, 15.9) for _ in range(60)]
+    figures += [float(2**exponent) for exponent in range(0, 52, 3)]
+    figures += [1024.0 * 1000, 1536.0, 1000.0, 999.9995, 0.9995, 1e15, 123456789.125]
+    for number, figure in enumerate(figures):
+        yield "figures", figure, {"namespace": FIRST, "number": f"{number:02}"}
+        labels = {"namespace": FIRST, "pod": "db-0", "container": f"c{number:02}"}
+        yield "container_memory_working_set_bytes", figure, labels
 
 
 def _odd_labels() -> Iterator[Series]:

@@ -7,6 +7,7 @@ from testbed.differential.adapter.deviations import explain
 from testbed.differential.adapter.questions import Question
 
 JSON = "application/json"
+USAGE = "/apis/metrics.k8s.io/v1beta1/pods"
 CUSTOM = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/one"
 
 
@@ -18,6 +19,11 @@ def refusal(code, message, **more):
 def values(*texts):
     items = [{"value": text} for text in texts]
     return Seen(status=200, content_type=JSON, document={"kind": "MetricValueList", "items": items})
+
+
+def usage(*memories):
+    items = [{"containers": [{"usage": {"cpu": "1", "memory": memory}}]} for memory in memories]
+    return {"kind": "PodMetricsList", "items": items}
 
 
 def asked(path="/pods/*/m", accept=""):
@@ -63,6 +69,41 @@ def asked(path="/pods/*/m", accept=""):
             id="nothing but protobuf",
         ),
         pytest.param(
+            "usage-in-full",
+            Question(category="usage", target=USAGE, accept="application/json;as=Table"),
+            Seen(status=200, content_type=JSON, document={"kind": "Table"}),
+            refusal(406, "only JSON"),
+            id="a table of usage",
+        ),
+        pytest.param(
+            "usage-errors",
+            Question(category="usage", target=USAGE),
+            Seen(status=200, content_type=JSON, document={"kind": "PodMetricsList", "items": []}),
+            refusal(500, "Internal error occurred: unable to fetch metrics: resourceRules.cpu: x"),
+            id="usage that cannot be had",
+        ),
+        pytest.param(
+            "values-beyond-int64",
+            Question(category="usage", target=USAGE),
+            Seen(status=200, content_type=JSON, document=usage("1", "-9223372036854775808m")),
+            Seen(status=200, content_type=JSON, document=usage("1")),
+            id="one pod left out",
+        ),
+        pytest.param(
+            "empty-path-segments",
+            Question(category="odd path", target="/apis/external.metrics.k8s.io/v1beta1//m"),
+            values("1"),
+            refusal(404, "no such path"),
+            id="no namespace",
+        ),
+        pytest.param(
+            "malformed-escapes",
+            asked("/pods/*/%zz"),
+            Seen(status=400, content_type="text/plain", document="400 Bad Request"),
+            refusal(400, "a % that no two hexadecimal digits follow"),
+            id="half an escape",
+        ),
+        pytest.param(
             "unknown-paths-are-refused",
             Question(category="odd path", target="/"),
             Seen(status=200, content_type=JSON, document={"paths": ["/apis"]}),
@@ -93,6 +134,16 @@ def test_a_deviation_explains_its_difference(name, question, theirs, ours):
         ),
         pytest.param(
             values("-9223372036854775808m"), refusal(500, "Prometheus failed"), id="another failure"
+        ),
+        pytest.param(
+            Seen(status=200, content_type=JSON, document=usage("1", "2")),
+            Seen(status=200, content_type=JSON, document=usage("1")),
+            id="a pod left out for nothing",
+        ),
+        pytest.param(
+            Seen(status=200, content_type=JSON, document=usage("1")),
+            refusal(500, "Internal error occurred: unable to fetch metrics: resourceRules.cpu: x"),
+            id="usage lost",
         ),
         pytest.param(
             Seen(status=200, content_type=JSON, document={"paths": ["/apis"]}),
