@@ -105,7 +105,7 @@ def server_parser() -> FlagParser:
         type=int,
         default=0,
         metavar="LEVEL",
-        help="log level; from 6 on, the queries sent to Prometheus",
+        help="log level: 3 also logs each request, 6 each query sent to Prometheus and why who was refused",
     )
     for name in IGNORED:
         parser.add_argument(f"--{name}", default=None, help=argparse.SUPPRESS)

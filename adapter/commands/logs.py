@@ -5,6 +5,9 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
+REQUESTS_LEVEL: Final = 3
+"""From this -v on, each request is logged, as by every Kubernetes API server."""
+
 QUERIES_LEVEL: Final = 6
 """From this -v on, queries to Prometheus are logged, as the peer does."""
 

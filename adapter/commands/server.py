@@ -15,7 +15,7 @@ from adapter.answer.explaining import Explainer
 from adapter.commands.credentials import credentials_of
 from adapter.commands.flags import AdapterFlags, parse
 from adapter.commands.in_force import Switch, Upkeep
-from adapter.commands.logs import start_logging
+from adapter.commands.logs import REQUESTS_LEVEL, start_logging
 from adapter.commands.reloading import ConfigurationWatch
 from adapter.config import ConfigError, load
 from adapter.fetch.cache import SharedAnswers
@@ -23,6 +23,7 @@ from adapter.fetch.kubernetes import ClusterMapping, WatchedObjects
 from adapter.fetch.prometheus import Backends
 from adapter.serve.app import MetricsAPI, count_requests
 from adapter.serve.explain import add_explain_route
+from adapter.serve.request_log import log_requests
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
@@ -111,6 +112,8 @@ class _Program:
             serving, delegates, registry=REGISTRY, version=self._version, ready=self._checks()
         )
         server.app.middlewares.insert(0, count_requests)
+        if self._flags.verbosity >= REQUESTS_LEVEL:
+            server.app.middlewares.insert(0, log_requests)
         MetricsAPI(answers, version=self._version).add_routes(server.app)
         add_explain_route(server.app, self._explainer, server.authorizer)
         await server.start()
