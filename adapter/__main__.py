@@ -3,8 +3,6 @@
 import sys
 from importlib.metadata import version
 
-from adapter.commands.check import check
-
 DISTRIBUTION = "loadline-autoscaler"
 
 
@@ -12,6 +10,9 @@ def main() -> None:
     """Serve, or do what the first word says."""
     match sys.argv[1:]:
         case ["check", *rest]:
+            # Imported late, all of them: no command pays for another one's libraries.
+            from adapter.commands.check import check
+
             sys.exit(check(rest))
         case ["explain", *rest]:
             from adapter.commands.explain import explain
@@ -20,7 +21,6 @@ def main() -> None:
         case ["--version"]:
             print(f"loadline-adapter {version(DISTRIBUTION)}")
         case arguments:
-            # Imported late: `check` and `--version` need neither a listener nor a cluster.
             from adapter.commands.server import serve
 
             sys.exit(serve(arguments, version=version(DISTRIBUTION)))
