@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 # A leader that loses its Lease has five seconds (15 less 10) before another may begin.
 DRAIN_SECONDS = 3.0
+# The least share of a period between two looks: time for the watch to bring back what the first one wrote.
+REST_PERIODS = 0.05
 
 Look = Callable[[str], Awaitable[bool]]
 """One look at the autoscaler of this key (`namespace/name`); False when it is gone."""
@@ -59,11 +61,16 @@ class Timetable:
         return key, due_seconds
 
     def done(self, key: str, now_seconds: float, *, again: bool) -> None:
-        """The look is over. `again`: the next is on the beat; beats that were missed stay missed."""
+        """The look is over. `again`: the next is on the beat; beats that were missed stay missed.
+
+        So does one that comes at once: its look would find the autoscaler as it was before our own
+        write of the status, and fail to write another.
+        """
         due_seconds = self._running.pop(key)
         if not again:
             return
-        missed = max(0, int((now_seconds - due_seconds) // self._period_seconds))
+        rested_seconds = now_seconds + REST_PERIODS * self._period_seconds
+        missed = max(0, int((rested_seconds - due_seconds) // self._period_seconds))
         self._schedule(key, due_seconds + (missed + 1) * self._period_seconds)
 
     @property

@@ -56,6 +56,15 @@ def test_beats_that_were_missed_are_not_made_up_for():
     assert table.next_due_seconds == 105.0
 
 
+def test_a_beat_that_comes_right_after_a_look_is_left_out():
+    """Its look would find the autoscaler from before the status that this one wrote."""
+    table = timetable()
+    table.add("ns/a", 0.0)
+    table.take(15.0)
+    table.done("ns/a", 29.9, again=True)
+    assert table.next_due_seconds == 45.0
+
+
 def test_one_that_is_gone_is_not_looked_at_again():
     table = timetable()
     table.add("ns/a", 0.0)
