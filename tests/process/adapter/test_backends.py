@@ -1,0 +1,149 @@
+"""Several backends, as people run them: by POST, behind a base path, with a password and a tenant; and what they tell."""
+
+import base64
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+
+from testbed.waiting import until
+from tests.process.adapter.conftest import Asker, answers
+from tests.process.adapter.gateway import Gateway
+
+PREFIX = "/select/42/prometheus"
+PASSWORD = "hunter2"
+
+
+class TenantGateway(Gateway):
+    """Prometheus under a path, for who says the password and the tenant; it may say that it lacks a part."""
+
+    def __init__(self, upstream: str) -> None:
+        super().__init__(upstream)
+        self.remark: dict[str, object] = {}
+        self.tenants: list[str] = []
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        gateway, plain = self, super()._handler()
+
+        class Tenant(plain):  # type: ignore[misc, valid-type]
+            def do_GET(self) -> None:  # noqa: N802  the name that http.server calls
+                expected = base64.b64encode(f"reader:{PASSWORD}".encode()).decode()
+                if self.headers.get("Authorization") != f"Basic {expected}":
+                    self._say(401, b"")
+                elif not self.path.startswith(f"{PREFIX}/api/v1/"):
+                    self._say(404, b"")
+                else:
+                    gateway.tenants.append(self.headers.get("X-Scope-OrgID", ""))
+                    self.path = self.path.removeprefix(PREFIX)
+                    super().do_GET()
+
+            def _say(self, code: int, body: bytes, promised: int | None = None) -> None:
+                if code == 200 and gateway.remark and "/query" in self.path:
+                    body = json.dumps({**json.loads(body), **gateway.remark}).encode()
+                super()._say(code, body, promised)
+
+        return Tenant
+
+
+CONFIGURATION = """
+backends:
+- name: cluster
+  url: URL/select/42/prometheus
+  headers: {X-Scope-OrgID: team-a}
+  username: reader
+  passwordFile: PASSWORD_FILE
+  timeout: 2s
+  maxConcurrency: 2
+externalRules:
+- seriesQuery: 'backend_queue{namespace!=""}'
+  resources: {overrides: {namespace: {resource: namespace}}}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})'
+- seriesQuery: 'backend_queue{namespace!="",queue!=""}'
+  backend: cluster
+  resources: {overrides: {namespace: {resource: namespace}}}
+  name: {as: of_the_tenant}
+  metricsQuery: '2 * sum(<<.Series>>{<<.LabelMatchers>>})'
+metrics:
+- name: strict
+  backend: cluster
+  labels: {namespace: namespace}
+  query: '3 * sum by (namespace) (backend_queue)'
+"""
+EXTERNAL = "/apis/external.metrics.k8s.io/v1beta1/namespaces"
+
+
+@pytest.fixture
+def tenant(prometheus) -> Iterator[TenantGateway]:
+    with TenantGateway(prometheus.url) as listening:
+        yield listening
+
+
+@pytest.fixture
+def asker(
+    quick_adapter, prometheus, tenant, token, config: Path, exporter, namespace, tmp_path
+) -> Asker:
+    """An adapter whose default backend is asked by POST, and another behind the gateway."""
+    exporter.set("backend_queue", 10, namespace=namespace, queue="mail")
+    prometheus.wait_for(f'backend_queue{{namespace="{namespace}"}}')
+    (tmp_path / "password").write_text(PASSWORD + "\n")
+    written = CONFIGURATION.replace("URL", tenant.url)
+    config.write_text(written.replace("PASSWORD_FILE", str(tmp_path / "password")))
+    return Asker(quick_adapter(prometheus.url, "--prometheus-verb=POST"), token)
+
+
+def test_each_rule_asks_its_own_backend(asker, tenant, namespace):
+    answers(asker, f"{EXTERNAL}/{namespace}/backend_queue", "10")
+    answers(asker, f"{EXTERNAL}/{namespace}/of_the_tenant", "20")
+    answers(asker, f"{EXTERNAL}/{namespace}/strict", "30")
+    assert set(tenant.tenants) == {"team-a"}
+    requests = "loadline_adapter_prometheus_requests_total"
+    for backend in ("default", "cluster"):
+        labels = f'{{backend="{backend}",endpoint="query",outcome="succeeded"}}'
+        assert asker.metric(requests + labels) >= 1
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        pytest.param({"warnings": ["No StoreAPIs matched for this query"]}, id="Thanos"),
+        pytest.param({"isPartial": True}, id="VictoriaMetrics"),
+    ],
+)
+def test_a_part_is_refused_by_our_rules_and_taken_by_the_peers(asker, tenant, namespace, remark):
+    strict = f"{EXTERNAL}/{namespace}/strict"
+    answers(asker, strict, "30")
+    tenant.remark = remark
+
+    def refused() -> bool:
+        code, document = asker.get(strict)
+        assert code == 500
+        assert "a part of the stores is missing" in document["message"]
+        return True
+
+    until(refused, what="the refusal")
+    answers(asker, f"{EXTERNAL}/{namespace}/of_the_tenant", "20")
+    tenant.remark = {}
+    answers(asker, strict, "30")
+
+
+def test_one_backend_that_hangs_holds_up_no_other(asker, tenant, namespace):
+    answers(asker, f"{EXTERNAL}/{namespace}/strict", "30")
+    tenant.fault = "hangs"
+    until(lambda: asker.get(f"{EXTERNAL}/{namespace}/strict")[0] == 500, what="the time-out")
+    answers(asker, f"{EXTERNAL}/{namespace}/backend_queue", "10", deadline_seconds=1.5)
+    tenant.fault = "none"
+    tenant.let_go()
+    answers(asker, f"{EXTERNAL}/{namespace}/strict", "30")
+
+
+def test_no_secret_is_in_the_log_or_in_a_refusal(asker, tenant, namespace):
+    answers(asker, f"{EXTERNAL}/{namespace}/strict", "30")
+    tenant.fault = "503"
+    refusal = until(
+        lambda: (told := asker.get(f"{EXTERNAL}/{namespace}/strict"))[0] == 500 and told[1],
+        what="the refusal",
+    )
+    assert PASSWORD not in json.dumps(refusal)
+    assert PASSWORD not in asker.adapter.process.log()
