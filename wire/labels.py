@@ -7,6 +7,7 @@ does alike; an error's text is upstream's, because users meet it in conditions a
 import re
 from collections.abc import Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -121,7 +122,16 @@ NOTHING: Final = Selector(matches_nothing=True)
 
 def parse(text: str) -> Selector:
     """Read the query-string form. Raises ValueError with upstream's words. An empty text selects everything."""
+    return _kept(text) if len(text) <= _KEPT_LENGTH_MAX else _read(text)
+
+
+def _read(text: str) -> Selector:
     return _sorted(_Parser(text).parse())
+
+
+# The same few selectors come at every look and request; a parse costs 30 us. Long ones are not worth the memory.
+_KEPT_LENGTH_MAX: Final = 1024
+_kept = lru_cache(maxsize=4096)(_read)
 
 
 def requirement(key: str, operator: Operator, values: tuple[str, ...] = ()) -> Requirement:
