@@ -62,6 +62,8 @@ class Trace(Notes):
         if isinstance(question, Question):
             self.question = question
             self.plans.append(question.plan)
+            if question.ages is not None:
+                self.plans.append(question.ages.plan)
         else:
             self.plans += [question.cpu, question.memory]
 
