@@ -123,15 +123,19 @@ class SeriesReader:
     name the later one wins, as in the peer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, held_bytes_max: int = 64 * 1024 * 1024) -> None:
+        """`held_bytes_max`: what may be held undecoded; more is no list of series, however long it goes on."""
+        self._held_bytes_max = held_bytes_max
         self._shapes: dict[SeriesShape, None] = {}
         self._head = b""
         self._rest = bytearray()
         self.series_count = 0
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes; raises `ValueError` when they are not JSON."""
+        """Take the next bytes; raises `ValueError` when they are not JSON, or no end of a series is in sight."""
         self._rest += piece
+        if len(self._rest) > self._held_bytes_max:
+            raise ValueError(f"{self._held_bytes_max} bytes without the end of a series")
         if not self._head:
             start = self._rest.find(_DATA_OPENS)
             if start < 0:

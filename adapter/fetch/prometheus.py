@@ -52,7 +52,7 @@ class PrometheusClient:
 
     async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
         """The distinct shapes of the series, read piece by piece."""
-        reader = decode.SeriesReader()
+        reader = decode.SeriesReader(held_bytes_max=self.backend.answer_bytes_max)
         try:
             with telemetry.prometheus_request(backend, "series"):
                 await self._transport.ask(

@@ -57,6 +57,26 @@ def test_series_that_are_not_whole_are_refused(body):
         read_in_pieces(body, 7)
 
 
+@pytest.mark.parametrize("begins", [b"", b'{"status":"success","data":['], ids=["a page", "a list"])
+def test_an_answer_without_end_is_given_up_before_it_fills_the_memory(begins):
+    reader = decode.SeriesReader(held_bytes_max=1_000)
+    reader.feed(begins)
+    for _ in range(9):
+        reader.feed(b"x" * 100)
+    with pytest.raises(ValueError, match="1000 bytes without the end of a series"):
+        reader.feed(b"x" * 200)
+
+
+def test_a_long_list_of_series_is_no_answer_without_end():
+    reader = decode.SeriesReader(held_bytes_max=1_000)
+    reader.feed(b'{"status":"success","data":[')
+    for _ in range(1_000):
+        reader.feed(b'{"__name__":"a"},')
+    reader.feed(b'{"__name__":"b"}]}')
+    reader.finish()
+    assert [name for name, _ in reader.shapes] == ["a", "b"]
+
+
 def test_unknown_fields_and_spaces_do_not_disturb():
     body = json.dumps(
         {"isPartial": False, "status": "success", "data": [{"__name__": "a"}]}, indent=1
