@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from testbed import assets, ports, register, web
-from testbed.cluster import Cluster
-from testbed.processes import start
+from testbed.cluster import Cluster, KubectlFailed
+from testbed.processes import Process, start
 from testbed.programs import start_program
 from testbed.waiting import until
 
@@ -76,6 +76,7 @@ class Release:
             "/adapter", f"--secure-port={self.port}", f"--cert-dir={folder}/cert", f"--prometheus-url={prometheus_url}",
             "--metrics-relist-interval=1s", "--v=4", f"--config={folder}/config.yaml",
         ]  # fmt: skip
+        self.started: list[Process] = []
         (folder / "config.yaml").write_text(CONFIGURATION)
         cluster.apply(*role_of_the_peers_chart(namespace))
         self.kubeconfig = cluster.kubeconfig_for_service_account(namespace, "prometheus-adapter")
@@ -108,6 +109,7 @@ class Release:
             "--bind-address=127.0.0.1",
         ]
         process = start("prometheus-adapter", command, log_path=self.folder / "peer.log")
+        self.started.append(process)
         process.wait_until(
             lambda: web.is_ok(self.port, "/readyz", tls=web.trusting(None)), what="/readyz"
         )
@@ -118,14 +120,22 @@ class Release:
         path = f"/apis/apps/v1/namespaces/{self.namespace}/deployments/prometheus-adapter"
         [container] = self.cluster.get(path)["spec"]["template"]["spec"]["containers"]
         assert "loadline" in container["image"]
-        return start_program(
-            "adapter", *container["args"], log_directory=self.folder, port=self.port,
+        running = start_program(
+            "adapter",
+            *container["args"],
+            log_directory=self.folder,
+            port=self.port,
             environment={"KUBECONFIG": str(self.kubeconfig)},
-        )  # fmt: skip
+        )
+        self.started.append(running.process)
+        return running
 
     def names(self) -> str:
-        """The document's own command."""
-        listed = self.cluster.kubectl("get", "--raw", CUSTOM)
+        """The document's own command; right after a start the aggregator may not be known to the adapter yet."""
+        try:
+            listed = self.cluster.kubectl("get", "--raw", CUSTOM)
+        except KubectlFailed as not_yet:
+            raise AssertionError(str(not_yet)) from not_yet
         done = subprocess.run(
             NAMES, shell=True, input=listed, capture_output=True, text=True, check=True
         )
@@ -154,7 +164,11 @@ def release(cluster: Cluster, exporter, prometheus, tmp_path: Path) -> Iterator[
         exporter.set("moved_load", value, namespace=namespace, pod=name)
         exporter.set("moved_hits_total", value, namespace=namespace, pod=name)
     prometheus.wait_for(f'count(moved_hits_total{{namespace="{namespace}"}}) == 2')
-    yield Release(cluster, namespace, prometheus.url, tmp_path)
+    moved = Release(cluster, namespace, prometheus.url, tmp_path)
+    yield moved
+    register.unregister(cluster, "v1beta1.custom.metrics.k8s.io")
+    for process in moved.started:
+        process.stop()
     for series in ("moved_load", "moved_hits_total"):
         exporter.remove(series, namespace=namespace)
     for kind in ("clusterrole", "clusterrolebinding"):
@@ -212,11 +226,9 @@ def test_the_image_is_swapped_and_swapped_back(release, cluster, prometheus, tmp
     path = f"/apis/apps/v1/namespaces/{release.namespace}/deployments/prometheus-adapter"
     assert cluster.get(path)["spec"]["template"]["spec"]["containers"][0]["image"] == "peer:v0.12.0"
     ours.process.stop()
-    peer = release.start_peer()
+    release.start_peer()
     until(lambda: release.names() == names_before, what="the peer's list again")
     assert release.loads() == loads_before
-    register.unregister(cluster, apiservice)
-    peer.stop()
 
 
 def test_the_document_says_the_commands_that_were_run():
