@@ -20,6 +20,7 @@ from adapter.model import (
     KubeObject,
     MetricEntry,
     MetricRequest,
+    NamedRule,
     ObjectValue,
     Offer,
     Question,
@@ -104,7 +105,7 @@ class Answers:
         evaluation = await answered(self._prometheus, question)
         notes.heard(question.plan, question.rows, evaluation)
         now_seconds = self._now()
-        key = _fallback_key(request, question)
+        key = _fallback_key(request, question, offer)
         last = self._last_custom.get(key, {}) if key else {}
         values = custom_values(
             evaluation, question, request, names, now_seconds=now_seconds, last=last
@@ -133,7 +134,7 @@ class Answers:
         evaluation = await answered(self._prometheus, question)
         notes.heard(question.plan, question.rows, evaluation)
         now_seconds = self._now()
-        key = _fallback_key(request, question)
+        key = _fallback_key(request, question, offer)
         last = self._last_external.get(key, ()) if key else ()
         values = external_values(evaluation, question, request, now_seconds=now_seconds, last=last)
         if key and values:
@@ -184,16 +185,24 @@ class Answers:
         return refusal(why)
 
 
-def _fallback_key(request: CustomMetricRequest | ExternalMetricRequest, question: Question) -> str:
-    """Under what the last good values are kept; empty when the contract never falls back on them."""
+def _fallback_key(
+    request: CustomMetricRequest | ExternalMetricRequest, question: Question, offer: Offer
+) -> str:
+    """Under what the last good values are kept; empty when the contract never falls back on them.
+
+    The rule's query is a part of it: what another query said of a metric, before a reload, is nobody's last value.
+    """
     contract = question.contract
     reactions = (contract.on_empty, contract.on_nan, contract.on_stale, contract.on_partial)
     if Reaction.LAST not in reactions:
         return ""
+    rule = offer.rule
+    query = rule.query if isinstance(rule, NamedRule) else f"{offer.series} {rule.metrics_query}"
+    source = f"{rule.backend} {query}"
     if isinstance(request, ExternalMetricRequest):
-        return f"{request.namespace}/{request.metric}?{request.selector}"
+        return f"{source} {request.namespace}/{request.metric}?{request.selector}"
     subject = f"{request.namespace}/{request.resource}/{request.metric}"
-    return f"{subject}?{request.metric_selector}"
+    return f"{source} {subject}?{request.metric_selector}"
 
 
 def _still_good(

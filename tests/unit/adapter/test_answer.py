@@ -1,5 +1,6 @@
 """From a request to its document, with every way to fail told so that somebody can act on it."""
 
+import msgspec
 import pytest
 
 from adapter.answer import Answers, InForce
@@ -310,6 +311,25 @@ async def test_an_answer_left_out_does_not_replace_the_last_good_one():
         prometheus.answers["q"] = vector(*([row] if row else []), at_seconds=1_000.0)
         items = (await asked.external(external())).items
         assert [item.value for item in items] == expected
+
+
+async def test_what_another_query_said_before_a_reload_does_not_stand_in():
+    contract = SignalContract(
+        on_empty=Reaction.LAST,
+        on_nan=Reaction.FAIL,
+        on_partial=Reaction.FAIL,
+        last_for_seconds=60.0,
+    )
+    former = NamedRule(path="metrics[0]", name="queue", query="bytes", contract=contract)
+    prometheus = FakePrometheus({"bytes": vector(({}, 7e9)), "jobs": vector()})
+    asked = answers(prometheus, catalog=FakeCatalog({}, {"queue": Offer(former)}))
+    await asked.external(external())
+    prometheus.answers["bytes"] = vector()
+    [kept] = (await asked.external(external())).items
+    assert kept.value == "7G"
+    new = msgspec.structs.replace(former, query="jobs")
+    asked.in_force = InForce(catalog=FakeCatalog({}, {"queue": Offer(new)}))
+    assert (await refusal(asked.external(external()))).code == 500
 
 
 @pytest.mark.parametrize("selector", ["", "code=500"])
