@@ -6,7 +6,7 @@ many random scenarios there are besides the hand-written ones, `LOADLINE_DIFFERE
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -49,9 +49,9 @@ VARIANTS = {
 class Ran:
     """The results of each variant; a variant runs when its first test asks."""
 
-    def __init__(self, directory: Path, terminal: pytest.TerminalReporter | None) -> None:
+    def __init__(self, directory: Path, tell: Callable[[str], None]) -> None:
         self._directory = directory
-        self._terminal = terminal
+        self._tell = tell
         self._results: dict[str, dict[str, Result]] = {}
 
     def result(self, variant: str, scenario: str) -> Result:
@@ -63,20 +63,20 @@ class Ran:
         options, scenarios = VARIANTS[variant]
         started_at = time.monotonic()
         results = run(_run(options, scenarios, self._directory / variant.replace(" ", "-")))
-        self._tell(variant, results, time.monotonic() - started_at)
+        elapsed_seconds = time.monotonic() - started_at
+        self._tell(f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s")
         return {each.scenario.name: each for each in results}
 
-    def _tell(self, variant: str, results: Sequence[Result], elapsed_seconds: float) -> None:
-        if self._terminal is None:
-            return
-        differ = sum(failed for _, failed in categories(results).values())
-        once = sum(bool(each.doubts) for each in results)
-        again = sum(len(each.disturbances) for each in results)
-        counts = ", ".join(f"{total} {name}" for name, (total, _) in categories(results).items())
-        self._terminal.write_line(
-            f"\n{variant}: {len(results)} scenarios (seed {SEED}), {differ} differ, "
-            f"{once} differed once, {again} run again, {elapsed_seconds:.0f} s: {counts}"
-        )
+
+def summary(results: Sequence[Result]) -> str:
+    differ = sum(failed for _, failed in categories(results).values())
+    once = sum(bool(each.doubts) for each in results)
+    again = sum(len(each.disturbances) for each in results)
+    counts = ", ".join(f"{total} {name}" for name, (total, _) in categories(results).items())
+    return (
+        f"{len(results)} scenarios ({counts}), {differ} differ, "
+        f"{once} differed once, {again} run again"
+    )
 
 
 async def _run(variant: Variant, scenarios: Sequence[Scenario], directory: Path) -> list[Result]:
@@ -86,8 +86,15 @@ async def _run(variant: Variant, scenarios: Sequence[Scenario], directory: Path)
 
 @pytest.fixture(scope="module")
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    terminal = request.config.pluginmanager.get_plugin("terminalreporter")
-    return Ran(tmp_path_factory.mktemp("differential"), terminal)
+    plugins = request.config.pluginmanager
+    terminal, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
+
+    def tell(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.write_line("")
+            terminal.write_line(line)
+
+    return Ran(tmp_path_factory.mktemp("differential"), tell)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from testbed.differential.scaler.situation import Scenario, Situation
 from testbed.differential.scaler.worlds import NoLook, World
 from wire.status import StatusError
 
-AT_ONCE = 50
+AT_ONCE = 70
 ATTEMPTS_MAX = 5
 # Events, and everything where looks pass no gate, come a moment later.
 AGREE_DEADLINE_SECONDS = 20.0
