@@ -90,7 +90,6 @@ def _several() -> list[Scenario]:
             **of_pods("rps", *["5"] * 3),
         },
     )
-    low = {**of_queue("queue", "20"), **of_service("rps", "30")}
     return [
         scenario(
             "several",
@@ -119,6 +118,15 @@ def _several() -> list[Scenario]:
                 spec(queue, rate), answers={**of_queue("queue", "0"), **of_service("rps", "0")}
             ),
         ),
+    ]
+
+
+def _several_and_a_failure() -> list[Scenario]:
+    queue, rate = external("queue", total("100")), object_metric("rps", total("100"))
+    three = spec(queue, rate, pods_metric("rps", "10"))
+    many = situation(three, answers=of_queue("queue", "130"))
+    low = {**of_queue("queue", "20"), **of_service("rps", "30")}
+    return [
         scenario(
             "several",
             "one fails and the others want fewer",
@@ -226,4 +234,4 @@ def _target() -> list[Scenario]:
 
 def failure_scenarios() -> tuple[Scenario, ...]:
     """All of them."""
-    return (*_each_metric(), *_each_refusal(), *_several(), *_target())
+    return (*_each_metric(), *_each_refusal(), *_several(), *_several_and_a_failure(), *_target())

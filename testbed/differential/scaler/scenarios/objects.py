@@ -60,6 +60,12 @@ def _values() -> list[Scenario]:
             ),
             then(per_pod, status=0, answers=of_service("rps", "0")),
         ),
+    ]
+
+
+def _odd_values() -> list[Scenario]:
+    value = situation(spec(object_metric("rps", total("100"))), answers=of_service("rps", "160"))
+    return [
         scenario(
             "object",
             "negative values",
@@ -85,6 +91,11 @@ def _values() -> list[Scenario]:
             "an average beyond every range",
             situation(spec(object_metric("rps", average("1m"))), answers=of_service("rps", "9e15")),
         ),
+    ]
+
+
+def _odd_targets() -> list[Scenario]:
+    return [
         scenario(
             "object",
             "a target of neither value nor average",
@@ -174,4 +185,4 @@ def _described() -> list[Scenario]:
 
 def object_scenarios() -> tuple[Scenario, ...]:
     """All of them."""
-    return (*_values(), *_described())
+    return (*_values(), *_odd_values(), *_odd_targets(), *_described())

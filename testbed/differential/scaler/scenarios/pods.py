@@ -58,6 +58,12 @@ def _values() -> list[Scenario]:
             ),
             then(first, answers=of_pods("rps", "", "", "", "99")),
         ),
+    ]
+
+
+def _odd_values() -> list[Scenario]:
+    first = situation(spec(pods_metric("rps", "10")), answers=of_pods("rps", "15", "16", "17"))
+    return [
         scenario(
             "pods",
             "the later of two values of one pod counts",
@@ -136,4 +142,4 @@ def _selectors() -> list[Scenario]:
 
 def pods_scenarios() -> tuple[Scenario, ...]:
     """All of them."""
-    return (*_values(), *_selectors())
+    return (*_values(), *_odd_values(), *_selectors())
