@@ -89,10 +89,16 @@ class Server:
         ready: Iterable[Check] = (),
         attributes: AttributesOf = request_attributes,
         drain_seconds: float = 20.0,
+        trust_wait_seconds: float = 3.0,
     ) -> None:
-        """`alive` and `ready` are the program's checks. Raises `ServingConfigError`."""
+        """`alive` and `ready` are the program's checks. Raises `ServingConfigError`.
+
+        Listening waits `trust_wait_seconds` for the client CAs, and then begins without them: health
+        must answer while the API server is away.
+        """
         self._options = options
         self._delegates = delegates
+        self._trust_wait_seconds = trust_wait_seconds
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
         self._tls = ServerTLS(options) if options.secure_port else None
@@ -133,13 +139,16 @@ class Server:
             log.info("--secure-port=0: not serving")
             return
         options = self._options
+        self._run(self._trust.run())
+        # A connection made before the client CAs are known is not asked for its certificate; kept
+        # alive, as the aggregator's are, it would stay anonymous.
+        await self._trust.known(wait_seconds=self._trust_wait_seconds)
         await self._listener.start(
             options.bind_address,
             options.secure_port if port is None else port,
             tls=self._tls.context,
             share_port=options.permit_port_sharing,
         )
-        self._run(self._trust.run())
         self._run(self._follow_files(self._tls))
         log.info("serving on https://%s:%d", options.bind_address, self.port)
 

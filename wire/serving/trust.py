@@ -6,6 +6,7 @@ extension-apiserver-authentication-reader in kube-system.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +103,13 @@ class TrustSource:
             await asyncio.Event().wait()
         else:
             await self._cache.run()
+
+    async def known(self, *, wait_seconds: float) -> None:
+        """Wait until the ConfigMap has been read, if one is, but no longer than this."""
+        if self._cache is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_seconds):
+                    await self._cache.synced()
 
     def reread_files(self) -> None:
         """Take the CA files of the flags as they are now."""

@@ -31,10 +31,15 @@ class FakeApiServer:
         self.allowed: set[tuple[str, str]] = set()
         self.reviews: list[dict[str, dict[str, object]]] = []
         self.failure: Exception | None = None
+        self.asked = asyncio.Event()
+        self.answering = asyncio.Event()
+        self.answering.set()
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
     ) -> bytes:
+        self.asked.set()
+        await self.answering.wait()
         item = {"metadata": {"name": CONFIG_MAP, "resourceVersion": "1"}, "data": self.published}
         return msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": [item]})
 
