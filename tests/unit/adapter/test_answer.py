@@ -1,6 +1,5 @@
 """From a request to its document, with every way to fail told so that somebody can act on it."""
 
-import msgspec
 import pytest
 
 from adapter.answer import Answers, InForce
@@ -15,7 +14,6 @@ from adapter.model import (
     GroupResource,
     KubeObject,
     MetricEntry,
-    NamedRule,
     Offer,
     Plan,
     Reaction,
@@ -244,124 +242,6 @@ async def test_an_unknown_resource_behind_a_selector_is_500_as_in_the_peer():
     refused = await refusal(answers().custom(custom(resource=GroupResource("unicorns"))))
     assert refused.code == 500
     assert "unable to list matching resources" in refused.message
-
-
-async def test_the_last_good_value_stands_in_for_as_long_as_the_contract_says():
-    contract = SignalContract(
-        on_empty=Reaction.LAST,
-        on_nan=Reaction.FAIL,
-        on_partial=Reaction.FAIL,
-        last_for_seconds=60.0,
-    )
-    rule = NamedRule(
-        path="metrics[0]",
-        name="requests",
-        query="q",
-        describes=PODS,
-        object_label="pod",
-        namespace_label="namespace",
-        contract=contract,
-    )
-    row = {"namespace": "shop", "pod": "web-1"}
-    prometheus = FakePrometheus({"q": vector((row, 3.0), at_seconds=1_000.0)})
-    asked = answers(prometheus, catalog=FakeCatalog({REQUESTS: Offer(rule)}))
-    await asked.custom(custom("web-1"))
-    prometheus.answers["q"] = vector(at_seconds=1_050.0)
-    asked._now = lambda: 1_050.0
-    assert [item.value for item in (await asked.custom(custom("web-1"))).items] == ["3"]
-    asked._now = lambda: 1_061.0
-    assert (await refusal(asked.custom(custom("web-1")))).code == 500
-
-
-async def test_a_source_that_fell_silent_is_stale_although_the_query_still_answers():
-    contract = SignalContract(
-        on_empty=Reaction.FAIL,
-        on_nan=Reaction.FAIL,
-        on_partial=Reaction.FAIL,
-        stale_after_seconds=60.0,
-    )
-    rule = NamedRule(path="metrics[0]", name="queue", query="sum(jobs)", contract=contract)
-    taken = 'max by () (timestamp({__name__="jobs"}))'
-    prometheus = FakePrometheus(
-        {
-            "sum(jobs)": vector(({}, 7.0), at_seconds=1_000.0),
-            taken: vector(({}, 940.0), at_seconds=1_000.0),
-        }
-    )
-    asked = answers(prometheus, catalog=FakeCatalog({}, {"queue": Offer(rule)}))
-    [item] = (await asked.external(external())).items
-    assert (item.value, item.timestamp.timestamp()) == ("7", 940.0)
-    prometheus.answers[taken] = vector(({}, 939.0), at_seconds=1_000.0)
-    refused = await refusal(asked.external(external()))
-    assert refused.code == 500
-    assert "the newest sample is 61s old" in refused.message
-
-
-async def test_an_answer_left_out_does_not_replace_the_last_good_one():
-    contract = SignalContract(
-        on_empty=Reaction.OMIT,
-        on_nan=Reaction.LAST,
-        on_partial=Reaction.FAIL,
-        last_for_seconds=60.0,
-    )
-    rule = NamedRule(path="metrics[0]", name="queue", query="q", contract=contract)
-    prometheus = FakePrometheus({"q": vector(({}, 7.0), at_seconds=1_000.0)})
-    asked = answers(prometheus, catalog=FakeCatalog({}, {"queue": Offer(rule)}))
-    for row, expected in ((({}, 7.0), ["7"]), (None, []), (({}, float("nan")), ["7"])):
-        prometheus.answers["q"] = vector(*([row] if row else []), at_seconds=1_000.0)
-        items = (await asked.external(external())).items
-        assert [item.value for item in items] == expected
-
-
-async def test_what_another_query_said_before_a_reload_does_not_stand_in():
-    contract = SignalContract(
-        on_empty=Reaction.LAST,
-        on_nan=Reaction.FAIL,
-        on_partial=Reaction.FAIL,
-        last_for_seconds=60.0,
-    )
-    former = NamedRule(path="metrics[0]", name="queue", query="bytes", contract=contract)
-    prometheus = FakePrometheus({"bytes": vector(({}, 7e9)), "jobs": vector()})
-    asked = answers(prometheus, catalog=FakeCatalog({}, {"queue": Offer(former)}))
-    await asked.external(external())
-    prometheus.answers["bytes"] = vector()
-    [kept] = (await asked.external(external())).items
-    assert kept.value == "7G"
-    new = msgspec.structs.replace(former, query="jobs")
-    asked.in_force = InForce(catalog=FakeCatalog({}, {"queue": Offer(new)}))
-    assert (await refusal(asked.external(external()))).code == 500
-
-
-@pytest.mark.parametrize("selector", ["", "code=500"])
-async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_may_stand_in(
-    selector,
-):
-    contract = SignalContract(
-        on_empty=Reaction.LAST,
-        on_nan=Reaction.FAIL,
-        on_partial=Reaction.FAIL,
-        last_for_seconds=60.0,
-    )
-    rule = NamedRule(
-        path="metrics[0]",
-        name="requests",
-        query="q",
-        describes=PODS,
-        object_label="pod",
-        contract=contract,
-    )
-    query = 'q{code="500"}' if selector else "q"
-    prometheus = FakePrometheus({query: vector(({"pod": "web-1"}, 3.0), at_seconds=1_000.0)})
-    asked = answers(prometheus, catalog=FakeCatalog({REQUESTS: Offer(rule)}))
-    restricted = {"metric_selector": labels.parse(selector)}
-    await asked.custom(custom("web-1", **restricted))
-    [(key, kept)] = asked._last_custom._values.items()
-    assert key.endswith(f"?{selector}")
-    assert set(kept) == {"web-1"}
-    prometheus.answers[query] = vector(({"pod": "web-2"}, 4.0), at_seconds=1_061.0)
-    asked._now = lambda: 1_061.0
-    await asked.custom(custom("web-2", **restricted))
-    assert set(asked._last_custom._values[key]) == {"web-2"}
 
 
 USAGE = {
