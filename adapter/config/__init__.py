@@ -4,6 +4,7 @@ prometheus-adapter's file is read unchanged; `metrics` and `backends`, and `sign
 All problems are found at once. Every text is checked here, so that nothing fails later for its spelling.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -76,7 +77,7 @@ def parse(text: str, *, file: str = "configuration") -> Configuration:
         )
         configuration = None
     if problems.errors or configuration is None:
-        raise ConfigError(file, sorted(problems.errors, key=lambda problem: problem.line))
+        raise ConfigError(file, _by_line(problems.errors), warnings=_by_line(problems.warnings))
     return configuration
 
 
@@ -104,5 +105,10 @@ def _read(text: str, problems: Problems) -> Configuration | None:
         rules=rules,
         resource_rules=resource_rules,
         backends=backends,
-        warnings=tuple(sorted(problems.warnings, key=lambda problem: problem.line)),
+        warnings=_by_line(problems.warnings),
     )
+
+
+def _by_line(problems: Sequence[ConfigProblem]) -> tuple[ConfigProblem, ...]:
+    """In the order of the file."""
+    return tuple(sorted(problems, key=lambda problem: problem.line))

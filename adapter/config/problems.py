@@ -19,9 +19,19 @@ class ConfigProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfigError(Exception):
-    """A configuration cannot be used; `problems` are all that was found, in the order of the file."""
+    """A configuration cannot be used; `problems` are all that was found, in the order of the file.
 
-    def __init__(self, file: str, problems: Sequence[ConfigProblem]) -> None:
+    `warnings` alone would not have stopped it.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        problems: Sequence[ConfigProblem],
+        *,
+        warnings: Sequence[ConfigProblem] = (),
+    ) -> None:
         self.file = file
         self.problems = tuple(problems)
+        self.warnings = tuple(warnings)
         super().__init__("\n".join(f"{file}: {problem}" for problem in self.problems))

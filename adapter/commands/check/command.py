@@ -66,8 +66,12 @@ def _report(given: _Given) -> Report:
     try:
         configuration = load(given.file)
     except ConfigError as error:
-        errors = tuple(Problem.of(each) for each in error.problems)
-        return Report(file=str(given.file), ok=False, errors=errors)
+        return Report(
+            file=str(given.file),
+            ok=False,
+            errors=tuple(Problem.of(each) for each in error.problems),
+            warnings=tuple(Problem.of(each) for each in error.warnings),
+        )
     report = Report(
         file=str(given.file),
         ok=True,

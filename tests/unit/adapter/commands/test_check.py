@@ -43,6 +43,12 @@ def test_a_good_file_ends_with_0(checked):
     assert "can be used: 1 rule" in told
 
 
+def test_faults_do_not_hide_the_warnings(checked):
+    code, told = checked(BAD.replace("seriesQuery: up", "seriesQuery: 'up{'"))
+    assert code == 2
+    assert "warning: line 3: rules[0].seriesQuery" in told
+
+
 def test_every_fault_is_told_with_its_place_and_the_exit_code_is_2(checked):
     code, told = checked(BAD)
     assert code == 2
