@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from testbed.differential.scaler.contest import SYNC_PERIOD_SECONDS
 from testbed.differential.scaler.deviations import kept_on_purpose
 from testbed.differential.scaler.drive import CACHE_SECONDS, Disturbed, Drive, Views
 from testbed.differential.scaler.seen import Difference, differences, flattened
@@ -21,7 +22,8 @@ ATTEMPTS_MAX = 5
 # Events, and everything where looks pass no gate, come a moment later.
 AGREE_DEADLINE_SECONDS = 20.0
 UNGATED_DEADLINE_SECONDS = 20.0
-UNGATED_SETTLE_SECONDS = 6.0
+# At least two looks of either side.
+UNGATED_SETTLE_SECONDS = 2.4 * SYNC_PERIOD_SECONDS
 POLL_SECONDS = 0.2
 SUSPICION_SECONDS = 5.0
 
@@ -58,7 +60,15 @@ async def run_all(
             report(result)
             return result
 
-    return await asyncio.gather(*(one(i, each) for i, each in enumerate(scenarios)))
+    # The longest first, so that none of them is left alone at the end.
+    ordered = sorted(enumerate(scenarios), key=lambda numbered: -_looks(numbered[1]))
+    results = await asyncio.gather(*(one(*each) for each in ordered))
+    by_name = {each.scenario.name: each for each in results}
+    return [by_name[each.name] for each in scenarios]
+
+
+def _looks(scenario: Scenario) -> int:
+    return sum(step.looks for step in scenario.steps)
 
 
 async def _attempts(
