@@ -24,7 +24,7 @@ $(STAMP): constraints.txt
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-assets: $(STAMP)  ## Build the control plane's programs once (about ten minutes on two cores)
+assets: $(STAMP)  ## Build the control plane's programs once (ten to fifteen minutes on two cores)
 	@$(BIN)/python -m testbed build
 
 demo: $(STAMP)  ## Scale two workloads on real metrics, live; DEMO_SECONDS=240
