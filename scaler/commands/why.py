@@ -5,13 +5,10 @@ scaler itself; from outside, forward its port and have a kubeconfig.
 """
 
 import argparse
-import os
-import ssl
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 
@@ -19,19 +16,10 @@ from scaler.model.derivation import Derivation
 from scaler.report.why import explain
 from scaler.serve import DECISIONS
 from wire.kube.client import KubeClient
-from wire.kube.connection import (
-    Access,
-    AccessSource,
-    Connection,
-    ConnectionConfigError,
-    Kubeconfig,
-    ServiceAccount,
-)
+from wire.kube.connection import ConnectionConfigError, connect_to
 from wire.serving.flags import FlagParser
 from wire.serving.runtime import run
 from wire.status import StatusError, Unavailable
-
-LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -45,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     except (StatusError, Unavailable) as error:
         print(f"loadline-scaler why: {error.message}", file=sys.stderr)
         return 1
-    except (ConnectionConfigError, OSError, ssl.SSLError) as error:
+    except ConnectionConfigError as error:
         print(f"loadline-scaler why: {error}", file=sys.stderr)
         return 2
     print(printed(body, given.output))
@@ -61,48 +49,16 @@ def printed(body: bytes, output: str) -> str:
 
 async def ask(server: str, autoscaler: str, kubeconfig: Path | None, ca_file: Path | None) -> bytes:
     """The scaler's answer. Raises `StatusError`, `Unavailable`, `ConnectionConfigError`."""
-    source = _Scaler(_identity(kubeconfig, os.environ), server, ca_file)
-    client = KubeClient(Connection(source, await source.read(), user_agent="loadline-scaler-why"))
+    client = KubeClient(
+        await connect_to(
+            server, ca_file=ca_file, kubeconfig=kubeconfig, user_agent="loadline-scaler-why"
+        )
+    )
     namespace, name = (quote(part, safe="") for part in autoscaler.split("/"))
     try:
         return await client.get(f"{DECISIONS}/{namespace}/{name}")
     finally:
         await client.close()
-
-
-class _Scaler:
-    """Our identity in the cluster, shown to the scaler instead of the API server."""
-
-    def __init__(self, identity: AccessSource, server: str, ca_file: Path | None) -> None:
-        self._identity = identity
-        self._server = server
-        self._ca_file = ca_file
-
-    async def read(self) -> Access:
-        """Without a CA only a server on this machine is trusted, since its certificate is its own."""
-        host = urlsplit(self._server).hostname
-        if self._ca_file is None and host not in LOOPBACK:
-            raise ConnectionConfigError(
-                f"{self._server} is not on this machine: say with --ca-file whose certificate it has"
-            )
-        return msgspec.structs.replace(
-            await self._identity.read(),
-            server=self._server,
-            ca_file=str(self._ca_file) if self._ca_file else None,
-            verify=self._ca_file is not None,
-            server_hostname=None,
-            proxy=None,
-        )
-
-
-def _identity(kubeconfig: Path | None, environ: Mapping[str, str]) -> AccessSource:
-    if kubeconfig is not None:
-        return Kubeconfig(str(kubeconfig), None)
-    if environ.get("KUBECONFIG"):
-        return Kubeconfig(environ["KUBECONFIG"], None)
-    if environ.get("KUBERNETES_SERVICE_HOST"):
-        return ServiceAccount(environ=environ)
-    return Kubeconfig("~/.kube/config", None)
 
 
 def _parser() -> FlagParser:
