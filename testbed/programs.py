@@ -1,14 +1,14 @@
-"""Loadline's own two programs as processes, as a user would start them."""
+"""Loadline's own two programs as processes, as a user would start them, and the peer beside them."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
 import msgspec
 
-from testbed import ports, web
+from testbed import assets, ports, web
 from testbed.processes import Process, start
 
 REPOSITORY = Path(__file__).parent.parent
@@ -99,3 +99,22 @@ def start_program(
             started.stop()
             raise
     return started
+
+
+def start_prometheus_adapter(flags: Sequence[str], *, port: int, log_directory: Path) -> Process:
+    """Start the real prometheus-adapter on 127.0.0.1 and wait for /readyz. The port stays the caller's."""
+    command: list[str | Path] = [
+        assets.find("prometheus-adapter"),
+        *flags,
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+    ]
+    log_path = log_directory / f"prometheus-adapter-{port}.log"
+    process = start("prometheus-adapter", command, log_path=log_path)
+    tls = web.trusting(None)
+    try:
+        process.wait_until(lambda: web.is_ok(port, "/readyz", tls=tls), what="/readyz")
+    except BaseException:
+        process.stop()
+        raise
+    return process

@@ -8,10 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from testbed import assets, ports, web
+from testbed import ports, web
 from testbed.cluster import Cluster
-from testbed.processes import Process, start
-from testbed.programs import start_program
+from testbed.programs import start_program, start_prometheus_adapter
 
 
 class Contestant(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,29 +59,12 @@ def started(
     if contestant.program == "adapter":
         process = start_program("adapter", *flags, log_directory=directory, port=port).process
     else:
-        process = _peer(flags, port, directory)
+        process = start_prometheus_adapter(flags, port=port, log_directory=directory)
     try:
         yield Way(name=contestant.name, port=port, pid=process.pid, tls=_aggregator(cluster))
     finally:
         process.stop()
         ports.release(port)
-
-
-def _peer(flags: tuple[str, ...], port: int, directory: Path) -> Process:
-    command: list[str | Path] = [
-        assets.find("prometheus-adapter"),
-        *flags,
-        f"--secure-port={port}",
-        "--bind-address=127.0.0.1",
-    ]
-    process = start("prometheus-adapter", command, log_path=directory / f"peer-{port}.log")
-    tls = web.trusting(None)
-    try:
-        process.wait_until(lambda: web.is_ok(port, "/readyz", tls=tls), what="/readyz")
-    except BaseException:
-        process.stop()
-        raise
-    return process
 
 
 def _aggregator(cluster: Cluster) -> ssl.SSLContext:

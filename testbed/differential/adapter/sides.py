@@ -11,12 +11,12 @@ from typing import Literal, Self
 
 import msgspec
 
-from testbed import assets, ports, web
+from testbed import ports, web
 from testbed.certificates import KeyPair
 from testbed.cluster import Cluster
 from testbed.differential.adapter.questions import Question
-from testbed.processes import Process, start
-from testbed.programs import start_program
+from testbed.processes import Process
+from testbed.programs import start_program, start_prometheus_adapter
 
 PEER, OURS = "peer", "ours"
 TIMEOUT_SECONDS = 30.0
@@ -100,7 +100,7 @@ def start_side(
     if side == OURS:
         process = start_program("adapter", *flags, log_directory=logs, port=port).process
     else:
-        process = _start_peer(flags, port, logs)
+        process = start_prometheus_adapter(flags, port=port, log_directory=logs)
     return Side(process=process, port=port, tls=_administrator(cluster), owns_process=True)
 
 
@@ -126,23 +126,6 @@ def _flags(
         "--client-qps=1000",
         "--client-burst=1000",
     )
-
-
-def _start_peer(flags: Sequence[str], port: int, logs: Path) -> Process:
-    command: list[str | Path] = [
-        assets.find("prometheus-adapter"),
-        *flags,
-        f"--secure-port={port}",
-        "--bind-address=127.0.0.1",
-    ]
-    process = start("prometheus-adapter", command, log_path=logs / f"prometheus-adapter-{port}.log")
-    tls = web.trusting(None)
-    try:
-        process.wait_until(lambda: web.is_ok(port, "/readyz", tls=tls), what="/readyz")
-    except BaseException:
-        process.stop()
-        raise
-    return process
 
 
 def _administrator(cluster: Cluster) -> ssl.SSLContext:
