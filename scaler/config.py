@@ -9,44 +9,12 @@ from pathlib import Path
 
 import msgspec
 
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.settings import Settings
 from wire.kube.leases import LeaseTimes
 from wire.serving.flags import CommaList, FlagParser, boolean, duration_seconds
 from wire.serving.options import ServingOptions, add_flags, from_arguments
 
-
-class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of autoscaler, and where the API server keeps it."""
-
-    group: str
-    version: str
-    plural: str
-    kind: str
-
-    @property
-    def api_version(self) -> str:
-        """`group/version`."""
-        return f"{self.group}/{self.version}"
-
-    def collection(self, namespace: str) -> str:
-        """The path of the objects of a namespace; of all namespaces when it is empty."""
-        inside = f"/namespaces/{namespace}" if namespace else ""
-        return f"/apis/{self.api_version}{inside}/{self.plural}"
-
-    def object(self, namespace: str, name: str) -> str:
-        """The path of one object."""
-        return f"{self.collection(namespace)}/{name}"
-
-
-LOAD_AUTOSCALERS = WatchedKind(
-    group="loadline.io", version="v1", plural="loadautoscalers", kind="LoadAutoscaler"
-)
-HORIZONTAL_POD_AUTOSCALERS = WatchedKind(
-    group="autoscaling",
-    version="v2",
-    plural="horizontalpodautoscalers",
-    kind="HorizontalPodAutoscaler",
-)
 KINDS = {kind.plural: kind for kind in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}
 
 
@@ -64,14 +32,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     kubeconfig: Path | None = None
     context: str | None = None
-    kind: WatchedKind = LOAD_AUTOSCALERS
     namespaces: tuple[str, ...] = ()
     sync_period_seconds: float = 15.0
     concurrent_syncs: int = 20
-    settings: Settings = Settings(scale_to_zero=True)
+    settings: Settings = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)
     verbosity: int = 0
+
+    @property
+    def kind(self) -> WatchedKind:
+        """The kind of autoscaler to scale by."""
+        return self.settings.kind
 
 
 def period(text: str) -> float:
@@ -223,16 +195,16 @@ def options_of(flags: argparse.Namespace) -> Options:
     """The parsed flags as one struct. Raises `ValueError` when two of them contradict each other."""
     kind = KINDS[flags.watch]
     settings = Settings(
+        kind=kind,
         tolerance=flags.tolerance,
         downscale_stabilization_seconds=flags.downscale_stabilization,
         cpu_initialization_period_seconds=flags.cpu_initialization_period,
         initial_readiness_delay_seconds=flags.initial_readiness_delay,
-        **{"scale_to_zero": kind is LOAD_AUTOSCALERS, **flags.gates},
+        **{"scale_to_zero": kind.scales_to_zero_by_default, **flags.gates},
     )
     return Options(
         kubeconfig=flags.kubeconfig,
         context=flags.context,
-        kind=kind,
         namespaces=tuple(dict.fromkeys(flags.namespace)),
         sync_period_seconds=flags.sync_period,
         concurrent_syncs=flags.concurrent_syncs,

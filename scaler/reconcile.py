@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from scaler.actuate.scale import rescale
-from scaler.config import LOAD_AUTOSCALERS, WatchedKind
 from scaler.decide import decide
 from scaler.model.autoscaler import Autoscaler, MetricSpec
 from scaler.model.decision import (
@@ -27,6 +26,7 @@ from scaler.model.decision import (
     Outcome,
 )
 from scaler.model.derivation import Derivation
+from scaler.model.kinds import WatchedKind
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable
 from scaler.model.readings import Reading
@@ -237,7 +237,7 @@ class Reconciler:
         known = self._memories.get(autoscaler.key)
         if known is not None:
             return known
-        if self._kind is not LOAD_AUTOSCALERS:
+        if not self._kind.keeps_history:
             return Memory()
         path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
         return stored_memory(await self._around.kube.get(path))

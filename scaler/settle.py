@@ -5,7 +5,7 @@ The second half of upstream's `reconcileAutoscaler`, from the outcome of the wri
 
 import msgspec
 
-from scaler.model.autoscaler import LOAD_AUTOSCALER_KIND, AutoscalerStatus, Condition
+from scaler.model.autoscaler import AutoscalerStatus, Condition
 from scaler.model.decision import (
     Action,
     Actuation,
@@ -129,9 +129,10 @@ def _status(
     """
     old = _status_before(decision)
     autoscaler = decision.autoscaler
-    is_ours = autoscaler.kind == LOAD_AUTOSCALER_KIND
     return AutoscalerStatus(
-        observed_generation=autoscaler.metadata.generation if is_ours else None,
+        observed_generation=autoscaler.metadata.generation
+        if decision.settings.kind.has_observed_generation
+        else None,
         last_scale_time=old.last_scale_time,
         current_replicas=decision.current_replicas,
         desired_replicas=old.desired_replicas if desired is None else desired,
@@ -151,7 +152,7 @@ def _outcome(
     derivation: Derivation | None = None,
 ) -> Outcome:
     derivation = derivation or decision.derivation
-    if decision.autoscaler.kind == LOAD_AUTOSCALER_KIND:
+    if decision.settings.kind.explains_in_status:
         status = msgspec.structs.replace(status, decision=summarize(derivation))
     return Outcome(
         status=status,

@@ -15,16 +15,11 @@ import msgspec
 from prometheus_client import disable_created_metrics
 
 from scaler.commands.logs import start_logging
-from scaler.config import (
-    HORIZONTAL_POD_AUTOSCALERS,
-    LOAD_AUTOSCALERS,
-    Options,
-    add_run_flags,
-    options_of,
-)
+from scaler.config import Options, add_run_flags, options_of
 from scaler.controller import Controller, Timetable
 from scaler.gather.measurements import Measurements
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS
 from scaler.model.observed import Pod
 from scaler.observe.autoscalers import WatchedAutoscalers
 from scaler.observe.pods import WatchedPods
@@ -158,7 +153,7 @@ class Program:
 
     def _other_kind(self, client: KubeClient) -> list[WatchCache[Autoscaler]]:
         """HPAs are only watched to stand back from their targets, so without the right to it all else works."""
-        if self._options.kind is not LOAD_AUTOSCALERS:
+        if not self._options.kind.yields_to_hpas:
             return []
         watched = WatchedAutoscalers(
             client,

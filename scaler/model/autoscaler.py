@@ -15,9 +15,6 @@ from wire.meta import LabelSelector, ObjectMeta, always
 
 QuantityText = str | int | float
 
-LOAD_AUTOSCALER_KIND = "LoadAutoscaler"
-HORIZONTAL_POD_AUTOSCALER_KIND = "HorizontalPodAutoscaler"
-
 
 class MetricSourceType(StrEnum):
     """Where a metric comes from."""

@@ -2,10 +2,13 @@
 
 import msgspec
 
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What is the same for every autoscaler of one kind."""
 
+    kind: WatchedKind = HORIZONTAL_POD_AUTOSCALERS
     tolerance: float = 0.1
     downscale_stabilization_seconds: float = 300.0
     cpu_initialization_period_seconds: float = 300.0

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from scaler.config import WatchedKind
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.kinds import WatchedKind
 from wire.kube.cache import OnChange, Reader, WatchCache
 
 

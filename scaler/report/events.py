@@ -1,8 +1,8 @@
 """Events on the autoscaler, with the HPA controller's reasons and messages and our component's name."""
 
-from scaler.config import WatchedKind
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.decision import Event
+from scaler.model.kinds import WatchedKind
 from wire.kube.events import EventRecorder
 from wire.meta import ObjectReference
 

@@ -8,8 +8,8 @@ would begin a fresh period.
 
 import msgspec
 
-from scaler.config import LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, Behavior
+from scaler.model.kinds import WatchedKind
 from scaler.model.memory import Memory, Recommendation, ScaleEvent
 from scaler.recommend.combine import metrics_of
 from scaler.report.printing import printed_targets
@@ -57,22 +57,24 @@ def status_body(
     autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory, kind: WatchedKind
 ) -> bytes:
     """The autoscaler with its new status, for a PUT to `/status`."""
-    if kind is LOAD_AUTOSCALERS:
-        status = extended(autoscaler, status, memory)
+    if kind.has_column_texts or kind.keeps_history:
+        status = extended(autoscaler, status, memory, kind)
     return msgspec.json.encode(msgspec.structs.replace(autoscaler, status=status))
 
 
 def extended(
-    autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory
+    autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory, kind: WatchedKind
 ) -> LoadAutoscalerStatus:
     """An HPA's status with what a LoadAutoscaler's has more."""
     fields = {name: getattr(status, name) for name in AutoscalerStatus.__struct_fields__}
     target = autoscaler.spec.scale_target_ref
+    reference = f"{target.kind}/{target.name}"
+    targets = printed_targets(metrics_of(autoscaler.spec), status.current_metrics or ())
     return LoadAutoscalerStatus(
         **fields,
-        reference=f"{target.kind}/{target.name}",
-        targets=printed_targets(metrics_of(autoscaler.spec), status.current_metrics or ()),
-        history=history_of(memory, autoscaler.spec.behavior),
+        reference=reference if kind.has_column_texts else "",
+        targets=targets if kind.has_column_texts else "",
+        history=history_of(memory, autoscaler.spec.behavior) if kind.keeps_history else None,
     )
 
 

@@ -11,6 +11,7 @@ from testbed.demo.plan import (
     Plan,
     Workload,
 )
+from wire.loadline_api import API_VERSION as LOADLINE
 
 Manifest = dict[str, Any]
 
@@ -74,7 +75,7 @@ def worker_autoscaler(plan: Plan) -> Manifest:
     selector = {"matchLabels": {"queue": "mail"}}
     named = {"name": WORKER.metric, "selector": selector}
     metric = {"type": "External", "external": {"metric": named, "target": target}}
-    return _autoscaler("loadline.io/v1", WORKER, metric, plan)
+    return _autoscaler(LOADLINE, WORKER, metric, plan)
 
 
 def _autoscaler(api_version: str, scaled: Workload, metric: Manifest, plan: Plan) -> Manifest:

@@ -6,12 +6,13 @@ import msgspec
 
 from testbed.demo.plan import NAMESPACE, WEB, WORKER, Workload
 from wire.kube.client import KubeClient
+from wire.loadline_api import API_VERSION as LOADLINE
 from wire.quantity import Quantity
 from wire.status import StatusError, Unavailable
 
 AUTOSCALERS = {
     WEB.name: f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers/{WEB.name}",
-    WORKER.name: f"/apis/loadline.io/v1/namespaces/{NAMESPACE}/loadautoscalers/{WORKER.name}",
+    WORKER.name: f"/apis/{LOADLINE}/namespaces/{NAMESPACE}/loadautoscalers/{WORKER.name}",
 }
 NEEDED_CONDITIONS = ("AbleToScale", "ScalingActive")
 

@@ -12,7 +12,7 @@ from testbed.cluster import Cluster
 from testbed.waiting import until
 
 CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
-HPA, LA = "autoscaling/v2", "loadline.io/v1"
+HPA, LA = "autoscaling/v2", "loadline.io/v1beta1"
 KINDS = {HPA: "HorizontalPodAutoscaler", LA: "LoadAutoscaler"}
 PLURALS = {HPA: "horizontalpodautoscalers", LA: "loadautoscalers"}
 EXTERNAL = "external.metrics.k8s.io"

@@ -12,7 +12,7 @@ from testbed.waiting import until
 # The kind stays, lest an uninstall delete every LoadAutoscaler; kube-apiserver serves it by an APIService of its own.
 KIND = {
     "customresourcedefinition.apiextensions.k8s.io/loadautoscalers.loadline.io",
-    "apiservice.apiregistration.k8s.io/v1.loadline.io",
+    "apiservice.apiregistration.k8s.io/v1beta1.loadline.io",
 }
 CLUSTER_KINDS = "clusterroles,clusterrolebindings,apiservices,customresourcedefinitions"
 NAMESPACE_KINDS = (

@@ -141,7 +141,7 @@ def test_the_scaler_scales_reports_and_leads(installed, cluster, prometheus, nam
     }
     cluster.apply(
         {
-            "apiVersion": "loadline.io/v1",
+            "apiVersion": "loadline.io/v1beta1",
             "kind": "LoadAutoscaler",
             "metadata": {"name": "shop", "namespace": namespace},
             "spec": {
@@ -155,7 +155,7 @@ def test_the_scaler_scales_reports_and_leads(installed, cluster, prometheus, nam
     def scaled() -> bool:
         shop = cluster.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/shop")
         assert shop["spec"]["replicas"] == 4
-        path = f"/apis/loadline.io/v1/namespaces/{namespace}/loadautoscalers/shop"
+        path = f"/apis/loadline.io/v1beta1/namespaces/{namespace}/loadautoscalers/shop"
         assert cluster.get(path)["status"]["desiredReplicas"] == 4
         reasons = cluster.kubectl("get", "events", f"-n{namespace}", "-ojsonpath={..reason}")
         assert "SuccessfulRescale" in reasons

@@ -21,7 +21,7 @@ from wire.status import StatusError
 
 CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
 HPA = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
-LA = ("loadline.io/v1", "LoadAutoscaler", "loadautoscalers")
+LA = ("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_kubectl_shows_a_loadautoscaler_like_an_hpa(cluster: Cluster) -> None:
     patch = msgspec.json.encode({"status": status}).decode()
     arguments = ("patch", "la", "shown", "--subresource=status", "--type=merge", "--patch", patch)
     cluster.kubectl(*arguments)
-    stored = cluster.get("/apis/loadline.io/v1/namespaces/default/loadautoscalers/shown")
+    stored = cluster.get("/apis/loadline.io/v1beta1/namespaces/default/loadautoscalers/shown")
     assert stored["status"] == status
     header, row = cluster.kubectl("get", "la").splitlines()
     assert header.split() == [

@@ -149,7 +149,11 @@ def test_a_load_autoscaler_is_explained_likewise(shop, explain, cluster: Cluster
     path = f"/apis/autoscaling/v2/namespaces/{shop}/horizontalpodautoscalers/web"
     spec = cluster.get(path)["spec"]
     metadata = {"name": "ours", "namespace": shop}
-    autoscaler = {"apiVersion": "loadline.io/v1", "kind": "LoadAutoscaler", "metadata": metadata}
+    autoscaler = {
+        "apiVersion": "loadline.io/v1beta1",
+        "kind": "LoadAutoscaler",
+        "metadata": metadata,
+    }
     until(lambda: cluster.apply(autoscaler | {"spec": spec}) or True, what="the new kind")
     told = msgspec.json.decode(explain(f"{shop}/ours", "--output=json").stdout)
     of_the_hpa = msgspec.json.decode(explain(f"{shop}/web", "--output=json").stdout)

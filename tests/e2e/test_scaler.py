@@ -142,7 +142,7 @@ def test_an_external_metric_scales_up_and_down(cluster, exporter, scene, kind):
     )
     assert event["message"].endswith(" above target")
     assert event["type"] == "Normal"
-    assert event["involvedObject"]["apiVersion"] == "loadline.io/v1"
+    assert event["involvedObject"]["apiVersion"] == "loadline.io/v1beta1"
     exporter.set("queue_length", 30, namespace=scene.namespace, queue="mail")
     scene.reaches(1, kind)
     scene.has_event("SuccessfulRescale", "New size: 1; reason: All metrics below target".__eq__)

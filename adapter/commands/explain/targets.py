@@ -12,12 +12,13 @@ import msgspec
 from wire.kube.client import KubeClient
 from wire.kube.mapper import NoMatchError, RestMapper
 from wire.labels import from_label_selector
+from wire.loadline_api import API_VERSION as LOADLINE
 from wire.meta import LabelSelector
 from wire.status import StatusError, not_found
 
 KINDS: Final[Mapping[str, str]] = {
     "hpa": "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers/{}",
-    "la": "/apis/loadline.io/v1/namespaces/{}/loadautoscalers/{}",
+    "la": f"/apis/{LOADLINE}/namespaces/{{}}/loadautoscalers/{{}}",
 }
 CUSTOM: Final = "/apis/custom.metrics.k8s.io/v1beta2"
 EXTERNAL: Final = "/apis/external.metrics.k8s.io/v1beta1"

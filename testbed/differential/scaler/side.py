@@ -13,6 +13,7 @@ from testbed.differential.scaler.seen import Seen, SeenEvent, added_up, neutral
 from testbed.differential.scaler.situation import Pod, Situation, Subject
 from testbed.differential.scaler.worlds import LOOK_DEADLINE_SECONDS, World
 from wire.kube.client import MERGE_PATCH, KubeClient
+from wire.loadline_api import API_VERSION as LOADLINE
 from wire.status import StatusError
 
 POLL_SECONDS = 0.2
@@ -29,9 +30,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 HPA = Kind(
     api_version="autoscaling/v2", kind="HorizontalPodAutoscaler", plural="horizontalpodautoscalers"
 )
-LOAD_AUTOSCALER = Kind(
-    api_version="loadline.io/v1", kind="LoadAutoscaler", plural="loadautoscalers"
-)
+LOAD_AUTOSCALER = Kind(api_version=LOADLINE, kind="LoadAutoscaler", plural="loadautoscalers")
 
 
 class EventLog:

@@ -74,7 +74,7 @@ def test_without_an_api_server_it_stays_up_says_why_it_is_not_ready_and_ends_whe
         ready = running.get("/readyz?verbose")
         assert ready.status == 500
         assert (
-            "[-]autoscalers failed: /apis/loadline.io/v1/loadautoscalers is not read yet"
+            "[-]autoscalers failed: /apis/loadline.io/v1beta1/loadautoscalers is not read yet"
             in ready.text
         )
         for guarded in ("/metrics", "/debug/decisions/a/b"):

@@ -170,15 +170,10 @@ def spec(
     )
 
 
-def autoscaler(
-    of: AutoscalerSpec,
-    *,
-    status: AutoscalerStatus | None = None,
-    kind: str = "HorizontalPodAutoscaler",
-) -> Autoscaler:
+def autoscaler(of: AutoscalerSpec, *, status: AutoscalerStatus | None = None) -> Autoscaler:
     """shop/web with this spec."""
     metadata = ObjectMeta(name="web", namespace="shop", generation=7)
-    return Autoscaler(kind=kind, metadata=metadata, spec=of, status=status)
+    return Autoscaler(metadata=metadata, spec=of, status=status)
 
 
 def observed(
@@ -190,11 +185,10 @@ def observed(
     status: AutoscalerStatus | None = None,
     controlled_by: tuple[str, ...] = ("shop/web",),
     selector: str = "app=web",
-    kind: str = "HorizontalPodAutoscaler",
 ) -> Observed:
     """What a look sees: as many settled pods as replicas, unless said otherwise."""
     return Observed(
-        autoscaler=autoscaler(of, status=status, kind=kind),
+        autoscaler=autoscaler(of, status=status),
         scale=ScaleView(
             spec_replicas=replicas,
             status_replicas=replicas if status_replicas is None else status_replicas,

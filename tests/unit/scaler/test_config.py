@@ -3,7 +3,8 @@
 import pytest
 
 from scaler.commands.run import parse
-from scaler.config import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, Options
+from scaler.config import Options
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 
 
 def test_the_defaults_are_kube_controller_managers():

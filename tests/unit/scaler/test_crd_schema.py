@@ -8,8 +8,8 @@ import msgspec
 import pytest
 import yaml
 
-from scaler.config import LOAD_AUTOSCALERS
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.report.status import LoadAutoscalerStatus
 
 CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
@@ -38,6 +38,7 @@ def test_it_is_the_kind_that_the_scaler_watches(crd: Any) -> None:
     names = crd["spec"]["names"]
     assert (names["kind"], names["plural"]) == (LOAD_AUTOSCALERS.kind, LOAD_AUTOSCALERS.plural)
     assert crd["metadata"]["name"] == f"{LOAD_AUTOSCALERS.plural}.{LOAD_AUTOSCALERS.group}"
+    assert [each["name"] for each in crd["spec"]["versions"]] == [LOAD_AUTOSCALERS.version]
 
 
 def test_nothing_unknown_is_kept(schema: Any) -> None:

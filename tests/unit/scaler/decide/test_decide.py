@@ -6,6 +6,7 @@ import pytest
 from scaler.decide import decide
 from scaler.model.autoscaler import AutoscalerStatus, Behavior, Condition, ConditionType
 from scaler.model.decision import Action, Branch, ErrorClass, NotAsked, Rescaled, RescaleFailed
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable
 from scaler.model.readings import ExternalValues, MetricFailed
@@ -314,16 +315,16 @@ def test_staying_at_zero_writes_no_scale():
     assert (decision.branch, decision.rescale) == (Branch.METRICS, False)
 
 
-def test_the_observed_generation_is_dropped_for_an_hpa_and_kept_for_our_kind():
-    for kind, generation in (("HorizontalPodAutoscaler", None), ("LoadAutoscaler", 7)):
-        status = AutoscalerStatus(observed_generation=3)
-        _, outcome = look(observed(spec(), replicas=3, status=status, kind=kind), queue(30))
+def test_the_observed_generation_is_dropped_for_an_hpa_and_set_for_a_loadautoscaler():
+    for kind, generation in ((HORIZONTAL_POD_AUTOSCALERS, None), (LOAD_AUTOSCALERS, 7)):
+        seen = observed(spec(), replicas=3, status=AutoscalerStatus(observed_generation=3))
+        _, outcome = look(seen, queue(30), settings=Settings(kind=kind))
         assert outcome.status.observed_generation == generation
 
 
-def test_only_our_kind_gets_the_decision_in_words():
-    for kind, has_words in (("HorizontalPodAutoscaler", False), ("LoadAutoscaler", True)):
-        _, outcome = look(observed(spec(), replicas=3, kind=kind), queue(50))
+def test_only_a_loadautoscaler_gets_the_decision_in_words():
+    for kind, has_words in ((HORIZONTAL_POD_AUTOSCALERS, False), (LOAD_AUTOSCALERS, True)):
+        _, outcome = look(observed(spec(), replicas=3), queue(50), settings=Settings(kind=kind))
         assert (outcome.status.decision is not None) is has_words
 
 

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from prometheus_client import generate_latest
 
-from scaler.config import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.observed import Pod
 from scaler.model.readings import ExternalValues, MetricFailed, Reading
 from scaler.model.settings import Settings
@@ -94,7 +94,7 @@ class World:
             events=self.events,
             telemetry=self.telemetry,
         )
-        settings = Settings(scale_to_zero=self.kind is LOAD_AUTOSCALERS)
+        settings = Settings(kind=self.kind, scale_to_zero=self.kind.scales_to_zero_by_default)
         return Reconciler(
             around,
             self.kind,
@@ -132,7 +132,10 @@ async def test_a_look_scales_tells_and_writes_the_status():
     world = World()
     assert await world.look()
     paths = [path for path, _ in world.kube.put]
-    assert paths == [SCALE_PATH, "/apis/loadline.io/v1/namespaces/shop/loadautoscalers/web/status"]
+    assert paths == [
+        SCALE_PATH,
+        "/apis/loadline.io/v1beta1/namespaces/shop/loadautoscalers/web/status",
+    ]
     assert world.kube.put[0][1]["spec"] == {"replicas": 3}
     reason = "external metric queue(nil) above target"
     assert world.told() == [("Normal", "SuccessfulRescale", f"New size: 3; reason: {reason}")]
@@ -148,7 +151,7 @@ async def test_the_rest_of_the_object_is_written_back_as_it_was():
     world = World()
     await world.look()
     body = world.kube.put[-1][1]
-    assert (body["apiVersion"], body["kind"]) == ("loadline.io/v1", "LoadAutoscaler")
+    assert (body["apiVersion"], body["kind"]) == ("loadline.io/v1beta1", "LoadAutoscaler")
     metadata = body["metadata"]
     assert (metadata["resourceVersion"], metadata["labels"]) == ("5", {"team": "shop"})
     assert body["spec"]["maxReplicas"] == 9

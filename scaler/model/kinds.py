@@ -1,0 +1,63 @@
+"""The two kinds of autoscaler, where the API server keeps them, and what differs between them.
+
+A difference between the kinds is a field here. No other module asks which kind an object has.
+"""
+
+import msgspec
+
+from wire.loadline_api import GROUP, VERSION
+
+
+class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of autoscaler. The fields that are False for HPAs are what a LoadAutoscaler has on top."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    scales_to_zero_by_default: bool = False
+    """Whether HPAScaleToZero is on unless `--feature-gates` says otherwise."""
+    has_observed_generation: bool = False
+    """Whether `status.observedGeneration` is set; kube-controller-manager drops it."""
+    explains_in_status: bool = False
+    """Whether `status.decision` holds the last decision in words."""
+    has_column_texts: bool = False
+    """Whether the status holds the texts of the columns REFERENCE and TARGETS; kubectl computes them for an HPA."""
+    keeps_history: bool = False
+    """Whether `status.history` holds the memory, so that it survives a restart."""
+    yields_to_hpas: bool = False
+    """Whether a target that an HPA names too is refused: kube-controller-manager does not see this kind."""
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`."""
+        return f"{self.group}/{self.version}"
+
+    def collection(self, namespace: str) -> str:
+        """The path of the objects of a namespace; of all namespaces when it is empty."""
+        inside = f"/namespaces/{namespace}" if namespace else ""
+        return f"/apis/{self.api_version}{inside}/{self.plural}"
+
+    def object(self, namespace: str, name: str) -> str:
+        """The path of one object."""
+        return f"{self.collection(namespace)}/{name}"
+
+
+HORIZONTAL_POD_AUTOSCALERS = WatchedKind(
+    group="autoscaling",
+    version="v2",
+    plural="horizontalpodautoscalers",
+    kind="HorizontalPodAutoscaler",
+)
+LOAD_AUTOSCALERS = WatchedKind(
+    group=GROUP,
+    version=VERSION,
+    plural="loadautoscalers",
+    kind="LoadAutoscaler",
+    scales_to_zero_by_default=True,
+    has_observed_generation=True,
+    explains_in_status=True,
+    has_column_texts=True,
+    keeps_history=True,
+    yields_to_hpas=True,
+)
