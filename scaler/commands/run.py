@@ -28,6 +28,7 @@ from scaler.reconcile import Reconciler, Surroundings
 from scaler.report.events import COMPONENT, Events
 from scaler.serve import scaler_server
 from scaler.telemetry import Telemetry
+from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.cache import WatchCache
 from wire.kube.client import KubeClient
 from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, ConnectionConfigError, connect
@@ -88,8 +89,9 @@ def parse(arguments: Sequence[str]) -> Options:
 class Program:
     """The parts, and how they know each other."""
 
-    def __init__(self, options: Options, version: str) -> None:
+    def __init__(self, options: Options, version: str, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._options = options
+        self._clock = clock
         self._version = version
         self._user_agent = f"loadline-scaler/{version}"
         self._telemetry = Telemetry()
@@ -120,15 +122,19 @@ class Program:
             await client.close()
 
     def _plug(self, client: KubeClient) -> None:
-        options = self._options
-        self._mapper = RestMapper(client)
-        self._recorder = EventRecorder(client, component=COMPONENT)
+        options, clock = self._options, self._clock
+        self._mapper = RestMapper(client, monotonic=clock.monotonic)
+        self._recorder = EventRecorder(client, component=COMPONENT, now=clock.now)
         self._selectors = Selectors()
         self._rivals = Targets(HORIZONTAL_POD_AUTOSCALERS.kind)
         self._autoscalers = WatchedAutoscalers(
-            client, options.kind, options.namespaces, on_change=self._changed
+            client,
+            options.kind,
+            options.namespaces,
+            on_change=self._changed,
+            monotonic=clock.monotonic,
         )
-        self._pods = WatchedPods(client, options.namespaces)
+        self._pods = WatchedPods(client, options.namespaces, monotonic=clock.monotonic)
         self._others = self._other_kind(client)
         around = Surroundings(
             kube=client,
@@ -138,17 +144,24 @@ class Program:
             selectors=self._selectors,
             rivals=self._rivals,
             measurements=Measurements(
-                client, self._mapper, self._telemetry, period_seconds=options.sync_period_seconds
+                client,
+                self._mapper,
+                self._telemetry,
+                period_seconds=options.sync_period_seconds,
+                monotonic=clock.monotonic,
             ),
             events=Events(self._recorder, options.kind),
             telemetry=self._telemetry,
         )
-        self._reconciler = Reconciler(around, options.kind, options.settings)
+        self._reconciler = Reconciler(
+            around, options.kind, options.settings, now=clock.now, monotonic=clock.monotonic
+        )
         self._controller = Controller(
             Timetable(options.sync_period_seconds),
             self._reconciler.look,
             self._telemetry,
             concurrent=options.concurrent_syncs,
+            monotonic=clock.monotonic,
         )
 
     def _other_kind(self, client: KubeClient) -> list[WatchCache[Autoscaler]]:
@@ -160,6 +173,7 @@ class Program:
             HORIZONTAL_POD_AUTOSCALERS,
             self._options.namespaces,
             on_change=self._rivals.change,
+            monotonic=self._clock.monotonic,
         )
         return watched.caches
 
@@ -231,6 +245,7 @@ class Program:
             name=asked.resource_name,
             identity=f"{socket.gethostname()}_{uuid.uuid4()}",
             times=asked.times,
+            monotonic=self._clock.monotonic,
         ).run(self._scale)
 
     async def _scale(self) -> None:

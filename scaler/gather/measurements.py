@@ -3,6 +3,9 @@
 Upstream: the `Get*Metric*` calls of `ReplicaCalculator` (replica_calculator.go).
 """
 
+import time
+from collections.abc import Callable
+
 from scaler.gather.answers import NoAnswer
 from scaler.gather.custom import CustomMetrics, PreferredVersion
 from scaler.gather.external import ExternalMetrics
@@ -32,11 +35,19 @@ class Measurements:
     """The metrics APIs behind one API server."""
 
     def __init__(
-        self, kube: Reader, mapper: Mapper, telemetry: Telemetry, *, period_seconds: float
+        self,
+        kube: Reader,
+        mapper: Mapper,
+        telemetry: Telemetry,
+        *,
+        period_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         fresh_seconds = min(FRESH_SECONDS_MAX, FRESH_PERIODS * period_seconds)
-        questions = SharedQuestions(kube, telemetry, fresh_seconds=fresh_seconds)
-        version = PreferredVersion(questions, period_seconds=period_seconds)
+        questions = SharedQuestions(
+            kube, telemetry, fresh_seconds=fresh_seconds, monotonic=monotonic
+        )
+        version = PreferredVersion(questions, period_seconds=period_seconds, monotonic=monotonic)
         self._custom = CustomMetrics(questions, version, mapper)
         self._external = ExternalMetrics(questions)
         self._resource = ResourceMetrics(questions)

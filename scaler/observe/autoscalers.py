@@ -3,7 +3,8 @@
 An item of a LIST has neither kind nor apiVersion, but a write needs both: they are filled in here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -22,11 +23,12 @@ class WatchedAutoscalers:
         namespaces: Sequence[str],
         *,
         on_change: OnChange[Autoscaler] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`namespaces`: empty for all of them."""
         self.kind = kind
         self.caches = [
-            WatchCache(client, path, Autoscaler, on_change=on_change)
+            WatchCache(client, path, Autoscaler, on_change=on_change, monotonic=monotonic)
             for path in collections(kind, namespaces)
         ]
 

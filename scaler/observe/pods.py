@@ -1,6 +1,7 @@
 """The pods, watched, and found by their labels without looking at all of them."""
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from scaler.model.observed import Pod
@@ -18,12 +19,18 @@ P = TypeVar("P", str, _Label)
 class WatchedPods:
     """A copy of the pods of all namespaces or of some."""
 
-    def __init__(self, client: Reader, namespaces: Sequence[str]) -> None:
+    def __init__(
+        self,
+        client: Reader,
+        namespaces: Sequence[str],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         """`namespaces`: empty for all of them."""
         paths = [f"/api/v1/namespaces/{namespace}/pods" for namespace in namespaces]
         self.index = PodIndex()
         self.caches = [
-            WatchCache(client, path, Pod, on_change=self.index.change)
+            WatchCache(client, path, Pod, on_change=self.index.change, monotonic=monotonic)
             for path in paths or ["/api/v1/pods"]
         ]
 
