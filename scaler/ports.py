@@ -1,6 +1,6 @@
-"""What the stages of a look need from outside, as protocols; and how an answer's failure is worded.
+"""What the stages of a reconcile need from outside, as protocols; and the wording of failed requests.
 
-`__main__` and `commands` plug the real things in, tests plug fakes in. Errors that cross a port are
+`scaler.runtime` provides the implementations, tests provide fakes. Errors that cross a port are
 `wire.status.StatusError` and `Unavailable`, nothing else.
 """
 
@@ -20,7 +20,7 @@ from wire.status import StatusError, Unavailable
 
 
 class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
-    """The Scale that was read, and where: `path` ends in `/namespaces/NAMESPACE/RESOURCE/NAME/scale`."""
+    """A Scale and where it was read: `path` ends in `/namespaces/NAMESPACE/RESOURCE/NAME/scale`."""
 
     path: str
     uid: str
@@ -28,19 +28,19 @@ class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reader(Protocol):
-    """GET at the API server; `wire.kube.client.KubeClient` is one."""
+    """GET requests to the API server; `wire.kube.client.KubeClient` sends them."""
 
     async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes: ...
 
 
 class Writer(Reader, Protocol):
-    """GET and PUT at the API server."""
+    """GET and PUT requests to the API server."""
 
     async def replace(self, path: str, body: bytes) -> bytes: ...
 
 
 class Mapper(Protocol):
-    """Names of kinds to paths; `wire.kube.mapper.RestMapper` is one. Raises `LookupError`."""
+    """Resources by kind; `wire.kube.mapper.RestMapper` implements it. Raises `LookupError`."""
 
     def resource_for(self, resource: str, group: str = "") -> GroupVersionResource: ...
 
@@ -50,31 +50,31 @@ class Mapper(Protocol):
 
 
 class Autoscalers(Protocol):
-    """The autoscalers in our care, by a copy that is kept up to date."""
+    """The cached autoscalers."""
 
     def get(self, key: str) -> Autoscaler | None: ...
 
 
 class Pods(Protocol):
-    """The pods of the cluster, by a copy that is kept up to date."""
+    """The cached pods."""
 
     def matching(self, namespace: str, selector: Selector) -> tuple[Pod, ...]: ...
 
 
 class Measurements(Protocol):
-    """The metrics APIs. Never raises: a metric that cannot be had is a `MetricFailed`."""
+    """The metrics APIs. Never raises: a metric that cannot be read is a `MetricFailed`."""
 
     async def read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading: ...
 
 
 class EventSink(Protocol):
-    """Where events go; must not block and must not fail."""
+    """Receives events; must neither block nor raise."""
 
     def emit(self, autoscaler: Autoscaler, event: Event) -> None: ...
 
 
-# The texts that client-go makes up for an answer without a meta/v1 Status
-# (apimachinery pkg/api/errors, NewGenericServerResponse), which users know from their HPAs.
+# What client-go reports for a response without a meta/v1 Status (apimachinery pkg/api/errors,
+# NewGenericServerResponse); users know these texts from their HPAs.
 _GENERIC_MESSAGES: dict[int, str] = {
     400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
@@ -87,19 +87,19 @@ _GENERIC_MESSAGES: dict[int, str] = {
     504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 }
 
-# 403, 406 and 415: the server's text says who may not do what, or what it would have understood.
+# For 403, 406 and 415 client-go quotes the server's text, which names the missing right or the accepted types.
 _QUOTED_CODES = (403, 406, 415)
 
 
 def worded(
     error: StatusError | Unavailable, *, verb: str, resource: str, group: str = "", name: str = ""
 ) -> str:
-    """The error as the HPA controller would word it, which is the API server's own message if it sent one."""
+    """The error as the HPA controller words it: the API server's own message if it sent one."""
     if isinstance(error, Unavailable) or not error.generic:
         return error.message
     known = _generic_message(error)
-    asked = f"{resource}.{group}" if group else resource
-    return f"{known} ({verb} {asked} {name})" if name else f"{known} ({verb} {asked})"
+    qualified = f"{resource}.{group}" if group else resource
+    return f"{known} ({verb} {qualified} {name})" if name else f"{known} ({verb} {qualified})"
 
 
 def _generic_message(error: StatusError) -> str:

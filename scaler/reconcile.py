@@ -126,9 +126,7 @@ class Reconciler:
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
         if outcome.derivation.desired_replicas is not None:
-            self._around.telemetry.desired_replicas.labels(
-                autoscaler.metadata.namespace, autoscaler.metadata.name
-            ).set(outcome.derivation.desired_replicas)
+            self._around.telemetry.set_desired_replicas(key, outcome.derivation.desired_replicas)
         return True
 
     async def _reconcile(self, autoscaler: Autoscaler, memory: Memory) -> Outcome:

@@ -1,4 +1,4 @@
-"""What the scaler answers on its own port, besides health and `/metrics`: the last decision on an autoscaler."""
+"""The scaler's HTTPS server: health and `/metrics`, and the last decision on an autoscaler."""
 
 from collections.abc import Callable, Iterable
 
@@ -25,17 +25,17 @@ def scaler_server(
     ready: Iterable[Check],
     derivation: Callable[[str], Derivation | None],
 ) -> Server:
-    """The listener, not yet started. Raises `ServingConfigError`."""
+    """The server, not yet started. Raises `ServingConfigError`."""
     server = Server(options, delegates, registry=registry, version=version, ready=ready)
 
     async def decision(request: web.Request) -> web.Response:
-        """The derivation as JSON; who may ask is decided before, by the right on this path."""
+        """The derivation as JSON. The server has authorized the request for this path already."""
         key = f"{request.match_info['namespace']}/{request.match_info['name']}"
         found = derivation(key)
         if found is None:
             raise not_found(
-                f"no decision on {key} yet: it does not exist, is not in this scaler's care, "
-                "or has not had its first look"
+                f"no decision on {key}: it does not exist, this scaler does not watch its namespace, "
+                "another replica is the leader, or its first reconcile is still to come"
             )
         return respond(request, msgspec.json.encode(found))
 

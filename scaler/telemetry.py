@@ -1,8 +1,8 @@
-"""What the scaler tells Prometheus about itself.
+"""The scaler's own metrics.
 
-The HPA controller's metrics (pkg/controller/podautoscaler/monitor), by its names, labels and
-buckets, behind the prefix `loadline_scaler_` instead of `horizontal_pod_autoscaler_controller_`;
-and a few of ours. One object per process part, so that tests have their own.
+Those of the HPA controller (pkg/controller/podautoscaler/monitor) keep its names, labels and buckets,
+with the prefix `loadline_scaler_` instead of `horizontal_pod_autoscaler_controller_`. The others are
+ours. An object rather than module globals, so that each test has its own registry.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from scaler.model.decision import Action, ErrorClass
 from scaler.model.derivation import MetricDerivation
+from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
 
 # ExponentialBuckets(0.001, 2, 15)
 _BUCKETS_SECONDS = tuple(0.001 * 2**step for step in range(15))
@@ -20,67 +21,77 @@ _BUCKETS_SECONDS = tuple(0.001 * 2**step for step in range(15))
 class Telemetry:
     """The metrics and the registry that they are in."""
 
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+    def __init__(
+        self, kind: WatchedKind = LOAD_AUTOSCALERS, registry: CollectorRegistry | None = None
+    ) -> None:
+        """`kind`: the kind of autoscaler that is reconciled; it decides how one is labelled."""
         self.registry = registry or CollectorRegistry()
+        self._kind = kind
+        self._add_upstream_metrics()
+        self._add_own_metrics()
+
+    def _add_upstream_metrics(self) -> None:
         outcome = ("action", "error")
         metric_outcome = (*outcome, "metric_type")
         self.reconciliations_total = Counter(
             "loadline_scaler_reconciliations_total",
-            "Looks at an autoscaler, by what was done (scale_up, scale_down, none) and whose error it was (spec, internal, none).",
+            "Reconciles by action (scale_up, scale_down, none) and error (spec, internal, none).",
             outcome,
             registry=self.registry,
         )
         self.reconciliation_duration_seconds = Histogram(
             "loadline_scaler_reconciliation_duration_seconds",
-            "How long a look at an autoscaler took.",
+            "Duration of a reconcile.",
             outcome,
             buckets=_BUCKETS_SECONDS,
             registry=self.registry,
         )
         self.metric_computation_total = Counter(
             "loadline_scaler_metric_computation_total",
-            "Metrics that were turned into a proposal, by what it proposes, whose error it was, and spec.metrics[*].type.",
+            "Metrics evaluated, by the action that the metric proposes, error, and spec.metrics[*].type.",
             metric_outcome,
             registry=self.registry,
         )
         self.metric_computation_duration_seconds = Histogram(
             "loadline_scaler_metric_computation_duration_seconds",
-            "How long it took to get one metric from its API, which is what takes time.",
+            "Time to read one metric from its API.",
             metric_outcome,
             buckets=_BUCKETS_SECONDS,
             registry=self.registry,
         )
         self.autoscalers = Gauge(
             "loadline_scaler_num_horizontal_pod_autoscalers",
-            "Autoscalers in the scaler's care.",
+            "Number of autoscalers that this scaler reconciles.",
             registry=self.registry,
         )
-        self.desired_replicas = Gauge(
+        self._desired_replicas = Gauge(
             "loadline_scaler_desired_replicas",
             "Replicas that an autoscaler wants.",
-            ("namespace", "hpa_name"),
+            self._kind.metric_labels,
             registry=self.registry,
         )
-        self.lateness_seconds = Histogram(
-            "loadline_scaler_lateness_seconds",
-            "How long after its time a look began; persistently more than a little means too few --concurrent-syncs.",
+
+    def _add_own_metrics(self) -> None:
+        self.reconcile_delay_seconds = Histogram(
+            "loadline_scaler_reconcile_delay_seconds",
+            "Delay between the time a reconcile was due and its start; grows when --concurrent-syncs is too low.",
             buckets=_BUCKETS_SECONDS,
             registry=self.registry,
         )
         self.crashes_total = Counter(
             "loadline_scaler_crashes_total",
-            "Looks that ended in an unforeseen error; each one is a bug with a traceback in the log.",
+            "Reconciles that ended in an unexpected error; each is a bug, with a traceback in the log.",
             registry=self.registry,
         )
         self.leading = Gauge(
             "loadline_scaler_leading",
-            "1 while this process is the one that scales.",
+            "1 while this process is the active one (the leader).",
             registry=self.registry,
         )
-        self.metric_questions_total = Counter(
-            "loadline_scaler_metric_questions_total",
-            "Questions to the metrics APIs, by group and by how they were answered (asked, shared).",
-            ("group", "answer"),
+        self.metrics_api_requests_total = Counter(
+            "loadline_scaler_metrics_api_requests_total",
+            "Reads of the metrics APIs by API group and result: sent, or shared with an equal request.",
+            ("group", "result"),
             registry=self.registry,
         )
 
@@ -90,7 +101,7 @@ class Telemetry:
         durations_seconds: Sequence[float],
         replicas_before: int,
     ) -> None:
-        """Count each metric by what it proposes against the status of the look before, as upstream does."""
+        """Count each metric by what it proposes compared with the previous reconcile's status, as upstream."""
         for metric, seconds in zip(metrics, durations_seconds, strict=False):
             failed = metric.proposal is None
             action = Action.NONE if failed else _action(metric.proposal or 0, replicas_before)
@@ -99,11 +110,19 @@ class Telemetry:
             self.metric_computation_total.labels(*labels).inc()
             self.metric_computation_duration_seconds.labels(*labels).observe(seconds)
 
+    def set_desired_replicas(self, key: str, replicas: int) -> None:
+        """Show what the autoscaler of this key (`namespace/name`) wants."""
+        self._desired_replicas.labels(*self._labels(key)).set(replicas)
+
     def forget(self, key: str) -> None:
-        """Drop the gauge of an autoscaler that is gone; upstream keeps it for ever."""
-        namespace, _, name = key.partition("/")
+        """Remove the gauge of a deleted autoscaler; upstream keeps it until it restarts."""
         with contextlib.suppress(KeyError):
-            self.desired_replicas.remove(namespace, name)
+            self._desired_replicas.remove(*self._labels(key))
+
+    def _labels(self, key: str) -> list[str]:
+        namespace, _, name = key.partition("/")
+        values = {"namespace": namespace, "name": name, "hpa_name": name, "kind": self._kind.kind}
+        return [values[label] for label in self._kind.metric_labels]
 
 
 def _action(replicas: int, replicas_before: int) -> Action:

@@ -1,1 +1,1 @@
-"""What is done: one write of the target's Scale subresource."""
+"""Stage: write the target's Scale subresource."""

@@ -1,8 +1,8 @@
-"""Write the wanted number of replicas into the target's Scale.
+"""Writes the desired number of replicas to the target's Scale subresource.
 
 Upstream: the retry in `reconcileAutoscaler` (horizontal.go) with client-go's `retry.DefaultRetry`:
-five attempts some 10 ms apart, only after a conflict, and each forces the same number over
-whatever is there by then.
+five attempts about 10 ms apart, only after a conflict, and each writes the same number over
+whatever another client has written meanwhile.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ async def rescale(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     chance: Callable[[], float] = random.random,
 ) -> Rescaled | RescaleFailed:
-    """Ask for so many replicas; what went wrong is a value, since the status has to tell it."""
+    """Set the replicas. A failure is a value rather than an exception, because the status reports it."""
     message = ""
     for attempt in range(ATTEMPTS):
         if attempt:
@@ -77,7 +77,7 @@ def _body(scale: TargetScale, replicas: int) -> bytes:
 
 
 async def _refreshed(kube: Writer, scale: TargetScale) -> TargetScale:
-    """The version to write over next; where it cannot be read, the next attempt fails as this one did."""
+    """The newest resourceVersion for the next attempt; if it cannot be read, that attempt conflicts again."""
     try:
         read = msgspec.json.decode(await kube.get(scale.path), type=_Version)
     except (StatusError, Unavailable, msgspec.DecodeError):

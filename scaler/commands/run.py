@@ -16,7 +16,7 @@ from prometheus_client import disable_created_metrics
 
 from scaler.commands.logs import start_logging
 from scaler.config import Options, add_run_flags, options_of
-from scaler.controller import Controller, Timetable
+from scaler.controller import Controller
 from scaler.gather.measurements import Measurements
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS
@@ -28,6 +28,7 @@ from scaler.reconcile import Reconciler, Surroundings
 from scaler.report.events import COMPONENT, Events
 from scaler.serve import scaler_server
 from scaler.telemetry import Telemetry
+from scaler.workqueue import WorkQueue
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.cache import WatchCache
 from wire.kube.client import KubeClient
@@ -94,7 +95,7 @@ class Program:
         self._clock = clock
         self._version = version
         self._user_agent = f"loadline-scaler/{version}"
-        self._telemetry = Telemetry()
+        self._telemetry = Telemetry(options.kind)
         self._tasks: list[asyncio.Task[None]] = []
         self._failed = asyncio.Event()
         self._is_scaling = False
@@ -157,7 +158,7 @@ class Program:
             around, options.kind, options.settings, now=clock.now, monotonic=clock.monotonic
         )
         self._controller = Controller(
-            Timetable(options.sync_period_seconds),
+            WorkQueue(options.sync_period_seconds),
             self._reconciler.look,
             self._telemetry,
             concurrent=options.concurrent_syncs,
@@ -185,7 +186,7 @@ class Program:
         else:
             self._selectors.appear(new.key)
             if self._is_scaling:
-                self._controller.expect(new.key)
+                self._controller.enqueue(new.key)
         self._telemetry.autoscalers.set(len(self._autoscalers))
 
     async def _listen(self, client: KubeClient, stop: asyncio.Event) -> int:
@@ -258,7 +259,7 @@ class Program:
         )
         try:
             for key in self._autoscalers:
-                self._controller.expect(key, spread=True)
+                self._controller.enqueue(key, spread=True)
             await self._controller.run()
         finally:
             self._is_scaling = False

@@ -1,1 +1,1 @@
-"""What is measured: the three metrics APIs, asked as the HPA controller asks them."""
+"""Stage: read the three metrics APIs, by the same requests as the HPA controller."""

@@ -28,6 +28,9 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     yields_to_hpas: bool = False
     """Whether a target that an HPA names too is refused: kube-controller-manager does not see this kind."""
 
+    metric_labels: tuple[str, ...] = ("namespace", "hpa_name")
+    """The labels that name one object in the scaler's own metrics; those of an HPA are kube-controller-manager's."""
+
     @property
     def api_version(self) -> str:
         """`group/version`."""
@@ -60,4 +63,5 @@ LOAD_AUTOSCALERS = WatchedKind(
     has_column_texts=True,
     keeps_history=True,
     yields_to_hpas=True,
+    metric_labels=("namespace", "name", "kind"),
 )

@@ -1,1 +1,1 @@
-"""What is: the autoscalers, their targets' scales and pods, and who else scales the same pods."""
+"""Stage: read the autoscaler, its target's scale, its pods, and the other autoscalers on the same pods."""

@@ -1,6 +1,6 @@
-"""The autoscalers in our care, watched; one kind, in all namespaces or in some.
+"""Watches the autoscalers of one kind, in all namespaces or in some.
 
-An item of a LIST has neither kind nor apiVersion, but a write needs both: they are filled in here.
+An item of a LIST has neither kind nor apiVersion, but a write needs both: they are added here.
 """
 
 import time
@@ -14,7 +14,7 @@ from wire.kube.cache import OnChange, Reader, WatchCache
 
 
 class WatchedAutoscalers:
-    """A copy of the autoscalers of one kind, by `namespace/name`."""
+    """The cached autoscalers of one kind, by `namespace/name`."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class WatchedAutoscalers:
         on_change: OnChange[Autoscaler] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all of them."""
+        """`namespaces`: empty for all namespaces."""
         self.kind = kind
         self.caches = [
             WatchCache(client, path, Autoscaler, on_change=on_change, monotonic=monotonic)
@@ -33,7 +33,7 @@ class WatchedAutoscalers:
         ]
 
     def get(self, key: str) -> Autoscaler | None:
-        """One autoscaler, complete; None when there is none of that key."""
+        """One autoscaler, with kind and apiVersion; None when it does not exist."""
         namespace, _, name = key.partition("/")
         for cache in self.caches:
             found = cache.get(namespace, name)
@@ -57,5 +57,5 @@ class WatchedAutoscalers:
 
 
 def collections(kind: WatchedKind, namespaces: Sequence[str]) -> Iterable[str]:
-    """The paths to watch: one per namespace, or the one of all namespaces."""
+    """The paths to watch: one per namespace, or a single one for all namespaces."""
     return [kind.collection(namespace) for namespace in namespaces] or [kind.collection("")]

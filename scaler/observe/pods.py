@@ -1,4 +1,4 @@
-"""The pods, watched, and found by their labels without looking at all of them."""
+"""Watches the pods, and finds those that a selector matches without scanning all of them."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ P = TypeVar("P", str, _Label)
 
 
 class WatchedPods:
-    """A copy of the pods of all namespaces or of some."""
+    """The cached pods of all namespaces or of some."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class WatchedPods:
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all of them."""
+        """`namespaces`: empty for all namespaces."""
         paths = [f"/api/v1/namespaces/{namespace}/pods" for namespace in namespaces]
         self.index = PodIndex()
         self.caches = [
@@ -35,19 +35,19 @@ class WatchedPods:
         ]
 
     def matching(self, namespace: str, selector: Selector) -> tuple[Pod, ...]:
-        """The pods of a namespace that the selector matches, in the order of their names."""
+        """The pods of a namespace that the selector matches, sorted by name."""
         return self.index.matching(namespace, selector)
 
 
 class PodIndex:
-    """Pods by namespace, and by each label that they carry."""
+    """Pods by namespace and by each of their labels."""
 
     def __init__(self) -> None:
         self._by_namespace: dict[str, dict[str, Pod]] = {}
         self._by_label: dict[_Label, dict[str, Pod]] = {}
 
     def change(self, old: Pod | None, new: Pod | None) -> None:
-        """Put `new` in the place of `old`; either may be missing."""
+        """Replace `old` by `new`; None for a pod that did not exist before or no longer exists."""
         if old is not None:
             namespace, name = old.metadata.namespace, old.metadata.name
             _drop(self._by_namespace, namespace, name)
@@ -60,13 +60,13 @@ class PodIndex:
                 self._by_label.setdefault(label, {})[name] = new
 
     def matching(self, namespace: str, selector: Selector) -> tuple[Pod, ...]:
-        """The pods of a namespace that the selector matches, in the order of their names."""
+        """The pods of a namespace that the selector matches, sorted by name."""
         candidates = self._candidates(namespace, selector)
         found = (pod for pod in candidates.values() if selector.matches(pod.metadata.labels))
         return tuple(sorted(found, key=lambda pod: pod.metadata.name))
 
     def _candidates(self, namespace: str, selector: Selector) -> dict[str, Pod]:
-        """The fewest pods that contain every match."""
+        """The smallest indexed set of pods that contains every match."""
         sets = [
             self._by_label.get((namespace, each.key, each.values[0]), {})
             for each in selector.requirements

@@ -319,5 +319,5 @@ async def test_looks_and_metrics_are_counted_as_the_hpa_controller_counts_them()
     )
     labels = {"action": "scale_up", "error": "none", "metric_type": "External"}
     assert value("loadline_scaler_metric_computation_total", labels) == 1
-    labels_of_one = {"namespace": "shop", "hpa_name": "web"}
+    labels_of_one = {"namespace": "shop", "name": "web", "kind": "LoadAutoscaler"}
     assert value("loadline_scaler_desired_replicas", labels_of_one) == 3

@@ -1,0 +1,88 @@
+"""When each autoscaler is due for its next reconcile.
+
+Upstream: the rate-limited queue of `podautoscaler` (rate_limiters.go, horizontal.go). Kept from it:
+the first reconcile is one period after an autoscaler appears, a change of the object does not bring
+the next one forward, one autoscaler is never reconciled twice at once, and an error is not retried
+before the next period. Different: reconciles keep a fixed schedule instead of drifting by their own
+duration, and autoscalers that exist at startup are spread over the first period.
+"""
+
+import heapq
+import random
+from collections.abc import Callable
+
+# The shortest pause between two reconciles, as a share of the period: time for the watch to deliver
+# what the first one wrote.
+PAUSE_PERIODS_MIN = 0.05
+
+
+class WorkQueue:
+    """Keys (`namespace/name`) by due time. Holds no clock: `now_seconds` is any monotonic scale."""
+
+    def __init__(
+        self, period_seconds: float, *, chance: Callable[[], float] = random.random
+    ) -> None:
+        """`chance` gives numbers from 0 up to 1."""
+        self._period_seconds = period_seconds
+        self._chance = chance
+        self._due_seconds: dict[str, float] = {}
+        self._heap: list[tuple[float, str]] = []
+        self._processing: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._due_seconds.keys() | self._processing.keys())
+
+    def add(self, key: str, now_seconds: float, *, spread: bool = False) -> None:
+        """Make a new key due in one period, or with `spread` at a random moment within one.
+
+        A key that is queued or processed keeps its due time.
+        """
+        if key in self._due_seconds or key in self._processing:
+            return
+        share = 1 - self._chance() if spread else 1
+        self._schedule(key, now_seconds + share * self._period_seconds)
+
+    def get(self, now_seconds: float) -> tuple[str, float] | None:
+        """Start to process the key that has been due for longest: the key and its due time.
+
+        None when nothing is due. The key is not handed out again before `done`.
+        """
+        self._drop_outdated()
+        if not self._heap or self._heap[0][0] > now_seconds:
+            return None
+        due_seconds, key = heapq.heappop(self._heap)
+        del self._due_seconds[key]
+        self._processing[key] = due_seconds
+        return key, due_seconds
+
+    def done(self, key: str, now_seconds: float, *, requeue: bool) -> None:
+        """The key has been processed. With `requeue` it is due again at the next multiple of the period.
+
+        Due times that have passed meanwhile are skipped, and so is one that follows at once: that
+        reconcile would read the autoscaler from before our own status write, and conflict.
+        """
+        due_seconds = self._processing.pop(key)
+        if not requeue:
+            return
+        earliest_seconds = now_seconds + PAUSE_PERIODS_MIN * self._period_seconds
+        skipped = max(0, int((earliest_seconds - due_seconds) // self._period_seconds))
+        self._schedule(key, due_seconds + (skipped + 1) * self._period_seconds)
+
+    @property
+    def next_due_seconds(self) -> float | None:
+        """The earliest due time; None when the queue is empty."""
+        self._drop_outdated()
+        return self._heap[0][0] if self._heap else None
+
+    def clear(self) -> None:
+        """Remove every queued key; for a replica that is no longer the leader."""
+        self._due_seconds.clear()
+        self._heap.clear()
+
+    def _schedule(self, key: str, due_seconds: float) -> None:
+        self._due_seconds[key] = due_seconds
+        heapq.heappush(self._heap, (due_seconds, key))
+
+    def _drop_outdated(self) -> None:
+        while self._heap and self._due_seconds.get(self._heap[0][1]) != self._heap[0][0]:
+            heapq.heappop(self._heap)

@@ -1,0 +1,126 @@
+"""When an autoscaler is due for its next reconcile."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaler.workqueue import WorkQueue
+
+PERIOD_SECONDS = 15.0
+
+
+def workqueue(chance: float = 0.0) -> WorkQueue:
+    return WorkQueue(PERIOD_SECONDS, chance=lambda: chance)
+
+
+def test_the_first_reconcile_is_one_period_after_an_autoscaler_appears():
+    queue = workqueue()
+    queue.add("ns/a", 100.0)
+    assert queue.get(114.9) is None
+    assert queue.get(115.0) == ("ns/a", 115.0)
+
+
+def test_a_change_of_the_object_leaves_the_due_time_alone():
+    queue = workqueue()
+    queue.add("ns/a", 100.0)
+    queue.add("ns/a", 110.0)
+    assert queue.next_due_seconds == 115.0
+    queue.get(115.0)
+    assert queue.get(1_000.0) is None
+
+
+def test_a_key_in_process_is_not_handed_out_again():
+    queue = workqueue()
+    queue.add("ns/a", 0.0)
+    queue.get(15.0)
+    queue.add("ns/a", 15.0)
+    assert queue.get(1_000.0) is None
+
+
+def test_due_times_stay_a_period_apart_however_long_reconciles_take():
+    queue = workqueue()
+    queue.add("ns/a", 0.0)
+    due = []
+    for end_seconds in (16.0, 44.0, 46.0):
+        item = queue.get(end_seconds)
+        assert item is not None
+        due.append(item[1])
+        queue.done("ns/a", end_seconds, requeue=True)
+    assert due == [15.0, 30.0, 45.0]
+
+
+def test_due_times_that_have_passed_are_skipped():
+    queue = workqueue()
+    queue.add("ns/a", 0.0)
+    queue.get(15.0)
+    queue.done("ns/a", 100.0, requeue=True)
+    assert queue.next_due_seconds == 105.0
+
+
+def test_a_due_time_right_after_a_reconcile_is_skipped():
+    """That reconcile would read the autoscaler from before the status that this one wrote."""
+    queue = workqueue()
+    queue.add("ns/a", 0.0)
+    queue.get(15.0)
+    queue.done("ns/a", 29.9, requeue=True)
+    assert queue.next_due_seconds == 45.0
+
+
+def test_a_deleted_autoscaler_leaves_the_queue():
+    queue = workqueue()
+    queue.add("ns/a", 0.0)
+    queue.get(15.0)
+    queue.done("ns/a", 15.1, requeue=False)
+    assert (queue.next_due_seconds, len(queue)) == (None, 0)
+
+
+def test_the_key_that_has_been_due_for_longest_comes_first():
+    queue = workqueue()
+    for name, at_seconds in (("b", 2.0), ("c", 3.0), ("a", 1.0)):
+        queue.add(name, at_seconds)
+    assert [queue.get(100.0), queue.get(100.0)] == [("a", 16.0), ("b", 17.0)]
+
+
+def test_autoscalers_found_at_startup_are_spread_over_the_first_period():
+    early, late = workqueue(chance=0.999), workqueue(chance=0.0)
+    for queue in (early, late):
+        queue.add("ns/a", 0.0, spread=True)
+    assert early.next_due_seconds is not None
+    assert 0 < early.next_due_seconds < 0.1
+    assert late.next_due_seconds == PERIOD_SECONDS
+
+
+def test_a_cleared_key_can_be_added_again():
+    queue = workqueue()
+    queue.add("ns/a", 0.0)
+    queue.clear()
+    assert queue.get(1_000.0) is None
+    queue.add("ns/a", 1_000.0)
+    assert queue.get(1_015.0) == ("ns/a", 1_015.0)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.floats(0, 40), st.floats(0, 40)),
+        min_size=1,
+        max_size=60,
+    )
+)
+def test_due_times_are_whole_periods_apart(steps):
+    """Whatever is added when, and however long a reconcile takes; and no key is processed twice at once."""
+    queue = workqueue()
+    now_seconds = 0.0
+    last_due: dict[str, float] = {}
+    for key, wait_seconds, work_seconds in steps:
+        queue.add(key, now_seconds)
+        now_seconds += wait_seconds
+        # At most three keys are due before the next step.
+        for item in filter(None, (queue.get(now_seconds) for _ in "abc")):
+            name, due_seconds = item
+            assert due_seconds <= now_seconds
+            if name in last_due:
+                periods = (due_seconds - last_due[name]) / PERIOD_SECONDS
+                assert round(periods) >= 1
+                assert abs(periods - round(periods)) < 1e-6
+            last_due[name] = due_seconds
+            now_seconds += work_seconds
+            queue.done(name, now_seconds, requeue=True)
