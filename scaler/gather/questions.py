@@ -65,4 +65,6 @@ class SharedQuestions:
 
     def _count(self, path: str, *, shared: bool) -> None:
         group = path.split("/")[2] if path.startswith("/apis/") else ""
-        self._telemetry.metrics_api_requests_total.labels(group, "shared" if shared else "sent").inc()
+        self._telemetry.metrics_api_requests_total.labels(
+            group, "shared" if shared else "sent"
+        ).inc()

@@ -1,4 +1,4 @@
-"""The program as a user starts it: its exit codes and its last words; without a cluster, and with one that is away."""
+"""The program as a user starts it: exit codes and error messages, without a cluster or with one that is down."""
 
 import subprocess
 import sys
@@ -14,8 +14,8 @@ from testbed.waiting import until
 DEADLINE_SECONDS = 60
 
 
-def ended(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """`loadline-scaler` with these arguments, once it has ended."""
+def run_scaler(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run `loadline-scaler` with these arguments to its end."""
     return subprocess.run(
         [sys.executable, "-m", "scaler", *arguments],
         capture_output=True,
@@ -34,32 +34,36 @@ def ended(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
         pytest.param(("scale",), "no command 'scale': there is run, why", id="command"),
         pytest.param(("--kubeconfig=/nowhere",), "kubeconfig /nowhere: no such file", id="file"),
         pytest.param(("run",), "or set $KUBECONFIG", id="no cluster"),
-        pytest.param(("why",), "required: NAMESPACE/NAME", id="why what"),
-        pytest.param(("why", "web"), "'web' is no NAMESPACE/NAME", id="why where"),
+        pytest.param(("why",), "required: NAMESPACE/NAME", id="why without a name"),
+        pytest.param(("why", "web"), "'web' is no NAMESPACE/NAME", id="why without a namespace"),
         pytest.param(
             ("why", "--server=https://example.com", "--kubeconfig={home}/config", "a/b"),
             "https://example.com is not on this machine: say with --ca-file",
-            id="why whom",
+            id="why of an unverified server",
         ),
     ],
 )
-def test_a_wrong_command_line_ends_with_2_and_says_what_to_do(tmp_path, arguments, message):
+def test_a_wrong_command_line_exits_with_2_and_names_the_fix(tmp_path, arguments, message):
     write_kubeconfig(tmp_path / "config", port=1)
-    found = ended(*(each.replace("{home}", str(tmp_path)) for each in arguments), home=tmp_path)
+    found = run_scaler(
+        *(each.replace("{home}", str(tmp_path)) for each in arguments), home=tmp_path
+    )
     assert found.returncode == 2
     assert message in found.stderr
     assert "Traceback" not in found.stderr
 
 
 def write_kubeconfig(path: Path, *, port: int) -> Path:
-    """For an API server on that port of this machine, with a CA of its own."""
+    """A kubeconfig for an API server on that local port, with a CA of its own."""
     authority = Authority("nobody")
     return kubeconfig.write(
         path, server=f"https://127.0.0.1:{port}", authority=authority.certificate, user="token"
     )
 
 
-def test_without_an_api_server_it_stays_up_says_why_it_is_not_ready_and_ends_when_asked(tmp_path):
+def test_without_an_api_server_it_stays_alive_reports_why_it_is_not_ready_and_stops_on_sigterm(
+    tmp_path,
+):
     config = write_kubeconfig(tmp_path / "config", port=ports.reserve())
     running = start_program(
         "scaler",
@@ -74,10 +78,10 @@ def test_without_an_api_server_it_stays_up_says_why_it_is_not_ready_and_ends_whe
         ready = running.get("/readyz?verbose")
         assert ready.status == 500
         assert (
-            "[-]autoscalers failed: /apis/loadline.io/v1beta1/loadautoscalers is not read yet"
+            "[-]autoscalers failed: /apis/loadline.io/v1beta1/loadautoscalers has not been listed yet"
             in ready.text
         )
         for guarded in ("/metrics", "/debug/decisions/a/b"):
-            assert running.get(guarded).status == 503, "nobody can say who may ask"
+            assert running.get(guarded).status == 503, "no API server to authenticate with"
     finally:
         assert running.stop() == 0

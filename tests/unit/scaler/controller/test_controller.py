@@ -11,7 +11,9 @@ from scaler.workqueue import WorkQueue
 from tests.fakes import virtual_time
 
 
-def controller(reconcile: Reconcile, *, concurrent: int = 5, period_seconds: float = 15.0) -> Controller:
+def controller(
+    reconcile: Reconcile, *, concurrent: int = 5, period_seconds: float = 15.0
+) -> Controller:
     return Controller(
         WorkQueue(period_seconds, chance=lambda: 0.0),
         reconcile,

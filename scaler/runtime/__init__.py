@@ -1,0 +1,1 @@
+"""The running program: its watches, its background tasks, and how the stages are wired together."""

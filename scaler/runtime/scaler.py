@@ -1,0 +1,222 @@
+"""The scaler of one process: everything wired together, started, and stopped in order."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import uuid
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from scaler.config import Options
+from scaler.controller import Controller
+from scaler.gather.measurements import Measurements
+from scaler.model.autoscaler import Autoscaler
+from scaler.reconcile import Reconciler, Surroundings
+from scaler.report.events import COMPONENT, Events
+from scaler.runtime.background import BackgroundTasks, stopped
+from scaler.runtime.watches import Watches
+from scaler.serve import scaler_server
+from scaler.telemetry import Telemetry
+from scaler.workqueue import WorkQueue
+from wire.clock import SYSTEM_CLOCK, Clock
+from wire.kube.client import KubeClient
+from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
+from wire.kube.events import EventRecorder
+from wire.kube.leases import LeaderElection
+from wire.kube.mapper import RestMapper
+from wire.serving.health import Check
+from wire.serving.runtime import stop_requested
+from wire.serving.server import Delegates, Server
+from wire.status import StatusError, Unavailable
+
+OK: Final = 0
+FAILED: Final = 1
+# The pause between attempts while discovery has never succeeded.
+DISCOVERY_RETRY_SECONDS: Final = 1.0
+# How long shutdown waits for events that are still to be written.
+FLUSH_SECONDS: Final = 2.0
+
+log = logging.getLogger(__name__)
+
+
+async def run_scaler(options: Options, version: str) -> int:
+    """Scale until SIGTERM or SIGINT; returns the exit code.
+
+    Raises `ConnectionConfigError` and `ServingConfigError`.
+    """
+    stop = stop_requested()
+    user_agent = f"loadline-scaler/{version}"
+    connection = await connect(options.kubeconfig, context=options.context, user_agent=user_agent)
+    client = KubeClient(connection)
+    try:
+        return await Scaler(options, client, version=version).run(stop)
+    finally:
+        await client.close()
+
+
+class Scaler:
+    """The parts of the program and their connections."""
+
+    def __init__(
+        self, options: Options, client: KubeClient, *, version: str, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
+        self._options = options
+        self._client = client
+        self._version = version
+        self._clock = clock
+        self._telemetry = Telemetry(options.kind)
+        self._background = BackgroundTasks()
+        self._is_leading = False
+        self._mapper = RestMapper(client, monotonic=clock.monotonic)
+        self._recorder = EventRecorder(client, component=COMPONENT, now=clock.now)
+        self._watches = Watches(
+            client,
+            options.kind,
+            options.namespaces,
+            on_change=self._autoscaler_changed,
+            monotonic=clock.monotonic,
+        )
+        self._reconciler = self._new_reconciler()
+        self._controller = Controller(
+            WorkQueue(options.sync_period_seconds),
+            self._reconciler.look,
+            self._telemetry,
+            concurrent=options.concurrent_syncs,
+            monotonic=clock.monotonic,
+        )
+
+    async def run(self, stop: asyncio.Event) -> int:
+        """Start everything, wait for `stop` or a failure, stop everything; returns the exit code."""
+        try:
+            server = await self._started_server()
+            self._background.start(self._follow_discovery(), name="discovery")
+            for cache in self._watches.caches:
+                self._background.start(cache.run(), name=f"watch {cache.path}")
+            self._background.start(self._write_events(), name="events")
+            self._background.start(self._scale_while_leading(), name="scale")
+            await _any_set(stop, self._background.failed)
+            log.info("stopping: reconciles in progress are finished")
+            await server.stop()
+        finally:
+            await self._background.stop()
+        return FAILED if self._background.failed.is_set() else OK
+
+    def _new_reconciler(self) -> Reconciler:
+        options, clock = self._options, self._clock
+        measurements = Measurements(
+            self._client,
+            self._mapper,
+            self._telemetry,
+            period_seconds=options.sync_period_seconds,
+            monotonic=clock.monotonic,
+        )
+        around = Surroundings(
+            kube=self._client,
+            mapper=self._mapper,
+            autoscalers=self._watches.autoscalers,
+            pods=self._watches.pods,
+            selectors=self._watches.selectors,
+            rivals=self._watches.rivals,
+            measurements=measurements,
+            events=Events(self._recorder, options.kind),
+            telemetry=self._telemetry,
+        )
+        return Reconciler(
+            around, options.kind, options.settings, now=clock.now, monotonic=clock.monotonic
+        )
+
+    def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
+        if new is not None and self._is_leading:
+            self._controller.enqueue(new.key)
+        self._telemetry.autoscalers.set(len(self._watches.autoscalers))
+
+    async def _started_server(self) -> Server:
+        serving = self._options.serving
+        user_agent = f"loadline-scaler/{self._version}"
+        delegates = await Delegates.connected(serving, self._client, user_agent=user_agent)
+        server = scaler_server(
+            serving,
+            delegates,
+            registry=self._telemetry.registry,
+            version=self._version,
+            ready=(
+                Check("discovery", self._discovery_problem, public=True),
+                *self._watches.checks(),
+            ),
+            derivation=self._reconciler.derivation,
+        )
+        await server.start()
+        return server
+
+    async def _scale_while_leading(self) -> None:
+        election = self._options.leader_election
+        if not election.enabled:
+            await self._scale()
+            return
+        await LeaderElection(
+            self._client,
+            namespace=election.resource_namespace or own_namespace(),
+            name=election.resource_name,
+            identity=f"{socket.gethostname()}_{uuid.uuid4()}",
+            times=election.times,
+            monotonic=self._clock.monotonic,
+        ).run(self._scale)
+
+    async def _scale(self) -> None:
+        """Reconcile every autoscaler until cancelled, which is while this process is the leader."""
+        await self._watches.synced()
+        self._is_leading = True
+        self._telemetry.leading.set(1)
+        count = len(self._watches.autoscalers)
+        log.info("reconciling %d %s objects", count, self._options.kind.kind)
+        try:
+            for key in self._watches.autoscalers:
+                self._controller.enqueue(key, spread=True)
+            await self._controller.run()
+        finally:
+            self._is_leading = False
+            self._telemetry.leading.set(0)
+            self._reconciler.forget_all()
+
+    async def _write_events(self) -> None:
+        """Write events until cancelled, and then those of the last reconciles."""
+        writing = asyncio.create_task(self._recorder.run())
+        try:
+            await asyncio.shield(writing)
+        finally:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._recorder.flushed(), FLUSH_SECONDS)
+            await stopped(writing)
+
+    async def _follow_discovery(self) -> None:
+        while not self._mapper.table.versions:
+            try:
+                await self._mapper.refresh()
+            except (StatusError, Unavailable, msgspec.DecodeError) as error:
+                self._mapper.last_error = str(error)
+                log.warning("discovery failed, trying again: %s", error)
+                await asyncio.sleep(DISCOVERY_RETRY_SECONDS)
+        await self._mapper.run()
+
+    def _discovery_problem(self) -> str:
+        if self._mapper.table.versions:
+            return ""
+        return self._mapper.last_error or "the API server's resources have not been read yet"
+
+
+async def _any_set(*events: asyncio.Event) -> None:
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+
+
+def own_namespace(folder: Path = SERVICE_ACCOUNT_FOLDER) -> str:
+    """The pod's namespace; outside a cluster `kube-system`, as kube-controller-manager."""
+    try:
+        return (folder / "namespace").read_text().strip()
+    except OSError:
+        return "kube-system"
