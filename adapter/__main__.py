@@ -1,30 +1,40 @@
-"""`loadline-adapter`: flags to a command, and its exit code. Nothing else happens here."""
+"""`loadline-adapter`: the commands, and nothing else."""
 
 import sys
-from importlib.metadata import version
+from collections.abc import Sequence
+from typing import Final
 
-DISTRIBUTION = "loadline-autoscaler"
+from wire.command_line.program import Command, Program
+
+PROGRAM: Final = Program(
+    name="loadline-adapter",
+    default=Command(
+        name="serve", summary="Serve the metrics APIs", module="adapter.commands.server"
+    ),
+    commands=(
+        Command(
+            name="check",
+            summary="Find the faults of a configuration file",
+            module="adapter.commands.check",
+        ),
+        Command(
+            name="explain",
+            summary="Explain how a value is computed, or where it failed and how to fix it",
+            module="adapter.commands.explain",
+        ),
+    ),
+)
 
 
-def main() -> None:
-    """Serve, or do what the first word says."""
-    match sys.argv[1:]:
-        case ["check", *rest]:
-            # Imported late, all of them: no command pays for another one's libraries.
-            from adapter.commands.check import check
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code, 2 when the command line or a file is wrong."""
+    return PROGRAM.main(_without_program_name(sys.argv[1:] if arguments is None else arguments))
 
-            sys.exit(check(rest))
-        case ["explain", *rest]:
-            from adapter.commands.explain import explain
 
-            sys.exit(explain(rest))
-        case ["--version"]:
-            print(f"loadline-adapter {version(DISTRIBUTION)}")
-        case arguments:
-            from adapter.commands.server import serve
-
-            sys.exit(serve(arguments, version=version(DISTRIBUTION)))
+def _without_program_name(arguments: Sequence[str]) -> Sequence[str]:
+    """prometheus-adapter's chart passes the path of the program as the first argument."""
+    return arguments[1:] if arguments and arguments[0] == "/adapter" else arguments
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,27 +1,33 @@
-"""`loadline-scaler`, which is `python -m scaler`: the subcommand, its flags, its exit code."""
+"""`loadline-scaler`: the commands, and nothing else."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Final
 
-from scaler.commands.run import main as run
-from scaler.commands.why import main as why
+from wire.command_line.program import Command, Program
 
-COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {"run": run, "why": why}
+RUN: Final = Command(
+    name="run",
+    summary="Scale workloads; this is what runs without a command",
+    module="scaler.commands.run",
+)
+PROGRAM: Final = Program(
+    name="loadline-scaler",
+    default=RUN,
+    commands=(
+        RUN,
+        Command(
+            name="why",
+            summary="Show how the last decision on an autoscaler was made",
+            module="scaler.commands.why",
+        ),
+    ),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the subcommand that is named first, else `run`; 2 says that the command line or a file is wrong."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given and not given[0].startswith("-"):
-        name, *given = given
-        if name not in COMMANDS:
-            print(
-                f"loadline-scaler: no command {name!r}: there is {', '.join(COMMANDS)}",
-                file=sys.stderr,
-            )
-            return 2
-        return COMMANDS[name](given)
-    return run(given)
+    """Run the command line; returns the exit code, 2 when the command line or a file is wrong."""
+    return PROGRAM.main(sys.argv[1:] if arguments is None else arguments)
 
 
 if __name__ == "__main__":

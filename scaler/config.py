@@ -11,8 +11,9 @@ import msgspec
 
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.settings import Settings
+from wire.command_line.parsing import CommaList, FlagParser, boolean, duration_seconds
 from wire.kube.leases import LeaseTimes
-from wire.serving.flags import CommaList, FlagParser, boolean, duration_seconds
+from wire.logs import LoggingOptions, add_logging_flags
 from wire.serving.options import ServingOptions, add_flags, from_arguments
 
 KINDS = {kind.plural: kind for kind in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}
@@ -38,7 +39,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)
-    verbosity: int = 0
+    logging: LoggingOptions = LoggingOptions()
 
     @property
     def kind(self) -> WatchedKind:
@@ -99,8 +100,9 @@ def feature_gates(text: str) -> dict[str, bool]:
 
 
 def add_run_flags(parser: FlagParser) -> None:
-    """The flags of `run`. The parser must resolve conflicts: of the listener's ignored flags, one means something here."""
-    add_flags(parser, secure_port=10443)
+    """The flags of `run`."""
+    add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
+    add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")
     _add_cluster_flags(parser)
     _add_algorithm_flags(parser)
     _add_leader_flags(parser)
@@ -115,7 +117,6 @@ def _add_cluster_flags(parser: FlagParser) -> None:
     add("--watch", choices=list(KINDS), default=LOAD_AUTOSCALERS.plural, help=watched)
     only = "only this namespace; may be given again, or several with commas (all)"
     add("--namespace", action=CommaList, default=(), help=only)
-    add("-v", "--v", dest="verbosity", type=int, default=0, help="verbosity of the log (0)")
 
 
 def _add_algorithm_flags(parser: FlagParser) -> None:
@@ -211,7 +212,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         settings=settings,
         leader_election=_leader_election(flags),
         serving=from_arguments(flags),
-        verbosity=flags.verbosity,
+        logging=LoggingOptions(format=flags.logging_format, verbosity=flags.verbosity),
     )
 
 

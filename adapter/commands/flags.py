@@ -5,7 +5,6 @@ have lost their meaning are named in the log.
 """
 
 import argparse
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -16,10 +15,9 @@ from adapter.fetch.cache import FRESHNESS_SECONDS
 from adapter.fetch.catalog import Times
 from adapter.fetch.credentials import Address
 from adapter.model import Backend
-from wire.serving.flags import FlagParser, duration_seconds
-from wire.serving.options import ServingOptions, add_flags, from_arguments
-
-log = logging.getLogger(__name__)
+from wire.command_line.parsing import FlagParser, duration_seconds
+from wire.logs import LoggingOptions, add_logging_flags
+from wire.serving.options import ServingOptions, add_flags, from_arguments, ignored_flags
 
 SECURE_PORT: Final = 443
 """The peer's default."""
@@ -51,32 +49,32 @@ class AdapterFlags(msgspec.Struct, frozen=True, kw_only=True):
     times: Times
     freshness_seconds: float
     config_poll_seconds: float
-    verbosity: int
+    logging: LoggingOptions
+    ignored: tuple[str, ...]
     serving: ServingOptions
 
 
 def parse(arguments: Sequence[str]) -> AdapterFlags:
     """Read the flags of the server. A wrong one ends the program with exit code 2 and names the fix."""
     parser = server_parser()
-    given = parser.parse_args(_without_program_name(arguments))
+    given = parser.parse_args(arguments)
     max_age_seconds = given.metrics_max_age or given.metrics_relist_interval
     if max_age_seconds < given.metrics_relist_interval:
         parser.error(
             "--metrics-max-age must not be less than --metrics-relist-interval, "
             "or metrics would come and go"
         )
-    for name, why in IGNORED.items():
-        if getattr(given, name.replace("-", "_")) is not None:
-            log.warning("--%s is ignored: %s", name, why)
+    serving = from_arguments(given)
     return AdapterFlags(
+        ignored=(*ignored_flags(given, IGNORED), *serving.ignored),
         config=given.config,
         prometheus=prometheus_flags(parser, given),
         lister_kubeconfig=given.lister_kubeconfig,
         times=Times(relist_seconds=given.metrics_relist_interval, max_age_seconds=max_age_seconds),
         freshness_seconds=given.metrics_freshness,
         config_poll_seconds=given.config_poll_interval,
-        verbosity=given.v,
-        serving=from_arguments(given),
+        logging=LoggingOptions(format=given.logging_format, verbosity=given.verbosity),
+        serving=serving,
     )
 
 
@@ -84,11 +82,19 @@ def server_parser() -> FlagParser:
     """The flags of the server."""
     parser = FlagParser(
         prog="loadline-adapter",
-        description="Serve Kubernetes' metrics APIs from Prometheus.",
-        epilog="Commands: `loadline-adapter check FILE` finds the faults of a configuration; "
-        "`loadline-adapter explain TARGET` tells how a metric comes about, or why it does not. "
-        "Durations are Go's: 500ms, 15s, 1m30s. Flags of prometheus-adapter that are not listed "
-        "are accepted and ignored.",
+        description="Serve the Kubernetes metrics APIs (custom, external, resource) from Prometheus.",
+        examples=[
+            (
+                "Serve the metrics of these rules from a Prometheus in the cluster",
+                "loadline-adapter --config=/etc/adapter/config.yaml --prometheus-url=http://prometheus.monitoring:9090",
+            ),
+            (
+                "Try rules from a laptop, with a self-signed certificate on another port",
+                "loadline-adapter --config=rules.yaml --prometheus-url=http://localhost:9090 --secure-port=6443",
+            ),
+        ],
+        notes="Durations are Go's: 500ms, 15s, 1m30s. Flags of prometheus-adapter that are not listed are "
+        "accepted and ignored, with a warning.",
     )
     _add_rules(parser)
     add_prometheus_flags(parser)
@@ -99,13 +105,9 @@ def server_parser() -> FlagParser:
         help="how to reach the API server (default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
     )
     add_flags(parser, secure_port=SECURE_PORT)
-    parser.add_argument(
-        "-v",
-        "--v",
-        type=int,
-        default=0,
-        metavar="LEVEL",
-        help="log level: 3 also logs each request, 6 each query sent to Prometheus and why who was refused",
+    add_logging_flags(
+        parser.group("logging"),
+        levels="3 logs each request, 6 also each query sent to Prometheus and why authentication or authorization failed",
     )
     for name in IGNORED:
         parser.add_argument(f"--{name}", default=None, help=argparse.SUPPRESS)
@@ -220,11 +222,6 @@ def _add_duration(parser: FlagParser, flag: str, default_seconds: float, meaning
     parser.add_argument(
         flag, type=duration_seconds, default=default_seconds, metavar="DURATION", help=meaning
     )
-
-
-def _without_program_name(arguments: Sequence[str]) -> Sequence[str]:
-    """The peer's chart passes the program's path as the first argument, its image having no entry point of that name."""
-    return arguments[1:] if arguments and arguments[0] == "/adapter" else arguments
 
 
 def _file(text: str) -> Path | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adapter import telemetry
 from adapter.config import ConfigError, ConfigProblem, Configuration, load
-from adapter.fetch.freshfile import FreshFile
+from wire.followed_file import FollowedFile
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class ConfigurationWatch:
         self._path = path
         self._apply = apply
         self._poll_seconds = poll_seconds
-        self._file = FreshFile(path)
+        self._file = FollowedFile(path)
         self._content = b""
         self._unusable: Configuration | None = None
         """A good file of which something that it names cannot be used yet."""

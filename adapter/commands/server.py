@@ -5,6 +5,7 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Final
 
 import msgspec
@@ -13,9 +14,8 @@ from prometheus_client import REGISTRY, disable_created_metrics
 from adapter.answer import Answers
 from adapter.answer.explaining import Explainer
 from adapter.commands.credentials import credentials_of
-from adapter.commands.flags import AdapterFlags, parse
+from adapter.commands.flags import AdapterFlags, parse, server_parser
 from adapter.commands.in_force import Switch, Upkeep
-from adapter.commands.logs import REQUESTS_LEVEL, start_logging
 from adapter.commands.reloading import ConfigurationWatch
 from adapter.config import ConfigError, load
 from adapter.fetch.cache import SharedAnswers
@@ -24,9 +24,12 @@ from adapter.fetch.prometheus import Backends
 from adapter.serve.app import MetricsAPI, count_requests
 from adapter.serve.explain import add_explain_route
 from adapter.serve.request_log import log_requests
+from wire.command_line.parsing import FlagParser
+from wire.command_line.program import DISTRIBUTION
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
+from wire.logs import start_logging
 from wire.serving.health import Check
 from wire.serving.runtime import run, stop_requested
 from wire.serving.server import Delegates, Server
@@ -37,19 +40,31 @@ OK: Final = 0
 FAILED: Final = 1
 MISCONFIGURED: Final = 2
 
+REQUESTS_LEVEL: Final = 3
+"""From this -v on, each request is logged, as by every Kubernetes API server."""
+
+QUERIES_LEVEL: Final = 6
+"""From this -v on, queries to Prometheus are logged, as by prometheus-adapter."""
+
 RESOURCES_RETRY_SECONDS: Final = 1.0
 
 log = logging.getLogger(__name__)
 
 
-def serve(arguments: Sequence[str], *, version: str) -> int:
+def parser() -> FlagParser:
+    """The flags of the server."""
+    return server_parser()
+
+
+def main(arguments: Sequence[str]) -> int:
     """Serve until SIGTERM; returns the exit code."""
-    start_logging(0)
     flags = parse(arguments)
-    start_logging(flags.verbosity)
+    start_logging(flags.logging, packages=("adapter", "wire"), debug_level=QUERIES_LEVEL)
+    for sentence in flags.ignored:
+        log.warning("%s", sentence)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # the library types all but this
     try:
-        return run(_Program(flags, version).serve())
+        return run(_Program(flags, version(DISTRIBUTION)).serve())
     except (ConfigError, ConnectionConfigError, ServingConfigError) as error:
         print(f"loadline-adapter: {error}", file=sys.stderr)
         return MISCONFIGURED
@@ -112,7 +127,7 @@ class _Program:
             serving, delegates, registry=REGISTRY, version=self._version, ready=self._checks()
         )
         server.app.middlewares.insert(0, count_requests)
-        if self._flags.verbosity >= REQUESTS_LEVEL:
+        if self._flags.logging.verbosity >= REQUESTS_LEVEL:
             server.app.middlewares.insert(0, log_requests)
         MetricsAPI(answers, version=self._version).add_routes(server.app)
         add_explain_route(server.app, self._explainer, server.authorizer)

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
 
-from adapter.fetch.freshfile import FreshFile
 from adapter.model import Backend
+from wire.followed_file import FollowedFile
 from wire.kube.connection import Connection
 
 
@@ -133,5 +133,5 @@ class ClusterCredentials:
         return self._connection.tls or True
 
 
-def _file(path: Path | None) -> FreshFile | None:
-    return FreshFile(path) if path else None
+def _file(path: Path | None) -> FollowedFile | None:
+    return FollowedFile(path) if path else None

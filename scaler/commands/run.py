@@ -1,5 +1,6 @@
 """`loadline-scaler run`: reconcile autoscalers until SIGTERM."""
 
+import logging
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version as version_of
@@ -7,22 +8,27 @@ from typing import Final
 
 from prometheus_client import disable_created_metrics
 
-from scaler.commands.logs import start_logging
 from scaler.config import Options, add_run_flags, options_of
 from scaler.runtime.scaler import run_scaler
+from wire.command_line.parsing import FlagParser
 from wire.kube.connection import ConnectionConfigError
-from wire.serving.flags import FlagParser
+from wire.logs import start_logging
 from wire.serving.runtime import run
 from wire.serving.tls import ServingConfigError
 
 MISCONFIGURED: Final = 2
+# From this -v on, debug messages are logged.
+DETAILS_LEVEL: Final = 4
+
+log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Scale until SIGTERM; returns the exit code."""
-    start_logging(0)
     options = parse(arguments)
-    start_logging(options.verbosity)
+    start_logging(options.logging, packages=("scaler", "wire"), debug_level=DETAILS_LEVEL)
+    for sentence in options.serving.ignored:
+        log.warning("%s", sentence)
     disable_created_metrics()  # type: ignore[no-untyped-call]
     try:
         return run(run_scaler(options, version_of("loadline-autoscaler")))
@@ -33,17 +39,31 @@ def main(arguments: Sequence[str]) -> int:
 
 def parse(arguments: Sequence[str]) -> Options:
     """The flags. A wrong one ends the program with exit code 2 and says how to fix it."""
-    parser = FlagParser(
-        prog="loadline-scaler",
-        conflict_handler="resolve",
-        description="Scale workloads by LoadAutoscalers, or by HorizontalPodAutoscalers in place of the built-in controller.",
-        epilog="Durations are Go's: 500ms, 15s, 1m30s. kube-controller-manager's names "
-        "(--horizontal-pod-autoscaler-sync-period ...) are accepted. "
-        "Another command: `loadline-scaler why NAMESPACE/NAME`.",
-    )
-    add_run_flags(parser)
-    given = parser.parse_args(arguments)
+    flags = parser()
+    given = flags.parse_args(arguments)
     try:
         return options_of(given)
     except ValueError as error:
-        parser.error(str(error))
+        flags.error(str(error))
+
+
+def parser() -> FlagParser:
+    """The flags of `run`."""
+    parser = FlagParser(
+        prog="loadline-scaler",
+        description="Scale workloads by LoadAutoscalers, or by HorizontalPodAutoscalers in place of the built-in controller.",
+        examples=[
+            (
+                "Scale by the LoadAutoscalers of two namespaces",
+                "loadline-scaler --namespace=shop,billing",
+            ),
+            (
+                "Replace the HPA controller of kube-controller-manager, with two replicas",
+                "loadline-scaler --watch=horizontalpodautoscalers --leader-elect",
+            ),
+        ],
+        notes="Durations are Go's: 500ms, 15s, 1m30s. The names of kube-controller-manager's flags "
+        "(--horizontal-pod-autoscaler-sync-period ...) are accepted.",
+    )
+    add_run_flags(parser)
+    return parser

@@ -4,7 +4,6 @@ Who may read the scaler's `/debug/decisions` may ask. Inside its pod (`kubectl e
 scaler itself; from outside, forward its port and have a kubeconfig.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,19 +14,19 @@ import msgspec
 from scaler.model.derivation import Derivation
 from scaler.report.why import explain
 from scaler.serve import DECISIONS
+from wire.command_line.parsing import FlagParser
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect_to
-from wire.serving.flags import FlagParser
 from wire.serving.runtime import run
 from wire.status import StatusError, Unavailable
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print it; 1 when it cannot be had, 2 when the command line is wrong."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
+    flags = parser()
+    given = flags.parse_args(arguments)
     if given.autoscaler.count("/") != 1 or not all(given.autoscaler.split("/")):
-        parser.error(f"{given.autoscaler!r} is no NAMESPACE/NAME")
+        flags.error(f"{given.autoscaler!r} is no NAMESPACE/NAME")
     try:
         body = run(ask(given.server, given.autoscaler, given.kubeconfig, given.ca_file))
     except (StatusError, Unavailable) as error:
@@ -61,12 +60,22 @@ async def ask(server: str, autoscaler: str, kubeconfig: Path | None, ca_file: Pa
         await client.close()
 
 
-def _parser() -> FlagParser:
+def parser() -> FlagParser:
+    """The flags of `why`."""
     parser = FlagParser(
         prog="loadline-scaler why",
         usage="%(prog)s NAMESPACE/NAME [flags]",
-        description="Tell how the last decision on an autoscaler came about.",
-        epilog="From outside the cluster: kubectl port-forward deployment/loadline-scaler 10443",
+        description="Show how the running scaler made its last decision on an autoscaler.",
+        examples=[
+            (
+                "In the scaler's pod",
+                "kubectl exec -n loadline deploy/loadline-scaler -- loadline-scaler why shop/web",
+            ),
+            (
+                "From outside, after `kubectl port-forward deploy/loadline-scaler 10443`",
+                "loadline-scaler why shop/web --output=json",
+            ),
+        ],
     )
     parser.add_argument("autoscaler", metavar="NAMESPACE/NAME")
     parser.add_argument("--output", choices=("text", "json"), default="text")
@@ -75,5 +84,4 @@ def _parser() -> FlagParser:
     )
     parser.add_argument("--ca-file", type=Path, help="CA of its certificate, where it is not local")
     parser.add_argument("--kubeconfig", type=Path, help="who asks; default: as kubectl")
-    parser.formatter_class = argparse.HelpFormatter
     return parser

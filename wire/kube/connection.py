@@ -26,6 +26,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from wire.followed_file import FollowedFile, generations
+
 SERVICE_ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 # The kubelet replaces a projected token long before it expires; client-go re-reads every minute.
 REREAD_SECONDS = 60.0
@@ -154,7 +156,8 @@ class Connection:
         self._last_error = ""
         self.user_agent = user_agent
         self.tls = _tls_context(access) if access.server.startswith("https") else None
-        self._fingerprint = _fingerprint(access)
+        self._files = _files(access)
+        self._loaded = generations(*self._files)
 
     @property
     def server(self) -> str:
@@ -188,8 +191,9 @@ class Connection:
         self._read_at_seconds = self._monotonic()
         try:
             access = await self._source.read()
-            fingerprint = _fingerprint(access)
-            if self.tls is not None and fingerprint != self._fingerprint:
+            files = self._files if _paths(access) == _paths(self._access) else _files(access)
+            found = generations(*files)
+            if self.tls is not None and (files is not self._files or found != self._loaded):
                 # The pool holds on to this very context: new connections see the new files.
                 _load_files(self.tls, access)
         except (ConnectionConfigError, OSError) as error:
@@ -197,7 +201,8 @@ class Connection:
                 log.warning("keeping the old credentials for %s: %s", self.server, error)
             self._last_error = str(error)
         else:
-            self._access, self._fingerprint, self._last_error = access, fingerprint, ""
+            self._access, self._files, self._loaded = access, files, found
+            self._last_error = ""
 
 
 async def connect(
@@ -299,11 +304,12 @@ def _load_client_certificate(tls: ssl.SSLContext, access: Access) -> None:
         tls.load_cert_chain(access.client_certificate_file, access.client_key_file)
 
 
-def _fingerprint(access: Access) -> tuple[tuple[str, int, int], ...]:
-    """Changes when one of the certificate files does."""
-    files = (access.ca_file, access.client_certificate_file, access.client_key_file)
-    stats = [(name, Path(name).stat()) for name in files if name]
-    return tuple((name, stat.st_mtime_ns, stat.st_ino) for name, stat in stats)
+def _paths(access: Access) -> tuple[str | None, ...]:
+    return (access.ca_file, access.client_certificate_file, access.client_key_file)
+
+
+def _files(access: Access) -> tuple[FollowedFile, ...]:
+    return tuple(FollowedFile(Path(path)) for path in _paths(access) if path)
 
 
 @lru_cache(maxsize=16)

@@ -75,7 +75,7 @@ class Authenticator:
         )
         # By hash: what a memory dump shows should open no door.
         self._tokens: CachedLookup[bytes, User | None] = CachedLookup(
-            holds_seconds=lambda _: token_cache_seconds, monotonic=monotonic
+            ttl_seconds=lambda _: token_cache_seconds, monotonic=monotonic
         )
 
     async def authenticate(self, request: web.BaseRequest) -> User:

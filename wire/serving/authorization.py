@@ -48,7 +48,7 @@ class Authorizer:
         self._open_paths = {path for path in always_allow_paths if not path.endswith("*")}
         self._open_prefixes = tuple(path[:-1] for path in always_allow_paths if path.endswith("*"))
         self._verdicts: CachedLookup[tuple[User, Attributes], Verdict] = CachedLookup(
-            holds_seconds=lambda verdict: (
+            ttl_seconds=lambda verdict: (
                 allowed_cache_seconds if verdict.allowed else denied_cache_seconds
             ),
             monotonic=monotonic,

@@ -1,56 +1,42 @@
-"""Questions to the API server whose answers hold for a while: TokenReview, SubjectAccessReview."""
+"""Reviews by the API server whose results are valid for a while: TokenReview, SubjectAccessReview."""
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any, Generic, TypeVar
 
 from cachetools import TLRUCache
+
+from wire.single_flight import SingleFlight
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-# Bounds the memory that strangers can fill; upstream's token cache holds as many.
-ANSWERS_MAX = 4096
+# Bounds the memory that unauthenticated clients can fill; upstream's token cache has the same size.
+RESULTS_MAX = 4096
 
 
 class CachedLookup(Generic[K, V]):
-    """Answers by question; who asks while the question is under way waits for that answer.
-
-    A failure is nobody's answer: it is raised to those who wait and asked anew by the next.
-    """
+    """Results by key; equal lookups that overlap are made once. A failure is raised and not cached."""
 
     def __init__(
         self,
         *,
-        holds_seconds: Callable[[V], float],
+        ttl_seconds: Callable[[V], float],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`holds_seconds` tells for each answer how long it is good; 0: only for those who wait for it."""
-        self._answers: TLRUCache[K, V] = TLRUCache(
-            ANSWERS_MAX, ttu=lambda _, answer, now: now + holds_seconds(answer), timer=monotonic
+        """`ttl_seconds` of a result; 0: it is only for those that already wait for it."""
+        self._results: TLRUCache[K, V] = TLRUCache(
+            RESULTS_MAX, ttu=lambda _, result, now: now + ttl_seconds(result), timer=monotonic
         )
-        self._under_way: dict[K, asyncio.Task[V]] = {}
+        self._lookups: SingleFlight[K, V] = SingleFlight()
 
-    async def get(self, question: K, ask: Callable[[], Awaitable[V]]) -> V:
-        """The answer, from memory or by asking."""
+    async def get(self, key: K, look_up: Callable[[], Coroutine[Any, Any, V]]) -> V:
+        """The cached result, or that of `look_up`. Raises what `look_up` raises."""
         try:
-            return self._answers[question]
+            return self._results[key]
         except KeyError:
-            pass
-        task = self._under_way.get(question)
-        if task is None:
-            task = self._under_way[question] = asyncio.create_task(self._asked(question, ask))
-            task.add_done_callback(lambda done: self._finished(question, done))
-        # One client that goes away must not fail the others that wait.
-        return await asyncio.shield(task)
+            return await self._lookups.do(key, lambda: self._looked_up(key, look_up))
 
-    async def _asked(self, question: K, ask: Callable[[], Awaitable[V]]) -> V:
-        answer = await ask()
-        self._answers[question] = answer
-        return answer
-
-    def _finished(self, question: K, task: asyncio.Task[V]) -> None:
-        self._under_way.pop(question, None)
-        if not task.cancelled():
-            task.exception()  # seen, even when everybody who waited has gone
+    async def _looked_up(self, key: K, look_up: Callable[[], Coroutine[Any, Any, V]]) -> V:
+        result = self._results[key] = await look_up()
+        return result

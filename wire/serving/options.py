@@ -1,20 +1,20 @@
 """The flags of Kubernetes' generic API server that both programs share, by the same names.
 
 A Deployment of another aggregated API server keeps its arguments: what has lost its meaning is
-accepted and said to be ignored, with the reason (`IGNORED`).
+accepted, and a warning says that it is ignored and why (`IGNORED`).
 """
 
 import argparse
-import logging
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
 
-from wire.serving.flags import CommaList, FlagParser, boolean, duration_seconds, port
-
-log = logging.getLogger(__name__)
+from wire.command_line.parsing import FlagGroup, FlagParser, boolean, optional_path, port
 
 TLS_VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
+CLUSTER_CONFIGURATION = "kube-system/extension-apiserver-authentication"
+REVIEW_TTL_SECONDS = 10.0
 ALWAYS_ALLOWED = ("/healthz", "/readyz", "/livez")
 
 _NO_HTTP2 = "HTTP/1.1 is served, which has no streams to limit"
@@ -65,7 +65,6 @@ IGNORED: dict[str, tuple[str, str]] = {
     "goaway-chance": (_NO_HTTP2, ""),
     "http2-max-streams-per-connection": (_NO_HTTP2, ""),
     "log-flush-frequency": (_KLOG, ""),
-    "logging-format": (_KLOG, ""),
     "logtostderr": (_KLOG, _BOOLEAN),
     "alsologtostderr": (_KLOG, _BOOLEAN),
     "add-dir-header": (_KLOG, _BOOLEAN),
@@ -92,7 +91,7 @@ IGNORED: dict[str, tuple[str, str]] = {
 
 
 class RequestHeaderFlags(msgspec.Struct, frozen=True, kw_only=True):
-    """How the front proxy (the API server's aggregator) names the user it speaks for."""
+    """How the front proxy (kube-apiserver's aggregator) passes on the user it authenticated."""
 
     client_ca_file: Path | None = None
     allowed_names: tuple[str, ...] = ()
@@ -103,9 +102,10 @@ class RequestHeaderFlags(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the listener is told. `secure_port` 0 turns it off."""
+    """How to serve. `secure_port` 0 disables it; `ignored` says which given flags have no effect, and why."""
 
     secure_port: int
+    ignored: tuple[str, ...] = ()
     bind_address: str = "0.0.0.0"  # noqa: S104 - a server's purpose
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
@@ -118,30 +118,42 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     authentication_kubeconfig: Path | None = None
     authentication_skip_lookup: bool = False
     authentication_tolerate_lookup_failure: bool = False
-    authentication_token_cache_seconds: float = 10.0
+    authentication_token_cache_seconds: float = REVIEW_TTL_SECONDS
     authorization_kubeconfig: Path | None = None
     authorization_always_allow_paths: tuple[str, ...] = ALWAYS_ALLOWED
-    authorization_allowed_cache_seconds: float = 10.0
-    authorization_denied_cache_seconds: float = 10.0
+    authorization_allowed_cache_seconds: float = REVIEW_TTL_SECONDS
+    authorization_denied_cache_seconds: float = REVIEW_TTL_SECONDS
 
 
-def add_flags(parser: FlagParser, *, secure_port: int) -> None:
-    """Declare the flags; `secure_port` is the program's default."""
-    _add_listener(parser, secure_port)
-    _add_authentication(parser)
-    _add_authorization(parser)
+def add_flags(
+    parser: FlagParser, *, secure_port: int, except_ignored: Collection[str] = ()
+) -> None:
+    """Declare the flags; `secure_port` is the program's default, `except_ignored` names flags of
+    `IGNORED` that the program declares itself because they mean something there.
+    """
+    _add_listener(parser.group("serving"), secure_port)
+    _add_authentication(parser.group("authentication"))
+    _add_authorization(parser.group("authorization"))
     for name, (_, kind) in IGNORED.items():
-        parser.add_argument(
-            f"--{name}", type=boolean if kind else str, default=None, help=argparse.SUPPRESS
-        )
+        if name not in except_ignored:
+            parser.add_argument(
+                f"--{name}", type=boolean if kind else str, default=None, help=argparse.SUPPRESS
+            )
+
+
+def ignored_flags(given: argparse.Namespace, ignored: Mapping[str, str]) -> tuple[str, ...]:
+    """One sentence for each given flag of `ignored` (name to reason)."""
+    return tuple(
+        f"--{name} is ignored: {why}"
+        for name, why in ignored.items()
+        if getattr(given, name.replace("-", "_"), None) is not None
+    )
 
 
 def from_arguments(given: argparse.Namespace) -> ServingOptions:
-    """The parsed flags as options; logs which of the flags given are ignored, and why."""
-    for name, (why, _) in IGNORED.items():
-        if getattr(given, name.replace("-", "_"), None) is not None:
-            log.warning("--%s is ignored: %s", name, why)
+    """The parsed flags as options."""
     return ServingOptions(
+        ignored=ignored_flags(given, {name: why for name, (why, _) in IGNORED.items()}),
         secure_port=given.secure_port,
         bind_address=given.bind_address,
         tls_cert_file=given.tls_cert_file,
@@ -170,119 +182,111 @@ def from_arguments(given: argparse.Namespace) -> ServingOptions:
     )
 
 
-def _file(text: str) -> Path | None:
-    """An empty value is the flag not given, as Go's programs have it."""
-    return Path(text) if text else None
-
-
-def _add_listener(parser: FlagParser, secure_port: int) -> None:
-    add = parser.add_argument
-    add(
+def _add_listener(flags: FlagGroup, secure_port: int) -> None:
+    flags.add_argument(
         "--secure-port",
         type=port,
         default=secure_port,
-        help="port to serve HTTPS on; 0 turns it off",
+        metavar="PORT",
+        help="port for HTTPS; 0 disables serving",
     )
-    add("--bind-address", default="0.0.0.0", help="address to listen on")  # noqa: S104
-    add(
+    flags.add_argument(
+        "--bind-address",
+        default="0.0.0.0",  # noqa: S104 - a server's purpose
+        metavar="IP",
+        help="IP address to listen on",
+    )
+    flags.add_file(
         "--tls-cert-file",
-        type=_file,
-        default=None,
-        help="PEM certificate, intermediates after it; re-read when it changes",
+        help="PEM certificate followed by its intermediates; reloaded when it changes",
     )
-    add("--tls-private-key-file", type=_file, default=None, help="PEM key of --tls-cert-file")
-    add(
+    flags.add_file("--tls-private-key-file", help="PEM private key for --tls-cert-file")
+    flags.add_argument(
         "--cert-dir",
-        type=_file,
+        type=optional_path,
         default=None,
-        help="where a self-signed pair is kept when no certificate is given; default: in memory",
+        metavar="FOLDER",
+        help="folder for a self-signed certificate, used without --tls-cert-file (default: kept in memory)",
     )
-    add(
+    flags.add_argument(
         "--tls-min-version",
         choices=TLS_VERSIONS,
         default="VersionTLS12",
-        help="oldest TLS to accept",
+        metavar="VERSION",
+        help=f"minimum TLS version: {', '.join(TLS_VERSIONS)}",
     )
-    add(
+    flags.add_list(
         "--tls-cipher-suites",
-        action=CommaList,
-        default=(),
-        help="Go's names of the suites to accept below TLS 1.3; default: OpenSSL's",
+        help="cipher suites below TLS 1.3, by Go's names (default: OpenSSL's)",
     )
-    parser.add_boolean(
-        "--permit-port-sharing", help="let another process listen on the same port (SO_REUSEPORT)"
+    flags.add_boolean(
+        "--permit-port-sharing",
+        help="set SO_REUSEPORT, so that another process can listen on the same port",
     )
 
 
-def _add_authentication(parser: FlagParser) -> None:
-    add = parser.add_argument
+def _add_authentication(flags: FlagGroup) -> None:
     defaults = RequestHeaderFlags()
-    add(
+    flags.add_file(
         "--client-ca-file",
-        type=_file,
-        default=None,
-        help="CA of client certificates; default: the cluster's, from kube-system/extension-apiserver-authentication",
+        help=f"CA bundle for client certificates (default: from ConfigMap {CLUSTER_CONFIGURATION})",
     )
-    add(
+    flags.add_file(
         "--requestheader-client-ca-file",
-        type=_file,
-        default=None,
-        help="CA of the front proxy; default: the cluster's",
+        help=f"CA bundle for the front proxy's certificate (default: from ConfigMap {CLUSTER_CONFIGURATION})",
     )
     for name, default, text in (
-        ("allowed-names", (), "common names the front proxy may have; none: any"),
-        ("username-headers", defaults.username_headers, "headers with the user's name"),
-        ("uid-headers", (), "headers with the user's UID"),
-        ("group-headers", defaults.group_headers, "headers with the user's groups"),
+        (
+            "allowed-names",
+            (),
+            "common names that the front proxy's certificate may have (default: any)",
+        ),
+        ("username-headers", defaults.username_headers, "headers that carry the user name"),
+        ("uid-headers", (), "headers that carry the user's UID (default: none)"),
+        ("group-headers", defaults.group_headers, "headers that carry the user's groups"),
         (
             "extra-headers-prefix",
             defaults.extra_headers_prefix,
-            "beginnings of headers with further attributes",
+            "prefixes of headers that carry extra user attributes",
         ),
     ):
-        add(f"--requestheader-{name}", action=CommaList, default=default, help=text)
-    add(
+        flags.add_list(f"--requestheader-{name}", default=default, help=text)
+    flags.add_file(
         "--authentication-kubeconfig",
-        type=_file,
-        default=None,
-        help="for TokenReviews and the lookup of CAs; default: as the program's own",
+        help="kubeconfig for TokenReviews and the CA lookup (default: the program's own connection)",
     )
-    parser.add_boolean("--authentication-skip-lookup", help="do not look CAs up in the cluster")
-    parser.add_boolean(
+    flags.add_boolean(
+        "--authentication-skip-lookup",
+        help=f"do not read CA bundles from ConfigMap {CLUSTER_CONFIGURATION}",
+    )
+    flags.add_boolean(
         "--authentication-tolerate-lookup-failure",
-        help="be ready although CAs could not be looked up",
+        help="be ready even if the CA bundles cannot be read from the cluster",
     )
-    add(
+    flags.add_duration(
         "--authentication-token-webhook-cache-ttl",
-        type=duration_seconds,
-        default=10.0,
-        help="how long a TokenReview holds",
+        default_seconds=REVIEW_TTL_SECONDS,
+        help="TTL for cached TokenReview results",
     )
 
 
-def _add_authorization(parser: FlagParser) -> None:
-    add = parser.add_argument
-    add(
+def _add_authorization(flags: FlagGroup) -> None:
+    flags.add_file(
         "--authorization-kubeconfig",
-        type=_file,
-        default=None,
-        help="for SubjectAccessReviews; default: as the program's own",
+        help="kubeconfig for SubjectAccessReviews (default: the program's own connection)",
     )
-    add(
+    flags.add_list(
         "--authorization-always-allow-paths",
-        action=CommaList,
         default=ALWAYS_ALLOWED,
-        help="open to everybody; a * at the end stands for the rest",
+        help="paths served without authorization; a trailing * matches any suffix",
     )
-    add(
+    flags.add_duration(
         "--authorization-webhook-cache-authorized-ttl",
-        type=duration_seconds,
-        default=10.0,
-        help="how long a yes holds",
+        default_seconds=REVIEW_TTL_SECONDS,
+        help='TTL for cached "authorized" decisions',
     )
-    add(
+    flags.add_duration(
         "--authorization-webhook-cache-unauthorized-ttl",
-        type=duration_seconds,
-        default=10.0,
-        help="how long a no holds",
+        default_seconds=REVIEW_TTL_SECONDS,
+        help='TTL for cached "unauthorized" decisions',
     )

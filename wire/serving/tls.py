@@ -10,8 +10,8 @@ import logging
 import os
 import ssl
 from collections.abc import Iterable
-from pathlib import Path
 
+from wire.followed_file import FollowedFile, generations
 from wire.serving.certificates import Pair, kept_pair, own_names, self_signed
 from wire.serving.options import ServingOptions
 
@@ -56,7 +56,7 @@ class ServerTLS:
         """Raises `ServingConfigError`."""
         self.context = _context(options)
         self._files = _pair_files(options)
-        self._fingerprint: tuple[object, ...] = ()
+        self._loaded: tuple[int, ...] = ()
         self._client_cas: set[bytes] = set()
         self._last_error = ""
         if self._files is None:
@@ -65,7 +65,7 @@ class ServerTLS:
         try:
             self._load_pair(self._files)
         except OSError as error:
-            certificate, key = self._files
+            certificate, key = (file.path for file in self._files)
             raise ServingConfigError(
                 f"cannot serve with {certificate} and {key}: {error.strerror or error}. "
                 "Check --tls-cert-file and --tls-private-key-file"
@@ -90,24 +90,26 @@ class ServerTLS:
         if self._files is None:
             return False
         try:
-            if _fingerprint(self._files) == self._fingerprint:
+            if generations(*self._files) == self._loaded:
                 return False
             self._load_pair(self._files)
         except OSError as error:
             if str(error) != self._last_error:
-                log.warning("the new certificate in %s is not used: %s", self._files[0], error)
+                log.warning("the new certificate in %s is not used: %s", self._files[0].path, error)
             self._last_error = str(error)
             return False
         self._last_error = ""
-        log.info("serving with the new certificate in %s", self._files[0])
+        log.info("serving with the new certificate in %s", self._files[0].path)
         return True
 
-    def _load_pair(self, files: tuple[Path, Path]) -> None:
-        fingerprint = _fingerprint(files)
+    def _load_pair(self, files: tuple[FollowedFile, FollowedFile]) -> None:
+        found = generations(*files)
+        certificate, key = (file.path for file in files)
         # A trial first: a key that does not fit would leave the serving context without one.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files, password=_no_password)
-        self.context.load_cert_chain(*files, password=_no_password)
-        self._fingerprint = fingerprint
+        trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trial.load_cert_chain(certificate, key, password=_no_password)
+        self.context.load_cert_chain(certificate, key, password=_no_password)
+        self._loaded = found
 
 
 def _context(options: ServingOptions) -> ssl.SSLContext:
@@ -129,7 +131,7 @@ def _context(options: ServingOptions) -> ssl.SSLContext:
     return context
 
 
-def _pair_files(options: ServingOptions) -> tuple[Path, Path] | None:
+def _pair_files(options: ServingOptions) -> tuple[FollowedFile, FollowedFile] | None:
     """The files to serve from; None: keep a self-signed pair in memory."""
     certificate, key = options.tls_cert_file, options.tls_private_key_file
     if (certificate is None) != (key is None):
@@ -137,11 +139,12 @@ def _pair_files(options: ServingOptions) -> tuple[Path, Path] | None:
             "--tls-cert-file and --tls-private-key-file go together: give both or none"
         )
     if certificate is not None and key is not None:
-        return certificate, key
+        return FollowedFile(certificate), FollowedFile(key)
     if options.cert_dir is None:
         return None
     try:
-        return kept_pair(options.cert_dir)
+        certificate, key = kept_pair(options.cert_dir)
+        return FollowedFile(certificate), FollowedFile(key)
     except OSError as error:
         log.warning(
             "--cert-dir %s cannot be written (%s): the certificate is kept in memory",
@@ -164,9 +167,3 @@ def _load_from_memory(context: ssl.SSLContext, pair: Pair) -> None:
 def _no_password() -> str:
     """Without this OpenSSL would ask for the pass phrase of an encrypted key on the terminal."""
     raise ssl.SSLError("the key is encrypted; give one that is not")
-
-
-def _fingerprint(files: tuple[Path, Path]) -> tuple[object, ...]:
-    """Changes with the files, also by the swap of a symbolic link that a mounted Secret is."""
-    stats = [path.stat() for path in files]
-    return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in stats)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from wire.followed_file import FollowedFile
 from wire.kube.cache import NameAndLabels, Reader, WatchCache
 from wire.serving.certificates import Bundle, CertificateError
 from wire.serving.options import RequestHeaderFlags, ServingOptions
@@ -68,6 +69,8 @@ class TrustSource:
         self._on_change = on_change
         self._published: dict[str, str] = {}
         self._complaints: set[str] = set()
+        self._client_ca = _followed(options.client_ca_file)
+        self._proxy_ca = _followed(options.requestheader.client_ca_file)
         self.current = Trust()
         needs_lookup = (
             options.client_ca_file is None or options.requestheader.client_ca_file is None
@@ -113,10 +116,9 @@ class TrustSource:
 
     def reread_files(self) -> None:
         """Take the CA files of the flags as they are now."""
-        options, flags = self._options, self._options.requestheader
-        clients = self._bundle("client-ca-file", options.client_ca_file, self.current.clients)
+        clients = self._bundle("client-ca-file", self._client_ca, self.current.clients)
         before = self.current.front_proxy.bundle if self.current.front_proxy else None
-        proxy = self._bundle("requestheader-client-ca-file", flags.client_ca_file, before)
+        proxy = self._bundle("requestheader-client-ca-file", self._proxy_ca, before)
         self._set(Trust(clients=clients, front_proxy=self._front_proxy(proxy)))
 
     def _configured(self, _old: ConfigMap | None, new: ConfigMap | None) -> None:
@@ -126,12 +128,12 @@ class TrustSource:
         else:
             log.warning("ConfigMap %s/%s was deleted, going on with what it said", NAMESPACE, NAME)
 
-    def _bundle(self, key: str, file: Path | None, before: Bundle | None) -> Bundle | None:
+    def _bundle(self, key: str, file: FollowedFile | None, before: Bundle | None) -> Bundle | None:
         """A CA by flag or, failing that, by the ConfigMap's key of the same name. What cannot be
         read leaves the CA that was.
         """
         try:
-            pem = file.read_bytes() if file else self._published.get(key, "").encode()
+            pem = file.read() if file else self._published.get(key, "").encode()
             if not pem or (before is not None and before.pem == pem):
                 return before
             return Bundle(pem)
@@ -163,6 +165,10 @@ class TrustSource:
         if trust != self.current:
             self.current = trust
             self._on_change(trust)
+
+
+def _followed(path: Path | None) -> FollowedFile | None:
+    return FollowedFile(path) if path else None
 
 
 def _published_headers(published: dict[str, str]) -> RequestHeaderFlags:

@@ -1,5 +1,5 @@
 """`loadline-adapter check FILE`: every fault of a configuration at once, for people and for CI."""
 
-from adapter.commands.check.command import check
+from adapter.commands.check.command import main, parser
 
-__all__ = ["check"]
+__all__ = ["main", "parser"]

@@ -1,6 +1,5 @@
 """`loadline-adapter check FILE`: offline the faults of the file; with a Prometheus, what each rule yields."""
 
-import argparse
 import ssl
 import sys
 from collections.abc import Sequence
@@ -21,10 +20,10 @@ from adapter.fetch.credentials import Address, Credentials, FileCredentials
 from adapter.fetch.history import History
 from adapter.fetch.kubernetes import ClusterMapping
 from adapter.model import DEFAULT_BACKEND, Backend
+from wire.command_line.parsing import FlagParser
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
-from wire.serving.flags import FlagParser
 from wire.serving.runtime import run
 from wire.serving.tls import ServingConfigError
 from wire.status import StatusError, Unavailable
@@ -42,7 +41,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: PrometheusFlags | None  # None: not asked
 
 
-def check(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Print what is wrong; 0: it can be used, 1: not all could be asked, 2: it cannot be used."""
     given = _parsed(arguments)
     try:
@@ -134,14 +133,25 @@ async def _cluster_mapping(kubeconfig: Path) -> ClusterMapping:
         await client.close()
 
 
-def _parsed(arguments: Sequence[str]) -> _Given:
+def parser() -> FlagParser:
+    """The flags of `check`."""
     parser = FlagParser(
         prog="loadline-adapter check",
-        description="Find the faults of a configuration file; with --prometheus-url also what each rule yields, or why nothing.",
-        epilog="Exit code 0: it can be used; 1: it can, but Prometheus or the cluster could not be asked; 2: it cannot be "
-        "used, or with --strict there is a warning.",
+        description="Find the faults of a configuration file. With --prometheus-url, also show what each rule "
+        "finds in Prometheus, or why it finds nothing.",
+        examples=[
+            (
+                "Check a file without a Prometheus, in CI",
+                "loadline-adapter check --strict config.yaml",
+            ),
+            (
+                "Check it against a Prometheus",
+                "loadline-adapter check config.yaml --prometheus-url=http://localhost:9090",
+            ),
+        ],
+        notes="Exit code 0: the file can be used. 1: it can be used, but Prometheus or the cluster could not be reached. "
+        "2: it cannot be used or, with --strict, there is a warning.",
     )
-    parser.formatter_class = argparse.HelpFormatter
     parser.add_argument("file", type=Path, metavar="FILE", help="the file given to --config")
     parser.add_argument("--output", choices=("text", "json"), default="text")
     parser.add_boolean(
@@ -155,13 +165,18 @@ def _parsed(arguments: Sequence[str]) -> _Given:
     )
     add_prometheus_flags(parser)
     parser.set_defaults(prometheus_url="")
-    given = parser.parse_args(arguments)
+    return parser
+
+
+def _parsed(arguments: Sequence[str]) -> _Given:
+    flags = parser()
+    given = flags.parse_args(arguments)
     return _Given(
         file=given.file,
         output=given.output,
         strict=given.strict,
         kubeconfig=given.kubeconfig,
-        prometheus=prometheus_flags(parser, given) if given.prometheus_url else None,
+        prometheus=prometheus_flags(flags, given) if given.prometheus_url else None,
     )
 
 

@@ -1,5 +1,5 @@
 """`loadline-adapter explain`: how a metric comes about, or why it does not."""
 
-from adapter.commands.explain.command import explain
+from adapter.commands.explain.command import main, parser
 
-__all__ = ["explain"]
+__all__ = ["main", "parser"]

@@ -1,6 +1,5 @@
 """`loadline-adapter explain TARGET`: from the running adapter's own port, or from here with `--config`."""
 
-import argparse
 import contextlib
 import logging
 import sys
@@ -18,10 +17,10 @@ from adapter.commands.flags import PrometheusFlags, add_prometheus_flags, promet
 from adapter.config import ConfigError
 from adapter.serve.explain import EXPLAIN
 from adapter.translate.explanation import Explanation
+from wire.command_line.parsing import FlagParser
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect, connect_to
 from wire.kube.mapper import RestMapper
-from wire.serving.flags import FlagParser
 from wire.serving.runtime import run
 from wire.serving.tls import ServingConfigError
 from wire.status import StatusError, Unavailable
@@ -53,7 +52,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: PrometheusFlags
 
 
-def explain(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Print it; 0: there is a value, 1: there is none or it cannot be told, 2: the command line is wrong."""
     given = _parsed(arguments)
     try:
@@ -141,16 +140,24 @@ async def _running(given: _Given) -> AsyncIterator[Explain]:
         await client.close()
 
 
-def _parsed(arguments: Sequence[str]) -> _Given:
+def parser() -> FlagParser:
+    """The flags of `explain`."""
     parser = FlagParser(
         prog="loadline-adapter explain",
-        description="Tell step by step how a metric comes about, or where it ends and how to mend that.",
-        epilog="TARGET is a path (/apis/custom.metrics.k8s.io/v1beta1/namespaces/shop/pods/*/m?labelSelector=...) or an "
-        "autoscaler (shop/web, hpa/shop/web, la/shop/web), of which every metric is explained. Exit code 0: there are "
-        "values; 1: one has none; 2: flags or files are wrong. From outside the cluster: "
-        "kubectl port-forward deployment/ADAPTER 6443, or --config and --prometheus-url to ask Prometheus from here.",
+        description="Explain step by step how a value is computed, or where it failed and how to fix it. TARGET is a path "
+        "of a metrics API, or an autoscaler (shop/web, hpa/shop/web, la/shop/web), whose metrics are all explained.",
+        examples=[
+            (
+                "Every metric of an autoscaler, after `kubectl port-forward deploy/ADAPTER 6443`",
+                "loadline-adapter explain shop/web",
+            ),
+            (
+                "One request, from a configuration file and a Prometheus, without a running adapter",
+                "loadline-adapter explain --config=config.yaml --prometheus-url=http://localhost:9090 /apis/...",
+            ),
+        ],
+        notes="Exit code 0: every metric has a value. 1: one has none. 2: a flag or a file is wrong.",
     )
-    parser.formatter_class = argparse.HelpFormatter
     add = parser.add_argument
     add("target", metavar="TARGET")
     add("--output", choices=("text", "json"), default="text")
@@ -169,11 +176,16 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         help="explain from here by this configuration, without a running adapter",
     )
     add_prometheus_flags(parser)
-    given = parser.parse_args(arguments)
+    return parser
+
+
+def _parsed(arguments: Sequence[str]) -> _Given:
+    flags = parser()
+    given = flags.parse_args(arguments)
     try:
         target_of(given.target)
     except ValueError as error:
-        parser.error(str(error))
+        flags.error(str(error))
     return _Given(
         target=given.target,
         output=given.output,
@@ -181,7 +193,7 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         ca_file=given.ca_file,
         kubeconfig=given.kubeconfig,
         config=given.config,
-        prometheus=prometheus_flags(parser, given),
+        prometheus=prometheus_flags(flags, given),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapter.commands.check import check
+from adapter.commands.check import main as check
 from adapter.commands.check.report import SCHEMA, Report, RuleReport
 from testbed import ports
 from testbed.cluster import Cluster

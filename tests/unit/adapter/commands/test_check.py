@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from adapter.commands.check import check
+from adapter.commands.check import main as check
 from adapter.commands.check.report import SCHEMA, Report
 
 GOOD = """

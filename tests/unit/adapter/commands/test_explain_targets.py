@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.commands.explain import explain
+from adapter.commands.explain import main as explain
 from adapter.commands.explain.targets import Autoscaler, target_of
 
 
