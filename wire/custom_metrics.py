@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from wire import kube_json
 from wire.meta import LabelSelector, ListMeta, ObjectReference, always
 
 GROUP: Final = "custom.metrics.k8s.io"
@@ -18,18 +19,21 @@ V1BETA2: Final = f"{GROUP}/v1beta2"
 
 
 class MetricIdentifier(msgspec.Struct, frozen=True, kw_only=True):
-    """The name of a metric and the selector it was asked with; null when there was none."""
+    """The name of a metric and the selector of the request; null when there was none."""
 
-    name: str
+    name: str = ""
     selector: LabelSelector | None = None
 
 
 class MetricValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """v1beta2: one object's value. `window_seconds` is None for an instant value."""
+    """v1beta2: one object's value. `window_seconds` is None for an instant value.
 
-    described_object: ObjectReference
-    metric: MetricIdentifier
-    timestamp: datetime | None
+    Only the value must be there: client-go reads a missing one as 0, which would be a measurement that nobody made.
+    """
+
+    described_object: ObjectReference = always(ObjectReference())
+    metric: MetricIdentifier = always(MetricIdentifier())
+    timestamp: datetime | None = always(None)
     window_seconds: int | None = None
     value: str
 
@@ -42,7 +46,7 @@ class MetricValueList(
     kind: str = always("MetricValueList")
     api_version: str = always(V1BETA2)
     metadata: ListMeta = always(ListMeta())
-    items: list[MetricValue]
+    items: list[MetricValue] = always([])
 
 
 class MetricValueV1beta1(
@@ -50,9 +54,9 @@ class MetricValueV1beta1(
 ):
     """v1beta1: one object's value. `window_seconds` is None for an instant value."""
 
-    described_object: ObjectReference
-    metric_name: str
-    timestamp: datetime | None
+    described_object: ObjectReference = always(ObjectReference())
+    metric_name: str = always("")
+    timestamp: datetime | None = always(None)
     window_seconds: int | None = msgspec.field(default=None, name="window")
     value: str
     selector: LabelSelector | None = always(None)
@@ -66,7 +70,7 @@ class MetricValueListV1beta1(
     kind: str = always("MetricValueList")
     api_version: str = always(V1BETA1)
     metadata: ListMeta = always(ListMeta())
-    items: list[MetricValueV1beta1]
+    items: list[MetricValueV1beta1] = always([])
 
 
 def to_v1beta1(values: MetricValueList) -> MetricValueListV1beta1:
@@ -89,12 +93,11 @@ def _item_to_v1beta1(item: MetricValue) -> MetricValueV1beta1:
 
 def decode(body: bytes) -> MetricValueList:
     """A server's answer in whichever version it came, as v1beta2. Raises msgspec.DecodeError on anything else."""
-    if msgspec.json.decode(body, type=_Version).api_version != V1BETA1:
-        newer = msgspec.json.decode(body, type=_Answer)
-        return MetricValueList(metadata=newer.metadata, items=newer.items or [])
-    older = msgspec.json.decode(body, type=_AnswerV1beta1)
+    if kube_json.decode(body, _Version).api_version != V1BETA1:
+        return kube_json.decode(body, MetricValueList)
+    older = kube_json.decode(body, MetricValueListV1beta1)
     return MetricValueList(
-        metadata=older.metadata, items=[_item_from_v1beta1(item) for item in older.items or []]
+        metadata=older.metadata, items=[_item_from_v1beta1(item) for item in older.items]
     )
 
 
@@ -110,13 +113,3 @@ def _item_from_v1beta1(item: MetricValueV1beta1) -> MetricValue:
 
 class _Version(msgspec.Struct, rename="camel"):
     api_version: str = ""
-
-
-class _Answer(msgspec.Struct):
-    metadata: ListMeta = ListMeta()
-    items: list[MetricValue] | None = None  # Go writes null for a list that was never filled
-
-
-class _AnswerV1beta1(msgspec.Struct):
-    metadata: ListMeta = ListMeta()
-    items: list[MetricValueV1beta1] | None = None

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from wire import kube_json
 from wire.meta import ListMeta, always
 
 GROUP: Final = "external.metrics.k8s.io"
@@ -18,11 +19,11 @@ V1BETA1: Final = f"{GROUP}/v1beta1"
 class ExternalMetricValue(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """One series' value, canonical Quantity text, with the labels it was found under."""
+    """One series' value, canonical Quantity text, with its labels. Only the value must be there."""
 
-    metric_name: str
-    metric_labels: dict[str, str] | None
-    timestamp: datetime | None
+    metric_name: str = always("")
+    metric_labels: dict[str, str] | None = always(None)
+    timestamp: datetime | None = always(None)
     window_seconds: int | None = msgspec.field(default=None, name="window")
     value: str
 
@@ -35,17 +36,9 @@ class ExternalMetricValueList(
     kind: str = always("ExternalMetricValueList")
     api_version: str = always(V1BETA1)
     metadata: ListMeta = always(ListMeta())
-    items: list[ExternalMetricValue]
+    items: list[ExternalMetricValue] = always([])
 
 
 def decode(body: bytes) -> ExternalMetricValueList:
     """A server's answer. Raises msgspec.DecodeError on anything else."""
-    answer = msgspec.json.decode(body, type=_Answer)
-    return ExternalMetricValueList(metadata=answer.metadata, items=answer.items or [])
-
-
-class _Answer(msgspec.Struct):
-    metadata: ListMeta = ListMeta()
-    items: list[ExternalMetricValue] | None = (
-        None  # Go writes null for a list that was never filled
-    )
+    return kube_json.decode(body, ExternalMetricValueList)

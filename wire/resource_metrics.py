@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from wire import kube_json
 from wire.meta import ListMeta, ObjectMeta, always
 
 GROUP: Final = "metrics.k8s.io"
@@ -18,8 +19,8 @@ V1BETA1: Final = f"{GROUP}/v1beta1"
 class ContainerMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One container's usage."""
 
-    name: str
-    usage: dict[str, str]
+    name: str = ""
+    usage: dict[str, str] = {}
 
 
 class PodMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -28,9 +29,9 @@ class PodMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     kind: str = ""
     api_version: str = ""
     metadata: ObjectMeta = always(ObjectMeta())
-    timestamp: datetime | None
-    window: str
-    containers: list[ContainerMetrics]
+    timestamp: datetime | None = always(None)
+    window: str = always("0s")  # as Go prints a duration that was never set
+    containers: list[ContainerMetrics] = always([])
 
 
 class PodMetricsList(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -39,7 +40,7 @@ class PodMetricsList(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     kind: str = always("PodMetricsList")
     api_version: str = always(V1BETA1)
     metadata: ListMeta = always(ListMeta())
-    items: list[PodMetrics]
+    items: list[PodMetrics] = always([])
 
 
 class NodeMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -65,40 +66,5 @@ class NodeMetricsList(
 
 
 def decode_pods(body: bytes) -> PodMetricsList:
-    """A server's list of pods' usage, with Go's null where something is empty.
-
-    Raises msgspec.DecodeError on anything else.
-    """
-    answer = msgspec.json.decode(body, type=_PodAnswer)
-    return PodMetricsList(
-        metadata=answer.metadata, items=[_filled(pod) for pod in answer.items or ()]
-    )
-
-
-class _ContainerAnswer(msgspec.Struct):
-    name: str
-    usage: dict[str, str] | None = None
-
-
-class _Pod(msgspec.Struct):
-    metadata: ObjectMeta = ObjectMeta()
-    timestamp: datetime | None = None
-    window: str = "0s"  # as a Go duration that was never set
-    containers: list[_ContainerAnswer] | None = None
-
-
-class _PodAnswer(msgspec.Struct):
-    metadata: ListMeta = ListMeta()
-    items: list[_Pod] | None = None
-
-
-def _filled(pod: _Pod) -> PodMetrics:
-    return PodMetrics(
-        metadata=pod.metadata,
-        timestamp=pod.timestamp,
-        window=pod.window,
-        containers=[
-            ContainerMetrics(name=container.name, usage=container.usage or {})
-            for container in pod.containers or ()
-        ],
-    )
+    """A server's list of pods' usage. Raises msgspec.DecodeError on anything else."""
+    return kube_json.decode(body, PodMetricsList)

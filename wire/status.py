@@ -6,6 +6,7 @@ say what would have to change for the request to succeed.
 
 import msgspec
 
+from wire import kube_json
 from wire.meta import ListMeta, always
 
 
@@ -161,8 +162,8 @@ def from_response(code: int, body: bytes) -> StatusError:
     A proxy in between answers with text of its own; its first 200 characters are kept as the message.
     """
     try:
-        status = msgspec.json.decode(body, type=Status)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        status = kube_json.decode(body, Status)
+    except msgspec.DecodeError:
         status = Status(kind="")
     if status.kind == "Status" and status.message:
         reason = status.reason or failure(code, "").reason

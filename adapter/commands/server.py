@@ -162,10 +162,8 @@ class _Program:
     async def _read_resources(self) -> bool:
         try:
             await self._mapper.refresh()
-        except (StatusError, Unavailable, msgspec.DecodeError) as error:
-            self._mapper.last_error = str(error)
-            log.warning("the cluster's resources cannot be read, trying again: %s", error)
-            return False
+        except (StatusError, Unavailable, msgspec.DecodeError):
+            return False  # the mapper logs it
         return True
 
     async def _follow_resources(self) -> None:

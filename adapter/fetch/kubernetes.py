@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from adapter.model import PODS, GroupResource, GroupVersionKind, KubeObject, UnknownResource
+from wire import kube_json
 from wire.kube.cache import METADATA_LIST, PartialObject, Reader, WatchCache
 from wire.kube.mapper import AmbiguousError, NoMatchError, Resource, RestMapper
 from wire.labels import Selector
@@ -168,16 +169,13 @@ class WatchedObjects:
                 f"{error.message}. Grant the adapter's ServiceAccount the verbs list and watch on it"
             ) from error
         try:
-            return _in_list_order(_LIST.decode(body).items)
+            return _in_list_order(kube_json.decode(body, _List).items)
         except msgspec.DecodeError as error:
             raise Unavailable(f"cannot list {resource.name}: the answer is no list") from error
 
 
 class _List(msgspec.Struct, frozen=True):
     items: tuple[PartialObject, ...] = ()
-
-
-_LIST = msgspec.json.Decoder(_List)
 
 
 async def _first_list(cache: WatchCache[PartialObject]) -> bool:

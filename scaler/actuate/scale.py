@@ -13,6 +13,7 @@ import msgspec
 
 from scaler.model.decision import Rescaled, RescaleFailed
 from scaler.ports import TargetScale, Writer, worded
+from wire import kube_json
 from wire.status import StatusError, Unavailable
 
 ATTEMPTS = 5
@@ -79,7 +80,7 @@ def _body(scale: TargetScale, replicas: int) -> bytes:
 async def _refreshed(kube: Writer, scale: TargetScale) -> TargetScale:
     """The newest resourceVersion for the next attempt; if it cannot be read, that attempt conflicts again."""
     try:
-        read = msgspec.json.decode(await kube.get(scale.path), type=_Version)
+        read = kube_json.decode(await kube.get(scale.path), _Version)
     except (StatusError, Unavailable, msgspec.DecodeError):
         return scale
     view = msgspec.structs.replace(scale.view, resource_version=read.metadata.resource_version)

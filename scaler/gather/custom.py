@@ -13,6 +13,7 @@ import msgspec
 from scaler.gather.answers import NoAnswer, selector_params
 from scaler.model.autoscaler import CrossVersionObjectReference
 from scaler.ports import Mapper, Reader, worded
+from wire import kube_json
 from wire.custom_metrics import GROUP, MetricValueList, decode
 from wire.labels import Selector
 from wire.status import StatusError, Unavailable
@@ -59,9 +60,7 @@ class PreferredVersion:
         now_seconds = self._monotonic()
         if not self._version or now_seconds - self._found_at_seconds >= self._period_seconds:
             self._version = ""
-            self._version = _choice(
-                msgspec.json.decode(await self._kube.get("/apis"), type=_Groups).groups
-            )
+            self._version = _choice(kube_json.decode(await self._kube.get("/apis"), _Groups).groups)
             self._found_at_seconds = now_seconds
         return self._version
 

@@ -11,6 +11,7 @@ import msgspec
 from scaler.model.autoscaler import Autoscaler, CrossVersionObjectReference
 from scaler.model.observed import ScaleUnavailable, ScaleView
 from scaler.ports import Mapper, Reader, TargetScale, worded
+from wire import kube_json
 from wire.kube.mapping import GroupVersionResource
 from wire.labels import Selector, from_label_selector, parse, to_label_selector
 from wire.meta import ObjectMeta
@@ -36,9 +37,6 @@ class Scale(msgspec.Struct, frozen=True, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
     spec: ScaleSpec = ScaleSpec()
     status: ScaleStatus = ScaleStatus()
-
-
-_SCALE = msgspec.json.Decoder(Scale)
 
 
 async def read_scale(
@@ -111,7 +109,7 @@ async def _read(
 
 def _viewed(path: str, body: bytes) -> TargetScale:
     """Raises `ValueError` for a selector that client-go's scale client does not take."""
-    scale = _SCALE.decode(body)
+    scale = kube_json.decode(body, Scale)
     return TargetScale(
         path=path,
         uid=scale.metadata.uid,

@@ -13,6 +13,7 @@ from scaler.model.kinds import WatchedKind
 from scaler.model.memory import Memory, Recommendation, ScaleEvent
 from scaler.recommend.combine import metrics_of
 from scaler.report.printing import printed_targets
+from wire import kube_json
 
 # The CRD's bound is twice that; half an hour of changes every two seconds.
 CHANGES_MAX = 1000
@@ -91,7 +92,7 @@ def history_of(memory: Memory, behavior: Behavior | None) -> History:
 
 def stored_memory(body: bytes) -> Memory:
     """The memory in a LoadAutoscaler as it was read. Raises `msgspec.DecodeError`."""
-    history = msgspec.json.decode(body, type=_Stored).status.history
+    history = kube_json.decode(body, _Stored).status.history
     if history is None:
         return Memory()
     recommendations = history.recommendations

@@ -195,9 +195,7 @@ class Scaler:
         while not self._mapper.table.versions:
             try:
                 await self._mapper.refresh()
-            except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                self._mapper.last_error = str(error)
-                log.warning("discovery failed, trying again: %s", error)
+            except (StatusError, Unavailable, msgspec.DecodeError):
                 await asyncio.sleep(DISCOVERY_RETRY_SECONDS)
         await self._mapper.run()
 

@@ -15,6 +15,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from wire import kube_json
 from wire.kube.backoff import Backoff
 from wire.kube.client import JSON
 from wire.meta import ListMeta
@@ -87,9 +88,9 @@ class Reader(Protocol):
 
 
 class _Page(msgspec.Struct, frozen=True):
-    metadata: ListMeta
+    metadata: ListMeta = ListMeta()
     # Not T: one object that does not decode must not hide the others.
-    items: list[msgspec.Raw] | None = None
+    items: tuple[msgspec.Raw, ...] = ()
 
 
 class _Event(msgspec.Struct, frozen=True):
@@ -129,7 +130,7 @@ class WatchCache(Generic[T]):
         self.path = path
         self._client = client
         self._page_size = page_size
-        self._decode = msgspec.json.Decoder(decode_type).decode
+        self._decode_type = decode_type
         self._params = _selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
         self._accept_object = METADATA_OBJECT if metadata_only else JSON
@@ -201,8 +202,8 @@ class WatchCache(Generic[T]):
         found: dict[str, dict[str, T]] = {}
         params = {**self._params, "limit": str(self._page_size)}
         while True:
-            page = _PAGE.decode(await self._asked_page(params))
-            for raw in page.items or ():
+            page = kube_json.decode(await self._asked_page(params), _Page)
+            for raw in page.items:
                 item = self._decoded(raw)
                 if item is not None:
                     found.setdefault(item.metadata.namespace, {})[item.metadata.name] = item
@@ -254,7 +255,7 @@ class WatchCache(Generic[T]):
                 async for line in lines:
                     events += 1
                     self._contact_at_seconds = self._monotonic()
-                    self._apply(_EVENT.decode(line))
+                    self._apply(kube_json.decode(line, _Event))
         except StatusError as error:
             if error.code == 410:
                 raise _ExpiredError from error
@@ -268,8 +269,8 @@ class WatchCache(Generic[T]):
             error = from_response(500, bytes(event.object))
             raise _ExpiredError if error.code == 410 else error
         if event.type == "BOOKMARK":
-            self._resource_version = msgspec.json.decode(
-                event.object, type=_Bookmark
+            self._resource_version = kube_json.decode(
+                event.object, _Bookmark
             ).metadata.resource_version
             return
         new = self._decoded(event.object)
@@ -290,7 +291,7 @@ class WatchCache(Generic[T]):
 
     def _decoded(self, raw: msgspec.Raw) -> T | None:
         try:
-            return self._decode(raw)
+            return kube_json.decode(raw, self._decode_type)
         except msgspec.DecodeError as error:
             log.warning("%s: an object is passed over, it does not decode: %s", self.path, error)
             return None
@@ -312,10 +313,6 @@ class WatchCache(Generic[T]):
         else:
             log.info("%s: the copy is kept up to date again", self.path)
         self.last_error = error
-
-
-_PAGE = msgspec.json.Decoder(_Page)
-_EVENT = msgspec.json.Decoder(_Event)
 
 
 def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from wire import kube_json
 from wire.kube.connection import Connection
 from wire.status import Unavailable, from_response
 
@@ -228,7 +229,7 @@ class KubeClient:
 def decoded(answer: bytes, as_type: type[T], *, what: str) -> T:
     """An answer that must make sense. Raises `Unavailable` when it does not, as from a proxy in between."""
     try:
-        return msgspec.json.decode(answer, type=as_type)
+        return kube_json.decode(answer, as_type)
     except msgspec.DecodeError as error:
         raise Unavailable(f"the answer is no {what}: {error}") from error
 

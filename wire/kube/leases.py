@@ -16,6 +16,7 @@ from typing import Protocol
 
 import msgspec
 
+from wire import kube_json
 from wire.kube.client import JSON
 from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable
@@ -46,7 +47,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     api_version: str = "coordination.k8s.io/v1"
     kind: str = "Lease"
-    metadata: ObjectMeta
+    metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
 
 
@@ -160,7 +161,7 @@ class LeaderElection:
 
     async def _read(self) -> None:
         try:
-            lease = _LEASE.decode(await self._client.get(f"{self._folder}/{self._name}"))
+            lease = kube_json.decode(await self._client.get(f"{self._folder}/{self._name}"), Lease)
         except StatusError as error:
             if error.code != 404:
                 raise
@@ -200,10 +201,12 @@ class LeaderElection:
         if self._observed is None:
             metadata = ObjectMeta(name=self._name, namespace=self._namespace)
             body = msgspec.json.encode(Lease(metadata=metadata, spec=spec))
-            return _LEASE.decode(await self._client.create(self._folder, body))
+            return kube_json.decode(await self._client.create(self._folder, body), Lease)
         # The resourceVersion in the metadata lets one of two writers win.
         body = msgspec.json.encode(msgspec.structs.replace(self._observed, spec=spec))
-        return _LEASE.decode(await self._client.replace(f"{self._folder}/{self._name}", body))
+        return kube_json.decode(
+            await self._client.replace(f"{self._folder}/{self._name}", body), Lease
+        )
 
     async def _released(self) -> None:
         """Let the next one start without waiting for our lease to run out."""
@@ -225,9 +228,6 @@ class LeaderElection:
                 "lease %s/%s cannot be had or renewed: %s", self._namespace, self._name, problem
             )
         self._last_problem = problem
-
-
-_LEASE = msgspec.json.Decoder(Lease)
 
 
 async def _ended(task: asyncio.Future[None]) -> None:

@@ -1,19 +1,28 @@
 """The resource table of a live cluster: read from discovery, and read again as CRDs come and go.
 
 The aggregated document (`/api` and `/apis` in one answer each) where the server has it, else one
-request per group and version. A version that cannot be read keeps what was known of it: an aggregated
-API that is down must take no other group with it.
+request per group and version. A group, version or resource that cannot be read keeps what was known of
+it, and one that does not answer is not waited for: an aggregated API that is down or answers nonsense
+takes no other group with it.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
 
 from wire.kube.client import JSON
+from wire.kube.discovery_documents import (
+    Discovered,
+    VersionListed,
+    read_aggregated,
+    read_core_versions,
+    read_groups,
+    read_resources,
+)
 from wire.kube.mapping import (
     AmbiguousError,
     GroupVersion,
@@ -22,6 +31,7 @@ from wire.kube.mapping import (
     Resource,
     ResourceTable,
 )
+from wire.problem_log import ProblemLog
 from wire.status import StatusError, Unavailable
 
 __all__ = ["AmbiguousError", "GroupVersionResource", "NoMatchError", "Resource", "RestMapper"]
@@ -31,6 +41,8 @@ AGGREGATED = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}
 REFRESH_SECONDS = 30.0
 # An unknown name may belong to a CRD made just now; a name that stays unknown must not cost a request each time.
 REFRESH_AFTER_MISS_SECONDS = 5.0
+# Without aggregated discovery: a version whose server has not answered by then is left to the next refresh.
+VERSION_WAIT_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -52,18 +64,30 @@ class RestMapper:
         *,
         on_change: Callable[[], None] | None = None,
         known: tuple[GroupVersion, ...] = (),
+        version_wait_seconds: float = VERSION_WAIT_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`on_change` is called when a refresh has found something new; `known` holds until the first refresh."""
         self._client = client
         self._on_change = on_change
+        self._version_wait_seconds = version_wait_seconds
         self._sleep = sleep
         self._monotonic = monotonic
         self._table = ResourceTable(known)
         self._refreshed_at_seconds = float("-inf")
         self._refreshing = asyncio.Lock()
-        self.last_error = ""
+        self._late: dict[VersionListed, asyncio.Task[bytes]] = {}
+        self._problem = ProblemLog(
+            log,
+            failing="discovery is incomplete, what was known before stays in use",
+            recovered="discovery is complete again",
+        )
+
+    @property
+    def last_error(self) -> str:
+        """What the last refresh could not read; empty when it read everything."""
+        return self._problem.problem
 
     @property
     def table(self) -> ResourceTable:
@@ -99,14 +123,19 @@ class RestMapper:
         return self._table.resource(gvr)
 
     async def refresh(self) -> None:
-        """Read discovery. Raises `StatusError` or `Unavailable` when not even the groups can be read."""
+        """Read discovery. Raises `StatusError`, `Unavailable` or `msgspec.DecodeError` when not even the
+        groups can be read; groups that cannot be read are in `last_error`.
+        """
         async with self._refreshing:
             self._refreshed_at_seconds = self._monotonic()
-            versions = await self._aggregated()
-            if versions is None:
-                versions = await self._per_version()
-            if versions != self._table.versions:
-                self._table = ResourceTable(versions)
+            try:
+                found = await self._aggregated() or await self._per_version()
+            except (StatusError, Unavailable, msgspec.DecodeError) as error:
+                self._problem.set(str(error))
+                raise
+            self._problem.set("; ".join(found.problems))
+            if found.versions != self._table.versions:
+                self._table = ResourceTable(found.versions)
                 if self._on_change:
                     self._on_change()
 
@@ -114,196 +143,80 @@ class RestMapper:
         """Refresh unless that was done a moment ago; True when the lookup is worth repeating."""
         before, table = self._refreshed_at_seconds, self._table
         async with self._refreshing:
-            pass  # whoever is refreshing may bring what we miss
+            pass  # a refresh that is under way may bring the missing name
         if self._table is table and self._monotonic() - before >= REFRESH_AFTER_MISS_SECONDS:
-            try:
-                await self.refresh()
-            except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                self._noted(str(error))
+            await self._try_to_refresh()
         return self._table is not table
 
     async def run(self, period_seconds: float = REFRESH_SECONDS) -> None:
-        """Refresh for ever; ends only by cancellation."""
-        while True:
-            try:
-                await self.refresh()
-                self._noted("")
-            except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                self._noted(str(error))
-            await self._sleep(period_seconds)
+        """Refresh periodically until cancelled."""
+        try:
+            while True:
+                await self._try_to_refresh()
+                await self._sleep(period_seconds)
+        finally:
+            self._give_up(self._late)
 
-    async def _aggregated(self) -> tuple[GroupVersion, ...] | None:
+    async def _try_to_refresh(self) -> None:
+        try:
+            await self.refresh()
+        except (StatusError, Unavailable, msgspec.DecodeError):
+            return  # logged, and in last_error
+
+    async def _aggregated(self) -> Discovered | None:
         """All of it from the aggregated documents; None where the server has none."""
         bodies = await asyncio.gather(
             *(self._client.get(path, accept=AGGREGATED) for path in ("/api", "/apis"))
         )
-        documents = [msgspec.json.decode(body, type=_AggregatedList) for body in bodies]
-        if any(document.kind != "APIGroupDiscoveryList" for document in documents):
+        versions = self._table.versions
+        core = read_aggregated(bodies[0], [each for each in versions if not each.group])
+        groups = read_aggregated(bodies[1], [each for each in versions if each.group])
+        if core is None or groups is None:
             return None
-        return tuple(
-            _group_version(group.metadata.name, version, preferred=index == 0)
-            for document in documents
-            for group in document.items
-            for index, version in enumerate(group.versions)
-        )
+        return Discovered(core.versions + groups.versions, core.problems + groups.problems)
 
-    async def _per_version(self) -> tuple[GroupVersion, ...]:
-        core = msgspec.json.decode(await self._client.get("/api"), type=_CoreVersions)
-        groups = msgspec.json.decode(await self._client.get("/apis"), type=_GroupList).groups
-        asked = [("", version, index == 0) for index, version in enumerate(core.versions)]
-        asked += [
-            (g.name, v.version, v.version == g.preferred_version.version)
-            for g in groups
-            for v in g.versions
-        ]
-        known = {(v.group, v.version): v for v in self._table.versions}
-        at_once = asyncio.Semaphore(10)
-
-        async def read(group: str, version: str, preferred: bool) -> GroupVersion | None:
-            path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    async def _per_version(self) -> Discovered:
+        known = {(each.group, each.version): each for each in self._table.versions}
+        listed = read_core_versions(await self._client.get("/api"))
+        groups, problems = read_groups(await self._client.get("/apis"), self._table.versions)
+        listed += groups
+        answers = await self._answers(listed)
+        found: list[GroupVersion] = []
+        for version in listed:
+            before = known.get((version.group, version.version))
             try:
-                async with at_once:
-                    body = await self._client.get(path)
-                return _legacy(
-                    group, version, preferred=preferred, listed=_RESOURCES.decode(body).resources
-                )
+                read, unreadable = read_resources(answers[version](), version, before)
             except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                log.warning("discovery of %s failed, going on with what was known: %s", path, error)
-                return known.get((group, version))
+                problems.append(f"{version.path}: {error}")
+                found += [before] if before else []
+            else:
+                problems += unreadable
+                found.append(read)
+        return Discovered(tuple(found), tuple(problems))
 
-        answers = await asyncio.gather(*(read(*one) for one in asked))
-        return tuple(answer for answer in answers if answer is not None)
+    async def _answers(
+        self, listed: Iterable[VersionListed]
+    ) -> dict[VersionListed, Callable[[], bytes]]:
+        """What each version's server answers within a time limit; a later answer serves the next refresh."""
+        reading = {
+            each: self._late.pop(each)
+            if each in self._late
+            else asyncio.ensure_future(self._client.get(each.path))
+            for each in listed
+        }
+        self._give_up(self._late)
+        self._late = reading
+        if reading:
+            await asyncio.wait(reading.values(), timeout=self._version_wait_seconds)
+        self._late = {each: task for each, task in reading.items() if not task.done()}
+        return {
+            each: task.result if task.done() else self._no_answer for each, task in reading.items()
+        }
 
-    def _noted(self, error: str) -> None:
-        if error == self.last_error:
-            return
-        if error:
-            log.warning("discovery failed, going on with what was known: %s", error)
-        else:
-            log.info("discovery works again")
-        self.last_error = error
+    def _no_answer(self) -> bytes:
+        raise Unavailable(f"no answer within {self._version_wait_seconds:g} s")
 
-
-class _Named(msgspec.Struct, frozen=True):
-    name: str = ""
-
-
-class _Kind(msgspec.Struct, frozen=True):
-    kind: str = ""
-
-
-class _Subresource(msgspec.Struct, frozen=True):
-    subresource: str
-
-
-class _AggregatedResource(msgspec.Struct, frozen=True, rename="camel"):
-    resource: str
-    scope: str = ""
-    singular_resource: str = ""
-    response_kind: _Kind | None = None
-    verbs: tuple[str, ...] = ()
-    short_names: tuple[str, ...] = ()
-    subresources: tuple[_Subresource, ...] = ()
-
-
-class _AggregatedVersion(msgspec.Struct, frozen=True):
-    version: str
-    # Those of a stale version are the last that its server told: better than none.
-    resources: tuple[_AggregatedResource, ...] = ()
-
-
-class _AggregatedGroup(msgspec.Struct, frozen=True):
-    metadata: _Named = _Named()
-    versions: tuple[_AggregatedVersion, ...] = ()
-
-
-class _AggregatedList(msgspec.Struct, frozen=True):
-    kind: str = ""
-    items: tuple[_AggregatedGroup, ...] = ()
-
-
-class _CoreVersions(msgspec.Struct, frozen=True):
-    versions: tuple[str, ...] = ()
-
-
-class _Version(msgspec.Struct, frozen=True):
-    version: str = ""
-
-
-class _Group(msgspec.Struct, frozen=True, rename="camel"):
-    name: str
-    versions: tuple[_Version, ...] = ()
-    preferred_version: _Version = _Version()
-
-
-class _GroupList(msgspec.Struct, frozen=True):
-    groups: tuple[_Group, ...] = ()
-
-
-class _LegacyResource(msgspec.Struct, frozen=True, rename="camel"):
-    name: str
-    kind: str
-    namespaced: bool = False
-    singular_name: str = ""
-    verbs: tuple[str, ...] = ()
-    short_names: tuple[str, ...] = ()
-
-
-class _ResourceList(msgspec.Struct, frozen=True):
-    resources: tuple[_LegacyResource, ...] = ()
-
-
-_RESOURCES = msgspec.json.Decoder(_ResourceList)
-
-
-def _group_version(group: str, version: _AggregatedVersion, *, preferred: bool) -> GroupVersion:
-    return GroupVersion(
-        group=group,
-        version=version.version,
-        preferred=preferred,
-        resources=tuple(
-            Resource(
-                group=group,
-                version=version.version,
-                name=r.resource,
-                singular=r.singular_resource,
-                kind=r.response_kind.kind,
-                namespaced=r.scope == "Namespaced",
-                verbs=r.verbs,
-                short_names=r.short_names,
-                subresources=tuple(s.subresource for s in r.subresources),
-            )
-            for r in version.resources
-            if r.response_kind is not None and r.response_kind.kind
-        ),
-    )
-
-
-def _legacy(
-    group: str, version: str, *, preferred: bool, listed: tuple[_LegacyResource, ...]
-) -> GroupVersion:
-    subresources: dict[str, list[str]] = {}
-    for entry in listed:
-        name, slash, subresource = entry.name.partition("/")
-        if slash:
-            subresources.setdefault(name, []).append(subresource)
-    return GroupVersion(
-        group=group,
-        version=version,
-        preferred=preferred,
-        resources=tuple(
-            Resource(
-                group=group,
-                version=version,
-                name=r.name,
-                singular=r.singular_name,
-                kind=r.kind,
-                namespaced=r.namespaced,
-                verbs=r.verbs,
-                short_names=r.short_names,
-                subresources=tuple(subresources.get(r.name, ())),
-            )
-            for r in listed
-            if "/" not in r.name
-        ),
-    )
+    def _give_up(self, late: dict[VersionListed, asyncio.Task[bytes]]) -> None:
+        for task in late.values():
+            task.cancel()
+        late.clear()

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from wire import kube_json
 from wire.kube.client import KubeClient
 from wire.kube.mapper import NoMatchError, RestMapper
 from wire.labels import from_label_selector
@@ -127,7 +128,7 @@ async def _spec(autoscaler: Autoscaler, client: KubeClient) -> _Spec:
             if error.code != 404:
                 raise
             continue
-        return msgspec.json.decode(body, type=_Object).spec
+        return kube_json.decode(body, _Object).spec
     kinds = " and no ".join(autoscaler.kinds)
     raise not_found(
         f"there is no {kinds} {autoscaler.namespace}/{autoscaler.name}: see kubectl get hpa,la -A"
@@ -143,7 +144,7 @@ async def _target_selector(
     except NoMatchError as error:
         raise not_found(f"the scale target {target.kind}/{target.name}: {error}") from None
     path = f"{resource.path(quote(namespace, safe=''))}/{quote(target.name, safe='')}/scale"
-    return msgspec.json.decode(await client.get(path), type=_Scale).status.selector
+    return kube_json.decode(await client.get(path), _Scale).status.selector
 
 
 def _question(metric: Metric, namespace: str, selector: str, mapper: RestMapper) -> Asked:

@@ -1,5 +1,6 @@
 """Discovery against prepared documents: aggregated, per version, and half broken."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 
@@ -50,6 +51,9 @@ class Documents:
         document = self.documents.get(path)
         if isinstance(document, Exception):
             raise document
+        if isinstance(document, asyncio.Event):
+            await document.wait()
+            document = self.documents[path]
         if document is None:
             raise StatusError("not there", code=404, reason="NotFound")
         return json.dumps(document).encode()
@@ -164,3 +168,139 @@ async def test_a_miss_is_looked_up_again_but_not_at_every_question():
     clock.seconds = 12
     assert await mapper.refresh_after_miss() is False
     assert changes == ["changed", "changed"]
+
+
+def as_kube_apiserver_makes_it():
+    """ConvertGroupVersionIntoToDiscovery: a metric `pods/rps` without `pods` gets a parent without verbs and kind."""
+    parent = {
+        "resource": "pods",
+        "responseKind": {"group": "", "version": "", "kind": ""},
+        "scope": "Namespaced",
+        "singularResource": "",
+        "verbs": None,
+        "subresources": [
+            {"subresource": "rps", "responseKind": {"kind": "MetricValueList"}, "verbs": ["get"]}
+        ],
+    }
+    version = {"version": "v1beta2", "resources": [parent], "freshness": "Current"}
+    return {
+        "metadata": {"name": "custom.metrics.k8s.io", "creationTimestamp": None},
+        "versions": [version],
+    }
+
+
+APPS = group("apps", pods_in("v1", "Deployment", "deployments"))
+
+
+async def test_a_metrics_api_without_aggregated_discovery_hides_no_other_group():
+    documents = {"/api": CORE, "/apis": aggregated(as_kube_apiserver_makes_it(), APPS)}
+    mapper = RestMapper(Documents(documents))
+    await mapper.refresh()
+    assert mapper.resources_for_kind("apps", "Deployment")[0].name == "deployments"
+    assert mapper.last_error == ""
+
+
+HOSTILE = {
+    "verbs of another kind": group("x.io", {"version": "v1", "resources": [{"verbs": 5}]}),
+    "resources of another kind": group("x.io", {"version": "v1", "resources": {"a": 1}}),
+    "a version of another kind": group("x.io", 5),
+    "versions of another kind": {"metadata": {"name": "x.io"}, "versions": "v1"},
+    "a name of another kind": group(["x.io"], pods_in("v1", "Foo", "foos")),
+    "not a group": "x.io",
+    "stale and empty": group("x.io", {"version": "v1", "resources": [], "freshness": "Stale"}),
+}
+
+
+@pytest.mark.parametrize("document", HOSTILE.values(), ids=HOSTILE)
+async def test_a_group_that_cannot_be_read_keeps_what_was_known_of_it(document, caplog):
+    good = group("x.io", pods_in("v1", "Foo", "foos"))
+    server = Documents({"/api": CORE, "/apis": aggregated(good, APPS)})
+    mapper = RestMapper(server)
+    await mapper.refresh()
+    order = [version.group for version in mapper.table.versions]
+    server.documents["/apis"] = aggregated(
+        document, APPS, group("new.io", pods_in("v1", "New", "news"))
+    )
+    await mapper.refresh()
+    assert mapper.resource_for("foo").group == "x.io"
+    assert mapper.resource_for("new").group == "new.io"
+    assert [version.group for version in mapper.table.versions] == [*order, "new.io"]
+    assert mapper.last_error != ""
+    await mapper.refresh()
+    assert len(caplog.records) == 1
+    server.documents["/apis"] = aggregated(APPS)
+    await mapper.refresh()
+    assert mapper.last_error == ""
+    with pytest.raises(NoMatchError):
+        mapper.resource_for("foo")
+
+
+@pytest.mark.parametrize("document", HOSTILE.values(), ids=HOSTILE)
+async def test_a_group_that_was_never_readable_hides_no_other(document):
+    mapper = RestMapper(Documents({"/api": CORE, "/apis": aggregated(document, APPS)}))
+    await mapper.refresh()
+    assert mapper.resources_for_kind("apps", "Deployment")
+
+
+async def test_one_resource_that_cannot_be_read_hides_no_other_of_its_version():
+    version = pods_in("v1", "Foo", "foos")
+    server = Documents({"/api": CORE, "/apis": aggregated(group("x.io", version))})
+    mapper = RestMapper(server)
+    await mapper.refresh()
+    bars = pods_in("v1", "Bar", "bars")["resources"]
+    broken = {"version": "v1", "resources": [{"resource": 1}, *bars]}
+    server.documents["/apis"] = aggregated(group("x.io", broken))
+    await mapper.refresh()
+    assert [mapper.resource_for(name).group for name in ("foo", "bar")] == ["x.io", "x.io"]
+    assert "a resource of x.io/v1 cannot be read" in mapper.last_error
+
+
+async def test_a_version_whose_server_is_down_is_not_the_preferred_one():
+    stale = pods_in("v2", "Foo", "foos") | {"freshness": "Stale"}
+    versions = group("x.io", stale, pods_in("v1", "Foo", "foos"))
+    mapper = RestMapper(Documents({"/api": CORE, "/apis": aggregated(versions)}))
+    await mapper.refresh()
+    assert mapper.resource_for("foos").version == "v1"
+    assert "x.io/v2" in mapper.last_error
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        StatusError("no endpoints", code=503, reason="ServiceUnavailable"),
+        Unavailable("no answer in time"),
+        {"resources": "none"},
+        {"resources": [{"name": 5}]},
+        [],
+    ],
+)
+async def test_without_aggregated_discovery_a_version_that_fails_hides_no_other(answer):
+    server = Documents(LEGACY | {"/apis/broken.io/v1": answer})
+    mapper = RestMapper(server)
+    await mapper.refresh()
+    assert mapper.resources_for_kind("apps", "Deployment")
+    assert "broken.io/v1" in mapper.last_error
+
+
+async def test_without_aggregated_discovery_nulls_are_empty():
+    foos = {"name": "foos", "singularName": None, "kind": "Foo", "verbs": None, "shortNames": None}
+    server = Documents(LEGACY | {"/apis/broken.io/v1": {"resources": [foos]}})
+    mapper = RestMapper(server)
+    await mapper.refresh()
+    assert mapper.resource_for("foos").group == "broken.io"
+
+
+async def test_a_version_that_hangs_is_left_to_the_next_refresh():
+    hanging = asyncio.Event()
+    server = Documents(LEGACY | {"/apis/broken.io/v1": hanging})
+    mapper = RestMapper(server, version_wait_seconds=0.0)
+    await mapper.refresh()
+    await mapper.refresh()
+    assert mapper.resources_for_kind("apps", "Deployment")
+    assert "/apis/broken.io/v1: no answer within" in mapper.last_error
+    assert server.asked.count("/apis/broken.io/v1") == 1
+    server.documents["/apis/broken.io/v1"] = LEGACY["/apis/broken.io/v1"]
+    hanging.set()
+    await mapper.refresh()
+    assert mapper.resource_for("foo").group == "broken.io"
+    assert mapper.last_error == ""

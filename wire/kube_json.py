@@ -1,0 +1,110 @@
+"""JSON from Kubernetes and from aggregated APIs, where `null` means the same as nothing.
+
+Go's encoding/json, and so client-go, takes `null` for an empty list, map, string, number or struct.
+msgspec refuses it unless the type says `None`. One rule for every document that is read:
+
+| JSON | is read as |
+|---|---|
+| a field that is `null` | the field left out: its default, or an error where it has none |
+| `null` in a list or as the value of a map | `""`, `0`, `false`, `[]` or `{}`, whichever the type is |
+| a field whose type admits `None` | `None` |
+| `null` as the whole document | an error |
+
+A document without such nulls costs nothing extra: they are looked for only after msgspec has refused it.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+T = TypeVar("T")
+
+
+def decode(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
+    """The document as that type. Raises `msgspec.DecodeError` and nothing else, whatever the bytes are."""
+    try:
+        return _decoder(as_type).decode(body)
+    except msgspec.ValidationError as refused:
+        return _decoded_without_nulls(body, as_type, refused)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def _decoded_without_nulls(
+    body: bytes | msgspec.Raw, as_type: type[T], refused: msgspec.ValidationError
+) -> T:
+    try:
+        document = msgspec.json.decode(body)
+        cleaned = _without_nulls(document, inspect.type_info(as_type))
+        if cleaned == document:
+            raise refused
+        return _decoder(as_type).decode(msgspec.json.encode(cleaned))
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def _decoder(as_type: type[T]) -> msgspec.json.Decoder[T]:
+    decoder = _decoders.get(as_type)
+    if decoder is None:
+        decoder = _decoders[as_type] = msgspec.json.Decoder(as_type)
+    return decoder
+
+
+# One for every type in the code.
+_decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {}
+
+
+def _without_nulls(value: Any, kind: inspect.Type) -> Any:
+    """The value as encoding/json would leave it in a variable of that type."""
+    if isinstance(value, dict):
+        return _object_without_nulls(value, kind)
+    if isinstance(value, list):
+        of = _item_type(kind)
+        return [_element(each, of) for each in value] if of else value
+    return value
+
+
+def _object_without_nulls(value: dict[str, Any], kind: inspect.Type) -> dict[str, Any]:
+    for each in _alternatives(kind):
+        if isinstance(each, inspect.StructType):
+            fields = {field.encode_name: field.type for field in each.fields}
+            return {
+                name: _without_nulls(inner, fields[name]) if name in fields else inner
+                for name, inner in value.items()
+                if inner is not None or name not in fields
+            }
+        if isinstance(each, inspect.DictType):
+            return {name: _element(inner, each.value_type) for name, inner in value.items()}
+    return value
+
+
+def _item_type(kind: inspect.Type) -> inspect.Type | None:
+    for each in _alternatives(kind):
+        if isinstance(each, inspect.ListType | inspect.VarTupleType):
+            return each.item_type
+    return None
+
+
+def _element(value: Any, kind: inspect.Type) -> Any:
+    return _zero(kind) if value is None else _without_nulls(value, kind)
+
+
+def _zero(kind: inspect.Type) -> Any:
+    """Go's zero value, or None where the type has none that JSON could say."""
+    match kind:
+        case inspect.StructType() | inspect.DictType():
+            return {}
+        case inspect.ListType() | inspect.VarTupleType():
+            return []
+        case inspect.StrType():
+            return ""
+        case inspect.BoolType():
+            return False
+        case inspect.IntType() | inspect.FloatType():
+            return 0
+    return None
+
+
+def _alternatives(kind: inspect.Type) -> tuple[inspect.Type, ...]:
+    return kind.types if isinstance(kind, inspect.UnionType) else (kind,)
