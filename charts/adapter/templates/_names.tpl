@@ -41,7 +41,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* Labels and annotations that every object carries. */}}
+{{/* Labels and annotations of all objects. */}}
 {{- define "loadline-adapter.metadata" -}}
 labels:
   {{- include "loadline-adapter.labels" . | nindent 2 }}

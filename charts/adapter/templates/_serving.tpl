@@ -1,4 +1,4 @@
-{{/* Where the serving certificate comes from: one of certManager, inline, existing, generated, self-signed. */}}
+{{/* Source of the serving certificate: certManager, inline, existing, generated or self-signed. */}}
 {{- define "loadline-adapter.tlsSource" -}}
 {{- $chosen := list -}}
 {{- if .Values.certManager.enabled }}{{ $chosen = append $chosen "certManager" }}{{ end -}}
@@ -6,7 +6,7 @@
 {{- if .Values.tls.existingSecret }}{{ $chosen = append $chosen "existing" }}{{ end -}}
 {{- if .Values.tls.generate }}{{ $chosen = append $chosen "generated" }}{{ end -}}
 {{- if gt (len $chosen) 1 -}}
-{{- fail "choose one source of the serving certificate: certManager.enabled, tls.enable, tls.existingSecret or tls.generate" -}}
+{{- fail "choose only one source of the serving certificate: certManager.enabled, tls.enable, tls.existingSecret or tls.generate" -}}
 {{- end -}}
 {{- first $chosen | default "self-signed" -}}
 {{- end -}}
@@ -15,7 +15,7 @@
 {{- .Values.tls.existingSecret | default (printf "%s-serving-cert" (include "loadline-adapter.fullname" .)) -}}
 {{- end -}}
 
-{{/* "true" when an API (.api of custom, external, resource) is to be registered. */}}
+{{/* "true" if the API (.api: custom, external or resource) is to be registered. */}}
 {{- define "loadline-adapter.serves" -}}
 {{- $rules := .root.Values.rules -}}
 {{- $choice := index .root.Values.apiServices .api -}}

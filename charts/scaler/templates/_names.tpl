@@ -41,7 +41,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* Labels and annotations that every object carries. */}}
+{{/* Labels and annotations of all objects. */}}
 {{- define "loadline-scaler.metadata" -}}
 labels:
   {{- include "loadline-scaler.labels" . | nindent 2 }}
@@ -59,7 +59,7 @@ annotations:
 {{- end -}}
 {{- end -}}
 
-{{/* "true" when one of several pods is to lead. */}}
+{{/* "true" if leader election is enabled. */}}
 {{- define "loadline-scaler.electsLeader" -}}
 {{- $enabled := .Values.leaderElection.enabled -}}
 {{- if kindIs "invalid" $enabled }}{{ $enabled = gt (int .Values.replicas) 1 }}{{ end -}}
