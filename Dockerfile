@@ -1,18 +1,18 @@
 # syntax=docker/dockerfile:1
-# One image for both programs. `docker build -t REGISTRY/loadline-autoscaler:VERSION .`
+# One image for both programs: docker build -t registry.example.com/loadline-autoscaler:VERSION .
 #
-# The base is pinned by its tag: its digest is known to the registry that you build against, so pin it there, as in
+# The base image is pinned by tag. To pin it by the digest in your registry:
 #   docker build --build-arg PYTHON=python:3.11.14-slim-bookworm@sha256:... .
 ARG PYTHON=python:3.11.14-slim-bookworm
 
 FROM ${PYTHON} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
-# Dependencies first: this layer is built anew only when a pin changes.
+# Dependencies first: this layer is rebuilt only if a pin changes.
 COPY constraints-runtime.txt constraints.txt ./
 RUN python -m venv --without-pip /opt/loadline \
  && pip --python /opt/loadline/bin/python install --require-hashes -r constraints-runtime.txt
-# The one build tool, pinned where the development tools are.
+# The only build tool, pinned in the same file as the development tools.
 RUN awk '/^[^ ]/ {wanted = /^setuptools==/} wanted' constraints.txt > constraints-build.txt \
  && pip install --require-hashes -r constraints-build.txt
 COPY pyproject.toml README.md LICENSE ./
@@ -27,11 +27,11 @@ FROM ${PYTHON}
 LABEL org.opencontainers.image.title="loadline-autoscaler" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/loadline /opt/loadline
-# prometheus-adapter's image has its program here; a Deployment that names it keeps working.
+# The path of the program in prometheus-adapter's image, for Deployments that name it.
 COPY --from=build /adapter /adapter
-# The root file system may be read-only: bytecode was compiled above, and certificates go to --cert-dir.
+# The root file system can be read-only: bytecode is compiled above, and certificates are written to --cert-dir.
 ENV PATH=/opt/loadline/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-# A number, so that kubelet can see that it is not root.
+# A number, so that kubelet can verify that it is not root.
 USER 10001:10001
-# prometheus-adapter's Deployments give arguments only. The scaler is `--entrypoint loadline-scaler`, or `command:`.
+# Deployments of prometheus-adapter set only arguments. For the scaler, set `command:` or `--entrypoint loadline-scaler`.
 ENTRYPOINT ["loadline-adapter"]

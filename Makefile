@@ -1,11 +1,11 @@
-# Everything a newcomer needs is set up by the target that needs it; the second time is quick.
+# Each target sets up what it needs. Later runs reuse it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := adapter scaler wire testbed tests benchmarks
 DEMO_SECONDS ?= 240
-# All but the peers, which only tests and benchmarks run.
+# Without the programs that only tests and benchmarks run: prometheus-adapter.
 DEMO_ASSETS := helm etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok prometheus
 export DEMO_SECONDS
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
@@ -13,7 +13,7 @@ PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header -
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench lint format unit assets constraints clean
 
-help:  ## Show what can be made
+help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(STAMP): constraints.txt
@@ -24,38 +24,38 @@ $(STAMP): constraints.txt
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-assets: $(STAMP)  ## Build the control plane's programs once (ten to fifteen minutes on two cores)
+assets: $(STAMP)  ## Build the programs of the control plane (10 to 15 minutes on two cores, once)
 	@$(BIN)/python -m testbed build
 
-demo: $(STAMP)  ## Scale two workloads on real metrics, live; DEMO_SECONDS=240
+demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed build $(DEMO_ASSETS)
 	@$(BIN)/python -m testbed demo
 
-test: check assets  ## Everything: check, then the tests against real programs
+test: check assets  ## Run all checks and tests, including those against real programs
 	$(BIN)/python -m pytest tests/conformance tests/process tests/e2e
 
-check: $(STAMP)  ## Format, lint, types, import contracts, unit tests (under a minute)
+check: $(STAMP)  ## Run lint, type checks, import contracts and unit tests (less than a minute)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit
 
-lint: $(STAMP)  ## Format, lint, types and import contracts
+lint: $(STAMP)  ## Run lint, type checks and import contracts
 	$(BIN)/ruff format --check --quiet $(SOURCES)
 	$(BIN)/ruff check --quiet $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(STAMP)  ## Unit tests and house rules
+unit: $(STAMP)  ## Run unit tests and style tests
 	$(BIN)/python -m pytest -q tests/unit tests/tidy
 
-format: $(STAMP)  ## Lay the sources out
+format: $(STAMP)  ## Format the source code
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix --quiet $(SOURCES)
 
-bench: assets  ## Comparisons with the peers, side by side
+bench: assets  ## Compare performance with prometheus-adapter and kube-controller-manager
 	$(BIN)/python -m benchmarks
 
-constraints: $(STAMP)  ## Pin every dependency anew, with hashes
+constraints: $(STAMP)  ## Update the pinned versions and hashes of all dependencies
 	$(BIN)/uv pip compile $(PIN) --all-extras pyproject.toml -o constraints.txt
 	$(BIN)/uv pip compile $(PIN) --constraints constraints.txt pyproject.toml -o constraints-runtime.txt
 
-clean:  ## Remove the virtual environment and what was built in the checkout
+clean:  ## Remove the virtual environment and build output
 	rm -rf $(VENV) out build dist *.egg-info

@@ -1,4 +1,4 @@
-"""The README's YAML, as a newcomer pastes it."""
+"""The YAML examples of the README."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The charts in a real cluster: installed, upgraded and removed by Helm, under the strictest pod security."""
+"""The charts in a real cluster: installed, upgraded and uninstalled with Helm under restricted pod security."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from testbed.cluster import Cluster
 from testbed.helm import Helm
 from testbed.waiting import until
 
-# The kind stays, lest an uninstall delete every LoadAutoscaler; kube-apiserver serves it by an APIService of its own.
+# The CRD stays, so that uninstalling does not delete LoadAutoscalers; kube-apiserver creates an APIService for it.
 KIND = {
     "customresourcedefinition.apiextensions.k8s.io/loadautoscalers.loadline.io",
     "apiservice.apiregistration.k8s.io/v1beta1.loadline.io",
@@ -19,12 +19,12 @@ NAMESPACE_KINDS = (
     "deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,"
     "poddisruptionbudgets,networkpolicies"
 )
-MADE_BY_CONTROLLERS = ("/default", "/kube-root-ca.crt")  # in every namespace, at their own time
+MADE_BY_CONTROLLERS = ("/default", "/kube-root-ca.crt")  # in every namespace, asynchronously
 QUEUE = {"name": "queue_length", "query": "sum by (queue) (queue_length)"}
 
 
 def inventory(cluster: Cluster, namespace: str) -> set[str]:
-    """Every object that a chart could leave behind."""
+    """All objects that a chart could leave behind."""
     listings = [
         (CLUSTER_KINDS, "--all-namespaces"),
         (NAMESPACE_KINDS, f"--namespace={namespace}"),
@@ -40,7 +40,7 @@ def inventory(cluster: Cluster, namespace: str) -> set[str]:
 
 @pytest.fixture
 def restricted(cluster: Cluster, namespace: str) -> str:
-    """A namespace in which kube-apiserver refuses every pod that is not `restricted`."""
+    """A namespace in which kube-apiserver rejects pods that are not `restricted`."""
     label = "pod-security.kubernetes.io/enforce=restricted"
     cluster.kubectl("label", "namespace", namespace, label)
     return namespace
@@ -50,7 +50,7 @@ def restricted(cluster: Cluster, namespace: str) -> str:
 def helm(cluster: Cluster, restricted: str) -> Iterator[Helm]:
     helm = Helm(cluster, restricted)
     yield helm
-    # A test that failed midway must not leave APIServices in the cluster that others use.
+    # A failed test must not leave APIServices in the shared cluster.
     for release in helm.releases():
         helm.uninstall(release)
 
@@ -59,7 +59,7 @@ def deployment(cluster, namespace, name):
     return cluster.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}")
 
 
-def test_the_adapter_comes_changes_and_goes(cluster, helm, restricted):
+def test_the_adapter_is_installed_upgraded_and_uninstalled(cluster, helm, restricted):
     before = inventory(cluster, restricted)
     outside = {"type": "ExternalName", "externalName": "localhost", "port": 6443}
     values = {"service": outside, "tls": {"generate": True}, "replicas": 2}
@@ -88,7 +88,9 @@ def data(secret: str) -> dict[str, str]:
     return msgspec.json.decode(secret)["data"]
 
 
-def test_the_scaler_comes_changes_and_leaves_only_the_kind_it_brought(cluster, helm, restricted):
+def test_the_scaler_is_installed_upgraded_and_uninstalled_except_for_its_crd(
+    cluster, helm, restricted
+):
     before = inventory(cluster, restricted)
     notes = helm.install("scaler", release="s")
     assert "kubectl get loadautoscalers" in notes
@@ -108,7 +110,7 @@ def test_the_scaler_comes_changes_and_leaves_only_the_kind_it_brought(cluster, h
     assert inventory(cluster, restricted) == before | KIND
 
 
-def test_who_may_use_a_namespace_may_use_its_autoscalers(cluster, helm, restricted):
+def test_users_of_a_namespace_may_use_its_autoscalers(cluster, helm, restricted):
     helm.install("scaler", release="s")
     for role, user in (("view", "viewer"), ("edit", "editor"), ("admin", "administrator")):
         subject = (f"--clusterrole={role}", f"--user={user}")
@@ -119,12 +121,18 @@ def test_who_may_use_a_namespace_may_use_its_autoscalers(cluster, helm, restrict
         ("editor", "update"): True,
         ("editor", "delete"): True,
         ("administrator", "deletecollection"): True,
-        ("stranger", "get"): False,
+        ("unprivileged", "get"): False,
     }
 
     def answered() -> bool:
-        asked = {"namespace": restricted, "group": "loadline.io", "resource": "loadautoscalers"}
-        given = {(user, verb): may(cluster, user, asked | {"verb": verb}) for user, verb in answers}
+        attributes = {
+            "namespace": restricted,
+            "group": "loadline.io",
+            "resource": "loadautoscalers",
+        }
+        given = {
+            (user, verb): may(cluster, user, attributes | {"verb": verb}) for user, verb in answers
+        }
         assert given == answers
         return True
 
@@ -132,7 +140,7 @@ def test_who_may_use_a_namespace_may_use_its_autoscalers(cluster, helm, restrict
 
 
 def may(cluster: Cluster, user: str, attributes: dict[str, str]) -> bool:
-    """What kube-apiserver's authorizer says."""
+    """Whether kube-apiserver authorizes the request."""
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",

@@ -1,6 +1,6 @@
-"""Both programs with the arguments, files, ServiceAccount and RBAC of their installed charts, and nothing more.
+"""Both programs with exactly the arguments, files, ServiceAccount and RBAC of their installed charts.
 
-They run as local processes, since kwok's nodes run no containers; all else is as the charts made it.
+They run as local processes, because kwok nodes do not run containers.
 """
 
 import uuid
@@ -44,13 +44,13 @@ class Installed(msgspec.Struct, frozen=True):
     adapter: LoadlineProcess
     scaler: LoadlineProcess
 
-    def ask(self, path: str, *, user: str = HPA_CONTROLLER) -> list[dict]:
-        """The items of a list of metrics, through the aggregator."""
+    def items(self, path: str, *, user: str = HPA_CONTROLLER) -> list[dict]:
+        """The items of a metrics list, requested through the aggregation layer."""
         text = self.cluster.kubectl("get", "--raw", f"/apis/{path}", f"--as={user}")
         return msgspec.json.decode(text)["items"]
 
     def token(self, account: str) -> str:
-        """Of a ServiceAccount."""
+        """A token of a ServiceAccount."""
         return self.cluster.kubectl("create", "token", account, f"-n{self.namespace}").strip()
 
 
@@ -112,7 +112,7 @@ def test_the_hpa_controller_reads_metrics_of_pods_and_other_objects(
     root = f"custom.metrics.k8s.io/v1beta2/namespaces/{namespace}"
 
     def answers(path: str, expected: dict[str, str]) -> bool:
-        items = installed.ask(f"{root}/{path}?labelSelector=app%3Dshop")
+        items = installed.items(f"{root}/{path}?labelSelector=app%3Dshop")
         assert {i["describedObject"]["name"]: i["value"] for i in items} == expected
         return True
 
@@ -120,20 +120,22 @@ def test_the_hpa_controller_reads_metrics_of_pods_and_other_objects(
     until(lambda: answers("deployments.apps/*/load", {"shop": "14"}), what="the load of the shop")
 
 
-def test_a_stranger_reads_no_metrics(installed, namespace, pods):
+def test_an_unprivileged_user_may_not_read_metrics(installed, namespace, pods):
     path = f"custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/load"
     with pytest.raises(KubectlFailed, match="Forbidden"):
-        installed.ask(path, user="stranger")
+        installed.items(path, user="unprivileged")
 
 
-def test_the_aggregator_verifies_the_certificate_that_the_chart_made(installed):
+def test_the_aggregation_layer_verifies_the_generated_certificate(installed):
     for api in APIS:
         spec = installed.cluster.get(f"/apis/apiregistration.k8s.io/v1/apiservices/{api}")["spec"]
         assert "insecureSkipTLSVerify" not in spec
         assert spec["caBundle"]
 
 
-def test_the_scaler_scales_reports_and_leads(installed, cluster, prometheus, namespace, pods):
+def test_the_scaler_scales_reports_and_holds_the_lease(
+    installed, cluster, prometheus, namespace, pods
+):
     prometheus.wait_for(f'chart_waiting{{namespace="{namespace}"}} == 40')
     external = {
         "metric": {"name": "waiting", "selector": {"matchLabels": {"namespace": namespace}}},
@@ -167,7 +169,7 @@ def test_the_scaler_scales_reports_and_leads(installed, cluster, prometheus, nam
 
 
 @pytest.mark.parametrize("program", ["adapter", "scaler"])
-def test_only_a_scraper_reads_the_programs_own_metrics(installed, program):
+def test_only_a_scraper_may_read_the_metrics_of_the_programs(installed, program):
     process = getattr(installed, program)
 
     def status(account: str) -> int:
@@ -178,7 +180,7 @@ def test_only_a_scraper_reads_the_programs_own_metrics(installed, program):
 
 
 def test_nothing_was_forbidden_to_either_program(installed, namespace, pods):
-    """The last test of the file, when all the others have made them work."""
+    """Runs last, after all other tests have used both programs."""
     for process in (installed.adapter.process, installed.scaler.process):
         assert process.exit_code is None
         assert "forbidden" not in process.log().lower(), process.log_tail()

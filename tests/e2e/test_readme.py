@@ -1,4 +1,4 @@
-"""The README's autoscalers are accepted by the API server as they stand."""
+"""The API server accepts the autoscalers in the README unchanged."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_the_readme_shows_one_autoscaler_of_each_kind():
 
 
 @pytest.mark.parametrize("autoscaler", AUTOSCALERS, ids=lambda a: a["kind"])
-def test_the_api_server_takes_the_readmes_autoscalers_as_they_stand(
+def test_the_api_server_accepts_the_autoscalers_unchanged(
     cluster: Cluster, namespace: str, autoscaler
 ):
     cluster.define(CRD.read_text())

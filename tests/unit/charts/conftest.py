@@ -1,4 +1,4 @@
-"""Charts are tested as Helm renders them: values in, manifests out, no cluster."""
+"""Charts are tested through Helm: values in, manifests out, no cluster."""
 
 import subprocess
 import sys
@@ -17,11 +17,11 @@ Manifest = dict[str, Any]
 
 
 class Refused(Exception):
-    """Helm would not render: what it said."""
+    """Helm rejected the values, with this message."""
 
 
 class Rendered:
-    """The manifests of one rendering."""
+    """The manifests rendered from one set of values."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -50,13 +50,13 @@ class Rendered:
         return list(self.container["args"])
 
     def rules(self) -> Iterator[Manifest]:
-        """Every RBAC rule of the rendering."""
+        """All RBAC rules."""
         for manifest in self.of("ClusterRole") + self.of("Role"):
             yield from manifest["rules"]
 
 
 class Chart:
-    """A chart of ours, rendered by the real Helm."""
+    """A chart in this repository, rendered with Helm."""
 
     def __init__(self, name: str) -> None:
         self.path = ROOT / "charts" / name
@@ -70,14 +70,14 @@ class Chart:
         """Render with these values.
 
         Raises:
-            Refused: the schema or a template refused them.
+            Refused: the schema or a template rejected them.
         """
         return Rendered(helm_template(release, self.path, yaml.safe_dump(values or {})))
 
 
 @cache
 def helm_template(release: str, chart: Path, values: str) -> str:
-    """What Helm renders; once for the same values."""
+    """The output of Helm, cached by values."""
     done = subprocess.run(
         [HELM, "template", release, chart, "--namespace", "metrics", "--values", "-"],
         input=values,

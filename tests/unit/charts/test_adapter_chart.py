@@ -1,4 +1,4 @@
-"""The adapter's chart: what is registered, how it is reached and verified, and what it may do."""
+"""The adapter chart: registered APIs, serving and verification, permissions."""
 
 import base64
 from pathlib import Path
@@ -28,13 +28,13 @@ def trust(rendered):
     return [{k: v for k, v in m["spec"].items() if k in keys} for m in rendered.of("APIService")]
 
 
-# ---- what is served
+# ---- metrics
 
 
 @pytest.mark.parametrize(
     ("values", "apis"),
     [
-        pytest.param({}, CUSTOM, id="as delivered: the default rules"),
+        pytest.param({}, CUSTOM, id="default values: the default rules"),
         pytest.param({"rules": {"default": False}}, [], id="no rule"),
         pytest.param({"rules": {"default": False, "metrics": [RATE]}}, CUSTOM, id="a pod metric"),
         pytest.param({"rules": {"default": False, "metrics": [QUEUE]}}, EXTERNAL, id="a queue"),
@@ -47,12 +47,12 @@ def trust(rendered):
         pytest.param(
             {"rules": {"existing": "mine"}, "apiServices": {"external": "always"}},
             CUSTOM + EXTERNAL,
-            id="asked for, with a ConfigMap of one's own",
+            id="forced on, with an existing ConfigMap",
         ),
-        pytest.param({"apiServices": {"custom": "never"}}, [], id="asked not to"),
+        pytest.param({"apiServices": {"custom": "never"}}, [], id="forced off"),
     ],
 )
-def test_an_api_is_registered_when_a_rule_feeds_it(adapter, values, apis):
+def test_an_api_is_registered_if_there_is_a_rule_for_it(adapter, values, apis):
     assert registered(adapter.render(values)) == sorted(apis)
 
 
@@ -64,7 +64,7 @@ def test_the_newer_version_of_custom_metrics_is_preferred(adapter):
     assert priority["v1beta2"] > priority["v1beta1"]
 
 
-def test_rules_of_every_kind_stand_in_one_file(adapter):
+def test_rules_of_all_kinds_are_written_to_one_file(adapter):
     custom, external = {"seriesQuery": "a"}, {"seriesQuery": "b"}
     read = configuration(
         adapter.render(
@@ -84,8 +84,8 @@ def test_rules_of_every_kind_stand_in_one_file(adapter):
     assert read["metrics"] == [RATE]
 
 
-def test_the_default_rules_are_the_six_of_the_chart_that_people_come_from(adapter):
-    """Names: prefix and suffix cut; counters become rates (its templates/configmap.yaml)."""
+def test_the_default_rules_are_those_of_the_prometheus_community_chart(adapter):
+    """They strip prefixes and suffixes, and turn counters into rates (its templates/configmap.yaml)."""
     rules = configuration(adapter.render())["rules"]
     assert [(rule["name"]["matches"], "rate(" in rule["metricsQuery"]) for rule in rules] == [
         ("^container_(.*)_seconds_total$", True),
@@ -98,14 +98,14 @@ def test_the_default_rules_are_the_six_of_the_chart_that_people_come_from(adapte
     assert len({rule["seriesQuery"] for rule in rules}) == 2
 
 
-def test_a_configmap_of_ones_own_takes_the_place_of_the_rules(adapter):
+def test_an_existing_configmap_replaces_the_rules(adapter):
     rendered = adapter.render({"rules": {"existing": "mine"}})
     assert not rendered.of("ConfigMap")
     assert {"name": "config", "configMap": {"name": "mine"}} in rendered.pod["volumes"]
 
 
-def test_a_changed_rule_restarts_nothing(adapter):
-    """The program reloads: so the pod template must not change, and the folder must be mounted."""
+def test_a_changed_rule_does_not_restart_the_pods(adapter):
+    """The adapter reloads the file: the pod template must not change, and the directory must be mounted."""
     before = adapter.render()
     after = adapter.render({"rules": {"metrics": [RATE]}})
     assert before.text != after.text
@@ -117,28 +117,30 @@ def test_a_changed_rule_restarts_nothing(adapter):
 @pytest.mark.parametrize(
     ("prometheus", "url"),
     [
-        pytest.param({}, "http://prometheus.default.svc:9090", id="as delivered"),
+        pytest.param({}, "http://prometheus.default.svc:9090", id="default values"),
         pytest.param({"port": 0}, "http://prometheus.default.svc", id="no port"),
         pytest.param({"path": "/p"}, "http://prometheus.default.svc:9090/p", id="with a path"),
         pytest.param(
-            {"url": "http://p.{{ .Release.Namespace }}.svc"}, "http://p.metrics.svc:9090", id="tpl"
+            {"url": "http://p.{{ .Release.Namespace }}.svc"},
+            "http://p.metrics.svc:9090",
+            id="a template",
         ),
     ],
 )
-def test_the_address_of_prometheus_is_put_together(adapter, prometheus, url):
+def test_the_url_of_prometheus_is_built_from_its_parts(adapter, prometheus, url):
     assert f"--prometheus-url={url}" in adapter.render({"prometheus": prometheus}).arguments
 
 
-# ---- how it is reached and verified
+# ---- serving
 
 
-def test_self_signed_by_the_program_is_not_verified(adapter):
+def test_a_self_signed_certificate_is_not_verified(adapter):
     rendered = adapter.render()
     assert trust(rendered) == [{"insecureSkipTLSVerify": True}] * 2
     assert not any("--tls-cert-file" in argument for argument in rendered.arguments)
 
 
-def test_a_generated_certificate_is_for_the_service_and_verified_by_its_ca(adapter):
+def test_a_generated_certificate_is_valid_for_the_service_and_verified_with_its_ca(adapter):
     rendered = adapter.render({"tls": {"generate": True}})
     secret = rendered.one("Secret")["data"]
     certificate = x509.load_pem_x509_certificate(base64.b64decode(secret["tls.crt"]))
@@ -150,7 +152,7 @@ def test_a_generated_certificate_is_for_the_service_and_verified_by_its_ca(adapt
     assert "--tls-cert-file=/var/run/serving-cert/tls.crt" in rendered.arguments
 
 
-def test_a_certificate_given_inline_is_verified_by_the_given_ca(adapter):
+def test_an_inline_certificate_is_verified_with_the_given_ca(adapter):
     given = {"enable": True, "ca": "CA", "certificate": "CERT", "key": "KEY"}
     rendered = adapter.render({"tls": given})
     decoded = {k: base64.b64decode(v) for k, v in rendered.one("Secret")["data"].items()}
@@ -158,7 +160,7 @@ def test_a_certificate_given_inline_is_verified_by_the_given_ca(adapter):
     assert trust(rendered) == [{"caBundle": base64.b64encode(b"CA").decode()}] * 2
 
 
-def test_a_given_secret_is_mounted_and_verified(adapter):
+def test_an_existing_secret_is_mounted_and_verified(adapter):
     rendered = adapter.render({"tls": {"existingSecret": "mine", "ca": "CA"}})
     assert not rendered.of("Secret")
     assert {"name": "serving-cert", "secret": {"secretName": "mine"}} in rendered.pod["volumes"]
@@ -182,7 +184,7 @@ def test_cert_manager_issues_the_certificate_and_injects_its_ca(adapter):
     assert mounted in rendered.pod["volumes"]
 
 
-def test_an_issuer_of_ones_own_needs_no_private_ca(adapter):
+def test_an_existing_issuer_needs_no_private_ca(adapter):
     issuer = {"kind": "ClusterIssuer", "name": "corporate"}
     rendered = adapter.render({"certManager": {"enabled": True, "issuerRef": issuer}})
     assert not rendered.of("Issuer")
@@ -192,19 +194,23 @@ def test_an_issuer_of_ones_own_needs_no_private_ca(adapter):
 @pytest.mark.parametrize(
     ("values", "fix"),
     [
-        pytest.param({"tls": {"enable": True, "generate": True}}, "choose one", id="two sources"),
-        pytest.param({"tls": {"existingSecret": "mine"}}, "tls.ca is needed", id="unverifiable"),
         pytest.param(
-            {"service": {"type": "ExternalName"}}, "service.externalName is needed", id="nowhere"
+            {"tls": {"enable": True, "generate": True}}, "choose only one", id="two sources"
+        ),
+        pytest.param({"tls": {"existingSecret": "mine"}}, "requires tls.ca", id="unverifiable"),
+        pytest.param(
+            {"service": {"type": "ExternalName"}},
+            "requires service.externalName",
+            id="no external name",
         ),
     ],
 )
-def test_values_that_contradict_each_other_name_the_fix(adapter, refused, values, fix):
+def test_contradicting_values_are_rejected_with_the_fix(adapter, refused, values, fix):
     with pytest.raises(refused, match=fix):
         adapter.render(values)
 
 
-def test_an_adapter_outside_the_cluster_is_reached_by_name_and_port(adapter):
+def test_an_adapter_outside_the_cluster_is_registered_by_name_and_port(adapter):
     outside = {"type": "ExternalName", "externalName": "localhost", "port": 16443}
     rendered = adapter.render({"service": outside})
     service = rendered.one("Service")["spec"]
@@ -214,15 +220,15 @@ def test_an_adapter_outside_the_cluster_is_reached_by_name_and_port(adapter):
     assert {m["spec"]["service"]["port"] for m in rendered.of("APIService")} == {16443}
 
 
-def test_host_network_takes_its_dns_policy_along(adapter):
+def test_host_network_sets_its_dns_policy(adapter):
     pod = adapter.render({"hostNetwork": {"enabled": True}}).pod
     assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
 
 
-# ---- what it may do
+# ---- permissions
 
 
-def test_the_program_may_only_list_and_watch_what_metrics_describe(adapter):
+def test_the_adapter_may_only_list_and_watch_described_resources(adapter):
     rendered = adapter.render()
     rules = rendered.one("ClusterRole", ":described-resources")["rules"]
     assert {verb for rule in rules for verb in rule["verbs"]} == {"list", "watch"}
@@ -232,7 +238,7 @@ def test_the_program_may_only_list_and_watch_what_metrics_describe(adapter):
     assert not {("", "secrets"), ("", "configmaps")} & granted
 
 
-def test_described_resources_are_extended_and_reduced_by_group(adapter):
+def test_groups_of_described_resources_can_be_added_and_removed(adapter):
     values = {"example.com": ["widgets"], "batch": None, "core": ["pods"]}
     rendered = adapter.render({"rbac": {"describedResources": values}})
     rules = rendered.one("ClusterRole", ":described-resources")["rules"]
@@ -243,12 +249,12 @@ def test_described_resources_are_extended_and_reduced_by_group(adapter):
     assert "apps" in by_group
 
 
-def test_everything_is_not_a_described_resource(adapter, refused):
+def test_a_wildcard_described_resource_is_rejected(adapter, refused):
     with pytest.raises(refused, match=r"describedResources"):
         adapter.render({"rbac": {"describedResources": {"core": ["*"]}}})
 
 
-def test_the_program_is_bound_to_three_roles_and_no_more(adapter):
+def test_the_adapter_is_bound_to_exactly_three_roles(adapter):
     rendered = adapter.render({"rules": {"resource": {"window": "5m"}}})
     bound = {
         binding["roleRef"]["name"]
@@ -277,7 +283,7 @@ def test_the_hpa_controller_may_read_metrics_and_nothing_else(adapter):
     ]
 
 
-def test_readers_can_be_held_to_single_metrics(adapter):
+def test_readers_can_be_restricted_to_single_metrics(adapter):
     rbac = {
         "customMetrics": {"resources": ["pods/requests"]},
         "externalMetrics": {"resources": ["queue"]},
@@ -299,8 +305,8 @@ def test_wildcards_stand_for_metric_names_only(adapter):
     assert all("*" not in rule["verbs"] for rule in wild)
 
 
-def test_a_values_file_of_the_prometheus_community_chart_moves_over(adapter):
-    values = Path(__file__).with_name("moved-values.yaml").read_text()
+def test_a_values_file_of_the_prometheus_community_chart_is_accepted(adapter):
+    values = Path(__file__).with_name("prometheus-community-values.yaml").read_text()
     rendered = adapter.render(yaml.safe_load(values))
     deployment = rendered.one("Deployment")
     assert deployment["metadata"]["namespace"] == "elsewhere"

@@ -1,4 +1,4 @@
-"""What holds for either chart: strict values, documented values, a restricted pod, nothing left unused."""
+"""Properties of both charts: strict and documented values, a restricted pod, no unused values."""
 
 import json
 import re
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def described(schema, path=""):
-    """Each value of a schema that is set as a whole: its path and its description."""
+    """Path and description of each value of a schema."""
     for name, inner in schema["properties"].items():
         here = f"{path}{name}"
         if "description" in inner:
@@ -22,7 +22,7 @@ def described(schema, path=""):
 
 
 def objects(schema):
-    """Each object of a schema whose properties are named."""
+    """Each object of a schema that has named properties."""
     if isinstance(schema, dict):
         if "properties" in schema:
             yield schema
@@ -42,7 +42,7 @@ def schema_of(chart):
     return json.loads((chart.path / "values.schema.json").read_text())
 
 
-def test_helm_finds_nothing_to_say_about_the_chart(chart):
+def test_helm_lint_reports_no_problem(chart):
     done = subprocess.run(
         [Path(sys.executable).with_name("helm"), "lint", "--strict", chart.path],
         capture_output=True,
@@ -56,19 +56,19 @@ def test_helm_finds_nothing_to_say_about_the_chart(chart):
     ("values", "complaint"),
     [
         pytest.param({"replica": 2}, "replica", id="a misspelt name"),
-        pytest.param({"image": {"tagg": "1"}}, "tagg", id="a misspelt name further in"),
+        pytest.param({"image": {"tagg": "1"}}, "tagg", id="a misspelt nested name"),
         pytest.param({"replicas": "2"}, "replicas", id="a number as text"),
         pytest.param({"logLevel": 11}, "logLevel", id="a number out of range"),
         pytest.param({"image": {"digest": "sha256:1"}}, "digest", id="half a digest"),
         pytest.param({"image": {"pullPolicy": "Sometimes"}}, "pullPolicy", id="an unknown choice"),
     ],
 )
-def test_a_wrong_value_is_refused_by_its_name(chart, refused, values, complaint):
+def test_an_invalid_value_is_rejected_with_its_name(chart, refused, values, complaint):
     with pytest.raises(refused, match=complaint):
         chart.render(values)
 
 
-def test_no_object_of_the_schema_takes_names_that_it_does_not_know(chart):
+def test_no_object_of_the_schema_accepts_unknown_names(chart):
     loose = [
         sorted(known["properties"])
         for known in objects(schema_of(chart))
@@ -77,7 +77,7 @@ def test_no_object_of_the_schema_takes_names_that_it_does_not_know(chart):
     assert not loose
 
 
-def test_every_value_is_in_the_schema_and_explained(chart):
+def test_every_value_is_in_the_schema_with_a_description(chart):
     explained = dict(described(schema_of(chart)))
     assert all(len(text) > 10 for text in explained.values())
 
@@ -92,7 +92,7 @@ def test_every_value_is_in_the_schema_and_explained(chart):
     assert not list(leaves(chart.values))
 
 
-def test_the_documentation_lists_every_value_as_it_is(chart):
+def test_the_documentation_lists_every_value_with_its_default(chart):
     page = (ROOT / "docs" / "charts.md").read_text()
     section = page.split(f"## Values of charts/{chart.path.name}\n")[1].split("\n## ")[0]
     listed = re.findall(r"^\| `(\S+)` \| (.*?) \| (.*) \|$", section, re.MULTILINE)
@@ -124,7 +124,7 @@ def test_the_pod_meets_the_restricted_pod_security_standard(chart):
     assert not any("hostPort" in port for port in container["ports"])
 
 
-def test_the_probes_ask_the_health_endpoints(chart):
+def test_the_probes_use_the_health_endpoints(chart):
     container = chart.render().container
     assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"

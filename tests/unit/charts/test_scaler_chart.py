@@ -1,4 +1,4 @@
-"""The scaler's chart: what it watches, what it may do, and that never two pods decide at once."""
+"""The scaler chart: flags, permissions, and that two pods never scale at the same time."""
 
 import pytest
 
@@ -11,7 +11,7 @@ BOUND = {
 
 
 def permissions(role):
-    """(group, resource, verb) of a role, each one."""
+    """All (group, resource, verb) of a role."""
     return {
         (group, resource, verb)
         for rule in role["rules"]
@@ -25,7 +25,7 @@ def granted(group, resources, verbs):
     return {(group, resource, verb) for resource in resources.split() for verb in verbs.split()}
 
 
-def test_the_program_may_do_exactly_what_it_asks_for(scaler):
+def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
     assert permissions(scaler.render().one("ClusterRole", "loadline-scaler")) == (
         granted("loadline.io", "loadautoscalers", "get list watch")
         | granted("loadline.io", "loadautoscalers/status", "update")
@@ -39,19 +39,19 @@ def test_the_program_may_do_exactly_what_it_asks_for(scaler):
     )
 
 
-def test_it_is_bound_to_its_role_and_to_the_delegation_of_authentication(scaler):
+def test_the_scaler_is_bound_to_its_role_and_to_delegated_authentication(scaler):
     rendered = scaler.render()
     bindings = rendered.of("ClusterRoleBinding") + rendered.of("RoleBinding")
     assert {binding["roleRef"]["name"] for binding in bindings} == BOUND
 
 
-def test_why_may_be_asked_in_the_pod_and_nothing_else_of_the_program(scaler):
+def test_the_pod_may_read_decisions_for_why_and_no_other_endpoint(scaler):
     assert scaler.render().one("ClusterRole", ":why")["rules"] == [
         {"nonResourceURLs": ["/debug/decisions/*"], "verbs": ["get"]}
     ]
 
 
-def test_in_place_of_the_built_in_controller_it_works_on_hpas_alone(scaler):
+def test_in_place_of_the_built_in_controller_the_scaler_updates_only_hpas(scaler):
     rendered = scaler.render({"watch": "horizontalpodautoscalers"})
     allowed = permissions(rendered.one("ClusterRole", "loadline-scaler"))
     assert ("autoscaling", "horizontalpodautoscalers/status", "update") in allowed
@@ -59,7 +59,7 @@ def test_in_place_of_the_built_in_controller_it_works_on_hpas_alone(scaler):
     assert "--watch=horizontalpodautoscalers" in rendered.arguments
 
 
-def test_custom_resources_are_scaled_when_their_group_is_named(scaler):
+def test_custom_resources_can_be_scaled_if_their_group_is_listed(scaler):
     targets = {"argoproj.io": ["rollouts"], "core": ["replicationcontrollers"]}
     rendered = scaler.render({"rbac": {"scaleTargets": targets}})
     allowed = permissions(rendered.one("ClusterRole", "loadline-scaler"))
@@ -68,12 +68,12 @@ def test_custom_resources_are_scaled_when_their_group_is_named(scaler):
     assert granted("apps", "deployments/scale", "get update") <= allowed
 
 
-def test_not_everything_is_a_scale_target(scaler, refused):
+def test_a_wildcard_scale_target_is_rejected(scaler, refused):
     with pytest.raises(refused, match="scaleTargets"):
         scaler.render({"rbac": {"scaleTargets": {"apps": ["*"]}}})
 
 
-def test_in_chosen_namespaces_roles_take_the_place_of_the_cluster_role(scaler):
+def test_with_watch_namespaces_roles_replace_the_cluster_role(scaler):
     rbac = {"authDelegator": False, "aggregate": False}
     rendered = scaler.render({"watchNamespaces": ["shop", "bank"], "rbac": rbac})
     assert not rendered.of("ClusterRole") + rendered.of("ClusterRoleBinding")
@@ -85,21 +85,21 @@ def test_in_chosen_namespaces_roles_take_the_place_of_the_cluster_role(scaler):
     assert "--namespace=shop,bank" in rendered.arguments
 
 
-def test_without_the_delegation_of_authentication_it_looks_nothing_up(scaler):
-    """Or it would never be ready."""
+def test_without_delegated_authentication_the_cas_are_not_looked_up(scaler):
+    """Otherwise the scaler would never become ready."""
     rendered = scaler.render({"rbac": {"authDelegator": False}})
     assert "--authentication-skip-lookup" in rendered.arguments
     assert "--authentication-skip-lookup" not in scaler.render().arguments
 
 
-def test_one_pod_alone_needs_no_lease_and_leaves_before_the_next_comes(scaler):
+def test_a_single_pod_needs_no_lease_and_stops_before_its_successor_starts(scaler):
     rendered = scaler.render()
     assert "--leader-elect" not in rendered.arguments
     assert not rendered.of("Role")
     assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "Recreate"}
 
 
-def test_of_two_pods_one_leads(scaler):
+def test_two_pods_elect_a_leader(scaler):
     rendered = scaler.render({"replicas": 2})
     assert "--leader-elect" in rendered.arguments
     assert "--leader-elect-resource-name=r-loadline-scaler" in rendered.arguments
@@ -111,18 +111,18 @@ def test_of_two_pods_one_leads(scaler):
     assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "RollingUpdate"}
 
 
-def test_two_pods_without_a_leader_are_refused(scaler, refused):
+def test_two_pods_without_leader_election_are_rejected(scaler, refused):
     with pytest.raises(refused, match="every pod would scale every target"):
         scaler.render({"replicas": 2, "leaderElection": {"enabled": False}})
 
 
-def test_without_a_port_there_are_no_probes_and_no_delegation(scaler):
+def test_without_a_port_there_are_no_probes_and_no_delegated_authentication(scaler):
     rendered = scaler.render({"securePort": 0})
     assert not {"livenessProbe", "readinessProbe", "ports"} & set(rendered.container)
     assert not [b for b in rendered.of("ClusterRoleBinding") if "auth" in b["metadata"]["name"]]
 
 
-def test_whoever_edits_a_namespace_edits_its_autoscalers_but_not_their_status(scaler):
+def test_the_edit_role_may_edit_autoscalers_but_not_their_status(scaler):
     rendered = scaler.render()
     edit = rendered.one("ClusterRole", ":loadautoscalers-edit")
     view = rendered.one("ClusterRole", ":loadautoscalers-view")
@@ -145,6 +145,6 @@ def test_settings_become_flags(scaler, values, argument):
     assert argument in scaler.render(values).arguments
 
 
-def test_a_duration_that_go_would_not_read_is_refused(scaler, refused):
+def test_an_invalid_duration_is_rejected(scaler, refused):
     with pytest.raises(refused, match="syncPeriod"):
         scaler.render({"syncPeriod": "15 seconds"})
