@@ -5,9 +5,9 @@ import sys
 
 from benchmarks import adapter_requests, scaler_syncs
 from benchmarks.instruments.figures import document, table
-from benchmarks.options import Options
+from benchmarks.measurement_options import Options
 
-QUESTIONS = {"adapter_requests": adapter_requests, "scaler_syncs": scaler_syncs}
+BENCHMARKS = {"adapter_requests": adapter_requests, "scaler_syncs": scaler_syncs}
 
 
 def main() -> int:
@@ -15,7 +15,7 @@ def main() -> int:
     default = Options()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "question", nargs="*", metavar="question", help=f"of {', '.join(QUESTIONS)} (all)"
+        "question", nargs="*", metavar="question", help=f"of {', '.join(BENCHMARKS)} (all)"
     )
     parser.add_argument("--output", choices=("table", "json"), default="table")
     parser.add_argument("--rounds", type=int, default=default.rounds)
@@ -23,8 +23,8 @@ def main() -> int:
     parser.add_argument("--autoscalers", type=int, default=default.autoscalers)
     parser.add_argument("--concurrency", type=int, nargs="+", default=default.concurrency)
     asked = parser.parse_args()
-    if unknown := sorted(set(asked.question) - QUESTIONS.keys()):
-        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(QUESTIONS)}")
+    if unknown := sorted(set(asked.question) - BENCHMARKS.keys()):
+        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
     options = Options(
         rounds=asked.rounds,
         seconds=asked.seconds,
@@ -32,8 +32,8 @@ def main() -> int:
         concurrency=tuple(asked.concurrency),
     )
     results = []
-    for name in asked.question or QUESTIONS:
-        results.append(QUESTIONS[name].run(options, _tell))
+    for name in asked.question or BENCHMARKS:
+        results.append(BENCHMARKS[name].run(options, _report))
         if asked.output == "table":
             print(f"\n{table(results[-1])}\n", flush=True)
     if asked.output == "json":
@@ -41,7 +41,7 @@ def main() -> int:
     return 0
 
 
-def _tell(progress: str) -> None:
+def _report(progress: str) -> None:
     print(progress, file=sys.stderr, flush=True)
 
 

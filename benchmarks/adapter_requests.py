@@ -13,31 +13,36 @@ from urllib.parse import quote
 import msgspec
 
 from benchmarks.instruments import load, proc, scrape
-from benchmarks.instruments.adapters import Contestant, Way, started
+from benchmarks.instruments.adapters import ProgramSetup, RunningAdapter, started
 from benchmarks.instruments.figures import Figures, Result, Round
-from benchmarks.options import Options, Tell
+from benchmarks.measurement_options import Options, Report
 from testbed.cluster import Cluster
+from testbed.cluster_options import ClusterOptions
 from testbed.exporter import Exporter
-from testbed.options import ClusterOptions
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 
-PEER, SHIPPED, OURS, UNSHARED = "peer", "peer, throttle as shipped", "ours", "ours, nothing shared"
-CONTESTANTS = (
+UPSTREAM, SHIPPED, LOADLINE, UNSHARED = (
+    "peer",
+    "peer, throttle as shipped",
+    "ours",
+    "ours, nothing shared",
+)
+PROGRAM_SETUPS = (
     # Its own client throttle, 5 requests a second to kube-apiserver, would be all we measure.
-    Contestant(
-        name=PEER,
+    ProgramSetup(
+        name=UPSTREAM,
         program="prometheus-adapter",
         flags=("--client-qps=10000", "--client-burst=10000"),
     ),
-    Contestant(name=SHIPPED, program="prometheus-adapter"),
-    Contestant(name=OURS, program="adapter"),
+    ProgramSetup(name=SHIPPED, program="prometheus-adapter"),
+    ProgramSetup(name=LOADLINE, program="adapter"),
     # Every question another one, as under autoscalers that ask each once in 15 s: no answer serves twice.
-    Contestant(name=UNSHARED, program="adapter", flags=("--metrics-freshness=0s",)),
+    ProgramSetup(name=UNSHARED, program="adapter", flags=("--metrics-freshness=0s",)),
 )
 
 NAMESPACE = "bench"
-ASKING = {"X-Remote-User": "horizontal-pod-autoscaler", "X-Remote-Group": "system:masters"}
+HEADERS = {"X-Remote-User": "horizontal-pod-autoscaler", "X-Remote-Group": "system:masters"}
 """A group that may everything, or reviews of rights, which both keep for 10 s, would come in by chance."""
 
 WORKLOADS, PODS_EACH = 100, 4
@@ -61,16 +66,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of question, in all its instances."""
 
     name: str
-    questions: tuple[load.Asked, ...]
-    contestants: tuple[str, ...] = (PEER, OURS, UNSHARED)
+    requests: tuple[load.ExpectedResponse, ...]
+    programs: tuple[str, ...] = (UPSTREAM, LOADLINE, UNSHARED)
 
 
-class World(msgspec.Struct, frozen=True, kw_only=True):
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that runs."""
 
     cluster: Cluster
     prometheus: PrometheusServer
-    ways: Mapping[str, Way]
+    adapters: Mapping[str, RunningAdapter]
     directory: Path
 
     def pids(self) -> dict[str, int]:
@@ -88,25 +93,25 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def run(options: Options, tell: Tell) -> Result:
+def run(options: Options, report: Report) -> Result:
     """Measure. Raises WrongAnswers when anybody says something else than the series do."""
     rounds: list[Round] = []
     with ExitStack() as undo:
-        world = _begun(undo, tell)
+        environment = _start(undo, report)
         for case in cases():
-            for name in case.contestants:
-                _knows(world.ways[name], case)
+            for name in case.programs:
+                _wait_until_correct(environment.adapters[name], case)
             for connections in options.concurrency:
-                rounds += _case(world, case, connections, options, tell)
+                rounds += _case(environment, case, connections, options, report)
     return Result(
         question="adapter_requests",
         setting={
             "rounds": options.rounds,
             "seconds each": options.seconds,
             "pods": WORKLOADS * PODS_EACH,
-            "different questions": f"{WORKLOADS} (Pods), {NAMED} (Object, External)",
+            "different requests": f"{WORKLOADS} (Pods), {NAMED} (Object, External)",
         },
-        reference=PEER,
+        reference=UPSTREAM,
         rounds=tuple(rounds),
     )
 
@@ -116,26 +121,26 @@ def cases() -> tuple[Case, ...]:
     custom = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{NAMESPACE}"
     external = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{NAMESPACE}"
     pods = tuple(
-        load.Asked(
+        load.ExpectedResponse(
             f"{custom}/pods/*/bench_load?labelSelector={quote(f'app=web-{workload}')}",
             tuple(sorted(_milli(_load(workload, pod)) for pod in range(PODS_EACH))),
         )
         for workload in range(WORKLOADS)
     )
     objects = tuple(
-        load.Asked(f"{custom}/services/web-{n}/bench_latency", (_milli(_latency(n)),))
+        load.ExpectedResponse(f"{custom}/services/web-{n}/bench_latency", (_milli(_latency(n)),))
         for n in range(NAMED)
     )
     queues = tuple(
-        load.Asked(
+        load.ExpectedResponse(
             f"{external}/bench_depth?labelSelector={quote(f'queue=queue-{n}')}", (str(_depth(n)),)
         )
         for n in range(NAMED)
     )
     return (
-        Case(name="Pods", questions=pods, contestants=(PEER, OURS, UNSHARED, SHIPPED)),
-        Case(name="Object", questions=objects),
-        Case(name="External", questions=queues),
+        Case(name="Pods", requests=pods, programs=(UPSTREAM, LOADLINE, UNSHARED, SHIPPED)),
+        Case(name="Object", requests=objects),
+        Case(name="External", requests=queues),
     )
 
 
@@ -156,7 +161,7 @@ def _milli(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{round(1000 * value)}m"
 
 
-def _begun(undo: ExitStack, tell: Tell) -> World:
+def _start(undo: ExitStack, report: Report) -> Environment:
     directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
     options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
     cluster = undo.enter_context(Cluster(options, directory=directory / "cluster"))
@@ -172,14 +177,16 @@ def _begun(undo: ExitStack, tell: Tell) -> World:
     cluster.kubectl("create", "--filename=-", input="\n---\n".join(_manifests()))
     configuration = directory / "adapter.yaml"
     configuration.write_text(CONFIGURATION)
-    tell(f"logs: {directory}; starting {', '.join(c.name for c in CONTESTANTS)}")
-    ways = {
+    report(f"logs: {directory}; starting {', '.join(c.name for c in PROGRAM_SETUPS)}")
+    adapters = {
         each.name: undo.enter_context(
             started(each, cluster, configuration, prometheus.url, directory / "adapters")
         )
-        for each in CONTESTANTS
+        for each in PROGRAM_SETUPS
     }
-    return World(cluster=cluster, prometheus=prometheus, ways=ways, directory=directory)
+    return Environment(
+        cluster=cluster, prometheus=prometheus, adapters=adapters, directory=directory
+    )
 
 
 def _expose(exporter: Exporter) -> None:
@@ -215,57 +222,61 @@ def _text(manifest: Mapping[str, object]) -> str:
     return msgspec.json.encode(manifest).decode()
 
 
-def _knows(way: Way, case: Case) -> None:
+def _wait_until_correct(adapter: RunningAdapter, case: Case) -> None:
     """Until it has found the series; whether all its answers are right is seen under load."""
-    asked = case.questions[-1]
+    asked = case.requests[-1]
 
     def right() -> bool:
-        answer = way.ask(asked.path, ASKING)
+        answer = adapter.ask(asked.path, HEADERS)
         found = load.values_of(answer.body)
         assert found == asked.values, f"{asked.path}: {answer.status} {answer.text[:300]}"
         return True
 
-    until(right, what=f"the right answer of {way.name}", deadline_seconds=90)
+    until(right, what=f"the right answer of {adapter.name}", deadline_seconds=90)
 
 
-def _case(world: World, case: Case, connections: int, options: Options, tell: Tell) -> list[Round]:
+def _case(
+    environment: Environment, case: Case, connections: int, options: Options, report: Report
+) -> list[Round]:
     """Rounds of turns. The throttled one takes part in the first only: what a throttle does is known then."""
     many = f"{connections} connection{'s' if connections > 1 else ''}"
     label = f"{case.name}, {many}"
     done = []
     for number in range(options.rounds):
-        for name in case.contestants:
+        for name in case.programs:
             if name == SHIPPED and number:
                 continue
-            figures = _turn(world, world.ways[name], case.questions, connections, options.seconds)
-            tell(f"{label}: round {number + 1}, {name}: {figures['requests_per_second']:,.0f}/s")
-            done.append(Round(case=label, contestant=name, number=number, figures=figures))
+            figures = _turn(
+                environment, environment.adapters[name], case.requests, connections, options.seconds
+            )
+            report(f"{label}: round {number + 1}, {name}: {figures['requests_per_second']:,.0f}/s")
+            done.append(Round(case=label, program=name, number=number, figures=figures))
     return done
 
 
 def _turn(
-    world: World,
-    way: Way,
-    questions: Sequence[load.Asked],
+    environment: Environment,
+    adapter: RunningAdapter,
+    requests: Sequence[load.ExpectedResponse],
     connections: int,
     seconds: float,
 ) -> Figures:
     specification = load.Specification(
-        port=way.port,
-        certificate=str(world.cluster.front_proxy_certificate_path),
-        key=str(world.cluster.front_proxy_key_path),
-        headers=ASKING,
-        questions=tuple(questions),
+        port=adapter.port,
+        certificate=str(environment.cluster.front_proxy_certificate_path),
+        key=str(environment.cluster.front_proxy_key_path),
+        headers=HEADERS,
+        requests=tuple(requests),
         connections=connections,
         seconds=seconds,
     )
-    pids = {"adapter": way.pid, **world.pids()}
-    with load.prepared(specification, world.directory) as go:
-        queries = world.queries()
+    pids = {"adapter": adapter.pid, **environment.pids()}
+    with load.prepared(specification, environment.directory) as go:
+        queries = environment.queries()
         before = {name: proc.cpu_seconds(pid) for name, pid in pids.items()}
         outcome = go()
         used = {name: proc.cpu_seconds(pid) - before[name] for name, pid in pids.items()}
-        asked = world.queries() - queries
+        asked = environment.queries() - queries
     each = {name: 1000 * spent / outcome.requests for name, spent in used.items()}
     return {
         "requests_per_second": outcome.requests / outcome.seconds,
@@ -275,6 +286,6 @@ def _turn(
         "prometheus_cpu_ms_per_request": each["prometheus"],
         "apiserver_cpu_ms_per_request": each["apiserver"],
         "queries_per_request": asked / outcome.requests,
-        "rss_mib": proc.rss_mib(way.pid),
+        "rss_mib": proc.rss_mib(adapter.pid),
         "load_generator_cores": outcome.cpu_seconds / outcome.seconds,
     }

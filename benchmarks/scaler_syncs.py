@@ -21,14 +21,14 @@ from benchmarks.instruments.bench_targets import (
     manifests,
 )
 from benchmarks.instruments.figures import Figures, Result, Round
-from benchmarks.options import Options, Tell
-from testbed import register
+from benchmarks.measurement_options import Options, Report
+from testbed import apiservices
 from testbed.cluster import Cluster
-from testbed.options import HPA_CONTROLLERS, ClusterOptions, HPAOptions
+from testbed.cluster_options import HPA_CONTROLLERS, ClusterOptions, HPAOptions
 from testbed.programs import start_program
 from testbed.waiting import until
 
-PEER, SHIPPED, OURS = "peer", "peer, throttle as shipped", "ours"
+UPSTREAM, SHIPPED, LOADLINE = "peer", "peer, throttle as shipped", "ours"
 WORKERS = 20
 SHIPPED_QPS, SHIPPED_WORKERS = 20, 5
 LIFTED_QPS = 10_000
@@ -40,14 +40,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     period_seconds: float
-    contestants: tuple[str, ...]
+    programs: tuple[str, ...]
 
 
 CASES = (
     # More than anybody can do: the rate is what they manage.
-    Case(name="as fast as it can", period_seconds=0.1, contestants=(PEER, OURS, SHIPPED)),
+    Case(name="as fast as it can", period_seconds=0.1, programs=(UPSTREAM, LOADLINE, SHIPPED)),
     # The same work for both: the cost of a look is comparable as it stands.
-    Case(name="once in 2 s", period_seconds=2.0, contestants=(PEER, OURS)),
+    Case(name="once in 2 s", period_seconds=2.0, programs=(UPSTREAM, LOADLINE)),
 )
 
 
@@ -58,23 +58,23 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     syncs: Callable[[], float]  # how many it has done, by its own count
 
 
-def run(options: Options, tell: Tell) -> Result:
-    """Measure. Raises NotInTime when a controller does not arrive at the right replicas."""
+def run(options: Options, report: Report) -> Result:
+    """Measure. Raises DeadlineExceeded when a controller does not arrive at the right replicas."""
     rounds: list[Round] = []
     with ExitStack() as undo:
-        world = _begun(undo, options.autoscalers)
-        tell(f"logs: {world.directory}; {options.autoscalers} autoscalers are there")
+        environment = _start(undo, options.autoscalers)
+        report(f"logs: {environment.directory}; {options.autoscalers} autoscalers are there")
         for case in CASES:
             for number in range(options.rounds):
-                for name in case.contestants:
+                for name in case.programs:
                     if name == SHIPPED and number:
                         continue  # what a throttle does is known then
-                    figures = world.turn(name, case.period_seconds, options.seconds)
-                    tell(
+                    figures = environment.turn(name, case.period_seconds, options.seconds)
+                    report(
                         f"{case.name}: round {number + 1}, {name}: {figures['syncs_per_second']:.0f}/s"
                     )
                     rounds.append(
-                        Round(case=case.name, contestant=name, number=number, figures=figures)
+                        Round(case=case.name, program=name, number=number, figures=figures)
                     )
     return Result(
         question="scaler_syncs",
@@ -84,12 +84,12 @@ def run(options: Options, tell: Tell) -> Result:
             "autoscalers": options.autoscalers,
             "workers": WORKERS,
         },
-        reference=PEER,
+        reference=UPSTREAM,
         rounds=tuple(rounds),
     )
 
 
-class World:
+class Environment:
     """The cluster with its autoscalers, and whoever scales them at the moment."""
 
     def __init__(self, cluster: Cluster, directory: Path, count: int) -> None:
@@ -100,7 +100,7 @@ class World:
         self._kubeconfig = cluster.kubeconfig_for_service_account(NAMESPACE, SCALER_ACCOUNT)
 
     def turn(self, name: str, period_seconds: float, seconds: float) -> Figures:
-        """Start the contestant, let it arrive, measure, check, end it."""
+        """Start the program, let it arrive, measure, check, end it."""
         self._targets.reset()
         with self._controller(name, period_seconds) as running:
             until(
@@ -143,11 +143,11 @@ class World:
         }
 
     def _controller(self, name: str, period_seconds: float) -> AbstractContextManager[Running]:
-        if name == OURS:
-            return self._ours(period_seconds)
+        if name == LOADLINE:
+            return self._loadline(period_seconds)
         qps, workers = (SHIPPED_QPS, SHIPPED_WORKERS) if name == SHIPPED else (LIFTED_QPS, WORKERS)
         hpa = HPAOptions(sync_period_seconds=period_seconds, concurrent_syncs=workers)
-        return self._peer(
+        return self._kube_controller_manager(
             ClusterOptions(
                 controllers=HPA_CONTROLLERS,
                 scheduler=False,
@@ -160,7 +160,7 @@ class World:
         )
 
     @contextmanager
-    def _peer(self, options: ClusterOptions) -> Iterator[Running]:
+    def _kube_controller_manager(self, options: ClusterOptions) -> Iterator[Running]:
         self._cluster.options = options
         self._cluster.start_controller_manager()
         try:
@@ -175,7 +175,7 @@ class World:
             self._cluster.stop_component("kube-controller-manager")
 
     @contextmanager
-    def _ours(self, period_seconds: float) -> Iterator[Running]:
+    def _loadline(self, period_seconds: float) -> Iterator[Running]:
         with start_program(
             "scaler",
             f"--kubeconfig={self._kubeconfig}",
@@ -191,21 +191,19 @@ class World:
             )
 
 
-def _begun(undo: ExitStack, count: int) -> World:
+def _start(undo: ExitStack, count: int) -> Environment:
     directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
     nobody = ClusterOptions(controllers=(), scheduler=False, kwok=False)
     cluster = undo.enter_context(Cluster(nobody, directory=directory / "cluster"))
     certificate, key = cluster.serving_certificate("metrics-api")
     port = undo.enter_context(metrics_api.serving(certificate, key, count, directory))
-    name = register.register_external_apiservice(
-        cluster, metrics_api.GROUP, metrics_api.VERSION, port
-    )
-    register.wait_until_available(cluster, name)
+    name = apiservices.register(cluster, metrics_api.GROUP, metrics_api.VERSION, port)
+    apiservices.wait_until_available(cluster, name)
     definition, *rest = manifests(count)
     cluster.apply(definition)
     cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
     cluster.kubectl("create", "--filename=-", input="\n---\n".join(rest))
-    return World(cluster, directory, count)
+    return Environment(cluster, directory, count)
 
 
 def _or_nothing(count: Callable[[], float]) -> float:

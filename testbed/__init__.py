@@ -1,4 +1,4 @@
-"""A real Kubernetes control plane and a real Prometheus on loopback, as processes of one machine.
+"""A real Kubernetes control plane and a real Prometheus on loopback, as local processes.
 
-The demo, the tests and the benchmarks run on it alike; it is no part of the installed distribution.
+The demo, the tests and the benchmarks all run on it. It is not part of the installed distribution.
 """

@@ -12,27 +12,29 @@ from testbed.processes import ProcessFailed
 from testbed.progress import Progress
 from testbed.toolchain import ToolchainFailed
 
-INTERRUPTED_EXIT_CODE = 130  # 128 + SIGINT, as shells say it
+INTERRUPTED_EXIT_CODE = 130  # 128 + SIGINT, the shell convention
 
 
 def build_command(arguments: argparse.Namespace) -> int:
-    """Make what is missing."""
+    """Build the missing programs."""
     build(arguments.programs or [p.name for p in PROGRAMS], Progress())
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
-    """A command is a subparser with a `run` default: two lines each."""
+    """Each command is a subparser whose default `run` is the function to call."""
     root = argparse.ArgumentParser(
         prog="python -m testbed",
         description="A real Kubernetes control plane and Prometheus on loopback.",
     )
     commands = root.add_subparsers(title="commands", metavar="<command>")
-    making = commands.add_parser(
-        "build", help="make the programs that are missing, into a cache outside the checkout"
+    build_parser = commands.add_parser(
+        "build", help="build the missing programs into a cache outside the checkout"
     )
-    making.add_argument("programs", nargs="*", metavar="program", help="only these (default: all)")
-    making.set_defaults(run=build_command)
+    build_parser.add_argument(
+        "programs", nargs="*", metavar="program", help="only these (default: all)"
+    )
+    build_parser.set_defaults(run=build_command)
     up.add_command(commands)
     demo.add_command(commands)
     root.set_defaults(run=None)
@@ -41,11 +43,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the exit code."""
-    known = parser()
-    parsed = known.parse_args(arguments)
+    root = parser()
+    parsed = root.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] | None = parsed.run
     if run is None:
-        known.print_help()
+        root.print_help()
         return 0
     try:
         return run(parsed)
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nInterrupted; what is built stays built.", file=sys.stderr)
+        print("\nInterrupted; programs that were already built are kept.", file=sys.stderr)
         return INTERRUPTED_EXIT_CODE
 
 

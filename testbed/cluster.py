@@ -8,13 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from testbed import assets, certificates, commands, ports, web
-from testbed.access import Access, KubectlFailed
-from testbed.options import ClusterOptions
+from testbed import assets, certificates, component_flags, ports, web
+from testbed.access import ClusterAccess, KubectlFailed
+from testbed.cluster_options import ClusterOptions
 from testbed.processes import Process, start
 from testbed.waiting import until
 
-STAGES = Path(__file__).with_name("stages.yaml")
+KWOK_STAGES = Path(__file__).with_name("kwok_stages.yaml")
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok")
 COMPONENT_USERS = {
     "kube-controller-manager": ("system:kube-controller-manager", ()),
@@ -28,11 +28,11 @@ STOP_GRACE_SECONDS = 2.0
 __all__ = ["Cluster", "KubectlFailed"]
 
 
-class Cluster(Access):
-    """`with Cluster() as cluster:` has a control plane on loopback, and afterwards nothing is left running.
+class Cluster(ClusterAccess):
+    """`with Cluster() as cluster:` runs a control plane on loopback and stops all of it afterwards.
 
-    `directory` gets everything the cluster writes (a temporary one when None); its `logs` outlive the cluster
-    when an error ends the block, or when the caller named the directory.
+    Everything is written under `directory` (a temporary one when None). Its `logs` are kept when the block ends
+    with an error or when the caller named the directory.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class Cluster(Access):
         self.log_directory = self.directory / "logs"
         self.components: dict[str, Process] = {}
         self._front_proxy = certificates.Authority("loadline-testbed-front-proxy-ca")
-        self._places = commands.Places(
+        self._layout = component_flags.ClusterLayout(
             certificates=self.certificate_directory,
             storage=self.directory / "storage",
             kubeconfigs=self.kubeconfig_directory,
-            stages=STAGES,
+            stages=KWOK_STAGES,
             etcd_port=self._port(),
             etcd_peer_port=self._port(),
             apiserver_port=self._reserved[0],
@@ -69,35 +69,35 @@ class Cluster(Access):
 
     @property
     def authority_path(self) -> Path:
-        """The same, as a file: an aggregated API's --client-ca-file."""
-        return self._places.certificates / "ca.crt"
+        """The CA as a file, for an aggregated API's --client-ca-file."""
+        return self._layout.certificates / "ca.crt"
 
     @property
     def front_proxy_authority_path(self) -> Path:
-        """An aggregated API's --requestheader-client-ca-file."""
-        return self._places.certificates / "front-proxy-ca.crt"
+        """For an aggregated API's --requestheader-client-ca-file."""
+        return self._layout.certificates / "front-proxy-ca.crt"
 
     @property
     def front_proxy_certificate_path(self) -> Path:
-        """The aggregator's own client certificate, for tests that speak as the aggregator does."""
-        return self._places.certificates / "front-proxy-client.crt"
+        """The aggregator's own client certificate, for tests that send requests as the aggregator."""
+        return self._layout.certificates / "front-proxy-client.crt"
 
     @property
     def front_proxy_key_path(self) -> Path:
-        """Its key."""
-        return self._places.certificates / "front-proxy-client.key"
+        """The key of the aggregator's client certificate."""
+        return self._layout.certificates / "front-proxy-client.key"
 
     def front_proxy_certificate(self, name: str) -> certificates.KeyPair:
-        """A client certificate of the aggregator's authority under any name; only `front-proxy-client` is allowed."""
+        """A client certificate of the front-proxy CA with any name; only `front-proxy-client` is an allowed name."""
         return self._front_proxy.client(name)
 
     @property
     def controller_manager_port(self) -> int:
         """kube-controller-manager's HTTPS port: /metrics, /healthz."""
-        return self._places.controller_manager_port
+        return self._layout.controller_manager_port
 
     def add_nodes(self, count: int) -> None:
-        """Add kwok nodes and wait until they are ready and free of taints."""
+        """Add kwok nodes and wait until they are ready and have no taints."""
         present = {node["metadata"]["name"] for node in self.get("/api/v1/nodes")["items"]}
         names = [f"node-{number}" for number in range(len(present), len(present) + count)]
         self.apply(*[_node(name) for name in names])
@@ -123,9 +123,11 @@ class Cluster(Access):
             if self.options.controllers:
                 self.start_controller_manager()
             if self.options.scheduler:
-                self._start("kube-scheduler", commands.kube_scheduler(self._places, self.options))
+                self._start(
+                    "kube-scheduler", component_flags.kube_scheduler(self._layout, self.options)
+                )
             if self.options.kwok:
-                self._start("kwok", commands.kwok(self._places))
+                self._start("kwok", component_flags.kwok(self._layout))
             self._wait_for_components()
             undo.pop_all()
         return self
@@ -141,45 +143,48 @@ class Cluster(Access):
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def stop(self) -> None:
-        """End every program at once: nothing they hold is worth saving. The logs stay."""
+        """Kill every program at once, since none has state worth saving. The logs are kept."""
         while self.components:
             _, process = self.components.popitem()
             process.kill()
         while self._reserved:
             ports.release(self._reserved.pop())
-        shutil.rmtree(self._places.storage, ignore_errors=True)
+        shutil.rmtree(self._layout.storage, ignore_errors=True)
 
     def start_apiserver(self) -> None:
         """Start kube-apiserver and wait until it is ready."""
-        process = self._start("kube-apiserver", commands.kube_apiserver(self._places, self.options))
+        process = self._start(
+            "kube-apiserver", component_flags.kube_apiserver(self._layout, self.options)
+        )
         tls = web.trusting(self.authority)
-        port = self._places.apiserver_port
+        port = self._layout.apiserver_port
         self._wait_for(process, lambda: web.is_ok(port, "/readyz", tls=tls))
 
     def start_controller_manager(self) -> None:
-        """Start kube-controller-manager; `_wait_for_components` or the caller waits for what it does."""
+        """Start kube-controller-manager; the caller waits until it is ready."""
         self._start(
-            "kube-controller-manager", commands.kube_controller_manager(self._places, self.options)
+            "kube-controller-manager",
+            component_flags.kube_controller_manager(self._layout, self.options),
         )
 
     def stop_component(self, name: str) -> None:
-        """Stop one program by its name, to see how others take that.
+        """Stop one component by name.
 
-        kube-apiserver would wait for its watchers to leave; what it has said is in etcd already.
+        The grace period is short: kube-apiserver would wait for its watchers, and etcd has its data already.
         """
         self.components.pop(name).stop(grace_seconds=STOP_GRACE_SECONDS)
 
     def restart_apiserver(self) -> None:
-        """Stop kube-apiserver and start it on the same port and storage; returns when it is ready."""
+        """Restart kube-apiserver on the same port and storage; returns when it is ready."""
         self.stop_component("kube-apiserver")
         self.start_apiserver()
 
     def restart_controller_manager(self, options: ClusterOptions | None = None) -> None:
-        """Stop kube-controller-manager and start it, with other options when they are given."""
+        """Restart kube-controller-manager, with other options if given; returns when it is ready."""
         self.options = options or self.options
         self.stop_component("kube-controller-manager")
         self.start_controller_manager()
-        self._wait_for_healthz("kube-controller-manager", self._places.controller_manager_port)
+        self._wait_for_healthz("kube-controller-manager", self._layout.controller_manager_port)
 
     def _start(self, name: str, flags: Sequence[str]) -> Process:
         command: list[str | Path] = [self._programs[name], *flags]
@@ -188,9 +193,9 @@ class Cluster(Access):
         return process
 
     def _start_etcd(self) -> None:
-        self._places.storage.mkdir(parents=True, exist_ok=True)
-        process = self._start("etcd", commands.etcd(self._places))
-        self._wait_for(process, lambda: web.is_ok(self._places.etcd_port, "/health"))
+        self._layout.storage.mkdir(parents=True, exist_ok=True)
+        process = self._start("etcd", component_flags.etcd(self._layout))
+        self._wait_for(process, lambda: web.is_ok(self._layout.etcd_port, "/health"))
 
     def _wait_for(self, process: Process, ready: Callable[[], object]) -> None:
         process.wait_until(
@@ -203,16 +208,16 @@ class Cluster(Access):
 
     def _wait_for_components(self) -> None:
         if self.options.controllers:
-            self._wait_for_healthz("kube-controller-manager", self._places.controller_manager_port)
+            self._wait_for_healthz("kube-controller-manager", self._layout.controller_manager_port)
         if self.options.scheduler:
-            self._wait_for_healthz("kube-scheduler", self._places.scheduler_port)
+            self._wait_for_healthz("kube-scheduler", self._layout.scheduler_port)
         if self.options.kwok:
-            port = self._places.kwok_port
+            port = self._layout.kwok_port
             self._wait_for(self.components["kwok"], lambda: web.is_ok(port, "/healthz"))
             self.add_nodes(self.options.nodes)
 
     def _write_certificates(self) -> None:
-        pki = self._places.certificates
+        pki = self._layout.certificates
         pki.mkdir(parents=True, exist_ok=True)
         self.authority_path.write_bytes(self._authority.certificate)
         self.front_proxy_authority_path.write_bytes(self._front_proxy.certificate)

@@ -1,4 +1,4 @@
-"""An in-process server of settable series, which Prometheus scrapes like any target."""
+"""An in-process scrape target whose series can be set."""
 
 import threading
 import time
@@ -35,27 +35,27 @@ class Exporter:
 
     @property
     def port(self) -> int:
-        """It listens there on 127.0.0.1."""
+        """The port on 127.0.0.1."""
         return int(self._server.server_address[1])
 
     @property
     def target(self) -> str:
-        """As a scrape configuration names it."""
+        """The address as written in a scrape configuration."""
         return f"127.0.0.1:{self.port}"
 
     def set(self, name: str, value: float, /, **labels: str) -> None:
-        """Expose a series with this value until it is set anew or removed; it may be NaN or infinite."""
+        """Expose a series with this value, which may be NaN or infinite, until it is set again or removed."""
         fixed = float(value)
         with self._lock:
             self._series[name, tuple(sorted(labels.items()))] = lambda: fixed
 
     def set_function(self, name: str, value: Callable[[], float], /, **labels: str) -> None:
-        """Expose a series whose value is asked for at each scrape."""
+        """Expose a series whose value is computed at each scrape."""
         with self._lock:
             self._series[name, tuple(sorted(labels.items()))] = value
 
     def increase(self, name: str, per_second: float, /, **labels: str) -> None:
-        """Expose a counter that advances at this rate; a second call goes on from what it has reached."""
+        """Expose a counter that increases at this rate; a second call continues from its current value."""
         key = name, tuple(sorted(labels.items()))
         with self._lock:
             reached = self._series[key]() if key in self._series else 0.0
@@ -63,25 +63,25 @@ class Exporter:
             self._series[key] = lambda: reached + per_second * (time.monotonic() - since)
 
     def remove(self, name: str, /, **labels: str) -> None:
-        """Expose no longer the series of that name which have at least these labels; all of them without labels."""
+        """Remove the series of that name that have at least these labels; without labels, all of that name."""
         wanted = labels.items()
         with self._lock:
             for key in [k for k in self._series if k[0] == name and wanted <= dict(k[1]).items()]:
                 del self._series[key]
 
     def clear(self) -> None:
-        """Expose nothing."""
+        """Remove every series."""
         with self._lock:
             self._series.clear()
 
     def text(self) -> str:
-        """What a scrape gets now; the series of one name stand together, as the format wants it."""
+        """The current exposition. Series of one name are consecutive, as the format requires."""
         with self._lock:
             values = [(name, labels, value()) for (name, labels), value in self._series.items()]
         return "".join(render(*one) + "\n" for one in sorted(values, key=lambda v: v[:2]))
 
     def start(self) -> Self:
-        """Serve in a thread of its own."""
+        """Serve in a background thread."""
         self._thread.start()
         return self
 
@@ -116,6 +116,6 @@ class Exporter:
                 self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
-                """Scrapes are not news."""
+                """Scrapes are not logged."""
 
         return Handler

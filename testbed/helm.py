@@ -1,4 +1,4 @@
-"""Our charts installed into a testbed cluster by the real Helm."""
+"""Installs Loadline's charts into a testbed cluster with the real Helm."""
 
 import os
 import subprocess
@@ -17,11 +17,11 @@ WAITING = ("--wait", "--timeout=60s")
 
 
 class HelmFailed(Exception):
-    """Helm ended with an error; the message is what it said."""
+    """Helm exited with an error; the message has its error output."""
 
 
 class Helm:
-    """`Helm(cluster, namespace).install("adapter", release="a", values={...})`, and wait until it is rolled out."""
+    """`Helm(cluster, namespace).install("adapter", release="a", values={...})` installs and waits for the rollout."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self._cluster = cluster
@@ -34,7 +34,7 @@ class Helm:
         release: str,
         values: Mapping[str, Any] | None = None,
     ) -> str:
-        """`helm install --wait`; returns the notes it prints. Raises HelmFailed."""
+        """`helm install --wait`; returns the chart's notes. Raises HelmFailed."""
         return self._deploy("install", chart, release, values)
 
     def upgrade(
@@ -52,7 +52,7 @@ class Helm:
         self._run(["uninstall", release, *WAITING])
 
     def releases(self) -> list[str]:
-        """The names of what is installed in the namespace."""
+        """The names of the releases in the namespace."""
         return self._run(["list", "--short"]).split()
 
     def _deploy(self, verb: str, chart: str, release: str, values: Mapping[str, Any] | None) -> str:
@@ -62,7 +62,7 @@ class Helm:
         )
 
     def _run(self, arguments: Sequence[str], values: str = "") -> str:
-        own = self._cluster.directory / "helm"  # not the user's own caches and plugins
+        own = self._cluster.directory / "helm"  # instead of the user's caches and plugins
         folders = {f"HELM_{name}_HOME": str(own) for name in ("CACHE", "CONFIG", "DATA")}
         done = subprocess.run(
             [HELM, *arguments, f"--namespace={self._namespace}"],

@@ -1,4 +1,4 @@
-"""Kubeconfig files that hold everything they need, so that they can be copied."""
+"""Self-contained kubeconfig files: certificates and keys are embedded."""
 
 import base64
 from pathlib import Path
@@ -17,7 +17,7 @@ def write(
 ) -> Path:
     """Write a kubeconfig for `user`: a client certificate, or a bearer token. Returns `path`.
 
-    JSON, which every reader of kubeconfigs takes, since it is YAML.
+    Written as JSON, which is valid YAML.
     """
     if isinstance(user, str):
         credentials = {"token": user}

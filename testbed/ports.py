@@ -1,8 +1,8 @@
-"""Loopback ports that nothing else takes between being chosen and being listened on.
+"""Loopback ports that nothing else can take before the program that needs one listens on it.
 
-The kernel's "any free port" may be given to an outgoing connection a moment later. These come from below the
-range of such connections, and each is held by a file lock for as long as this process lives, so that two
-testbeds on one machine never choose the same.
+The kernel may give a free port to an outgoing connection a moment later. These ports are below the ephemeral
+range, and each is held by a file lock while this process runs, so two testbeds on one machine never choose the
+same one.
 """
 
 import fcntl
@@ -55,9 +55,9 @@ def _hold(port: int) -> bool:
 
 
 def reserve() -> int:
-    """A port on 127.0.0.1 that is ours until `release`, or until this process ends."""
-    ours = range(LOWEST_PORT, _highest_port())
-    candidates = random.SystemRandom().sample(ours, k=min(500, len(ours)))
+    """A port on 127.0.0.1 that is reserved until `release` or the end of this process."""
+    usable = range(LOWEST_PORT, _highest_port())
+    candidates = random.SystemRandom().sample(usable, k=min(500, len(usable)))
     for port in candidates:
         if port not in _held and _hold(port):
             if _is_free(port):
@@ -67,7 +67,7 @@ def reserve() -> int:
 
 
 def release(port: int) -> None:
-    """Let others have it."""
+    """Give the port back."""
     descriptor = _held.pop(port, None)
     if descriptor is not None:
         os.close(descriptor)

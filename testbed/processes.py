@@ -1,4 +1,4 @@
-"""Programs started with a log, awaited by polling, stopped by handle, and dead when their parent is."""
+"""Child processes with a log file; the kernel kills them when this process dies."""
 
 import os
 import subprocess
@@ -10,30 +10,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from testbed.waiting import NotInTime, until
+from testbed.waiting import DeadlineExceeded, until
 
-LEASH = Path(__file__).with_name("leash.py")
+DIE_WITH_PARENT = Path(__file__).with_name("die_with_parent.py")
 
-# The kernel's death signal fires when the *thread* that forked ends, so one thread that lives as long as the
-# interpreter starts every program, whichever thread asks.
+# The kernel sends the parent death signal when the *thread* that forked ends. So every program is started by one
+# thread that lives as long as the interpreter.
 _spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="testbed-spawner")
 _logs: list[Path] = []
 _logs_lock = threading.Lock()
 
 
 class ProcessFailed(Exception):
-    """A program ended, or was not ready in time; the message has the end of its log."""
+    """A program exited or was not ready in time; the message has the end of its log."""
 
 
 def log_paths() -> list[Path]:
-    """The logs of all programs that this process started, for the report of a failed test."""
+    """The logs of all programs that this process started, for reports of failed tests."""
     with _logs_lock:
         return list(_logs)
 
 
-def leashed(command: Sequence[str | Path]) -> list[str]:
-    """The command line that runs `command` on a leash held by this process."""
-    return [sys.executable, "-S", "-E", str(LEASH), str(os.getpid()), *map(str, command)]
+def dying_with_parent(command: Sequence[str | Path]) -> list[str]:
+    """A command line that runs `command` so that it dies with this process."""
+    return [sys.executable, "-S", "-E", str(DIE_WITH_PARENT), str(os.getpid()), *map(str, command)]
 
 
 class Process:
@@ -46,7 +46,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The program's own process id: the leash has become it."""
+        """The program's process id, which exec has kept."""
         return self._popen.pid
 
     @property
@@ -55,7 +55,7 @@ class Process:
         return self._popen.poll()
 
     def log(self) -> str:
-        """All it has written so far, to both of its outputs."""
+        """Everything written to stdout and stderr so far."""
         return self.log_path.read_text(errors="replace")
 
     def log_tail(self, lines: int = 20) -> str:
@@ -65,31 +65,31 @@ class Process:
     def wait_until(
         self, ready: Callable[[], object], *, what: str, deadline_seconds: float = 60.0
     ) -> None:
-        """Poll until `ready()` is true. Raises ProcessFailed when the program ends first or the time is over."""
+        """Poll until `ready()` is true. Raises ProcessFailed when the program exits first or at the deadline."""
 
         def ready_or_ended() -> object:
             return self.exit_code is not None or ready()
 
         try:
             until(ready_or_ended, what=what, deadline_seconds=deadline_seconds)
-        except NotInTime as late:
+        except DeadlineExceeded as late:
             raise self.failed(str(late)) from None
         if self.exit_code is not None:
             raise self.failed(f"ended with exit code {self.exit_code} before {what}")
 
     def failed(self, why: str) -> ProcessFailed:
-        """An error that names the log and shows its end."""
+        """An error with the path and the end of the log."""
         return ProcessFailed(f"{self.name}: {why}\nThe end of {self.log_path}:\n{self.log_tail()}")
 
     def wait(self, deadline_seconds: float = 60.0) -> int:
-        """The exit code, once the program ends by itself."""
+        """Wait until the program exits by itself; returns the exit code."""
         try:
             return self._popen.wait(deadline_seconds)
         except subprocess.TimeoutExpired:
             raise self.failed(f"still running after {deadline_seconds:g} s") from None
 
     def stop(self, grace_seconds: float = 10.0) -> int:
-        """Ask it to end (SIGTERM), then end it (SIGKILL); returns the exit code. Harmless when it has ended."""
+        """Send SIGTERM, then SIGKILL after the grace period; returns the exit code. Does nothing to an exited program."""
         if self.exit_code is None:
             self._popen.terminate()
         try:
@@ -98,7 +98,7 @@ class Process:
             return self.kill()
 
     def kill(self) -> int:
-        """End it at once (SIGKILL), as a crash would."""
+        """Send SIGKILL; returns the exit code."""
         self._popen.kill()
         return self._popen.wait()
 
@@ -126,9 +126,9 @@ def start(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> Process:
-    """Start `command` with both outputs appended to `log_path`; `environment` is added to ours.
+    """Start `command` with stdout and stderr appended to `log_path`; `environment` is added to this process's.
 
-    It gets a session of its own, so that Ctrl-C reaches us alone and we stop things in order.
+    It runs in a session of its own: Ctrl-C reaches only this process, which stops its programs in order.
     """
     log_path.parent.mkdir(parents=True, exist_ok=True)
     with _logs_lock:
@@ -138,7 +138,7 @@ def start(
     def spawn() -> "subprocess.Popen[bytes]":
         with log_path.open("ab") as log:
             return subprocess.Popen(
-                leashed(command),
+                dying_with_parent(command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -1,4 +1,4 @@
-"""Loadline's own two programs as processes, as a user would start them, and the peer beside them."""
+"""Loadline's two programs and the real prometheus-adapter as processes, started as a user would start them."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,18 +23,18 @@ class LoadlineProcess(msgspec.Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """Of its HTTPS listener."""
+        """The URL of its HTTPS listener."""
         return f"https://127.0.0.1:{self.port}"
 
-    def get(self, path: str, **headers: str) -> web.Answer:
-        """GET without verifying its certificate. Raises ProcessFailed when it does not answer."""
-        answer = web.get(self.port, path, tls=web.trusting(None), headers=headers)
-        if answer is None:
-            raise self.process.failed(f"no answer to GET {path}")
-        return answer
+    def get(self, path: str, **headers: str) -> web.Response:
+        """GET without certificate verification. Raises ProcessFailed when there is no response."""
+        response = web.get(self.port, path, tls=web.trusting(None), headers=headers)
+        if response is None:
+            raise self.process.failed(f"no response to GET {path}")
+        return response
 
     def wait_until_ready(self, deadline_seconds: float = READY_DEADLINE_SECONDS) -> None:
-        """Until /readyz says so."""
+        """Wait until /readyz succeeds. Raises ProcessFailed at the deadline."""
         tls = web.trusting(None)
         self.process.wait_until(
             lambda: web.is_ok(self.port, "/readyz", tls=tls),
@@ -43,13 +43,13 @@ class LoadlineProcess(msgspec.Struct, frozen=True):
         )
 
     def stop(self) -> int:
-        """End it as Kubernetes would (SIGTERM); returns the exit code."""
+        """Stop it as Kubernetes would (SIGTERM); returns the exit code."""
         code = self.process.stop()
         ports.release(self.port)
         return code
 
     def kill(self) -> int:
-        """Crash it."""
+        """Kill it (SIGKILL); returns the exit code."""
         code = self.process.kill()
         ports.release(self.port)
         return code
@@ -102,7 +102,7 @@ def start_program(
 
 
 def start_prometheus_adapter(flags: Sequence[str], *, port: int, log_directory: Path) -> Process:
-    """Start the real prometheus-adapter on 127.0.0.1 and wait for /readyz. The port stays the caller's."""
+    """Start the real prometheus-adapter on 127.0.0.1 and wait for /readyz. The caller releases the port."""
     command: list[str | Path] = [
         assets.find("prometheus-adapter"),
         *flags,

@@ -1,4 +1,4 @@
-"""What a person sees while programs are being made: one line each, alive on a terminal."""
+"""Progress of a build: one line per program, updated in place on a terminal."""
 
 import sys
 import threading
@@ -13,30 +13,30 @@ TERMINAL_WIDTH = 100
 
 
 class Step:
-    """One program being made."""
+    """One program being built."""
 
     def __init__(self, progress: "Progress", name: str) -> None:
         self._progress = progress
         self.name = name
-        self.now_doing = "looking at what is compiled already"
+        self.detail = "checking the build cache"
         self.started_at = time.monotonic()
 
     @property
     def elapsed_seconds(self) -> float:
-        """Since it began."""
+        """Time since the step started."""
         return time.monotonic() - self.started_at
 
     def say(self, text: str) -> None:
-        """A line worth keeping: what is done now, and why."""
+        """Print a line that stays."""
         self._progress.line(self.name, text)
 
     def show(self, text: str) -> None:
-        """A passing detail, such as the package being compiled; on a terminal only."""
-        self.now_doing = text
+        """Show a transient detail, such as the package being compiled; only on a terminal."""
+        self.detail = text
 
 
 class Progress:
-    """Writes to `stream`; a terminal gets a line that moves, a log file only what is worth keeping."""
+    """Writes to `stream`; only a terminal gets the transient line."""
 
     def __init__(self, stream: TextIO = sys.stdout) -> None:
         self._stream = stream
@@ -44,18 +44,18 @@ class Progress:
         self._lock = threading.Lock()
 
     def line(self, name: str, text: str) -> None:
-        """One kept line."""
+        """Print a line that stays."""
         with self._lock:
             self._clear()
             print(f"{name:<{NAME_WIDTH}} {text}", file=self._stream, flush=True)
 
     def ready(self, name: str, path: Path) -> None:
-        """It was there already."""
+        """The program had been built before."""
         self.line(name, f"ready: {path}")
 
     @contextmanager
     def working(self, name: str) -> Iterator[Step]:
-        """Keep the line moving while the block runs, and say how long it took."""
+        """Update the transient line while the block runs, then print how long it took."""
         step = Step(self, name)
         done = threading.Event()
         painter = threading.Thread(target=self._paint, args=(step, done), daemon=True)
@@ -71,7 +71,7 @@ class Progress:
 
     def _paint(self, step: Step, done: threading.Event) -> None:
         while not done.wait(0.2):
-            text = f"{step.name:<{NAME_WIDTH}} {step.elapsed_seconds:4.0f} s  {step.now_doing}"
+            text = f"{step.name:<{NAME_WIDTH}} {step.elapsed_seconds:4.0f} s  {step.detail}"
             with self._lock:
                 self._clear()
                 self._stream.write(text[:TERMINAL_WIDTH])

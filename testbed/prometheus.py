@@ -1,4 +1,4 @@
-"""A real Prometheus on loopback, whose targets may come and go and which may be stopped and started again."""
+"""A real Prometheus on loopback. Targets can be added and removed, and it can be stopped and restarted."""
 
 import shutil
 import tempfile
@@ -16,10 +16,10 @@ from testbed.waiting import until
 
 
 class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How it scrapes and answers."""
+    """How Prometheus scrapes and evaluates."""
 
     scrape_interval_seconds: float = 1.0
-    lookback_delta_seconds: float = 300.0  # its own default
+    lookback_delta_seconds: float = 300.0  # Prometheus' default
     flags: tuple[str, ...] = ()
     extra_configuration: str = ""  # YAML appended to prometheus.yml: rule_files and the like
 
@@ -33,7 +33,7 @@ class Vector(msgspec.Struct, frozen=True):
 
 
 class QueryFailed(Exception):
-    """Prometheus refused a query, or did not answer."""
+    """Prometheus refused a query or did not respond."""
 
 
 CONFIGURATION = """\
@@ -45,7 +45,7 @@ scrape_configs:
 - job_name: testbed
   file_sd_configs:
   - files: [{targets}]
-  # The target's own labels win: an exporter here speaks for pods, it is not one.
+  # The target's own labels take precedence: an exporter here exposes series on behalf of pods.
   honor_labels: true
 {extra}
 """
@@ -67,35 +67,35 @@ class PrometheusServer:
 
     @property
     def url(self) -> str:
-        """Of its HTTP API."""
+        """The URL of its HTTP API."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def log_path(self) -> Path:
-        """Where it writes to."""
+        """The path of its log."""
         return self.directory / "logs" / "prometheus.log"
 
     @property
     def targets_path(self) -> Path:
-        """The file_sd file with what it scrapes."""
+        """The file_sd file with its targets."""
         return self.directory / "targets.json"
 
     def add_target(self, target: str, **labels: str) -> None:
-        """Scrape `host:port`; the labels are added to each of its series."""
+        """Scrape `host:port` and add the labels to each of its series."""
         self._targets[target] = labels
         self._write_targets()
 
     def remove_target(self, target: str) -> None:
-        """Scrape it no more; its series go stale."""
+        """Stop scraping it; its series go stale."""
         self._targets.pop(target, None)
         self._write_targets()
 
     def query(self, promql: str) -> list[Vector]:
-        """An instant query, for tests: what the real Prometheus says now. A scalar is a vector of one."""
-        answer = web.get(self.port, f"/api/v1/query?{urllib.parse.urlencode({'query': promql})}")
-        if answer is None:
-            raise QueryFailed(f"{self.url} does not answer")
-        decoded: Any = msgspec.json.decode(answer.body)
+        """An instant query. A scalar is returned as a vector of one element."""
+        response = web.get(self.port, f"/api/v1/query?{urllib.parse.urlencode({'query': promql})}")
+        if response is None:
+            raise QueryFailed(f"{self.url} does not respond")
+        decoded: Any = msgspec.json.decode(response.body)
         if decoded["status"] != "success":
             raise QueryFailed(f"{promql}: {decoded['error']}")
         result = decoded["data"]["result"]
@@ -106,7 +106,7 @@ class PrometheusServer:
         ]
 
     def wait_for(self, promql: str, *, deadline_seconds: float = 30.0) -> list[Vector]:
-        """The answer of a query, as soon as it has one."""
+        """Wait until a query has a result, and return it."""
         return until(
             lambda: self.query(promql),
             what=f"series for {promql}",
@@ -114,7 +114,7 @@ class PrometheusServer:
         )
 
     def start(self) -> Self:
-        """Start it, on the data of an earlier start, and wait until it is ready."""
+        """Start it with the data of an earlier run and wait until it is ready."""
         self.directory.mkdir(parents=True, exist_ok=True)
         self._write_targets()
         self._write_configuration()
@@ -124,13 +124,13 @@ class PrometheusServer:
         return self
 
     def stop(self) -> None:
-        """Stop it; data and port stay its own."""
+        """Stop it; it keeps its data and port."""
         if self.process is not None:
             self.process.stop()
             self.process = None
 
     def kill(self) -> None:
-        """Crash it; data and port stay its own."""
+        """Kill it; it keeps its data and port."""
         if self.process is not None:
             self.process.kill()
             self.process = None
@@ -163,7 +163,7 @@ class PrometheusServer:
             f"--web.listen-address=127.0.0.1:{self.port}",
             f"--query.lookback-delta={round(self.options.lookback_delta_seconds * 1000)}ms",
             "--log.level=warn",
-            "--scrape.discovery-reload-interval=100ms",  # so that a new target is scraped at once
+            "--scrape.discovery-reload-interval=100ms",  # scrape a new target at once
             *self.options.flags,
         ]
 
@@ -182,4 +182,6 @@ class PrometheusServer:
         ]
         unfinished = self.targets_path.with_suffix(".unfinished")
         unfinished.write_bytes(msgspec.json.encode(groups))
-        unfinished.rename(self.targets_path)  # it watches the file and must not read half of it
+        unfinished.rename(
+            self.targets_path
+        )  # Prometheus watches the file and must not read a partial one

@@ -1,4 +1,4 @@
-"""The Go toolchain: the one on PATH when it is new enough, else the one of a pinned wheel."""
+"""The Go toolchain: the one on PATH if it is new enough, otherwise the one of a pinned wheel."""
 
 import os
 import re
@@ -21,9 +21,9 @@ class ToolchainFailed(Exception):
 
 
 class Toolchain(msgspec.Struct, frozen=True):
-    """Which Go builds; `command` may not be unpacked yet, `version` is known all the same."""
+    """A Go toolchain. `command` may not be unpacked yet."""
 
-    version: str  # as `go env GOVERSION` says it: go1.26.8
+    version: str  # as `go env GOVERSION` prints it: go1.26.8
     command: Path
     from_wheel: bool
 
@@ -47,22 +47,22 @@ def required_by(module: Path) -> tuple[int, int, int]:
 
 @cache
 def on_path() -> Toolchain | None:
-    """The Go of this machine. GOTOOLCHAIN=local: it must not fetch another one behind our back."""
+    """The Go on PATH. GOTOOLCHAIN=local keeps it from downloading another one."""
     command = shutil.which("go")
     if command is None:
         return None
     try:
-        said = subprocess.run(
+        done = subprocess.run(
             [command, "env", "GOVERSION"],
             check=True,
             capture_output=True,
             text=True,
             env={**os.environ, "GOTOOLCHAIN": "local"},
-            cwd="/",  # a go.mod around us must not matter
+            cwd="/",  # not in a folder with a go.mod, which would matter
         )
     except (OSError, subprocess.CalledProcessError):
         return None
-    return Toolchain(version=said.stdout.strip(), command=Path(command), from_wheel=False)
+    return Toolchain(version=done.stdout.strip(), command=Path(command), from_wheel=False)
 
 
 def in_wheel() -> Toolchain:
@@ -75,7 +75,7 @@ def in_wheel() -> Toolchain:
 
 
 def choose(required: tuple[int, int, int]) -> Toolchain:
-    """PATH's Go when it is at least `required`, else the wheel's."""
+    """The Go on PATH if it is at least `required`, otherwise the wheel's."""
     local = on_path()
     if local is not None and parse_version(local.version) >= required:
         return local
@@ -83,7 +83,7 @@ def choose(required: tuple[int, int, int]) -> Toolchain:
 
 
 def prepare(go: Toolchain, say: Callable[[str], None]) -> None:
-    """See that `go.command` exists: unpack the wheel, whole or not at all."""
+    """Make sure that `go.command` exists; the wheel is unpacked atomically."""
     if go.command.exists():
         return
     with locked("go", on_wait=say):

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from testbed.cluster import Cluster
-from testbed.options import ClusterOptions, HPAOptions
+from testbed.cluster_options import ClusterOptions, HPAOptions
 from testbed.prometheus import PrometheusServer
 
 BANNER = """\
@@ -16,25 +16,27 @@ Up after {elapsed:.1f} s. Kubernetes v1.36 with {nodes} nodes:
   alias kubectl={kubectl}
 
 Prometheus: {prometheus}
-  scrapes what stands in {targets} (file_sd; for instance [{{"targets": ["127.0.0.1:8080"]}}])
+  scrapes the targets in {targets} (file_sd; for instance [{{"targets": ["127.0.0.1:8080"]}}])
 Logs: {logs}
 
-Ctrl-C stops all of it and leaves nothing running."""
+Ctrl-C stops all programs."""
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Register the command."""
     up = commands.add_parser("up", help="start a control plane and a Prometheus, until Ctrl-C")
-    up.add_argument("--nodes", type=int, default=3, help="how many nodes kwok plays (default 3)")
+    up.add_argument(
+        "--nodes", type=int, default=3, help="number of nodes that kwok simulates (default 3)"
+    )
     up.add_argument(
         "--hpa-sync-period",
         type=float,
         default=15,
         metavar="SECONDS",
-        help="of the stock HPA controller (default 15)",
+        help="sync period of the stock HPA controller (default 15)",
     )
     up.add_argument(
-        "--directory", type=Path, help="where everything is written to (default: a temporary one)"
+        "--directory", type=Path, help="directory for all files (default: a temporary one)"
     )
     up.set_defaults(run=run)
 
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(banner, flush=True)
             _until_interrupted(cluster)
     except KeyboardInterrupt:
-        print("\nStopped; nothing is left running.", flush=True)
+        print("\nStopped all programs.", flush=True)
     return 0
 
 
@@ -73,7 +75,7 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def _until_interrupted(cluster: Cluster) -> None:
-    """Raises ProcessFailed when a program ends by itself."""
+    """Raises ProcessFailed when a program exits by itself."""
     while True:
         for process in cluster.components.values():
             if process.exit_code is not None:

@@ -1,4 +1,4 @@
-"""Waiting for a condition with a deadline, instead of sleeping and hoping."""
+"""Poll a condition until a deadline, instead of sleeping for a fixed time."""
 
 import time
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class NotInTime(Exception):
-    """The condition did not come true before its deadline."""
+class DeadlineExceeded(Exception):
+    """The condition did not become true before its deadline."""
 
 
 def until(
@@ -18,22 +18,22 @@ def until(
     deadline_seconds: float = 30.0,
     every_seconds: float = 0.05,
 ) -> T:
-    """Ask again and again until the answer is true, and return it.
+    """Poll the condition until its result is true, and return the result.
 
-    An AssertionError means "not yet", so a condition may be written as assertions; the last one is shown in
-    NotInTime. Every other error ends the waiting at once.
+    An AssertionError means "not yet", so a condition may consist of assertions; the last one is shown in
+    DeadlineExceeded. Any other exception is raised at once.
     """
     ends_at = time.monotonic() + deadline_seconds
     while True:
         last: object
         try:
-            answer = condition()
+            result = condition()
         except AssertionError as not_yet:
             last = not_yet
         else:
-            if answer:
-                return answer
-            last = answer
+            if result:
+                return result
+            last = result
         if time.monotonic() >= ends_at:
-            raise NotInTime(f"waited {deadline_seconds:g} s for {what}; at last: {last}")
+            raise DeadlineExceeded(f"waited {deadline_seconds:g} s for {what}; at last: {last}")
         time.sleep(every_seconds)

@@ -1,4 +1,4 @@
-"""Small questions to programs on loopback, for readiness and for tests."""
+"""HTTP GET requests to programs on loopback."""
 
 import http.client
 import ssl
@@ -8,8 +8,8 @@ import msgspec
 TIMEOUT_SECONDS = 5.0
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What came back."""
+class Response(msgspec.Struct, frozen=True):
+    """An HTTP response."""
 
     status: int
     body: bytes
@@ -21,7 +21,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def trusting(authority: bytes | None) -> ssl.SSLContext:
-    """A TLS context that trusts `authority` (PEM); None trusts anybody, for servers that sign for themselves."""
+    """A TLS context that trusts `authority` (PEM); None accepts any certificate, such as a self-signed one."""
     if authority is None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
@@ -36,8 +36,8 @@ def get(
     *,
     tls: ssl.SSLContext | None = None,
     headers: dict[str, str] | None = None,
-) -> Answer | None:
-    """GET from 127.0.0.1; None when nobody answers (yet)."""
+) -> Response | None:
+    """GET from 127.0.0.1; None when there is no response (yet)."""
     connection = (
         http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
         if tls is None
@@ -46,7 +46,7 @@ def get(
     try:
         connection.request("GET", path, headers=headers or {})
         response = connection.getresponse()
-        return Answer(response.status, response.read())
+        return Response(response.status, response.read())
     except (OSError, http.client.HTTPException):
         return None
     finally:
@@ -54,6 +54,6 @@ def get(
 
 
 def is_ok(port: int, path: str, *, tls: ssl.SSLContext | None = None) -> bool:
-    """Whether it answers 200."""
-    answer = get(port, path, tls=tls)
-    return answer is not None and answer.status == http.client.OK
+    """Whether the status is 200."""
+    response = get(port, path, tls=tls)
+    return response is not None and response.status == http.client.OK

@@ -1,4 +1,4 @@
-"""What every test may ask for: one real control plane and Prometheus per session, a fresh namespace per test."""
+"""Fixtures of all tests: one real control plane and Prometheus per session, a new namespace per test."""
 
 import uuid
 from collections.abc import Generator, Iterator
@@ -10,16 +10,16 @@ from hypothesis import settings
 
 from testbed import processes
 from testbed.cluster import Cluster
+from testbed.cluster_options import ClusterOptions, HPAOptions
 from testbed.exporter import Exporter
-from testbed.options import ClusterOptions, HPAOptions
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 
-# A property is no stopwatch. Where CI is set, hypothesis' own "ci" profile makes examples the same each time.
+# No deadlines: the machine may be busy. Where CI is set, hypothesis' "ci" profile makes examples deterministic.
 settings.register_profile("loadline", deadline=None)
 settings.load_profile("loadline")
 
-# A stock HPA controller in a hurry: it looks each second, shrinks after five, and trusts new pods at once.
+# A fast HPA controller: one second sync period, five seconds stabilization, new pods count at once.
 QUICK_HPA = HPAOptions(
     sync_period_seconds=1,
     downscale_stabilization_seconds=5,
@@ -30,7 +30,7 @@ SCRAPE_INTERVAL_SECONDS = 0.5
 
 
 class StartProgram(Protocol):
-    """What the fixture `loadline_process` gives."""
+    """The type of the fixture `loadline_process`."""
 
     def __call__(
         self, program: Literal["adapter", "scaler"], *flags: str, wait: bool = True
@@ -39,7 +39,7 @@ class StartProgram(Protocol):
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """All programs of a control plane, three kwok nodes, a quick HPA controller; shared, so use `namespace`."""
+    """A complete control plane with three kwok nodes and a fast HPA controller; shared, so use `namespace`."""
     options = ClusterOptions(hpa=QUICK_HPA)
     with Cluster(options, directory=tmp_path_factory.mktemp("cluster")) as running:
         yield running
@@ -47,7 +47,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def exporter() -> Iterator[Exporter]:
-    """A target of `prometheus` whose series a test sets; shared, so give series a label of your own (namespace)."""
+    """A scrape target of `prometheus` whose series a test sets; shared, so label them with your namespace."""
     with Exporter() as serving:
         yield serving
 
@@ -56,7 +56,7 @@ def exporter() -> Iterator[Exporter]:
 def prometheus(
     exporter: Exporter, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PrometheusServer]:
-    """Scrapes `exporter` twice a second. Shared: start one of your own to stop or restart it."""
+    """Scrapes `exporter` twice a second. Shared: start another one to stop or restart it."""
     options = PrometheusOptions(scrape_interval_seconds=SCRAPE_INTERVAL_SECONDS)
     with PrometheusServer(options, directory=tmp_path_factory.mktemp("prometheus")) as running:
         running.add_target(exporter.target)
@@ -65,7 +65,7 @@ def prometheus(
 
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
-    """A namespace of the test's own, gone afterwards."""
+    """A new namespace, deleted after the test."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     cluster.kubectl("create", "namespace", name)
     yield name
@@ -74,7 +74,7 @@ def namespace(cluster: Cluster) -> Iterator[str]:
 
 @pytest.fixture
 def loadline_process(tmp_path: Path) -> Iterator[StartProgram]:
-    """`loadline_process("adapter", "--config=...")` starts it and waits for /readyz; stopped after the test."""
+    """`loadline_process("adapter", "--config=...")` starts it and waits for /readyz; it is stopped after the test."""
     started: list[LoadlineProcess] = []
 
     def start(
@@ -93,7 +93,7 @@ def loadline_process(tmp_path: Path) -> Iterator[StartProgram]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test says where the logs of every started program are."""
+    """Report the log paths of all started programs with a failed test."""
     report = yield
     if report.failed and (logs := processes.log_paths()):
         report.sections.append(("logs of started programs", "\n".join(map(str, logs))))

@@ -1,1 +1,1 @@
-"""What the questions are measured with."""
+"""What the requests are measured with."""

@@ -13,7 +13,7 @@ from testbed.cluster import Cluster
 from testbed.programs import start_program, start_prometheus_adapter
 
 
-class Contestant(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramSetup(msgspec.Struct, frozen=True, kw_only=True):
     """A program and how it is started."""
 
     name: str
@@ -21,7 +21,7 @@ class Contestant(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[str, ...] = ()
 
 
-class Way(msgspec.Struct, frozen=True, kw_only=True):
+class RunningAdapter(msgspec.Struct, frozen=True, kw_only=True):
     """A running adapter and how to ask it as the aggregator does."""
 
     name: str
@@ -29,7 +29,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     tls: ssl.SSLContext
 
-    def ask(self, path: str, headers: dict[str, str]) -> web.Answer:
+    def ask(self, path: str, headers: dict[str, str]) -> web.Response:
         """GET. Raises AssertionError when nobody answers."""
         answer = web.get(self.port, path, tls=self.tls, headers=headers)
         assert answer is not None, f"{self.name} does not answer {path}"
@@ -38,12 +38,12 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def started(
-    contestant: Contestant,
+    program: ProgramSetup,
     cluster: Cluster,
     configuration: Path,
     prometheus_url: str,
     directory: Path,
-) -> Iterator[Way]:
+) -> Iterator[RunningAdapter]:
     """Start it and wait for /readyz; ended afterwards."""
     port = ports.reserve()
     flags = (
@@ -54,14 +54,16 @@ def started(
         f"--authorization-kubeconfig={cluster.kubeconfig}",
         f"--cert-dir={directory / f'certificates-{port}'}",
         "--metrics-relist-interval=1m",
-        *contestant.flags,
+        *program.flags,
     )
-    if contestant.program == "adapter":
+    if program.program == "adapter":
         process = start_program("adapter", *flags, log_directory=directory, port=port).process
     else:
         process = start_prometheus_adapter(flags, port=port, log_directory=directory)
     try:
-        yield Way(name=contestant.name, port=port, pid=process.pid, tls=_aggregator(cluster))
+        yield RunningAdapter(
+            name=program.name, port=port, pid=process.pid, tls=_aggregator(cluster)
+        )
     finally:
         process.stop()
         ports.release(port)

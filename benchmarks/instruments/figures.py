@@ -1,6 +1,6 @@
 """Figures of rounds -> medians and ratios, for people and for machines. Pure.
 
-The machine is shared and noisy, so contestants take turns and each round is compared with the same round of
+The machine is shared and noisy, so programs take turns and each round is compared with the same round of
 the reference: what slows a minute down slows both.
 """
 
@@ -15,10 +15,10 @@ Figures = Mapping[str, float]
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn of one contestant at one case."""
+    """One turn of one program at one case."""
 
     case: str
-    contestant: str
+    program: str
     number: int
     figures: Figures
 
@@ -28,7 +28,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     question: str
     setting: Mapping[str, float | str]
-    reference: str  # the contestant that the others are divided by
+    reference: str  # the program that the others are divided by
     rounds: tuple[Round, ...]
 
     @property
@@ -36,26 +36,26 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         """In the order in which they were measured."""
         return list(dict.fromkeys(each.case for each in self.rounds))
 
-    def contestants(self, case: str) -> list[str]:
+    def programs(self, case: str) -> list[str]:
         """Who took part in it, in the order of their turns."""
-        return list(dict.fromkeys(each.contestant for each in self.rounds if each.case == case))
+        return list(dict.fromkeys(each.program for each in self.rounds if each.case == case))
 
-    def medians(self, case: str, contestant: str) -> dict[str, float]:
+    def medians(self, case: str, program: str) -> dict[str, float]:
         """The median round of each figure."""
-        return _medians([each.figures for each in self._of(case, contestant)])
+        return _medians([each.figures for each in self._of(case, program)])
 
-    def ratios(self, case: str, contestant: str) -> dict[str, float]:
-        """The median of (contestant / reference), round by round; a figure that is 0 at both is left out."""
+    def ratios(self, case: str, program: str) -> dict[str, float]:
+        """The median of (program / reference), round by round; a figure that is 0 at both is left out."""
         reference = {each.number: each.figures for each in self._of(case, self.reference)}
         pairs = [
             _divided(each.figures, reference[each.number])
-            for each in self._of(case, contestant)
+            for each in self._of(case, program)
             if each.number in reference
         ]
         return _medians(pairs)
 
-    def _of(self, case: str, contestant: str) -> list[Round]:
-        return [r for r in self.rounds if (r.case, r.contestant) == (case, contestant)]
+    def _of(self, case: str, program: str) -> list[Round]:
+        return [r for r in self.rounds if (r.case, r.program) == (case, program)]
 
 
 def percentile(sorted_values: Sequence[float], percent: float) -> float:
@@ -65,7 +65,7 @@ def percentile(sorted_values: Sequence[float], percent: float) -> float:
 
 
 def table(result: Result) -> str:
-    """Each case with a row per contestant, and below each the ratios to the reference."""
+    """Each case with a row per program, and below each the ratios to the reference."""
     settings = ", ".join(f"{name} {value}" for name, value in result.setting.items())
     blocks = [f"{result.question} ({settings}); medians of the rounds"]
     blocks += ["\n".join(_case_lines(result, case)) for case in result.cases]
@@ -93,11 +93,11 @@ def document(results: Sequence[Result]) -> bytes:
 
 def _case_document(result: Result, case: str) -> dict[str, dict[str, dict[str, float]]]:
     return {
-        contestant: {
-            "medians": result.medians(case, contestant),
-            f"ratios to {result.reference}": result.ratios(case, contestant),
+        program: {
+            "medians": result.medians(case, program),
+            f"ratios to {result.reference}": result.ratios(case, program),
         }
-        for contestant in result.contestants(case)
+        for program in result.programs(case)
     }
 
 
@@ -106,10 +106,10 @@ def _case_lines(result: Result, case: str) -> list[str]:
         dict.fromkeys(name for each in result.rounds if each.case == case for name in each.figures)
     )
     rows = [[case, *(name.replace("_", " ") for name in names)]]
-    for contestant in result.contestants(case):
-        found = result.medians(case, contestant)
-        rows.append([contestant, *(_number(found.get(name)) for name in names)])
-        if contestant != result.reference and (ratios := result.ratios(case, contestant)):
+    for program in result.programs(case):
+        found = result.medians(case, program)
+        rows.append([program, *(_number(found.get(name)) for name in names)])
+        if program != result.reference and (ratios := result.ratios(case, program)):
             rows.append([f"  / {result.reference}", *(_ratio(ratios.get(n)) for n in names)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

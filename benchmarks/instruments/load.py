@@ -21,14 +21,14 @@ import uvloop
 from yarl import URL
 
 from benchmarks.instruments.figures import percentile
-from testbed.processes import leashed
+from testbed.processes import dying_with_parent
 from testbed.programs import REPOSITORY
 
 VALUE = re.compile(rb'"value":\s*"([^"]*)"')
 READY = "ready"
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ExpectedResponse(msgspec.Struct, frozen=True):
     """A question and the values that its answer must have, sorted."""
 
     path: str
@@ -42,7 +42,7 @@ class Specification(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str  # files
     key: str
     headers: dict[str, str]
-    questions: tuple[Asked, ...]  # in turn, over all connections
+    requests: tuple[ExpectedResponse, ...]  # in turn, over all connections
     connections: int
     seconds: float
 
@@ -60,7 +60,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WrongAnswers(Exception):
-    """A contestant that answers wrongly is not measured."""
+    """A program that answers wrongly is not measured."""
 
 
 def values_of(body: bytes) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def prepared(specification: Specification, directory: Path) -> Iterator[Callable
     """A connected generator; the call makes it ask and returns when it has ended. Raises WrongAnswers."""
     path = directory / "load.json"
     path.write_bytes(msgspec.json.encode(specification))
-    command = leashed([sys.executable, "-m", __name__, path])
+    command = dying_with_parent([sys.executable, "-m", __name__, path])
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
     ) as process:
@@ -102,7 +102,7 @@ class Generator:
         self._questions = itertools.cycle(
             [
                 (URL(f"https://127.0.0.1:{specification.port}{q.path}", encoded=True), q.values)
-                for q in specification.questions
+                for q in specification.requests
             ]
         )
         self._latencies_seconds: list[float] = []

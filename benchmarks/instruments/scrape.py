@@ -9,7 +9,7 @@ def total(port: int, metric: str, *, having: str = "", tls: ssl.SSLContext | Non
     """The sum of a counter's series whose labels contain the text `having`. Raises ValueError without an answer."""
     answer = web.get(port, "/metrics", tls=tls)
     if answer is None or answer.status != 200:
-        raise ValueError(f"port {port} does not tell its metrics: {answer}")
+        raise ValueError(f"port {port} does not report its metrics: {answer}")
     return summed(answer.text, metric, having=having)
 
 

@@ -1,7 +1,7 @@
-"""`python -m testbed demo`: two workloads scaled on real metrics by real programs, and a picture of it.
+"""`python -m testbed demo`: two workloads are scaled on real metrics by real programs; a plot shows it.
 
-`web` is scaled on requests per second by the stock HPA controller, through our adapter. `worker` is scaled on the
-length of its queue by our scaler, through our adapter. Nothing but the load is made up: plan -> stage (everything
-starts) -> service (the load, spread over the pods that run) -> observing (what the cluster says) -> view (live) ->
-history (read back from Prometheus) -> report and picture.
+`web` is scaled on requests per second by the stock HPA controller, `worker` on the length of its queue by Loadline's
+scaler; Loadline's adapter serves both metrics. Only the load is simulated: load_plan -> stack (starts everything) ->
+simulated_service (spreads the load over the running pods) -> observation (reads the cluster) -> live_view ->
+recorded_series (read from Prometheus) -> closing_report and picture.
 """

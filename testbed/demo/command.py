@@ -20,7 +20,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(arguments: argparse.Namespace) -> int:
     """Returns the exit code."""
-    # Imported late: the other commands need neither pictures nor a live view.
-    from testbed.demo.play import demonstrate
+    # Imported here: the other commands need neither matplotlib nor rich.
+    from testbed.demo.demonstration import run_demo
 
-    return demonstrate(arguments.seconds)
+    return run_demo(arguments.seconds)

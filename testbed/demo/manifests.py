@@ -1,8 +1,8 @@
-"""PURE  the objects of the demo, as a user would write them."""
+"""PURE  The Kubernetes objects of the demo, as a user would write them."""
 
 from typing import Any
 
-from testbed.demo.plan import (
+from testbed.demo.load_plan import (
     NAMESPACE,
     RATE_WINDOW_SECONDS,
     SYNC_SECONDS,
@@ -26,7 +26,7 @@ METRICS = [
 
 
 def adapter_values(*, port: int, prometheus_port: int) -> Manifest:
-    """The adapter runs beside the cluster, so the Service is only a name for it."""
+    """The adapter runs as a local process, so its Service is an ExternalName."""
     return {
         "replicas": 0,
         "service": {"type": "ExternalName", "externalName": "localhost", "port": port},
@@ -36,12 +36,12 @@ def adapter_values(*, port: int, prometheus_port: int) -> Manifest:
 
 
 def scaler_values() -> Manifest:
-    """The scaler runs beside the cluster, too."""
+    """The scaler runs as a local process, so its Deployment has no replicas."""
     return {"replicas": 0, "syncPeriod": f"{SYNC_SECONDS}s"}
 
 
 def deployment(workload: Workload) -> Manifest:
-    """It starts with as many replicas as the autoscaler leaves it."""
+    """A Deployment that starts with minReplicas."""
     name = workload.name
     labels = {"app": name}
     return {
@@ -70,7 +70,7 @@ def web_autoscaler(plan: Plan) -> Manifest:
 
 
 def worker_autoscaler(plan: Plan) -> Manifest:
-    """A LoadAutoscaler, the same but for its first two lines, on a metric of something outside the cluster."""
+    """A LoadAutoscaler on an External metric; it differs from an HPA only in apiVersion and kind."""
     target = {"type": "AverageValue", "averageValue": f"{WORKER.target_per_replica:g}"}
     selector = {"matchLabels": {"queue": "mail"}}
     named = {"name": WORKER.metric, "selector": selector}

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import pytest
 
-from testbed import register
+from testbed import apiservices
 from testbed.cluster import Cluster
 
 
@@ -23,13 +23,11 @@ def aggregated(cluster: Cluster) -> Iterator[Register]:
     registered: list[str] = []
 
     def add(group: str, version: str, port: int, *, ca_bundle: bytes | None = None) -> str:
-        name = register.register_external_apiservice(
-            cluster, group, version, port, ca_bundle=ca_bundle
-        )
+        name = apiservices.register(cluster, group, version, port, ca_bundle=ca_bundle)
         registered.append(name)
-        register.wait_until_available(cluster, name)
+        apiservices.wait_until_available(cluster, name)
         return name
 
     yield add
     for name in registered:
-        register.unregister(cluster, name)
+        apiservices.unregister(cluster, name)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from testbed import register
+from testbed import apiservices
 from testbed.cluster import Cluster, KubectlFailed
 from testbed.exporter import Exporter
 from testbed.programs import LoadlineProcess, start_program
@@ -62,14 +62,13 @@ def adapter(
     )
     served = [(CUSTOM, "v1beta1"), (CUSTOM, "v1beta2"), (EXTERNAL, "v1beta1")]
     names = [
-        register.register_external_apiservice(cluster, group, version, running.port)
-        for group, version in served
+        apiservices.register(cluster, group, version, running.port) for group, version in served
     ]
     for name in names:
-        register.wait_until_available(cluster, name)
+        apiservices.wait_until_available(cluster, name)
     yield running
     for name in names:
-        register.unregister(cluster, name)
+        apiservices.unregister(cluster, name)
     assert running.stop() == 0
 
 

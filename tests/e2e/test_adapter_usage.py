@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import register
+from testbed import apiservices
 from testbed.cluster import Cluster, KubectlFailed
 from testbed.programs import start_program
 from testbed.prometheus import PrometheusServer
@@ -41,10 +41,10 @@ def adapter(
         f"--prometheus-url={prometheus.url}",
         log_directory=folder,
     )
-    name = register.register_external_apiservice(cluster, "metrics.k8s.io", "v1beta1", running.port)
-    register.wait_until_available(cluster, name)
+    name = apiservices.register(cluster, "metrics.k8s.io", "v1beta1", running.port)
+    apiservices.wait_until_available(cluster, name)
     yield
-    register.unregister(cluster, name)
+    apiservices.unregister(cluster, name)
     assert running.stop() == 0
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from testbed import ports, register
+from testbed import apiservices, ports
+from testbed.chart_programs import start_chart_program
 from testbed.cluster import Cluster, KubectlFailed
 from testbed.exporter import Exporter
 from testbed.helm import Helm
-from testbed.outside import run_installed
 from testbed.programs import LoadlineProcess
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
@@ -77,11 +77,11 @@ def installed(
     directory: Path = tmp_path_factory.mktemp("installed")
     place = {"namespace": namespace, "directory": directory}
     with (
-        run_installed(cluster, "adapter", release="a", port=port, **place) as adapter,
-        run_installed(cluster, "scaler", release="s", **place) as scaler,
+        start_chart_program(cluster, "adapter", release="a", port=port, **place) as adapter,
+        start_chart_program(cluster, "scaler", release="s", **place) as scaler,
     ):
         for api in APIS:
-            register.wait_until_available(cluster, api)
+            apiservices.wait_until_available(cluster, api)
         yield Installed(cluster, namespace, adapter, scaler)
     for release in helm.releases():
         helm.uninstall(release)

@@ -8,11 +8,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from testbed.apiservices import server_name
 from testbed.cluster import Cluster, KubectlFailed
+from testbed.cluster_options import ClusterOptions
 from testbed.exporter import Exporter
-from testbed.options import ClusterOptions
 from testbed.prometheus import PrometheusOptions, PrometheusServer
-from testbed.register import server_name
 from testbed.waiting import until
 
 STUB_GROUP = "stub.loadline.io"

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from testbed.cluster import Cluster
-from testbed.options import ClusterOptions
+from testbed.cluster_options import ClusterOptions
 from tests.e2e.crd_cases import CPU, INVALID, VALID, Spec, external, spec, target, up
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
@@ -31,7 +31,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         controllers=(), scheduler=False, kwok=False, feature_gates=(("HPAScaleToZero", True),)
     )
     with Cluster(options, directory=tmp_path_factory.mktemp("crd")) as running:
-        running.define(CRD.read_text())
+        running.apply_crd(CRD.read_text())
         yield running
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from testbed import assets, ports, register, web
+from testbed import apiservices, assets, ports, web
 from testbed.cluster import Cluster, KubectlFailed
 from testbed.processes import Process, start
 from testbed.programs import start_program
@@ -166,7 +166,7 @@ def release(cluster: Cluster, exporter, prometheus, tmp_path: Path) -> Iterator[
     prometheus.wait_for(f'count(moved_hits_total{{namespace="{namespace}"}}) == 2')
     moved = Release(cluster, namespace, prometheus.url, tmp_path)
     yield moved
-    register.unregister(cluster, "v1beta1.custom.metrics.k8s.io")
+    apiservices.unregister(cluster, "v1beta1.custom.metrics.k8s.io")
     for process in moved.started:
         process.stop()
     for series in ("moved_load", "moved_hits_total"):
@@ -181,10 +181,8 @@ def release(cluster: Cluster, exporter, prometheus, tmp_path: Path) -> Iterator[
 def test_the_image_is_swapped_and_swapped_back(release, cluster, prometheus, tmp_path):
     place = f"-n{release.namespace}"
     peer = release.start_peer()
-    apiservice = register.register_external_apiservice(
-        cluster, "custom.metrics.k8s.io", "v1beta1", release.port
-    )
-    register.wait_until_available(cluster, apiservice)
+    apiservice = apiservices.register(cluster, "custom.metrics.k8s.io", "v1beta1", release.port)
+    apiservices.wait_until_available(cluster, apiservice)
     until(lambda: "moved_hits_sum" in release.names(), what="the peer's list of metrics")
     names_before, loads_before = release.names(), release.loads()
     assert loads_before == {"web-1": "1500m", "web-2": "3"}
@@ -216,7 +214,7 @@ def test_the_image_is_swapped_and_swapped_back(release, cluster, prometheus, tmp
     cluster.kubectl("rollout", "status", "deployment/prometheus-adapter", place, "--timeout=60s")
     peer.stop()
     ours = release.start_ours()
-    register.wait_until_available(cluster, apiservice)
+    apiservices.wait_until_available(cluster, apiservice)
     until(lambda: release.names() == names_before, what="the same list of metrics")
     assert release.loads() == loads_before
     assert "forbidden" not in ours.process.log().lower()

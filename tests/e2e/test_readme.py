@@ -3,7 +3,7 @@
 import pytest
 
 from testbed.cluster import Cluster
-from tests.e2e.scaler_world import CRD
+from tests.e2e.scaler_objects import CRD
 from tests.readme import documents
 
 AUTOSCALERS = [document for document in documents() if "kind" in document]
@@ -17,6 +17,6 @@ def test_the_readme_shows_one_autoscaler_of_each_kind():
 def test_the_api_server_accepts_the_autoscalers_unchanged(
     cluster: Cluster, namespace: str, autoscaler
 ):
-    cluster.define(CRD.read_text())
+    cluster.apply_crd(CRD.read_text())
     metadata = {**autoscaler["metadata"], "namespace": namespace}
     cluster.apply({**autoscaler, "metadata": metadata})

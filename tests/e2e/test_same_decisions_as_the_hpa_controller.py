@@ -1,4 +1,4 @@
-"""The scaler and the real HPA controller decide alike: same objects, pods and metrics, two namespaces, look by look.
+"""The scaler and the real HPA controller decide alike: same objects, pods and metrics, two namespaces, reconcile by reconcile.
 
 One run for all scenarios of a variant, many at once; then one test for each. `LOADLINE_DIFFERENTIAL_RANDOM` says how
 many random scenarios there are besides the hand-written ones, `LOADLINE_DIFFERENTIAL_SEED` which.
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.differential.scaler.contest import Variant, contest
-from testbed.differential.scaler.run import Result, categories, run_all
+from testbed.differential.scaler.environment import Variant, environment
+from testbed.differential.scaler.scenario_model import Scenario
+from testbed.differential.scaler.scenario_runner import Result, categories, run_all
 from testbed.differential.scaler.scenarios.selection import selected
-from testbed.differential.scaler.situation import Scenario
 from wire.serving.runtime import run
 
 RANDOM = int(os.environ.get("LOADLINE_DIFFERENTIAL_RANDOM", "24"))
@@ -40,7 +40,7 @@ VARIANTS = {
         Variant(scale_to_zero=True, custom_version="v1beta1"),
         some("zero", each=15),
     ),
-    "an HPA of ours": (
+    "an HPA of loadline": (
         Variant(replaces_controller=True, downscale_stabilization_seconds=0.0),
         some("plain", "ambiguous", "deployment", each=15),
     ),
@@ -81,8 +81,8 @@ def summary(results: Sequence[Result]) -> str:
 
 
 async def _run(variant: Variant, scenarios: Sequence[Scenario], directory: Path) -> list[Result]:
-    async with contest(variant, directory) as running:
-        return await run_all(scenarios, running.sides, running.worlds)
+    async with environment(variant, directory) as running:
+        return await run_all(scenarios, running.sides, running.api)
 
 
 @pytest.fixture(scope="module")

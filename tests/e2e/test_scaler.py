@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from scaler.__main__ import main
-from testbed import register
+from testbed import apiservices
 from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
-from tests.e2e.scaler_world import CRD, HPA, Scene, autoscaler, queue, workload
+from tests.e2e.scaler_objects import CRD, HPA, Scene, autoscaler, queue, workload
 
 CONFIGURATION = """
 metrics:
@@ -77,14 +77,13 @@ def adapter(
         log_directory=folder,
     )
     names = [
-        register.register_external_apiservice(cluster, group, version, running.port)
-        for group, version in SERVED
+        apiservices.register(cluster, group, version, running.port) for group, version in SERVED
     ]
     for name in names:
-        register.wait_until_available(cluster, name)
+        apiservices.wait_until_available(cluster, name)
     yield running
     for name in names:
-        register.unregister(cluster, name)
+        apiservices.unregister(cluster, name)
     running.stop()
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed import register
+from testbed import apiservices
 from testbed.cluster import Cluster
-from testbed.options import ALL_CONTROLLERS, ClusterOptions
+from testbed.cluster_options import ALL_CONTROLLERS, ClusterOptions
 from testbed.programs import LoadlineProcess, start_program
 from testbed.waiting import until
-from tests.e2e.scaler_world import (
+from tests.e2e.scaler_objects import (
     CRD,
     EXTERNAL,
     HPA,
@@ -21,7 +21,7 @@ from tests.e2e.scaler_world import (
     Scene,
     workload,
 )
-from tests.e2e.scaler_world import autoscaler as any_autoscaler
+from tests.e2e.scaler_objects import autoscaler as any_autoscaler
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +40,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def metrics(cluster: Cluster) -> Iterator[ExternalMetricsAPI]:
     certificate, key = cluster.serving_certificate("external-metrics")
     api = ExternalMetricsAPI(certificate, key)
-    name = register.register_external_apiservice(cluster, EXTERNAL, "v1beta1", api.port)
-    register.wait_until_available(cluster, name)
+    name = apiservices.register(cluster, EXTERNAL, "v1beta1", api.port)
+    apiservices.wait_until_available(cluster, name)
     yield api
-    register.unregister(cluster, name)
+    apiservices.unregister(cluster, name)
     api.close()
 
 
@@ -166,7 +166,7 @@ def test_the_api_server_may_restart(cluster, metrics, namespace, start):
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     scene.reaches(2)
     cluster.restart_apiserver()
-    register.wait_until_available(cluster, f"v1beta1.{EXTERNAL}")
+    apiservices.wait_until_available(cluster, f"v1beta1.{EXTERNAL}")
     assert scene.replicas() == 2
     metrics.values[f"{namespace}/queue"] = "50"
     scene.reaches(5)

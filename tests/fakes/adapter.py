@@ -1,4 +1,4 @@
-"""One fake per port of the adapter: answers prepared by the test, questions remembered for it."""
+"""One fake per port of the adapter: prepared responses, recorded requests."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ from wire.labels import Selector
 
 
 class Kind:
-    """One resource of a `FakeMapping`: how it is spelled, what kind it is, where its objects live."""
+    """One resource of a `FakeMapping`: its names, kind and scope."""
 
     def __init__(
         self,
@@ -38,10 +38,10 @@ class Kind:
         self.kind = GroupVersionKind(group=group, version=version, kind=kind)
         self.namespaced = namespaced
 
-    def is_called(self, asked: GroupResource) -> bool:
-        """By plural or singular; a group may be left out or shortened to its first part."""
-        named = asked.resource in (self.resource.resource, self.singular)
-        return named and self.resource.group.startswith(asked.group)
+    def is_named(self, resource: GroupResource) -> bool:
+        """Whether `resource` names it, by plural or singular; the group may be omitted or shortened."""
+        named = resource.resource in (self.resource.resource, self.singular)
+        return named and self.resource.group.startswith(resource.group)
 
 
 CORE_KINDS: Sequence[Kind] = (
@@ -77,7 +77,7 @@ class FakeMapping:
 
     def _find(self, resource: GroupResource) -> Kind:
         for kind in self.kinds:
-            if kind.is_called(resource):
+            if kind.is_named(resource):
                 return kind
         raise UnknownResource(resource)
 
@@ -91,9 +91,9 @@ def vector(*rows: tuple[Mapping[str, str], float], at_seconds: float = 1_000.0) 
 
 
 class FakePrometheus:
-    """A `Prometheus` that answers what it was told to, by the text of the query or selector.
+    """A `Prometheus` with prepared responses by the text of the query or selector.
 
-    Asked how old samples are, it knows of none that is older than its answer says.
+    A query for the age of samples finds none that is older than its response.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class FakePrometheus:
 
 
 class FakeObjects:
-    """An `ObjectNames` over a fixed list of objects; every pod is taken to be running."""
+    """An `ObjectNames` over a fixed list of objects; every pod counts as running."""
 
     def __init__(self, objects: Mapping[GroupResource, Sequence[KubeObject]]) -> None:
         self.known = dict(objects)

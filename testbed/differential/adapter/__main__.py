@@ -1,6 +1,6 @@
-"""`python -m testbed.differential.adapter`: the comparison by hand, with every difference printed.
+"""`python -m testbed.differential.adapter`: run the comparison and print every difference.
 
-`--against peer` compares the real one with itself, which shows what it leaves to chance.
+`--against prometheus-adapter` compares prometheus-adapter with itself, which shows what is random in it.
 """
 
 import argparse
@@ -12,22 +12,34 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.cluster import Cluster
-from testbed.differential.adapter import run, world
+from testbed.differential.adapter import adapter_comparison, cluster_and_series
+from testbed.differential.adapter.adapter_instances import LOADLINE, UPSTREAM
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 
 
 def main() -> int:
-    """Exit code 1 when something differs that nobody meant."""
+    """Exit code 1 if there are unexplained differences."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--against", choices=("ours", "peer"), default="ours")
+    parser.add_argument("--against", choices=(LOADLINE, UPSTREAM), default=LOADLINE)
     parser.add_argument("--requests", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--configuration", action="append", choices=tuple(run.WEIGHTS))
-    parser.add_argument("--show", type=int, default=40, help="how many groups to print")
-    parser.add_argument("--examples", type=int, default=3, help="how many of each group")
-    parser.add_argument("--faults", type=int, default=0, help="ask so many while Prometheus fails")
-    asked = parser.parse_args()
+    parser.add_argument(
+        "--configuration", action="append", choices=tuple(adapter_comparison.WEIGHTS)
+    )
+    parser.add_argument(
+        "--show", type=int, default=40, help="number of groups to print (%(default)s)"
+    )
+    parser.add_argument(
+        "--examples", type=int, default=3, help="number of examples per group (%(default)s)"
+    )
+    parser.add_argument(
+        "--faults",
+        type=int,
+        default=0,
+        help="send so many requests per fault of Prometheus instead",
+    )
+    arguments = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="loadline-differential-"))
     with (
         Cluster(directory=directory / "cluster") as cluster,
@@ -37,52 +49,54 @@ def main() -> int:
         ) as prometheus,
     ):
         prometheus.add_target(exporter.target)
-        world.expose(exporter)
-        world.install(cluster)
-        comparison = run.Comparison(
+        cluster_and_series.expose(exporter)
+        cluster_and_series.install(cluster)
+        comparison = adapter_comparison.Comparison(
             cluster=cluster,
             prometheus=prometheus,
-            at_unix_seconds=run.frozen_moment(prometheus),
+            at_unix_seconds=adapter_comparison.frozen_moment(prometheus),
             directory=directory,
-            seed=asked.seed,
-            against=asked.against,
+            seed=arguments.seed,
+            against=arguments.against,
         )
         unexplained = 0
-        for name, count in run.shares(asked.requests).items():
-            if asked.configuration and name not in asked.configuration:
+        for name, count in adapter_comparison.shares(arguments.requests).items():
+            if arguments.configuration and name not in arguments.configuration:
                 continue
             started = time.monotonic()
-            if asked.faults:
-                for fault, found in comparison.under_faults(name, asked.faults).items():
-                    unmeant = [each for each in found if each.deviation is None]
-                    print(f"{name} while Prometheus {fault}: {len(unmeant)} not meant")
-                    for each in unmeant[: asked.examples]:
+            if arguments.faults:
+                for fault, found in comparison.under_faults(name, arguments.faults).items():
+                    unexplained_here = [each for each in found if each.deviation is None]
+                    print(f"{name} while Prometheus {fault}: {len(unexplained_here)} unexplained")
+                    for each in unexplained_here[: arguments.examples]:
                         print(f"- {each}")
                 continue
-            outcome = comparison.run(name, count)
-            unexplained += len(outcome.unexplained)
-            print(f"{name}: {outcome.asked} asked, {time.monotonic() - started:.1f} s")
+            result = comparison.run(name, count)
+            unexplained += len(result.unexplained)
+            print(f"{name}: {result.request_count} requests, {time.monotonic() - started:.1f} s")
             print(
-                f"  statuses {outcome.statuses}; different {len(outcome.different)}, "
-                f"not meant {len(outcome.unexplained)}",
+                f"  statuses {result.statuses}; different {len(result.different)}, "
+                f"unexplained {len(result.unexplained)}",
                 flush=True,
             )
-            print(f"  meant {outcome.deviations}")
-            for alike in grouped(outcome.unexplained)[: asked.show]:
-                print(f"  {len(alike)} like this:")
-                for pair in alike[: asked.examples]:
-                    print(f"- {pair}", flush=True)
+            print(f"  deviations {result.deviations}")
+            for group in grouped(result.unexplained)[: arguments.show]:
+                print(f"  {len(group)} of this form:")
+                for each in group[: arguments.examples]:
+                    print(f"- {each}", flush=True)
     print(f"logs: {directory}")
     return 1 if unexplained else 0
 
 
-def grouped(pairs: Sequence[run.Difference]) -> list[list[run.Difference]]:
-    """Differences in the same places together, the most frequent first."""
-    groups: dict[tuple[object, ...], list[run.Difference]] = {}
-    for pair in pairs:
-        places = {re.sub(r"\d+", "", each.split(":")[0]) for each in pair.places}
-        key = (pair.theirs.status, pair.ours.status, *sorted(places))
-        groups.setdefault(key, []).append(pair)
+def grouped(
+    found: Sequence[adapter_comparison.Difference],
+) -> list[list[adapter_comparison.Difference]]:
+    """Group the differences by their paths, the most frequent first."""
+    groups: dict[tuple[object, ...], list[adapter_comparison.Difference]] = {}
+    for difference in found:
+        places = {re.sub(r"\d+", "", each.split(":")[0]) for each in difference.places}
+        key = (difference.upstream.status, difference.loadline.status, *sorted(places))
+        groups.setdefault(key, []).append(difference)
     return sorted(groups.values(), key=len, reverse=True)
 
 

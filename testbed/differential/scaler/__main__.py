@@ -1,4 +1,4 @@
-"""`python -m testbed.differential.scaler`: any number of scenarios, with a report."""
+"""`python -m testbed.differential.scaler`: run scenarios and print the differences."""
 
 import argparse
 import sys
@@ -6,24 +6,36 @@ import tempfile
 import time
 from pathlib import Path
 
-from testbed.differential.scaler.contest import Variant, contest
-from testbed.differential.scaler.run import AT_ONCE, Result, categories, run_all
+from testbed.differential.scaler.environment import Variant, environment
+from testbed.differential.scaler.scenario_model import Scenario
+from testbed.differential.scaler.scenario_runner import AT_ONCE, Result, categories, run_all
 from testbed.differential.scaler.scenarios.selection import selected
-from testbed.differential.scaler.situation import Scenario
 from wire.serving.runtime import run
 
 
 def main() -> int:
-    """0 when nothing differs."""
+    """Exit code 0 if nothing differs."""
     parser = argparse.ArgumentParser(prog="python -m testbed.differential.scaler")
     parser.add_argument("--random", type=int, default=60, help="random scenarios (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random ones (%(default)s)")
-    parser.add_argument("--only", default="", help="names that contain this")
-    parser.add_argument("--itself", action="store_true", help="the HPA controller on both sides")
-    parser.add_argument("--hpa", action="store_true", help="ours scales HPAs, in its own cluster")
-    parser.add_argument("--zero", action="store_true", help="gate HPAScaleToZero on, on both sides")
-    parser.add_argument("--show", action="store_true", help="what theirs showed after each step")
-    parser.add_argument("--at-once", type=int, default=AT_ONCE)
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the random scenarios (%(default)s)"
+    )
+    parser.add_argument("--only", default="", help="only scenarios whose name contains this")
+    parser.add_argument(
+        "--itself", action="store_true", help="compare the HPA controller with itself"
+    )
+    parser.add_argument(
+        "--hpa", action="store_true", help="Loadline scales HPAs, in a cluster of its own"
+    )
+    parser.add_argument(
+        "--zero", action="store_true", help="enable the feature gate HPAScaleToZero on both sides"
+    )
+    parser.add_argument(
+        "--show", action="store_true", help="print what the HPA controller did after each step"
+    )
+    parser.add_argument(
+        "--at-once", type=int, default=AT_ONCE, help="concurrent scenarios (%(default)s)"
+    )
     arguments = parser.parse_args()
     scenarios = [
         each
@@ -44,10 +56,10 @@ def main() -> int:
         print(f"{category:20} {total:4} scenarios, {failed} differ")
     failed = sum(bool(each.differences or each.error) for each in results)
     elapsed = time.monotonic() - started_at
-    doubtful = sum(bool(each.doubts) for each in results)
-    again = sum(len(each.disturbances) for each in results)
+    unconfirmed = sum(bool(each.unconfirmed) for each in results)
+    repeated = sum(len(each.disturbances) for each in results)
     print(
-        f"{len(results)} scenarios, {failed} differ, {doubtful} differed once, {again} run again; {elapsed:.0f} s; logs: {directory}"
+        f"{len(results)} scenarios, {failed} differ, {unconfirmed} differed once, {repeated} run again; {elapsed:.0f} s; logs: {directory}"
     )
     return 1 if failed else 0
 
@@ -55,23 +67,21 @@ def main() -> int:
 async def _run(
     scenarios: list[Scenario], variant: Variant, directory: Path, at_once: int
 ) -> list[Result]:
-    async with contest(variant, directory) as running:
-        return await run_all(
-            scenarios, running.sides, running.worlds, at_once=at_once, report=_tell
-        )
+    async with environment(variant, directory) as running:
+        return await run_all(scenarios, running.sides, running.api, at_once=at_once, report=_report)
 
 
-def _tell(result: Result) -> None:
+def _report(result: Result) -> None:
     for difference in result.differences:
         print(difference)
     if result.error:
         print(f"{result.scenario.name}: {result.error}")
-    for doubt in result.doubts:
-        print(f"only once: {doubt}")
+    for difference in result.unconfirmed:
+        print(f"not reproduced: {difference}")
     for disturbance in result.disturbances:
         print(f"{result.scenario.name}: run again: {disturbance}")
     if result.deviations:
-        print(f"{result.scenario.name}: on purpose: {', '.join(result.deviations)}")
+        print(f"{result.scenario.name}: intended: {', '.join(result.deviations)}")
 
 
 def _show(results: list[Result]) -> None:

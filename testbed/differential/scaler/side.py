@@ -1,4 +1,4 @@
-"""One of the two sides: which program scales which kind of autoscaler in which cluster."""
+"""One side of the comparison: a program, its cluster and the kind of autoscaler that it scales."""
 
 import asyncio
 import datetime
@@ -8,10 +8,15 @@ from typing import Any
 
 import msgspec
 
-from testbed.differential.scaler import manifests
-from testbed.differential.scaler.seen import Seen, SeenEvent, added_up, neutral
-from testbed.differential.scaler.situation import Pod, Situation, Subject
-from testbed.differential.scaler.worlds import LOOK_DEADLINE_SECONDS, World
+from testbed.differential.scaler import scenario_manifests
+from testbed.differential.scaler.namespace_script import RECONCILE_DEADLINE_SECONDS, NamespaceScript
+from testbed.differential.scaler.observed_state import (
+    ObservedEvent,
+    ObservedState,
+    aggregated,
+    neutral,
+)
+from testbed.differential.scaler.scenario_model import Autoscaler, ClusterState, Pod
 from wire.kube.client import MERGE_PATCH, KubeClient
 from wire.loadline_api import API_VERSION as LOADLINE
 from wire.status import StatusError
@@ -34,34 +39,34 @@ LOAD_AUTOSCALER = Kind(api_version=LOADLINE, kind="LoadAutoscaler", plural="load
 
 
 class EventLog:
-    """The events of a cluster about autoscalers, in the order in which they were made, by namespace and name."""
+    """The events about autoscalers of a cluster in creation order, by namespace and name."""
 
     def __init__(self, kube: KubeClient) -> None:
         self._kube = kube
-        self._of: dict[tuple[str, str], dict[str, SeenEvent]] = {}
+        self._of: dict[tuple[str, str], dict[str, ObservedEvent]] = {}
 
     async def follow(self) -> None:
-        """For ever."""
+        """Watch until cancelled."""
         version = ""
         while True:
             params = {"resourceVersion": version} if version else {}
             async with aclosing(self._kube.watch("/api/v1/events", params)) as lines:
                 async for line in lines:
-                    version = self._note(msgspec.json.decode(line))
+                    version = self._record(msgspec.json.decode(line))
 
-    def _note(self, change: Mapping[str, Any]) -> str:
+    def _record(self, change: Mapping[str, Any]) -> str:
         event = change["object"]
         if change["type"] in ("ADDED", "MODIFIED"):
             about = event["involvedObject"]
             events = self._of.setdefault((about.get("namespace", ""), about["name"]), {})
-            events[event["metadata"]["name"]] = SeenEvent(
+            events[event["metadata"]["name"]] = ObservedEvent(
                 event["type"], event["reason"], event["message"], event.get("count", 1)
             )
         version: str = event["metadata"]["resourceVersion"]
         return version
 
     def conflicts(self, namespace: str) -> int:
-        """How often a status could not be written because its autoscaler was not the newest."""
+        """The number of status updates that failed because the autoscaler was stale."""
         return sum(
             each.count
             for (of, _), events in self._of.items()
@@ -70,10 +75,10 @@ class EventLog:
             if each.reason == "FailedUpdateStatus" and "has been modified" in each.message
         )
 
-    def about(self, namespace: str, name: str, *, counted: bool) -> tuple[SeenEvent, ...]:
+    def about(self, namespace: str, name: str, *, counted: bool) -> tuple[ObservedEvent, ...]:
         """The events about one autoscaler."""
-        found = added_up(
-            SeenEvent(
+        found = aggregated(
+            ObservedEvent(
                 each.type,
                 each.reason,
                 neutral(each.message, namespace),
@@ -85,155 +90,163 @@ class EventLog:
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a program is at work, and how its cluster is reached."""
+    """A program's label, its kind of autoscaler and a client of its cluster."""
 
-    label: str  # part of the names of its namespaces
+    label: str  # prefix of its namespaces
     kube: KubeClient
     kind: Kind
     events: EventLog
-    # A burst of new pods is more than a watch of a busy API server bears.
+    # A burst of new pods overloads the watches of a busy API server.
     preparing: asyncio.Semaphore
-    # A look that follows sooner after the one before was begun with an old autoscaler.
-    apart_min_seconds: float
+    # A reconcile that follows the previous one sooner started with a stale autoscaler.
+    interval_min_seconds: float
 
 
-class Place:
-    """One scenario on one side: a namespace and what stands in it."""
+class ScenarioNamespace:
+    """The namespace of one scenario on one side, and the objects in it."""
 
-    def __init__(self, side: Side, namespace: str, world: World) -> None:
+    def __init__(self, side: Side, name: str, script: NamespaceScript) -> None:
         self.side = side
-        self.namespace = namespace
-        self.world = world
+        self.name = name
+        self.script = script
 
-    async def prepare(self, situation: Situation) -> None:
-        """Create everything; the autoscalers last, so that their first look finds the rest."""
+    async def prepare(self, state: ClusterState) -> None:
+        """Create all objects; the autoscalers last, so that their first reconcile finds the others."""
         async with self.side.preparing:
-            await self._create("/api/v1/namespaces", manifests.namespace(self.namespace))
-            await asyncio.gather(*(self._create_pod(each) for each in situation.pods))
-            for subject in situation.subjects:
-                await self._create_deployment(subject)
+            await self._create("/api/v1/namespaces", scenario_manifests.namespace(self.name))
+            await asyncio.gather(*(self._create_pod(each) for each in state.pods))
+            for autoscaler in state.autoscalers:
+                await self._create_deployment(autoscaler)
         kind = self.side.kind
-        for subject in situation.subjects:
-            body = manifests.autoscaler(subject, api_version=kind.api_version, kind=kind.kind)
+        for autoscaler in state.autoscalers:
+            body = scenario_manifests.autoscaler_manifest(
+                autoscaler, api_version=kind.api_version, kind=kind.kind
+            )
             await self._create(self._autoscalers(), body)
-            if subject is not situation.subjects[-1]:
-                # Of several, each has looked before the next comes, or chance would decide who was first.
-                await self._looked_at(subject)
+            if autoscaler is not state.autoscalers[-1]:
+                # Each is reconciled before the next is created, so that their order is fixed.
+                await self._wait_until_reconciled(autoscaler)
 
-    async def change_specs(self, old: Situation, new: Situation) -> bool:
-        """Bring the autoscalers' specs up to date; whether anything was to do."""
-        before = {each.name: each for each in old.subjects}
+    async def change_specs(self, old: ClusterState, new: ClusterState) -> bool:
+        """Update the autoscalers' specs; returns whether any changed."""
+        before = {each.name: each for each in old.autoscalers}
         changed = [
             each
-            for each in new.subjects
+            for each in new.autoscalers
             if (each.spec, each.target_ref)
             != (before[each.name].spec, before[each.name].target_ref)
         ]
-        for subject in changed:
-            path = f"{self._autoscalers()}/{subject.name}"
+        for autoscaler in changed:
+            path = f"{self._autoscalers()}/{autoscaler.name}"
             current = msgspec.json.decode(await self.side.kube.get(path))
             kind = self.side.kind
-            body = manifests.autoscaler(subject, api_version=kind.api_version, kind=kind.kind)
+            body = scenario_manifests.autoscaler_manifest(
+                autoscaler, api_version=kind.api_version, kind=kind.kind
+            )
             current["spec"] = body["spec"]
             await self.side.kube.replace(path, msgspec.json.encode(current))
         return bool(changed)
 
-    async def change_pods(self, old: Situation, new: Situation) -> bool:
-        """Bring pods and Deployments up to date; whether a pod changed."""
+    async def change_pods(self, old: ClusterState, new: ClusterState) -> bool:
+        """Update pods and Deployments; returns whether a pod changed."""
         before = {each.name: each for each in old.pods}
         after = {each.name: each for each in new.pods}
         gone = [name for name in before if name not in after]
         other = [
             name
             for name in before.keys() & after.keys()
-            if not manifests.becomes_by_status(before[name], after[name])
+            if not scenario_manifests.differ_only_in_status(before[name], after[name])
         ]
         await asyncio.gather(*(self._delete_pod(before[name]) for name in (*gone, *other)))
         created = [name for name in after if name not in before or name in other]
         await asyncio.gather(*(self._create_pod(after[name]) for name in created))
-        restated = [
+        updated = [
             each for name, each in after.items() if name not in created and each != before.get(name)
         ]
-        await asyncio.gather(*(self._state_pod(each) for each in restated))
-        for subject in new.subjects:
-            if not subject.is_scripted and subject not in old.subjects:
-                await self._change_deployment(subject)
-        return bool(gone or created or restated)
+        await asyncio.gather(*(self._set_pod_status(each) for each in updated))
+        for autoscaler in new.autoscalers:
+            if not autoscaler.is_scripted and autoscaler not in old.autoscalers:
+                await self._change_deployment(autoscaler)
+        return bool(gone or created or updated)
 
-    async def seen(self, *, with_events: bool = True, counted: bool = True) -> dict[str, Seen]:
-        """Every autoscaler by its name; without their counts, the events are in no order either."""
+    async def observed(
+        self, *, with_events: bool = True, counted: bool = True
+    ) -> dict[str, ObservedState]:
+        """The state of every autoscaler by name. Without counts, events are sorted instead of in order."""
         return {
-            each.name: await self._seen_one(each, with_events=with_events, counted=counted)
-            for each in self.world.situation.subjects
+            each.name: await self._observed_one(each, with_events=with_events, counted=counted)
+            for each in self.script.state.autoscalers
         }
 
-    async def _looked_at(self, subject: Subject) -> None:
-        async with asyncio.timeout(LOOK_DEADLINE_SECONDS):
-            while not await self._has_conditions(subject):  # noqa: ASYNC110  another process sets them
+    async def _wait_until_reconciled(self, autoscaler: Autoscaler) -> None:
+        async with asyncio.timeout(RECONCILE_DEADLINE_SECONDS):
+            while not await self._has_conditions(autoscaler):  # noqa: ASYNC110  another process sets them
                 await asyncio.sleep(POLL_SECONDS)
 
-    async def _has_conditions(self, subject: Subject) -> bool:
-        status = (await self._read(subject)).get("status", {})
+    async def _has_conditions(self, autoscaler: Autoscaler) -> bool:
+        status = (await self._read(autoscaler)).get("status", {})
         return bool(status.get("conditions"))
 
-    async def _read(self, subject: Subject) -> dict[str, Any]:
+    async def _read(self, autoscaler: Autoscaler) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.json.decode(
-            await self.side.kube.get(f"{self._autoscalers()}/{subject.name}")
+            await self.side.kube.get(f"{self._autoscalers()}/{autoscaler.name}")
         )
         return found
 
-    def neutral_questions(self) -> set[str]:
-        """What the metrics APIs were asked in this step."""
-        return {neutral(each, self.namespace) for each in self.world.questions}
+    def neutral_requests(self) -> set[str]:
+        """The metric requests of this step."""
+        return {neutral(each, self.name) for each in self.script.requests}
 
     async def clear(self) -> None:
-        """Delete the autoscalers, and let their last looks end."""
-        for subject in self.world.situation.subjects:
-            await self._delete(f"{self._autoscalers()}/{subject.name}")
-        for gate in self.world.gates():
+        """Delete the autoscalers and let their last reconciles end."""
+        for autoscaler in self.script.state.autoscalers:
+            await self._delete(f"{self._autoscalers()}/{autoscaler.name}")
+        for gate in self.script.gates():
             gate.open()
 
-    async def _seen_one(self, subject: Subject, *, with_events: bool, counted: bool) -> Seen:
-        found = await self._read(subject)
+    async def _observed_one(
+        self, autoscaler: Autoscaler, *, with_events: bool, counted: bool
+    ) -> ObservedState:
+        found = await self._read(autoscaler)
         status = found.get("status") or {}
         for condition in status.get("conditions") or []:
-            condition["message"] = neutral(condition.get("message", ""), self.namespace)
-        target = self.world.targets.get(subject.name)
-        return Seen(
-            replicas=target.replicas if target else await self._deployed_replicas(subject),
+            condition["message"] = neutral(condition.get("message", ""), self.name)
+        target = self.script.targets.get(autoscaler.name)
+        return ObservedState(
+            replicas=target.replicas if target else await self._deployed_replicas(autoscaler),
             scale_writes=tuple(target.writes) if target and counted else (),
             status=status,
-            events=self.side.events.about(self.namespace, subject.name, counted=counted)
+            events=self.side.events.about(self.name, autoscaler.name, counted=counted)
             if with_events
             else (),
         )
 
     def _autoscalers(self) -> str:
         kind = self.side.kind
-        return f"/apis/{kind.api_version}/namespaces/{self.namespace}/{kind.plural}"
+        return f"/apis/{kind.api_version}/namespaces/{self.name}/{kind.plural}"
 
     def _pods(self) -> str:
-        return f"/api/v1/namespaces/{self.namespace}/pods"
+        return f"/api/v1/namespaces/{self.name}/pods"
 
     def _deployments(self) -> str:
-        return f"/apis/apps/v1/namespaces/{self.namespace}/deployments"
+        return f"/apis/apps/v1/namespaces/{self.name}/deployments"
 
     async def _create(self, path: str, body: Mapping[str, Any]) -> None:
         await self.side.kube.create(path, msgspec.json.encode(body))
 
     async def _create_pod(self, pod: Pod) -> None:
-        await self._create(self._pods(), manifests.pod(pod))
-        await self._state_pod(pod)
+        await self._create(self._pods(), scenario_manifests.pod(pod))
+        await self._set_pod_status(pod)
         if pod.deleting:
             await self.side.kube.delete(f"{self._pods()}/{pod.name}")
 
-    async def _state_pod(self, pod: Pod) -> None:
-        status = manifests.pod_status(pod, datetime.datetime.now(datetime.UTC))
+    async def _set_pod_status(self, pod: Pod) -> None:
+        status = scenario_manifests.pod_status(pod, datetime.datetime.now(datetime.UTC))
         await self._patch(f"{self._pods()}/{pod.name}/status", status)
 
     async def _delete_pod(self, pod: Pod) -> None:
         path = f"{self._pods()}/{pod.name}"
-        if pod.deleting:  # the finalizer is all that keeps it
+        if pod.deleting:  # only the finalizer keeps it
             await self._patch(path, {"metadata": {"finalizers": None}})
         else:
             await self._delete(path)
@@ -249,23 +262,23 @@ class Place:
         encoded = msgspec.json.encode(body)
         await self.side.kube.patch(path, encoded, content_type=MERGE_PATCH)
 
-    async def _create_deployment(self, subject: Subject) -> None:
-        if subject.target_ref["kind"] == "Deployment" and subject.scale.replicas is not None:
-            await self._create(self._deployments(), manifests.deployment(subject))
-            path = f"{self._deployments()}/{subject.target_ref['name']}/status"
-            await self._patch(path, manifests.deployment_status(subject))
+    async def _create_deployment(self, autoscaler: Autoscaler) -> None:
+        if autoscaler.target_ref["kind"] == "Deployment" and autoscaler.scale.replicas is not None:
+            await self._create(self._deployments(), scenario_manifests.deployment(autoscaler))
+            path = f"{self._deployments()}/{autoscaler.target_ref['name']}/status"
+            await self._patch(path, scenario_manifests.deployment_status(autoscaler))
 
-    async def _change_deployment(self, subject: Subject) -> None:
-        if subject.target_ref["kind"] != "Deployment" or subject.scale.replicas is None:
+    async def _change_deployment(self, autoscaler: Autoscaler) -> None:
+        if autoscaler.target_ref["kind"] != "Deployment" or autoscaler.scale.replicas is None:
             return
-        path = f"{self._deployments()}/{subject.target_ref['name']}"
-        await self._patch(path, {"spec": {"replicas": subject.scale.replicas}})
-        await self._patch(f"{path}/status", manifests.deployment_status(subject))
+        path = f"{self._deployments()}/{autoscaler.target_ref['name']}"
+        await self._patch(path, {"spec": {"replicas": autoscaler.scale.replicas}})
+        await self._patch(f"{path}/status", scenario_manifests.deployment_status(autoscaler))
 
-    async def _deployed_replicas(self, subject: Subject) -> int:
-        if subject.target_ref["kind"] != "Deployment" or subject.scale.replicas is None:
+    async def _deployed_replicas(self, autoscaler: Autoscaler) -> int:
+        if autoscaler.target_ref["kind"] != "Deployment" or autoscaler.scale.replicas is None:
             return -1
-        path = f"{self._deployments()}/{subject.target_ref['name']}"
+        path = f"{self._deployments()}/{autoscaler.target_ref['name']}"
         found = msgspec.json.decode(await self.side.kube.get(path))
         replicas: int = found["spec"]["replicas"]
         return replicas

@@ -5,7 +5,7 @@ import msgspec
 from adapter.config import ConfigError, parse
 from adapter.model import DiscoveryRule, GroupResource
 from adapter.translate.naming import NoLabel, ResourceConverter, series_metric
-from tests.fakes.peer_world import peer_mapping
+from tests.fakes.adapter_vectors import vector_mapping
 
 SERIES = (
     "http_requests_total", "http_requests_seconds_total", "container_cpu_usage_seconds_total", "container_memory_usage", "up",
@@ -66,7 +66,7 @@ def converted(row: ResourceRow) -> tuple[dict[str, str], dict[str, str]] | None:
     rule = rule_of({"resources": {"template": row.template, "overrides": row.overrides or {}}})
     if rule is None:
         return None
-    converter = ResourceConverter(rule.resources, peer_mapping())
+    converter = ResourceConverter(rule.resources, vector_mapping())
     if converter.unknown:
         return None  # fatal for the peer; here the label is left out
     return (

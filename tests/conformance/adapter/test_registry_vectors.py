@@ -8,7 +8,7 @@ from adapter.model import EVERY_OBJECT, CustomMetricRequest, GroupResource, Metr
 from adapter.translate.plan import custom_question
 from adapter.translate.rules import Offers, offers
 from tests.fakes.adapter import FakeMapping, Kind
-from tests.fakes.peer_world import read_series
+from tests.fakes.adapter_vectors import read_series
 from wire import labels
 
 KINDS = (

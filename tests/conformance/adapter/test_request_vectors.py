@@ -19,7 +19,7 @@ from adapter.ports import QueryFailed
 from adapter.translate import listing, parse
 from adapter.translate.rules import offers
 from tests.fakes.adapter import FakeCatalog, FakeObjects, FakePrometheus
-from tests.fakes.peer_world import peer_mapping, read_answer, read_series
+from tests.fakes.adapter_vectors import read_response, read_series, vector_mapping
 from wire.status import StatusError
 
 CUSTOM, EXTERNAL = "/apis/custom.metrics.k8s.io/", "/apis/external.metrics.k8s.io/v1beta1"
@@ -74,10 +74,10 @@ class Ours:
     def __init__(self, world: World) -> None:
         self._answers = world.answers
         configuration = parse_configuration(world.configuration)
-        table = offers(configuration.rules, read_series(world.series), peer_mapping())
+        table = offers(configuration.rules, read_series(world.series), vector_mapping())
         self._catalog = FakeCatalog(table.custom, table.external)
         objects: dict[GroupResource, list[KubeObject]] = {
-            kind.resource: [] for kind in peer_mapping().kinds
+            kind.resource: [] for kind in vector_mapping().kinds
         }
         for each in world.objects:
             found = KubeObject(name=each.name, namespace=each.namespace, labels=each.labels or {})
@@ -91,7 +91,7 @@ class Ours:
         answers = Answers(
             prometheus=prometheus,
             objects=self._objects,
-            mapping=peer_mapping(),
+            mapping=vector_mapping(),
             in_force=InForce(catalog=self._catalog),
             now=lambda: 1_000.0,
         )
@@ -107,7 +107,7 @@ class Ours:
     def _evaluation(self, name: str):
         if name == "error":
             return QueryFailed(backend="default", query="?", cause="no answer", retryable=True)
-        return read_answer(self._answers[name])
+        return read_response(self._answers[name])
 
     async def _answer(self, url: str, answers: Answers) -> object:
         parts = urlsplit(url)

@@ -9,7 +9,7 @@ from adapter.translate import render
 from adapter.translate.plan import usage_question
 from adapter.translate.usage import usage_values
 from tests.fakes.adapter import vector
-from tests.fakes.peer_world import peer_mapping, read_answer
+from tests.fakes.adapter_vectors import read_response, vector_mapping
 from wire.status import StatusError
 
 
@@ -64,7 +64,7 @@ def test_usage_is_what_the_peer_says_it_is(rows):
     for row in vectors:
         rules = parse(row.configuration).resource_rules
         assert rules is not None
-        cpu, memory = read_answer(row.cpu), read_answer(row.memory)
+        cpu, memory = read_response(row.cpu), read_response(row.memory)
         queries, found = [], []
         for namespace, subjects in subjects_by_namespace(row).items():
             question = usage_question(
@@ -72,7 +72,7 @@ def test_usage_is_what_the_peer_says_it_is(rows):
                 resource=PODS if namespace else NODES,
                 namespace=namespace,
                 names=[each.name for each in subjects],
-                mapping=peer_mapping(),
+                mapping=vector_mapping(),
             )
             queries += [question.cpu.query, question.memory.query]
             for value in usage_values(
@@ -88,9 +88,9 @@ def test_an_answer_that_is_no_vector_is_an_error_and_not_an_empty_list(rows):
     rules = parse(row.configuration).resource_rules
     assert rules is not None
     question = usage_question(
-        rules, resource=PODS, namespace="a", names=["p1"], mapping=peer_mapping()
+        rules, resource=PODS, namespace="a", names=["p1"], mapping=vector_mapping()
     )
-    scalar = read_answer('{"resultType":"scalar","result":[1000,"1"]}')
+    scalar = read_response('{"resultType":"scalar","result":[1000,"1"]}')
     with pytest.raises(StatusError, match="must yield an instant vector"):
         usage_values(scalar, scalar, question, [KubeObject(name="p1", namespace="a")])
 
@@ -99,7 +99,7 @@ def test_a_pod_with_an_absurd_usage_is_left_out_and_the_others_are_not(rows):
     rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
     assert rules is not None
     question = usage_question(
-        rules, resource=PODS, namespace="a", names=["p", "q"], mapping=peer_mapping()
+        rules, resource=PODS, namespace="a", names=["p", "q"], mapping=vector_mapping()
     )
     cpu = vector(({"pod": "p", "container": "c"}, 1), ({"pod": "q", "container": "c"}, 1))
     memory = vector(({"pod": "p", "container": "c"}, 3e19), ({"pod": "q", "container": "c"}, 1024))
@@ -111,7 +111,7 @@ def test_usage_is_as_old_as_its_oldest_sample(rows):
     rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
     assert rules is not None
     question = usage_question(
-        rules, resource=NODES, namespace="", names=["n"], mapping=peer_mapping()
+        rules, resource=NODES, namespace="", names=["n"], mapping=vector_mapping()
     )
     for cpu_at, memory_at in [(10.0, 20.0), (20.0, 10.0)]:
         cpu, memory = (

@@ -44,7 +44,7 @@ def test_a_resource_that_comes_later_has_its_metrics(
     assert asker.get(path)[0] == 404
 
     written = DEFINITION.replace("KIND", kind).replace("SCOPE", scope)
-    cluster.define(written.replace("Title", kind.title()))
+    cluster.apply_crd(written.replace("Title", kind.title()))
     try:
 
         def served() -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from testbed import waiting
 from testbed.cluster import Cluster
-from testbed.options import ClusterOptions
+from testbed.cluster_options import ClusterOptions
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 

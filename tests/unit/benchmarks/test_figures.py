@@ -16,7 +16,7 @@ def result(*rounds: tuple[str, int, dict[str, float]]) -> Result:
         setting={"rounds": 3},
         reference="peer",
         rounds=tuple(
-            Round(case="run", contestant=who, number=number, figures=figures)
+            Round(case="run", program=who, number=number, figures=figures)
             for who, number, figures in rounds
         ),
     )

@@ -48,8 +48,8 @@ def test_a_process_has_used_time_and_memory():
 
 def test_hardly_two_connections_ask_the_same_at_once_and_no_answer_fits_all_questions():
     for case in cases():
-        assert len({asked.path for asked in case.questions}) == len(case.questions) > 50
-        assert len({asked.values for asked in case.questions}) == len(case.questions)
+        assert len({asked.path for asked in case.requests}) == len(case.requests) > 50
+        assert len({asked.values for asked in case.requests}) == len(case.requests)
 
 
 def test_a_new_target_reaches_its_replicas_in_one_step():

@@ -1,4 +1,4 @@
-"""Where programs are looked for, and what their builds are called."""
+"""Paths of programs and keys of their builds."""
 
 import shutil
 
@@ -10,7 +10,7 @@ from testbed.assets import AssetMissing, GoProgram
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """A folder with a Go module, as the table's `module` names one."""
+    """A folder with a Go module, as named by `GoProgram.module`."""
     folder = tmp_path / "testbed" / "modules" / "tool"
     folder.mkdir(parents=True)
     (folder / "go.mod").write_text("module tool\n\ngo 1.26.0\n")
@@ -34,10 +34,10 @@ def test_the_same_sources_flags_and_toolchain_have_the_same_key(module, tmp_path
 @pytest.mark.parametrize(
     ("file_name", "content"),
     [
-        pytest.param("go.mod", "module tool\n\ngo 1.26.1\n", id="another requirement"),
-        pytest.param("go.sum", "x v1 h1:=\n", id="another pin"),
-        pytest.param("main.go", "package main\n\nfunc main() { println() }\n", id="another source"),
-        pytest.param("more.go", "package main\n", id="one more source"),
+        pytest.param("go.mod", "module tool\n\ngo 1.26.1\n", id="other requirement"),
+        pytest.param("go.sum", "x v1 h1:=\n", id="other checksum"),
+        pytest.param("main.go", "package main\n\nfunc main() { println() }\n", id="other source"),
+        pytest.param("more.go", "package main\n", id="additional source"),
     ],
 )
 def test_a_change_of_what_is_built_changes_the_key(module, file_name, content):
@@ -54,7 +54,7 @@ def test_a_change_of_what_is_built_changes_the_key(module, file_name, content):
         pytest.param(GoProgram("tool", "modules/tool", "./cmd", "-s -w", ("netgo",)), id="package"),
         pytest.param(
             GoProgram("tool", "modules/tool", ".-s -w", "", ("netgo",)),
-            id="the same text, cut elsewhere",
+            id="the same text, split differently",
         ),
     ],
 )
@@ -67,24 +67,26 @@ def test_another_toolchain_changes_the_key(module):
 
 
 @pytest.mark.parametrize("name", [p.name for p in assets.PROGRAMS if isinstance(p, GoProgram)])
-def test_a_program_that_is_not_built_names_the_command_that_builds_it(name, tmp_path, monkeypatch):
+def test_the_error_for_a_missing_program_has_the_command_that_builds_it(
+    name, tmp_path, monkeypatch
+):
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     monkeypatch.setenv("LOADLINE_CACHE", str(tmp_path))
     with pytest.raises(AssetMissing, match=f"(?s){name} is missing .*python -m testbed build"):
         assets.find(name)
 
 
-def test_everything_missing_is_said_at_once(tmp_path, monkeypatch):
+def test_one_error_names_every_missing_program(tmp_path, monkeypatch):
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     monkeypatch.setenv("LOADLINE_CACHE", str(tmp_path))
     with pytest.raises(AssetMissing, match=r"(?s)kubectl is missing.*kwok is missing"):
         assets.find_all(["etcd", "kubectl", "kwok"])
 
 
-def test_a_folder_of_ready_programs_is_used_for_what_it_has(tmp_path, monkeypatch):
+def test_programs_in_kubebuilder_assets_are_preferred(tmp_path, monkeypatch):
     ready = tmp_path / "kube-apiserver"
     ready.touch(mode=0o755)
-    (tmp_path / "kubectl").touch(mode=0o644)  # not a program
+    (tmp_path / "kubectl").touch(mode=0o644)  # not executable
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
     assert assets.find("kube-apiserver") == ready
     assert assets.location("kubectl") != tmp_path / "kubectl"

@@ -1,4 +1,4 @@
-"""Making what is missing, with a compiler that does what a test says."""
+"""Building missing programs, with a scripted compiler."""
 
 import io
 import threading
@@ -11,7 +11,7 @@ from testbed.build import BuildFailed, build
 from testbed.progress import Progress
 
 TOOL = GoProgram("tool", "modules/tool", "./cmd/tool", ldflags="-X main.version=1 -s")
-# Writes its arguments and settings where `-o` says, as the program it "compiled".
+# Writes its arguments and settings to the file after `-o`, as the "compiled" program.
 WRITES_ITS_ARGUMENTS = """
 all="$*"
 while [ "$1" != -o ]; do shift; done
@@ -23,7 +23,7 @@ chmod +x "$2"
 
 @pytest.fixture
 def compiler(tmp_path, monkeypatch):
-    """A module of one program, an empty cache, and a `go` whose script is given by the test."""
+    """A module with one program, an empty cache, and a `go` command whose script is given by the test."""
     module = tmp_path / "testbed" / "modules" / "tool"
     module.mkdir(parents=True)
     (module / "go.mod").write_text("module tool\n\ngo 1.26.0\n")
@@ -43,21 +43,21 @@ def compiler(tmp_path, monkeypatch):
     toolchain.on_path.cache_clear()
 
 
-def test_a_missing_program_is_compiled_once_with_the_tables_flags(compiler, tmp_path):
+def test_a_missing_program_is_compiled_once_with_its_flags(compiler, tmp_path):
     compiler(WRITES_ITS_ARGUMENTS.format(counter=tmp_path / "counter"))
-    said = io.StringIO()
-    build(["tool"], Progress(said))
+    output = io.StringIO()
+    build(["tool"], Progress(output))
     arguments = assets.find("tool").read_text()
     assert f"build -C {TOOL.directory} -v -tags  -ldflags -X main.version=1 -s -o " in arguments
     assert arguments.endswith("./cmd/tool CGO_ENABLED=0 GOTOOLCHAIN=local\n")
-    assert "not in the cache yet" in said.getvalue()
+    assert "not in the cache yet" in output.getvalue()
 
-    build(["tool"], Progress(said))
-    assert said.getvalue().endswith(f"ready: {assets.find('tool')}\n")
+    build(["tool"], Progress(output))
+    assert output.getvalue().endswith(f"ready: {assets.find('tool')}\n")
     assert (tmp_path / "counter").read_text() == "compiled\n"
 
 
-def test_two_builders_at_once_compile_once(compiler, tmp_path):
+def test_two_concurrent_builds_compile_once(compiler, tmp_path):
     compiler(WRITES_ITS_ARGUMENTS.format(counter=tmp_path / "counter"))
     both = [
         threading.Thread(target=build, args=(["tool"], Progress(io.StringIO()))) for _ in range(2)
@@ -69,7 +69,7 @@ def test_two_builders_at_once_compile_once(compiler, tmp_path):
     assert (tmp_path / "counter").read_text() == "compiled\n"
 
 
-def test_a_failed_build_shows_the_compilers_words_and_how_to_go_on(compiler):
+def test_a_failed_build_shows_the_compiler_output_and_the_next_command(compiler):
     compiler("echo 'tool.go:1:1: expected package' >&2; exit 1\n")
     with pytest.raises(
         BuildFailed, match=r"(?s)exit code 1.*expected package.*run it again.*testbed build"
@@ -79,7 +79,7 @@ def test_a_failed_build_shows_the_compilers_words_and_how_to_go_on(compiler):
         assets.find("tool")
 
 
-def test_a_failed_build_goes_on_where_the_fault_is_mended(compiler, tmp_path):
+def test_a_failed_build_can_be_repeated(compiler, tmp_path):
     compiler("exit 1\n")
     with pytest.raises(BuildFailed):
         build(["tool"], Progress(io.StringIO()))

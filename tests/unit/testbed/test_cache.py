@@ -1,4 +1,4 @@
-"""Several builders, one place."""
+"""Concurrent builds share one cache."""
 
 import os
 import subprocess
@@ -43,39 +43,39 @@ def holder():
         process.kill()
 
 
-def test_a_second_builder_waits_and_is_told_for_whom(holder):
-    said: list[str] = []
+def test_a_second_build_waits_and_names_the_process_that_it_waits_for(holder):
+    messages: list[str] = []
 
-    def let_go(text: str) -> None:
-        said.append(text)
+    def release(text: str) -> None:
+        messages.append(text)
         holder.stdin.close()
 
-    with cache.locked("tool", on_wait=let_go):
+    with cache.locked("tool", on_wait=release):
         until(lambda: holder.poll() is not None, what="the holder to end")
-    assert said == [f"process {holder.pid} is making it; waiting for that"]
+    assert messages == [f"process {holder.pid} is building it; waiting"]
 
 
-def test_a_killed_builder_blocks_nobody(holder):
+def test_a_killed_build_does_not_block_the_next_one(holder):
     holder.kill()
     holder.wait()
-    said: list[str] = []
-    with cache.locked("tool", on_wait=said.append):
-        assert said == []
+    messages: list[str] = []
+    with cache.locked("tool", on_wait=messages.append):
+        assert messages == []
 
 
-def test_different_programs_are_made_side_by_side(holder):
-    said: list[str] = []
-    with cache.locked("another", on_wait=said.append):
-        assert said == []
+def test_different_programs_are_built_concurrently(holder):
+    messages: list[str] = []
+    with cache.locked("another", on_wait=messages.append):
+        assert messages == []
 
 
-def test_a_file_is_published_whole(tmp_path):
+def test_a_file_is_published_complete(tmp_path):
     target = tmp_path / "bin" / "tool"
     with cache.published(target) as unfinished:
         unfinished.write_text("half")
         assert not target.exists()
-        unfinished.write_text("whole")
-    assert target.read_text() == "whole"
+        unfinished.write_text("complete")
+    assert target.read_text() == "complete"
     assert list(target.parent.iterdir()) == [target]
 
 
@@ -92,7 +92,7 @@ def test_a_failed_build_publishes_nothing(tmp_path):
     assert list(target.parent.iterdir()) == []
 
 
-def test_what_a_killed_build_left_is_not_built_upon(tmp_path):
+def test_the_partial_file_of_a_killed_build_is_not_used(tmp_path):
     target = tmp_path / "bin" / "tool"
     target.parent.mkdir()
     (target.parent / ".tool.unfinished").write_text("left")
@@ -105,9 +105,9 @@ def test_what_a_killed_build_left_is_not_built_upon(tmp_path):
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        pytest.param({"LOADLINE_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a", id="ours first"),
-        pytest.param({"XDG_CACHE_HOME": "/b"}, "/b/loadline", id="then the desktop's"),
-        pytest.param({}, "/somewhere/.cache/loadline", id="then the home folder's"),
+        pytest.param({"LOADLINE_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a", id="LOADLINE_CACHE"),
+        pytest.param({"XDG_CACHE_HOME": "/b"}, "/b/loadline", id="XDG_CACHE_HOME"),
+        pytest.param({}, "/somewhere/.cache/loadline", id="home directory"),
     ],
 )
 def test_the_cache_is_outside_the_checkout(environment, expected, monkeypatch):

@@ -1,4 +1,4 @@
-"""Ports that nothing else takes."""
+"""Reserved ports."""
 
 import socket
 import subprocess
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def port():
-    """One of ours."""
+    """A reserved port."""
     reserved = ports.reserve()
     yield reserved
     ports.release(reserved)
@@ -25,7 +25,7 @@ def test_a_port_can_be_listened_on(port):
         pass
 
 
-def test_ports_are_never_given_twice():
+def test_no_port_is_reserved_twice():
     reserved = [ports.reserve() for _ in range(50)]
     try:
         assert len(set(reserved)) == 50
@@ -34,27 +34,27 @@ def test_ports_are_never_given_twice():
             ports.release(port)
 
 
-def test_a_port_is_no_outgoing_connections_port(port):
+def test_a_port_is_outside_the_ephemeral_range(port):
     lowest_outgoing = int(ports.EPHEMERAL_RANGE.read_text().split()[0])
     assert ports.LOWEST_PORT <= port < lowest_outgoing
 
 
-def test_another_process_cannot_hold_our_port(port):
+def test_another_process_cannot_reserve_the_same_port(port):
     program = f"from testbed import ports; print(ports._hold({port}))"
-    said = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert said.stdout == "False\n"
+    assert done.stdout == "False\n"
 
 
-def test_a_released_port_is_free_for_others(port):
+def test_a_released_port_can_be_reserved_again(port):
     other = ports.reserve()
     ports.release(other)
     assert ports._hold(other)
     ports.release(other)
 
 
-def test_a_port_in_use_is_not_given(monkeypatch):
+def test_a_port_in_use_is_not_reserved(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         in_use = taken.getsockname()[1]
         monkeypatch.setattr(ports, "LOWEST_PORT", in_use)

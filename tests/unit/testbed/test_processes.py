@@ -1,4 +1,4 @@
-"""Programs end when they are told to, and when nobody is left to tell them."""
+"""Programs stop when told to and when their parent dies."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from testbed.processes import start
 print(start("sleeper", ["sleep", "600"], log_path=Path(sys.argv[1])).pid, flush=True)
 sys.stdin.read()
 """
-STUBBORN = "trap '' TERM; echo deaf; while :; do sleep 0.1; done"
+STUBBORN = "trap '' TERM; echo ignoring; while :; do sleep 0.1; done"
 
 
 def is_alive(pid: int) -> bool:
@@ -33,7 +33,7 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def test_a_program_dies_with_a_parent_that_is_killed(tmp_path):
+def test_a_program_dies_when_its_parent_is_killed(tmp_path):
     command = [sys.executable, "-c", START_A_SLEEPER, str(tmp_path / "log")]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -56,17 +56,17 @@ def test_a_program_outlives_the_thread_that_started_it(tmp_path):
     with started[0] as sleeper:
         until(
             lambda: Path(f"/proc/{sleeper.pid}/comm").read_text() == "sleep\n",
-            what="the leash to become it",
+            what="exec",
         )
         assert sleeper.exit_code is None
 
 
-def test_a_program_whose_starter_is_gone_does_not_start(tmp_path):
+def test_a_program_whose_parent_is_gone_does_not_start(tmp_path):
     command = [
         sys.executable,
         "-S",
         "-E",
-        str(processes.LEASH),
+        str(processes.DIE_WITH_PARENT),
         "1",
         "touch",
         str(tmp_path / "started"),
@@ -77,23 +77,23 @@ def test_a_program_whose_starter_is_gone_does_not_start(tmp_path):
     assert not (tmp_path / "started").exists()
 
 
-def test_stopping_asks_first(tmp_path):
+def test_stop_sends_sigterm_first(tmp_path):
     with start("sleeper", ["sleep", "600"], log_path=tmp_path / "log") as sleeper:
         until(
             lambda: Path(f"/proc/{sleeper.pid}/comm").read_text() == "sleep\n",
-            what="the leash to become it",
+            what="exec",
         )
         assert sleeper.stop() == -signal.SIGTERM
-        assert sleeper.stop() == -signal.SIGTERM  # twice is harmless
+        assert sleeper.stop() == -signal.SIGTERM  # stopping again does nothing
 
 
-def test_a_program_that_does_not_listen_is_killed(tmp_path):
+def test_a_program_that_ignores_sigterm_is_killed(tmp_path):
     with start("stubborn", ["sh", "-c", STUBBORN], log_path=tmp_path / "log") as stubborn:
-        stubborn.wait_until(lambda: "deaf" in stubborn.log(), what="it to be deaf")
+        stubborn.wait_until(lambda: "ignoring" in stubborn.log(), what="the trap")
         assert stubborn.stop(grace_seconds=0.2) == -signal.SIGKILL
 
 
-def test_a_program_that_ends_early_shows_its_log(tmp_path):
+def test_the_error_for_a_program_that_exits_early_shows_its_log(tmp_path):
     log_path = tmp_path / "log"
     command = ["sh", "-c", "echo no such flag; exit 3"]
     with (
@@ -107,7 +107,7 @@ def test_a_program_that_ends_early_shows_its_log(tmp_path):
     assert log_path in processes.log_paths()
 
 
-def test_a_program_that_is_never_ready_is_given_up_in_time(tmp_path):
+def test_waiting_for_a_program_ends_at_the_deadline(tmp_path):
     with (
         start("slow", ["sleep", "600"], log_path=tmp_path / "log") as slow,
         pytest.raises(ProcessFailed, match=r"slow: waited 0\.2 s for ready"),
@@ -115,13 +115,13 @@ def test_a_program_that_is_never_ready_is_given_up_in_time(tmp_path):
         slow.wait_until(lambda: False, what="ready", deadline_seconds=0.2)
 
 
-def test_a_program_that_does_not_exist_says_so(tmp_path):
+def test_the_log_names_a_program_that_does_not_exist(tmp_path):
     with start("nothing", ["/no/such/program"], log_path=tmp_path / "log") as nothing:
         assert nothing.wait() == 1
     assert nothing.log() == "/no/such/program: No such file or directory\n"
 
 
-def test_our_environment_is_extended_not_replaced(tmp_path):
+def test_the_environment_is_extended_not_replaced(tmp_path):
     command = ["sh", "-c", "echo $COLOUR $HOME"]
     with start("echo", command, log_path=tmp_path / "log", environment={"COLOUR": "red"}) as echo:
         echo.wait()

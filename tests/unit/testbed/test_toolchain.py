@@ -1,4 +1,4 @@
-"""Which Go builds."""
+"""The choice of the Go toolchain."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from testbed.assets import PROGRAMS, GoProgram
 
 @pytest.fixture
 def go_on_path(tmp_path, monkeypatch):
-    """Put a `go` that says a version of your choice on PATH, alone."""
+    """Put a `go` with the given version on PATH, and nothing else."""
 
     def install(version: str) -> None:
         command = tmp_path / "go"
@@ -31,7 +31,7 @@ def go_on_path(tmp_path, monkeypatch):
         pytest.param("devel go1.28-b54c0ab5 Tue", (1, 28, 0), id="a development version"),
     ],
 )
-def test_versions_are_numbers(text, numbers):
+def test_versions_are_parsed_to_numbers(text, numbers):
     assert toolchain.parse_version(text) == numbers
 
 
@@ -41,10 +41,10 @@ def test_versions_are_numbers(text, numbers):
         pytest.param("go1.26.0", False, id="exactly what is needed"),
         pytest.param("go1.27.1", False, id="newer"),
         pytest.param("go1.25.9", True, id="too old"),
-        pytest.param("go1.9.9", True, id="too old, though its text sorts later"),
+        pytest.param("go1.9.9", True, id="too old, although its text sorts later"),
     ],
 )
-def test_the_go_on_the_path_builds_when_it_is_new_enough(go_on_path, version, from_wheel):
+def test_the_go_on_path_is_used_if_it_is_new_enough(go_on_path, version, from_wheel):
     go_on_path(version)
     assert toolchain.choose((1, 26, 0)).from_wheel is from_wheel
 
@@ -58,7 +58,7 @@ def test_the_pinned_wheel_is_new_enough_for_every_module(what):
     )
 
 
-def test_without_go_the_pinned_wheel_builds(go_on_path, tmp_path, monkeypatch):
+def test_without_go_on_path_the_pinned_wheel_is_used(go_on_path, tmp_path, monkeypatch):
     monkeypatch.setenv("LOADLINE_CACHE", str(tmp_path))
     chosen = toolchain.choose((1, 26, 0))
     assert chosen.from_wheel
@@ -71,6 +71,6 @@ def test_an_unpacked_wheel_is_not_unpacked_again(go_on_path, tmp_path, monkeypat
     chosen = toolchain.in_wheel()
     chosen.command.parent.mkdir(parents=True)
     chosen.command.touch()
-    said: list[str] = []
-    toolchain.prepare(chosen, said.append)
-    assert said == []
+    messages: list[str] = []
+    toolchain.prepare(chosen, messages.append)
+    assert messages == []

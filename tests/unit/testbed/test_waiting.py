@@ -1,13 +1,13 @@
-"""Waiting ends when the answer is true, or in time."""
+"""Waiting ends when the condition is true or at the deadline."""
 
 import pytest
 
-from testbed.waiting import NotInTime, until
+from testbed.waiting import DeadlineExceeded, until
 
 
-def test_the_first_true_answer_is_returned():
-    answers = iter([None, 0, "", "there"])
-    assert until(lambda: next(answers), what="it", every_seconds=0) == "there"
+def test_the_first_true_result_is_returned():
+    results = iter([None, 0, "", "there"])
+    assert until(lambda: next(results), what="it", every_seconds=0) == "there"
 
 
 def test_a_failed_assertion_means_not_yet():
@@ -21,19 +21,19 @@ def test_a_failed_assertion_means_not_yet():
     assert until(three_times, what="three", every_seconds=0)
 
 
-def test_it_gives_up_in_time_and_shows_the_last_answer():
+def test_it_fails_at_the_deadline_and_shows_the_last_result():
     def never() -> bool:
         raise AssertionError("2 of 4 pods")
 
-    with pytest.raises(NotInTime, match=r"waited 0 s for all pods; at last: 2 of 4 pods"):
+    with pytest.raises(DeadlineExceeded, match=r"waited 0 s for all pods; at last: 2 of 4 pods"):
         until(never, what="all pods", deadline_seconds=0)
 
 
-def test_a_condition_is_asked_at_least_once():
+def test_the_condition_is_evaluated_at_least_once():
     assert until(lambda: True, what="it", deadline_seconds=0)
 
 
-def test_any_other_error_ends_the_waiting():
+def test_any_other_exception_is_raised_at_once():
     def broken() -> bool:
         raise KeyError("status")
 

@@ -1,23 +1,23 @@
-"""PURE  behavior: policies, stabilization windows, tolerances, and what time does to them.
+"""PURE  behavior: policies, stabilization windows, tolerances, and how they depend on time.
 
-Windows and periods are either longer than any run or shorter than the time between two looks: the two
-sides look at different moments, and must not differ by that.
+Windows and periods are either longer than any run or shorter than the time between two reconciles: the two sides
+reconcile at different times, which must not make a difference.
 """
 
 from typing import Any
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import ClusterState, Responses, Scenario, Step
+from testbed.differential.scaler.scenarios.parts import (
     ANY_DOWN,
     ANY_UP,
     external,
     of_queue,
     scenario,
-    situation,
     spec,
+    state,
     then,
     total,
 )
-from testbed.differential.scaler.situation import Answers, Scenario, Situation, Step
 
 QUEUE = external("queue", total("100"))
 LONG_SECONDS = 1800
@@ -29,7 +29,7 @@ def _policy(kind: str, value: int, period: int = LONG_SECONDS) -> dict[str, Any]
 
 
 def _rules(*policies: dict[str, Any], select: str | None = None, window: int = 0) -> dict[str, Any]:
-    """With policies that do not bind, unless there are others."""
+    """Scaling rules, by default with policies that never limit."""
     rules: dict[str, Any] = {"stabilizationWindowSeconds": window}
     rules["policies"] = list(policies or (ANY_UP, ANY_DOWN))
     if select:
@@ -38,42 +38,42 @@ def _rules(*policies: dict[str, Any], select: str | None = None, window: int = 0
 
 
 def _free(**rules: dict[str, Any]) -> dict[str, Any]:
-    """A behavior that binds nothing but by these rules."""
+    """A behavior without limits except for these rules."""
     return {"scaleUp": _rules(), "scaleDown": _rules(), **rules}
 
 
-def _at(ratio: str) -> Answers:
-    """The ratio of the metric to its target, in percent."""
+def _at(ratio: str) -> Responses:
+    """The metric at this percentage of its target."""
     return of_queue("queue", ratio)
 
 
-def _first(rules: dict[str, Any], ratio: str = "100", count: int = 10) -> Situation:
-    """What `rules` do not say binds nothing."""
-    return situation(
+def _first(rules: dict[str, Any], ratio: str = "100", count: int = 10) -> ClusterState:
+    """A first state without limits except for these rules."""
+    return state(
         spec(QUEUE, most=1000, behavior=_free(**rules)),
         replicas=count,
         all_pods=count,
-        answers=_at(ratio),
+        responses=_at(ratio),
     )
 
 
 def _up_and_down(name: str, behavior: dict[str, Any], count: int = 10) -> Scenario:
-    """Much more, still more, then next to nothing."""
+    """Far above the target, still above it, then close to zero."""
     first = _first(behavior, "900", count)
     return scenario(
         "behavior",
         name,
         first,
-        then(first, answers=_at("500")),
-        then(first, answers=_at("1")),
-        then(first, answers=_at("1")),
+        then(first, responses=_at("500")),
+        then(first, responses=_at("1")),
+        then(first, responses=_at("1")),
     )
 
 
 def _by_default(name: str, behavior: dict[str, Any], count: int) -> Scenario:
-    """Over before the 15 s of the API's policies are."""
+    """A scenario that ends within the 15 s of the API's default policies."""
     wanted = spec(QUEUE, most=1000, behavior=behavior)
-    first = situation(wanted, replicas=count, all_pods=count, answers=_at("900"))
+    first = state(wanted, replicas=count, all_pods=count, responses=_at("900"))
     return scenario("behavior", name, first)
 
 
@@ -138,22 +138,22 @@ def _periods() -> list[Scenario]:
     counted = _first({"scaleDown": _rules(_policy("Pods", 5))}, "200")
     four = _first({"scaleUp": _rules(_policy("Pods", 4))})
     again = [
-        Step(situation=then(first, answers=_at(ratio)), looks=1) for ratio in ("900", "1", "1")
+        Step(state=then(first, responses=_at(ratio)), reconciles=1) for ratio in ("900", "1", "1")
     ]
     mixed_again = [
-        Step(situation=then(mixed, answers=_at(ratio)), looks=1) for ratio in ("900", "1", "1")
+        Step(state=then(mixed, responses=_at(ratio)), reconciles=1) for ratio in ("900", "1", "1")
     ]
     return [
-        scenario("behavior", "a period ends", Step(situation=first, looks=1), *again),
+        scenario("behavior", "a period ends", Step(state=first, reconciles=1), *again),
         scenario(
-            "behavior", "one of two periods ends", Step(situation=mixed, looks=1), *mixed_again
+            "behavior", "one of two periods ends", Step(state=mixed, reconciles=1), *mixed_again
         ),
         scenario(
             "behavior",
             "going up counts for what may go down",
             counted,
-            then(counted, answers=_at("1")),
-            then(counted, answers=_at("300")),
+            then(counted, responses=_at("1")),
+            then(counted, responses=_at("300")),
         ),
         scenario(
             "behavior",
@@ -164,7 +164,7 @@ def _periods() -> list[Scenario]:
                 spec=spec(
                     QUEUE, least=13, most=1000, behavior=_free(scaleUp=_rules(_policy("Pods", 4)))
                 ),
-                answers=_at("900"),
+                responses=_at("900"),
             ),
         ),
     ]
@@ -183,43 +183,43 @@ def _windows() -> list[Scenario]:
             "behavior",
             "held up by a window",
             down,
-            then(down, answers=_at("50")),
-            then(down, answers=_at("120")),
-            then(down, answers=_at("10")),
+            then(down, responses=_at("50")),
+            then(down, responses=_at("120")),
+            then(down, responses=_at("10")),
         ),
         scenario(
             "behavior",
             "held down by a window",
             up,
-            then(up, answers=_at("200")),
-            then(up, answers=_at("50")),
-            then(up, answers=_at("400")),
+            then(up, responses=_at("200")),
+            then(up, responses=_at("50")),
+            then(up, responses=_at("400")),
         ),
         scenario(
             "behavior",
             "held from both sides",
             both,
-            then(both, answers=_at("200")),
-            then(both, answers=_at("20")),
+            then(both, responses=_at("200")),
+            then(both, responses=_at("20")),
         ),
         scenario(
             "behavior",
             "a window ends",
-            Step(situation=ended, looks=1),
-            Step(situation=then(ended, answers=_at("50")), looks=1),
-            Step(situation=then(ended, answers=_at("400")), looks=1),
+            Step(state=ended, reconciles=1),
+            Step(state=then(ended, responses=_at("50")), reconciles=1),
+            Step(state=then(ended, responses=_at("400")), reconciles=1),
         ),
         scenario(
             "behavior",
             "no window down means that of the flag",
             nil,
-            then(nil, answers=_at("20")),
+            then(nil, responses=_at("20")),
         ),
         scenario(
             "behavior",
             "the first replicas count as recommended",
             _first({"scaleDown": _rules(window=600)}, "20"),
-            then(down, answers=_at("20"), replicas=15),
+            then(down, responses=_at("20"), replicas=15),
         ),
     ]
 
@@ -241,7 +241,7 @@ def _tolerances() -> list[Scenario]:
         scenario(
             "behavior",
             name,
-            *(then(_first(rules), replicas=10, answers=_at(ratio)) for ratio in ratios),
+            *(then(_first(rules), replicas=10, responses=_at(ratio)) for ratio in ratios),
         )
         for name, (rules, ratios) in steps.items()
     ]

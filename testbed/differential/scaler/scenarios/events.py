@@ -1,44 +1,44 @@
-"""PURE  How events add up: equal ones, similar ones, and too many."""
+"""PURE  Event correlation: equal events, similar events, and too many."""
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import Scenario, Step
+from testbed.differential.scaler.scenarios.parts import (
     external,
     of_queue,
     scenario,
-    situation,
     spec,
+    state,
     then,
     total,
 )
-from testbed.differential.scaler.situation import Scenario, Step
 
 QUEUE = external("queue", total("100"))
 
 
 def event_scenarios() -> tuple[Scenario, ...]:
     """All of them."""
-    first = situation(spec(QUEUE, most=1000), answers=of_queue("queue", "200"))
+    first = state(spec(QUEUE, most=1000), responses=of_queue("queue", "200"))
     sizes = (200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1300)
-    failing = situation(spec(QUEUE))
+    failing = state(spec(QUEUE))
     return (
-        scenario("events", "equal ones are counted", Step(situation=failing, looks=4)),
+        scenario("events", "equal ones are counted", Step(state=failing, reconciles=4)),
         scenario(
             "events",
             "more than ten similar ones are put together",
-            Step(situation=first, looks=1),
+            Step(state=first, reconciles=1),
             *(
-                Step(situation=then(first, answers=of_queue("queue", str(size))), looks=1)
+                Step(state=then(first, responses=of_queue("queue", str(size))), reconciles=1)
                 for size in sizes
             ),
         ),
         scenario(
             "events",
-            "an autoscaler that always fails goes silent",
-            Step(situation=failing, looks=15),
+            "events of an autoscaler that always fails are limited",
+            Step(state=failing, reconciles=15),
         ),
         scenario(
             "events",
-            "warnings do not use up what normal ones may",
-            Step(situation=failing, looks=14),
-            Step(situation=then(failing, answers=of_queue("queue", "200")), looks=2),
+            "warnings do not use the budget of normal events",
+            Step(state=failing, reconciles=14),
+            Step(state=then(failing, responses=of_queue("queue", "200")), reconciles=2),
         ),
     )

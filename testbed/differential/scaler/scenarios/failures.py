@@ -1,8 +1,9 @@
-"""PURE  Metrics that cannot be had, several metrics that disagree, and a target that cannot be read or written."""
+"""PURE  Failing metrics, several metrics that disagree, and a target that cannot be read or written."""
 
 from typing import Any
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import ErrorResponse, Responses, Scenario
+from testbed.differential.scaler.scenarios.parts import (
     average,
     container_resource,
     external,
@@ -13,23 +14,24 @@ from testbed.differential.scaler.scenarios.building import (
     pods_metric,
     resource,
     scenario,
-    situation,
     spec,
+    state,
     then,
     total,
     usage,
     utilization,
 )
-from testbed.differential.scaler.situation import Answers, Refusal, Scenario
 
-REFUSALS = {
-    "404": Refusal(code=404, reason="NotFound", message="no such metric"),
-    "500": Refusal(),
-    "503": Refusal(code=503, reason="ServiceUnavailable", message="the backend is away"),
-    "403": Refusal(code=403, reason="Forbidden", message="you may not"),
-    "404 without words": Refusal(code=404, message="404 page not found", plain=True),
-    "500 without words": Refusal(code=500, message="boom", plain=True),
-    "503 without words": Refusal(code=503, message="service unavailable", plain=True),
+ERROR_RESPONSES = {
+    "404": ErrorResponse(code=404, reason="NotFound", message="no such metric"),
+    "500": ErrorResponse(),
+    "503": ErrorResponse(
+        code=503, reason="ServiceUnavailable", message="the backend is unavailable"
+    ),
+    "403": ErrorResponse(code=403, reason="Forbidden", message="you may not"),
+    "404 without a Status": ErrorResponse(code=404, message="404 page not found", plain=True),
+    "500 without a Status": ErrorResponse(code=500, message="boom", plain=True),
+    "503 without a Status": ErrorResponse(code=503, message="service unavailable", plain=True),
 }
 EVERY_METRIC = {
     "resource utilization": resource("cpu", utilization(50)),
@@ -44,20 +46,20 @@ EVERY_METRIC = {
 }
 
 
-def _answered(refusal: Refusal) -> Answers:
-    return {"pods/*/rps": refusal, "services/front/rps": refusal, "external/queue": refusal}
+def _responding(error: ErrorResponse) -> Responses:
+    return {"pods/*/rps": error, "services/front/rps": error, "external/queue": error}
 
 
 def _each_metric() -> list[Scenario]:
-    """Every kind of metric with a refusal, and with an empty list."""
-    refusals = list(REFUSALS.items())
+    """Every kind of metric with an error, then with an empty list."""
+    errors = list(ERROR_RESPONSES.items())
     found = []
     for index, (name, metric) in enumerate(EVERY_METRIC.items()):
-        word, refusal = refusals[index % len(refusals)]
-        first = situation(spec(metric), answers=_answered(refusal), measured=refusal)
-        empty: Answers = {"pods/*/rps": (), "services/front/rps": (), "external/queue": ()}
-        steps = (first, then(first, answers=empty, measured=()))
-        found.append(scenario("failure", f"{name} answered with {word}, then with nothing", *steps))
+        word, error = errors[index % len(errors)]
+        first = state(spec(metric), responses=_responding(error), measured=error)
+        empty: Responses = {"pods/*/rps": (), "services/front/rps": (), "external/queue": ()}
+        steps = (first, then(first, responses=empty, measured=()))
+        found.append(scenario("failure", f"{name} with {word}, then an empty list", *steps))
     return found
 
 
@@ -71,10 +73,10 @@ def _each_refusal() -> list[Scenario]:
     return [
         scenario(
             "failure",
-            f"every API answers {word}",
-            situation(spec(*metrics), answers=_answered(refusal), measured=refusal),
+            f"every API responds with {word}",
+            state(spec(*metrics), responses=_responding(error), measured=error),
         )
-        for word, refusal in REFUSALS.items()
+        for word, error in ERROR_RESPONSES.items()
     ]
 
 
@@ -82,9 +84,9 @@ def _several() -> list[Scenario]:
     queue, rate = external("queue", total("100")), object_metric("rps", total("100"))
     rps = pods_metric("rps", "10")
     three = spec(queue, rate, rps)
-    many = situation(
+    many = state(
         three,
-        answers={
+        responses={
             **of_queue("queue", "130"),
             **of_service("rps", "260"),
             **of_pods("rps", *["5"] * 3),
@@ -97,7 +99,7 @@ def _several() -> list[Scenario]:
             many,
             then(
                 many,
-                answers={
+                responses={
                     **of_queue("queue", "20"),
                     **of_service("rps", "10"),
                     **of_pods("rps", *["1"] * 3),
@@ -107,15 +109,16 @@ def _several() -> list[Scenario]:
         scenario(
             "several",
             "equal proposals name the first",
-            situation(
-                spec(queue, rate), answers={**of_queue("queue", "200"), **of_service("rps", "200")}
+            state(
+                spec(queue, rate),
+                responses={**of_queue("queue", "200"), **of_service("rps", "200")},
             ),
         ),
         scenario(
             "several",
-            "proposals of nothing name the last",
-            situation(
-                spec(queue, rate), answers={**of_queue("queue", "0"), **of_service("rps", "0")}
+            "proposals of zero name the last",
+            state(
+                spec(queue, rate), responses={**of_queue("queue", "0"), **of_service("rps", "0")}
             ),
         ),
     ]
@@ -124,33 +127,33 @@ def _several() -> list[Scenario]:
 def _several_and_a_failure() -> list[Scenario]:
     queue, rate = external("queue", total("100")), object_metric("rps", total("100"))
     three = spec(queue, rate, pods_metric("rps", "10"))
-    many = situation(three, answers=of_queue("queue", "130"))
+    many = state(three, responses=of_queue("queue", "130"))
     low = {**of_queue("queue", "20"), **of_service("rps", "30")}
     return [
         scenario(
             "several",
             "one fails and the others want fewer",
-            situation(three, answers=low),
-            then(many, answers={**low, **of_pods("rps", *["1"] * 3)}),
+            state(three, responses=low),
+            then(many, responses={**low, **of_pods("rps", *["1"] * 3)}),
         ),
         scenario(
             "several",
             "one fails and another wants more",
-            situation(three, answers=of_service("rps", "300")),
-            then(many, answers=of_queue("queue", "100")),
+            state(three, responses=of_service("rps", "300")),
+            then(many, responses=of_queue("queue", "100")),
         ),
-        scenario("several", "the first that fails owns the condition", situation(three)),
+        scenario("several", "the first that fails owns the condition", state(three)),
         scenario(
             "several",
             "the same metric twice",
-            situation(
-                spec(queue, external("queue", average("10"))), answers=of_queue("queue", "130")
+            state(
+                spec(queue, external("queue", average("10"))), responses=of_queue("queue", "130")
             ),
         ),
         scenario(
             "several",
             "cpu and memory of one answer",
-            situation(
+            state(
                 spec(resource("cpu", utilization(50)), resource("memory", utilization(20))),
                 measured=usage("500m", "500m", "500m"),
             ),
@@ -158,18 +161,18 @@ def _several_and_a_failure() -> list[Scenario]:
         scenario(
             "several",
             "an outage comes and goes",
-            situation(spec(queue), answers=of_queue("queue", "200")),
-            then(many, spec=spec(queue), answers={}),
-            then(many, spec=spec(queue), answers=of_queue("queue", "50")),
+            state(spec(queue), responses=of_queue("queue", "200")),
+            then(many, spec=spec(queue), responses={}),
+            then(many, spec=spec(queue), responses=of_queue("queue", "50")),
         ),
     ]
 
 
 def _target() -> list[Scenario]:
     queue = spec(external("queue", total("100")))
-    first = situation(queue, answers=of_queue("queue", "100"))
+    first = state(queue, responses=of_queue("queue", "100"))
     more = of_queue("queue", "200")
-    conflict = Refusal(code=409, reason="Conflict", message="the object has been modified")
+    conflict = ErrorResponse(code=409, reason="Conflict", message="the object has been modified")
 
     def refs(**changes: Any) -> dict[str, str]:
         return {
@@ -182,51 +185,51 @@ def _target() -> list[Scenario]:
     return [
         *[
             scenario(
-                "target", f"reading it answers {word}", then(first, replicas=3, get=refusal), first
+                "target", f"reading it fails with {word}", then(first, replicas=3, get=error), first
             )
-            for word, refusal in REFUSALS.items()
+            for word, error in ERROR_RESPONSES.items()
         ],
         *[
             scenario(
                 "target",
-                f"writing it answers {word}",
-                then(first, replicas=3, answers=more, put=(refusal,)),
+                f"writing it fails with {word}",
+                then(first, replicas=3, responses=more, put=(error,)),
             )
-            for word, refusal in REFUSALS.items()
+            for word, error in ERROR_RESPONSES.items()
         ],
         scenario(
             "target",
             "writing it conflicts once",
-            then(first, replicas=3, answers=more, put=(conflict,)),
+            then(first, replicas=3, responses=more, put=(conflict,)),
         ),
         scenario(
             "target",
             "writing it conflicts again and again",
-            then(first, replicas=3, answers=more, put=(conflict,) * 5),
+            then(first, replicas=3, responses=more, put=(conflict,) * 5),
         ),
         scenario(
             "target",
             "only the group of its version counts",
-            situation(queue, ref=refs(apiVersion="testbed.loadline.io/v7"), answers=more),
+            state(queue, ref=refs(apiVersion="testbed.loadline.io/v7"), responses=more),
         ),
         scenario(
             "target",
-            "a kind that nobody serves",
-            situation(queue, ref=refs(kind="Unserved"), answers=more),
+            "a kind that is not served",
+            state(queue, ref=refs(kind="Unserved"), responses=more),
         ),
         scenario(
             "target",
-            "a group that nobody serves",
-            situation(queue, ref=refs(apiVersion="example.com/v1"), answers=more),
+            "a group that is not served",
+            state(queue, ref=refs(apiVersion="example.com/v1"), responses=more),
         ),
         scenario(
             "target",
             "a kind without a scale",
-            situation(
+            state(
                 queue,
                 ref={"apiVersion": "batch/v1", "kind": "Job", "name": "web"},
                 replicas=None,
-                answers=more,
+                responses=more,
             ),
         ),
     ]

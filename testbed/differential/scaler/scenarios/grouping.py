@@ -1,10 +1,11 @@
-"""PURE  Which pods count: ready, unready, missing, ignored, and what is filled in for them."""
+"""PURE  Which pods count: ready, unready, missing and ignored ones, and the values assumed for them."""
 
 from typing import Any
 
 import msgspec
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import ClusterState, Scenario
+from testbed.differential.scaler.scenarios.parts import (
     average,
     changed,
     object_metric,
@@ -14,24 +15,23 @@ from testbed.differential.scaler.scenarios.building import (
     pods_metric,
     resource,
     scenario,
-    situation,
     spec,
+    state,
     then,
     total,
     usage,
     utilization,
 )
-from testbed.differential.scaler.situation import Scenario, Situation
 
 CPU = resource("cpu", utilization(50))
 HIGH, LOW = "900m", "100m"
-# Started too lately for its cpu to be believed, long enough ago not to be overtaken while the test runs.
+# Started too recently for its cpu to count, with times that keep their order while the test runs.
 HOT = {"started_seconds_ago": 20.0, "ready_changed_seconds_ago": 10.0}
 
 
-def _cpu(number: int = 0, level: str = HIGH, count: int = 4, **fields: Any) -> Situation:
-    """cpu of `count` pods at `level`, one of them changed."""
-    return situation(
+def _cpu(number: int = 0, level: str = HIGH, count: int = 4, **fields: Any) -> ClusterState:
+    """`count` pods with cpu at `level`, one pod changed."""
+    return state(
         spec(CPU),
         replicas=count,
         all_pods=changed(pods(count), number, **fields),
@@ -40,7 +40,7 @@ def _cpu(number: int = 0, level: str = HIGH, count: int = 4, **fields: Any) -> S
 
 
 def _both_ways(name: str, **fields: Any) -> Scenario:
-    """One odd pod among four, at high, low and middling usage."""
+    """One special pod of four, at high, low and medium usage."""
     first = _cpu(**fields)
     return scenario(
         "grouping",
@@ -59,7 +59,7 @@ def _states() -> list[Scenario]:
         _both_ways("a pod of unknown readiness", ready="Unknown"),
         _both_ways("a pod without the condition Ready", ready=None),
         _both_ways("a pod that has not started", started_seconds_ago=None),
-        _both_ways("a pod that started lately", **HOT),
+        _both_ways("a pod that started recently", **HOT),
         _both_ways("a pending pod", phase="Pending", ready=None, started_seconds_ago=None),
         _both_ways("a failed pod", phase="Failed", ready="False"),
         _both_ways(
@@ -71,8 +71,8 @@ def _states() -> list[Scenario]:
 
 
 def _missing() -> list[Scenario]:
-    first = situation(spec(CPU), replicas=4, all_pods=4, measured=usage(HIGH, HIGH, HIGH))
-    over = situation(
+    first = state(spec(CPU), replicas=4, all_pods=4, measured=usage(HIGH, HIGH, HIGH))
+    over = state(
         spec(resource("cpu", utilization(150))),
         replicas=4,
         all_pods=4,
@@ -89,25 +89,25 @@ def _missing() -> list[Scenario]:
         scenario("grouping", "missing pods at a target over 100", over),
         scenario(
             "grouping",
-            "filling in turns the direction around",
-            situation(spec(CPU), replicas=6, all_pods=6, measured=usage("600m", "600m", "600m")),
+            "assumed values reverse the direction",
+            state(spec(CPU), replicas=6, all_pods=6, measured=usage("600m", "600m", "600m")),
             then(first, replicas=6, all_pods=6, measured=usage("400m", "400m", "400m")),
         ),
         scenario(
             "grouping",
             "no pod has a sample",
-            situation(spec(CPU), measured=(msgspec.structs.replace(usage(HIGH)[0], pod="other"),)),
+            state(spec(CPU), measured=(msgspec.structs.replace(usage(HIGH)[0], pod="other"),)),
         ),
         scenario(
             "grouping",
-            "samples of pods that are not there",
-            situation(spec(CPU), all_pods=2, replicas=2, measured=usage(HIGH, HIGH, HIGH, HIGH)),
+            "samples of pods that do not exist",
+            state(spec(CPU), all_pods=2, replicas=2, measured=usage(HIGH, HIGH, HIGH, HIGH)),
             then(first, all_pods=2, measured=usage(LOW, "", HIGH, HIGH)),
         ),
         scenario(
             "grouping",
-            "a plain average counts samples of pods that are not there",
-            situation(
+            "a plain average counts samples of pods that do not exist",
+            state(
                 spec(resource("cpu", average("500m"))),
                 all_pods=2,
                 replicas=2,
@@ -117,34 +117,34 @@ def _missing() -> list[Scenario]:
         scenario(
             "grouping",
             "every pod is unready",
-            situation(
+            state(
                 spec(CPU),
                 all_pods=pods(3, ready="False", ready_changed_seconds_ago=3600.0),
                 measured=usage(HIGH, HIGH, HIGH),
             ),
         ),
         scenario(
-            "grouping", "there are no pods", situation(spec(CPU), all_pods=0, measured=usage(HIGH))
+            "grouping", "there are no pods", state(spec(CPU), all_pods=0, measured=usage(HIGH))
         ),
     ]
 
 
 def _samples_in_time() -> list[Scenario]:
     lately = changed(pods(4), 0, started_seconds_ago=100.0, ready_changed_seconds_ago=90.0)
-    young = situation(
+    young = state(
         spec(CPU), replicas=4, all_pods=lately, measured=usage(*[HIGH] * 4, window_seconds=30)
     )
     return [
         scenario(
             "grouping",
-            "a young pod's sample is believed when its window began after it was ready",
+            "a young pod's sample counts when its window began after it was ready",
             young,
             then(young, measured=usage(*[HIGH] * 4, window_seconds=600)),
         ),
         scenario(
             "grouping",
-            "average cpu looks at readiness as well",
-            situation(
+            "average cpu depends on readiness as well",
+            state(
                 spec(resource("cpu", average("500m"))),
                 replicas=4,
                 all_pods=changed(pods(4), 1, **HOT),
@@ -153,8 +153,8 @@ def _samples_in_time() -> list[Scenario]:
         ),
         scenario(
             "grouping",
-            "memory does not look at readiness",
-            situation(
+            "memory does not depend on readiness",
+            state(
                 spec(resource("memory", utilization(20))),
                 replicas=4,
                 all_pods=changed(pods(4), 1, ready="False"),
@@ -164,7 +164,7 @@ def _samples_in_time() -> list[Scenario]:
         scenario(
             "grouping",
             "three ready pods of ten",
-            situation(spec(CPU), replicas=10, all_pods=3, measured=usage("750m", "750m", "750m")),
+            state(spec(CPU), replicas=10, all_pods=3, measured=usage("750m", "750m", "750m")),
         ),
     ]
 
@@ -173,27 +173,27 @@ def _other_metrics() -> list[Scenario]:
     four = pods(4)
     rate = spec(pods_metric("rps", "10"))
     rates = of_pods("rps", "20", "20", "20", "20")
-    ready = situation(
+    ready = state(
         spec(object_metric("rps", total("100"))),
         replicas=4,
         all_pods=changed(four, 0, deleting=True),
-        answers=of_service("rps", "195"),
+        responses=of_service("rps", "195"),
     )
     return [
         scenario(
             "grouping",
-            "pending pods damp a pods metric",
-            situation(
+            "pending pods dampen a pods metric",
+            state(
                 rate,
                 replicas=4,
                 all_pods=changed(four, 0, phase="Pending", ready=None),
-                answers=rates,
+                responses=rates,
             ),
         ),
         scenario(
             "grouping",
-            "a pods metric does not look at readiness",
-            situation(rate, replicas=4, all_pods=changed(four, 0, ready="False"), answers=rates),
+            "a pods metric does not depend on readiness",
+            state(rate, replicas=4, all_pods=changed(four, 0, ready="False"), responses=rates),
         ),
         scenario("grouping", "a terminating pod is ready for an object metric", ready),
         scenario(

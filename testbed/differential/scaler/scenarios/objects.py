@@ -1,18 +1,18 @@
 """PURE  Object metrics."""
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import Sample, Scenario
+from testbed.differential.scaler.scenarios.parts import (
     average,
     object_metric,
     of_service,
     scenario,
-    situation,
     spec,
+    state,
     then,
     total,
     utilization,
 )
 from testbed.differential.scaler.scenarios.pods import EXPRESSIONS, SELECTOR
-from testbed.differential.scaler.situation import Sample, Scenario
 
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "name": "elsewhere"}
 INGRESS = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "main"}
@@ -22,74 +22,72 @@ UNKNOWN = {"apiVersion": "example.com/v1", "kind": "Unheard", "name": "x"}
 
 
 def _values() -> list[Scenario]:
-    value = situation(spec(object_metric("rps", total("100"))), answers=of_service("rps", "160"))
-    per_pod = situation(spec(object_metric("rps", average("50"))), answers=of_service("rps", "400"))
+    value = state(spec(object_metric("rps", total("100"))), responses=of_service("rps", "160"))
+    per_pod = state(spec(object_metric("rps", average("50"))), responses=of_service("rps", "400"))
     return [
         scenario(
             "object",
             "a value above, at and below the target",
             value,
-            then(value, answers=of_service("rps", "105")),
-            then(value, answers=of_service("rps", "20")),
+            then(value, responses=of_service("rps", "105")),
+            then(value, responses=of_service("rps", "20")),
         ),
         scenario(
             "object",
             "an average above, at and below the target",
             per_pod,
-            then(per_pod, answers=of_service("rps", "410")),
-            then(per_pod, answers=of_service("rps", "51")),
+            then(per_pod, responses=of_service("rps", "410")),
+            then(per_pod, responses=of_service("rps", "51")),
         ),
         scenario(
             "object",
             "within the tolerance an average proposes what there is",
-            situation(
+            state(
                 spec(object_metric("rps", average("50"))),
                 replicas=10,
                 status=8,
-                answers=of_service("rps", "400"),
+                responses=of_service("rps", "400"),
             ),
         ),
         scenario(
             "object",
-            "an average of nothing that runs",
-            situation(
+            "an average without running pods",
+            state(
                 spec(object_metric("rps", average("50"))),
                 replicas=3,
                 status=0,
-                answers=of_service("rps", "400"),
+                responses=of_service("rps", "400"),
             ),
-            then(per_pod, status=0, answers=of_service("rps", "0")),
+            then(per_pod, status=0, responses=of_service("rps", "0")),
         ),
     ]
 
 
 def _odd_values() -> list[Scenario]:
-    value = situation(spec(object_metric("rps", total("100"))), answers=of_service("rps", "160"))
+    value = state(spec(object_metric("rps", total("100"))), responses=of_service("rps", "160"))
     return [
         scenario(
             "object",
             "negative values",
-            situation(spec(object_metric("rps", total("100"))), answers=of_service("rps", "-160")),
-            then(value, answers=of_service("rps", "-1n")),
+            state(spec(object_metric("rps", total("100"))), responses=of_service("rps", "-160")),
+            then(value, responses=of_service("rps", "-1n")),
         ),
         scenario(
             "object",
             "a negative average",
-            situation(
-                spec(object_metric("rps", average("100"))), answers=of_service("rps", "-160")
-            ),
+            state(spec(object_metric("rps", average("100"))), responses=of_service("rps", "-160")),
         ),
         scenario(
             "object",
             "values beyond every range",
-            situation(spec(object_metric("rps", total("1m"))), answers=of_service("rps", "9e15")),
-            then(value, answers=of_service("rps", "9223372036854775807")),
-            then(value, answers=of_service("rps", "10P")),
+            state(spec(object_metric("rps", total("1m"))), responses=of_service("rps", "9e15")),
+            then(value, responses=of_service("rps", "9223372036854775807")),
+            then(value, responses=of_service("rps", "10P")),
         ),
         scenario(
             "object",
             "an average beyond every range",
-            situation(spec(object_metric("rps", average("1m"))), answers=of_service("rps", "9e15")),
+            state(spec(object_metric("rps", average("1m"))), responses=of_service("rps", "9e15")),
         ),
     ]
 
@@ -99,31 +97,31 @@ def _odd_targets() -> list[Scenario]:
         scenario(
             "object",
             "a target of neither value nor average",
-            situation(
+            state(
                 spec(
                     object_metric("rps", {**utilization(50), "value": "5"}),
                 ),
-                answers=of_service("rps", "20"),
+                responses=of_service("rps", "20"),
             ),
         ),
         scenario(
             "object",
             "a target of the type Value with an average",
-            situation(
+            state(
                 spec(object_metric("rps", {"type": "Value", "averageValue": "5"})),
-                answers=of_service("rps", "20"),
+                responses=of_service("rps", "20"),
             ),
         ),
         scenario(
             "object",
             "a target with both, of the type AverageValue",
-            situation(
+            state(
                 spec(
                     object_metric(
                         "rps", {"type": "AverageValue", "averageValue": "5", "value": "1"}
                     )
                 ),
-                answers=of_service("rps", "20"),
+                responses=of_service("rps", "20"),
             ),
         ),
     ]
@@ -134,51 +132,51 @@ def _described() -> list[Scenario]:
         scenario(
             "object",
             "of the namespace, whatever its name",
-            situation(
+            state(
                 spec(object_metric("rps", total("100"), described=NAMESPACE)),
-                answers={"metrics/rps": (Sample(value="160"),)},
+                responses={"metrics/rps": (Sample(value="160"),)},
             ),
         ),
         scenario(
             "object",
             "of an Ingress",
-            situation(
+            state(
                 spec(object_metric("rps", total("100"), SELECTOR, described=INGRESS)),
-                answers={"ingresses.networking.k8s.io/main/rps": (Sample(value="160"),)},
+                responses={"ingresses.networking.k8s.io/main/rps": (Sample(value="160"),)},
             ),
         ),
         scenario(
             "object",
             "of a Deployment, with expressions",
-            situation(
+            state(
                 spec(object_metric("rps", average("10"), EXPRESSIONS, described=DEPLOYMENT)),
-                answers={"deployments.apps/web/rps": (Sample(value="160"),)},
+                responses={"deployments.apps/web/rps": (Sample(value="160"),)},
             ),
         ),
         scenario(
             "object",
             "of a Node",
-            situation(
+            state(
                 spec(object_metric("load", total("10"), described=NODE)),
-                answers={"nodes/n1/load": (Sample(value="16"),)},
+                responses={"nodes/n1/load": (Sample(value="16"),)},
             ),
         ),
         scenario(
             "object",
             "of a kind that does not exist",
-            situation(spec(object_metric("rps", total("100"), described=UNKNOWN))),
+            state(spec(object_metric("rps", total("100"), described=UNKNOWN))),
         ),
         scenario(
             "object",
             "two values where one is wanted",
-            situation(
-                spec(object_metric("rps", total("100"))), answers=of_service("rps", "160", "10")
+            state(
+                spec(object_metric("rps", total("100"))), responses=of_service("rps", "160", "10")
             ),
         ),
         scenario(
             "object",
             "no value where one is wanted",
-            situation(spec(object_metric("rps", average("100"))), answers=of_service("rps")),
+            state(spec(object_metric("rps", average("100"))), responses=of_service("rps")),
         ),
     ]
 

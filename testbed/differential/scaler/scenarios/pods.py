@@ -1,15 +1,15 @@
 """PURE  Pods metrics."""
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import Sample, Scenario
+from testbed.differential.scaler.scenarios.parts import (
     of_pods,
     pods_metric,
     scenario,
-    situation,
     spec,
+    state,
     then,
 )
 from testbed.differential.scaler.scenarios.resource import EXACT
-from testbed.differential.scaler.situation import Sample, Scenario
 
 SELECTOR = {"matchLabels": {"verb": "GET", "a": "1"}}
 EXPRESSIONS = {
@@ -23,53 +23,54 @@ EXPRESSIONS = {
 
 
 def _values() -> list[Scenario]:
-    first = situation(spec(pods_metric("rps", "10")), answers=of_pods("rps", "15", "16", "17"))
-    exact = situation(
+    first = state(spec(pods_metric("rps", "10")), responses=of_pods("rps", "15", "16", "17"))
+    exact = state(
         spec(pods_metric("rps", "10m"), behavior=EXACT),
-        answers=of_pods("rps", "10m", "10m", "12m"),
+        responses=of_pods("rps", "10m", "10m", "12m"),
     )
     return [
         scenario(
             "pods",
             "above, at and below the target",
             first,
-            then(first, answers=of_pods("rps", "10", "11", "10")),
-            then(first, answers=of_pods("rps", "1", "2", "500m")),
+            then(first, responses=of_pods("rps", "10", "11", "10")),
+            then(first, responses=of_pods("rps", "1", "2", "500m")),
         ),
         scenario(
             "pods",
             "an average is cut, not rounded",
             exact,
-            then(exact, answers=of_pods("rps", "-10m", "-10m", "-12m")),
-            then(exact, answers=of_pods("rps", "10m", "11m", "11m")),
+            then(exact, responses=of_pods("rps", "-10m", "-10m", "-12m")),
+            then(exact, responses=of_pods("rps", "10m", "11m", "11m")),
         ),
         scenario(
             "pods",
             "a pod without a value, up and down",
-            situation(spec(pods_metric("rps", "10")), answers=of_pods("rps", "15", "16", "")),
-            then(first, answers=of_pods("rps", "", "2", "2")),
-            then(first, answers=of_pods("rps", "10", "10", "")),
+            state(spec(pods_metric("rps", "10")), responses=of_pods("rps", "15", "16", "")),
+            then(first, responses=of_pods("rps", "", "2", "2")),
+            then(first, responses=of_pods("rps", "10", "10", "")),
         ),
         scenario(
             "pods",
-            "values of pods that are not there",
-            situation(
-                spec(pods_metric("rps", "10")), answers=of_pods("rps", "15", "16", "17", "99", "1")
+            "values of pods that do not exist",
+            state(
+                spec(pods_metric("rps", "10")),
+                responses=of_pods("rps", "15", "16", "17", "99", "1"),
             ),
-            then(first, answers=of_pods("rps", "", "", "", "99")),
+            then(first, responses=of_pods("rps", "", "", "", "99")),
         ),
     ]
 
 
 def _odd_values() -> list[Scenario]:
-    first = situation(spec(pods_metric("rps", "10")), answers=of_pods("rps", "15", "16", "17"))
+    first = state(spec(pods_metric("rps", "10")), responses=of_pods("rps", "15", "16", "17"))
     return [
         scenario(
             "pods",
             "the later of two values of one pod counts",
-            situation(
+            state(
                 spec(pods_metric("rps", "10")),
-                answers={
+                responses={
                     "pods/*/rps": (
                         Sample(name="p0", value="90"),
                         Sample(name="p0", value="10", window_seconds=30),
@@ -82,21 +83,21 @@ def _odd_values() -> list[Scenario]:
         scenario(
             "pods",
             "values beyond every range",
-            situation(
+            state(
                 spec(pods_metric("rps", "1m")),
-                answers=of_pods("rps", "9223372036854775807", "1", "1"),
+                responses=of_pods("rps", "9223372036854775807", "1", "1"),
             ),
-            then(first, answers=of_pods("rps", "9e15", "9e15", "9e15")),
-            then(first, answers=of_pods("rps", "10P", "1E", "1")),
-            then(first, answers=of_pods("rps", "-9e15", "0", "0")),
+            then(first, responses=of_pods("rps", "9e15", "9e15", "9e15")),
+            then(first, responses=of_pods("rps", "10P", "1E", "1")),
+            then(first, responses=of_pods("rps", "-9e15", "0", "0")),
         ),
         scenario(
             "pods",
             "quantities in every notation",
-            situation(
-                spec(pods_metric("rps", "0.01k")), answers=of_pods("rps", "1e1", "12.5", "1Ki")
+            state(
+                spec(pods_metric("rps", "0.01k")), responses=of_pods("rps", "1e1", "12.5", "1Ki")
             ),
-            then(first, answers=of_pods("rps", "1500u", "1n", "10m")),
+            then(first, responses=of_pods("rps", "1500u", "1n", "10m")),
         ),
     ]
 
@@ -106,27 +107,27 @@ def _selectors() -> list[Scenario]:
         scenario(
             "pods",
             "a metric with labels",
-            situation(
-                spec(pods_metric("rps", "10", SELECTOR)), answers=of_pods("rps", "15", "16", "17")
+            state(
+                spec(pods_metric("rps", "10", SELECTOR)), responses=of_pods("rps", "15", "16", "17")
             ),
         ),
         scenario(
             "pods",
             "a metric with expressions",
-            situation(
+            state(
                 spec(pods_metric("rps", "10", EXPRESSIONS)),
-                answers=of_pods("rps", "15", "16", "17"),
+                responses=of_pods("rps", "15", "16", "17"),
             ),
         ),
         scenario(
             "pods",
             "a metric with an empty selector",
-            situation(spec(pods_metric("rps", "10", {})), answers=of_pods("rps", "15", "16", "17")),
+            state(spec(pods_metric("rps", "10", {})), responses=of_pods("rps", "15", "16", "17")),
         ),
         scenario(
             "pods",
-            "a metric with a selector that is none",
-            situation(
+            "a metric with an invalid selector",
+            state(
                 spec(
                     pods_metric(
                         "rps",
@@ -134,7 +135,7 @@ def _selectors() -> list[Scenario]:
                         {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]},
                     )
                 ),
-                answers=of_pods("rps", "15", "16", "17"),
+                responses=of_pods("rps", "15", "16", "17"),
             ),
         ),
     ]

@@ -1,11 +1,23 @@
-"""PURE  Scenarios by seed: any metrics, pods, behavior and failures, for what nobody thought of."""
+"""PURE  Random scenarios by seed: metrics, pods, behavior and failures in combinations that nobody would write."""
 
 import random
 from typing import Any
 
 import msgspec
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import (
+    ClusterState,
+    Container,
+    ErrorResponse,
+    Pod,
+    Responses,
+    Sample,
+    Scenario,
+    Step,
+    Usage,
+)
+from testbed.differential.scaler.scenarios.failures import ERROR_RESPONSES
+from testbed.differential.scaler.scenarios.parts import (
     ANY_DOWN,
     ANY_UP,
     average,
@@ -15,41 +27,29 @@ from testbed.differential.scaler.scenarios.building import (
     pods_metric,
     resource,
     scenario,
-    situation,
+    state,
     then,
     total,
     utilization,
-)
-from testbed.differential.scaler.scenarios.failures import REFUSALS
-from testbed.differential.scaler.situation import (
-    Answers,
-    Container,
-    Pod,
-    Refusal,
-    Sample,
-    Scenario,
-    Situation,
-    Step,
-    Usage,
 )
 
 SELECTORS = ("app=web",) * 12 + ("app in (web)", "app!=db", "app=other", "", "app in (")
 AMOUNTS = (0, 1, 3, 10, 50, 95, 99, 100, 101, 105, 110, 111, 150, 200, 333, 1000)
 
 
-class _Dice:
-    """Draws the parts of one scenario."""
+class _Generator:
+    """Generates the parts of one scenario."""
 
     def __init__(self, seed: str) -> None:
-        self.random = random.Random(seed)  # noqa: S311  to repeat a run, not to keep a secret
+        self.random = random.Random(seed)  # noqa: S311  reproducible, not a secret
         self.pick = self.random.choice
 
     def chance(self, percent: int) -> bool:
-        """True so often."""
+        """True with this probability."""
         return self.random.randrange(100) < percent
 
     def metric(self, number: int) -> dict[str, Any]:
-        """A metric; `number` makes its name its own."""
+        """A metric with a unique name by `number`."""
         name = f"m{number}"
         selector = {"matchLabels": {"k": "v"}} if self.chance(20) else None
         value = self.pick(("100", "7", "500m", "1k", "33"))
@@ -73,7 +73,7 @@ class _Dice:
         )
 
     def behavior(self) -> dict[str, Any] | None:
-        """With windows and periods that no run outlives."""
+        """A behavior whose windows and periods are longer than any run."""
         if self.chance(30):
             return None
         rules = {"scaleUp": self._rules(), "scaleDown": self._rules()}
@@ -103,7 +103,7 @@ class _Dice:
         return rules
 
     def spec(self) -> dict[str, Any]:
-        """One to three metrics, bounds, behavior."""
+        """A spec with one to three metrics, bounds and perhaps a behavior."""
         least = self.pick((1, 1, 1, 2, 3, 5))
         found: dict[str, Any] = {
             "minReplicas": least,
@@ -114,7 +114,7 @@ class _Dice:
         return found if behavior is None else {**found, "behavior": behavior}
 
     def pods(self) -> tuple[Pod, ...]:
-        """Mostly healthy ones."""
+        """Pods, most of them healthy."""
         return tuple(self._pod(number) for number in range(self.pick((1, 2, 3, 3, 4, 5, 6))))
 
     def _pod(self, number: int) -> Pod:
@@ -140,7 +140,7 @@ class _Dice:
         )
 
     def later(self, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
-        """One or two of them in another state, and perhaps one more."""
+        """The pods with one or two in another state, and perhaps one more."""
         turned = {self.random.randrange(len(pods)) for _ in range(self.pick((1, 2)))}
         found = [self._turned(pod) if n in turned else pod for n, pod in enumerate(pods)]
         return (*found, self._pod(len(pods))) if self.chance(25) else tuple(found)
@@ -153,15 +153,15 @@ class _Dice:
         return msgspec.structs.replace(pod, **{name: getattr(state, name) for name in fields})
 
     def amounts(self, scale: float, unit: str = "") -> str:
-        """Some share of the scale."""
+        """A quantity at a random percentage of `scale`."""
         if self.chance(3):
             return self.pick(("-5", "0", "1n", "9e15", "10P", "9223372036854775807"))
         return f"{round(scale * self.pick(AMOUNTS) / 100)}{unit}"
 
-    def usage(self, count: int) -> tuple[Usage, ...] | Refusal:
-        """Of most pods, and now and then of one too many."""
+    def usage(self, count: int) -> tuple[Usage, ...] | ErrorResponse:
+        """Usage of most pods, sometimes of one too many."""
         if self.chance(8):
-            return self.pick(tuple(REFUSALS.values()))
+            return self.pick(tuple(ERROR_RESPONSES.values()))
         numbers = [n for n in range(count + self.chance(10)) if not self.chance(10)]
         level = self.pick((100, 300, 500, 900))
         return tuple(self._usage(number, level) for number in numbers)
@@ -177,9 +177,9 @@ class _Dice:
         window = self.pick((30, 60, 600))
         return Usage(pod=f"p{number}", containers=measured, window_seconds=window)
 
-    def answers(self, count: int) -> Answers:
-        """For every metric that could have been asked for."""
-        found: dict[str, tuple[Sample, ...] | Refusal] = {}
+    def responses(self, count: int) -> Responses:
+        """Responses for every metric that could be requested."""
+        found: dict[str, tuple[Sample, ...] | ErrorResponse] = {}
         for number in range(3):
             scale = self.pick((7, 33, 100, 100, 1000))
             pods = (Sample(name=f"p{n}", value=self.amounts(scale)) for n in range(count + 1))
@@ -190,33 +190,33 @@ class _Dice:
                 Sample(value=self.amounts(scale)) for _ in range(self.pick((1, 1, 2, 3)))
             )
         return {
-            name: self.pick(tuple(REFUSALS.values())) if self.chance(8) else answer
+            name: self.pick(tuple(ERROR_RESPONSES.values())) if self.chance(8) else answer
             for name, answer in found.items()
         }
 
-    def situation(self) -> Situation:
-        """The first."""
+    def state(self) -> ClusterState:
+        """The first state."""
         pods = self.pods()
         replicas = self.pick((len(pods),) * 6 + (0, 1, 4, 10, 50))
         status = None if self.chance(75) else self.pick((0, 1, 3, 8))
-        return situation(
+        return state(
             self.spec(),
             replicas=replicas,
             status=status,
             selector=self.pick(SELECTORS),
             all_pods=pods,
-            answers=self.answers(len(pods)),
+            responses=self.responses(len(pods)),
             measured=self.usage(len(pods)),
         )
 
-    def after(self, before: Situation) -> Situation:
-        """Something changes."""
+    def after(self, before: ClusterState) -> ClusterState:
+        """A following state with random changes."""
         changes: dict[str, Any] = {}
         if self.chance(40):
             changes["all_pods"] = self.later(before.pods)
         count = len(changes.get("all_pods", before.pods))
         if self.chance(85):
-            changes |= {"answers": self.answers(count), "measured": self.usage(count)}
+            changes |= {"responses": self.responses(count), "measured": self.usage(count)}
         if self.chance(20):
             changes["replicas"] = self.pick((0, 1, 2, 5, 9, 30))
         if self.chance(15):
@@ -227,14 +227,14 @@ class _Dice:
 
 
 def random_scenarios(*, count: int, seed: int) -> tuple[Scenario, ...]:
-    """So many; the same ones for the same seed."""
+    """`count` scenarios; the same ones for the same seed."""
     return tuple(_drawn(f"{seed}.{number}") for number in range(count))
 
 
 def _drawn(seed: str) -> Scenario:
-    dice = _Dice(seed)
-    steps = [dice.situation()]
+    generator = _Generator(seed)
+    steps = [generator.state()]
     while len(steps) < 4:
-        steps.append(dice.after(steps[-1]))
-    looks = [Step(situation=each, looks=dice.pick((1, 2))) for each in steps]
-    return scenario("random", seed, *looks)
+        steps.append(generator.after(steps[-1]))
+    reconciles = [Step(state=each, reconciles=generator.pick((1, 2))) for each in steps]
+    return scenario("random", seed, *reconciles)

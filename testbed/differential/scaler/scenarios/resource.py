@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import ClusterState, Container, Pod, Scenario, Usage
+from testbed.differential.scaler.scenarios.parts import (
     FREE,
     average,
     container_resource,
@@ -10,13 +11,12 @@ from testbed.differential.scaler.scenarios.building import (
     requesting,
     resource,
     scenario,
-    situation,
     spec,
+    state,
     then,
     usage,
     utilization,
 )
-from testbed.differential.scaler.situation import Container, Pod, Scenario, Situation, Usage
 
 EXACT = {
     "scaleUp": {**FREE["scaleUp"], "tolerance": "0"},
@@ -25,14 +25,14 @@ EXACT = {
 CPU = resource("cpu", utilization(50))
 
 
-def _levels(first: Situation, *levels: Sequence[str]) -> list[Situation]:
+def _levels(first: ClusterState, *levels: Sequence[str]) -> list[ClusterState]:
     """The same with other usages of cpu, one after the other."""
     return [then(first, measured=usage(*each)) for each in levels]
 
 
 def _cpu() -> list[Scenario]:
-    usual = situation(spec(CPU), measured=usage("800m", "900m", "700m"))
-    exact = situation(spec(CPU, behavior=EXACT), measured=usage("509m", "509m", "509m"))
+    usual = state(spec(CPU), measured=usage("800m", "900m", "700m"))
+    exact = state(spec(CPU, behavior=EXACT), measured=usage("509m", "509m", "509m"))
     return [
         scenario(
             "resource",
@@ -43,7 +43,7 @@ def _cpu() -> list[Scenario]:
         scenario(
             "resource",
             "the edges of the tolerance are inside it",
-            situation(spec(CPU), measured=usage("550m", "550m", "550m")),
+            state(spec(CPU), measured=usage("550m", "550m", "550m")),
             *_levels(usual, ["450m"] * 3, ["560m"] * 3),
         ),
         scenario(
@@ -55,25 +55,25 @@ def _cpu() -> list[Scenario]:
         scenario(
             "resource",
             "cpu below nothing",
-            situation(spec(CPU), measured=usage("-100m", "-150m", "-5m")),
+            state(spec(CPU), measured=usage("-100m", "-150m", "-5m")),
         ),
         scenario(
             "resource",
             "surplus pods count upwards on low usage",
-            situation(spec(CPU), replicas=3, all_pods=9, measured=usage(*["400m"] * 9)),
+            state(spec(CPU), replicas=3, all_pods=9, measured=usage(*["400m"] * 9)),
         ),
         scenario(
             "resource",
             "fractions of a milli",
-            situation(spec(CPU), measured=usage("1n", "100500u", "-1n")),
+            state(spec(CPU), measured=usage("1n", "100500u", "-1n")),
             *_levels(usual, ["799999999n"] * 3),
         ),
     ]
 
 
 def _averages() -> list[Scenario]:
-    cpu = situation(spec(resource("cpu", average("250m"))), measured=usage("300m", "301m", "303m"))
-    memory = situation(
+    cpu = state(spec(resource("cpu", average("250m"))), measured=usage("300m", "301m", "303m"))
+    memory = state(
         spec(resource("memory", average("200Mi"))),
         measured=usage("1", "1", "1", memory="300Mi"),
     )
@@ -92,13 +92,13 @@ def _averages() -> list[Scenario]:
         scenario(
             "resource",
             "memory utilization",
-            situation(spec(resource("memory", utilization(60))), measured=usage("1", "1", "1")),
+            state(spec(resource("memory", utilization(60))), measured=usage("1", "1", "1")),
             then(memory, spec=spec(resource("memory", utilization(20)))),
         ),
         scenario(
             "resource",
             "a hundred times the memory overflows",
-            situation(
+            state(
                 spec(resource("memory", utilization(50))),
                 all_pods=pods(3, containers=requesting(memory="100Ti")),
                 measured=usage("1", "1", "1", memory="40Ti"),
@@ -107,7 +107,7 @@ def _averages() -> list[Scenario]:
         scenario(
             "resource",
             "usage beyond every range",
-            situation(
+            state(
                 spec(resource("cpu", average("1"))),
                 measured=usage("10P", "1E", "9223372036854775807"),
             ),
@@ -127,7 +127,7 @@ def _requests() -> list[Scenario]:
     app = Container(requests={"cpu": "400m"})
     proxy = Container(name="proxy", requests={"cpu": "200m"}, kind="sidecar")
     init = Container(name="setup", requests={"cpu": "3"}, kind="init")
-    with_sidecar = situation(
+    with_sidecar = state(
         spec(CPU),
         all_pods=pods(3, containers=(app, proxy)),
         measured=_two_containers("300m", "150m"),
@@ -158,16 +158,16 @@ def _requests() -> list[Scenario]:
         scenario(
             "resource",
             "one failed pod without a request breaks utilization",
-            situation(spec(CPU), all_pods=without, measured=usage("900m", "900m", "900m")),
+            state(spec(CPU), all_pods=without, measured=usage("900m", "900m", "900m")),
             then(
-                situation(spec(CPU), all_pods=pods(2), measured=usage("900m", "900m")),
+                state(spec(CPU), all_pods=pods(2), measured=usage("900m", "900m")),
                 replicas=None,
             ),
         ),
         scenario(
             "resource",
             "requests of nothing",
-            situation(
+            state(
                 spec(CPU),
                 all_pods=pods(3, containers=requesting(cpu="0")),
                 measured=usage("1", "1", "1"),
@@ -181,9 +181,9 @@ def _containers() -> list[Scenario]:
     proxy = Container(name="proxy", requests={"cpu": "200m"}, kind="sidecar")
     both = pods(3, containers=(app, proxy))
 
-    def of(container: str, **target: int | str) -> Situation:
+    def of(container: str, **target: int | str) -> ClusterState:
         wanted = average(str(target["value"])) if "value" in target else utilization(50)
-        return situation(
+        return state(
             spec(container_resource("cpu", container, wanted)),
             all_pods=both,
             measured=_two_containers("300m", "150m"),

@@ -1,5 +1,6 @@
-"""PURE  Which scenarios there are."""
+"""PURE  The list of all scenarios."""
 
+from testbed.differential.scaler.scenario_model import Scenario
 from testbed.differential.scaler.scenarios.behavior import behavior_scenarios
 from testbed.differential.scaler.scenarios.bounds import bounds_scenarios
 from testbed.differential.scaler.scenarios.deployments import deployment_scenarios
@@ -13,11 +14,10 @@ from testbed.differential.scaler.scenarios.random import random_scenarios
 from testbed.differential.scaler.scenarios.resource import resource_scenarios
 from testbed.differential.scaler.scenarios.selectors import selector_scenarios
 from testbed.differential.scaler.scenarios.zero import zero_scenarios
-from testbed.differential.scaler.situation import Scenario
 
 
-def by_hand() -> tuple[Scenario, ...]:
-    """Every hand-written one."""
+def handwritten() -> tuple[Scenario, ...]:
+    """Every handwritten scenario."""
     return (
         *resource_scenarios(),
         *grouping_scenarios(),
@@ -35,10 +35,10 @@ def by_hand() -> tuple[Scenario, ...]:
 
 
 def selected(*, random_count: int, seed: int) -> tuple[Scenario, ...]:
-    """Every hand-written one, and so many random ones; names are unique."""
-    found = (*by_hand(), *random_scenarios(count=random_count, seed=seed))
+    """Every handwritten scenario and `random_count` random ones. Raises ValueError for duplicate names."""
+    found = (*handwritten(), *random_scenarios(count=random_count, seed=seed))
     names = [each.name for each in found]
     if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise ValueError(f"scenarios of the same name: {twice}")
+        duplicates = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"duplicate scenario names: {duplicates}")
     return found

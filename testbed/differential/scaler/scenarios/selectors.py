@@ -2,28 +2,34 @@
 
 import msgspec
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import (
+    Autoscaler,
+    ClusterState,
+    Pod,
+    Scale,
+    Scenario,
+)
+from testbed.differential.scaler.scenarios.parts import (
     external,
     of_queue,
     pods,
     resource,
     scenario,
-    situation,
     spec,
+    state,
     then,
     total,
     usage,
     utilization,
 )
-from testbed.differential.scaler.situation import Pod, Scale, Scenario, Situation, Subject
 
 CPU = spec(resource("cpu", utilization(50)))
 QUEUE = spec(external("queue", total("100")))
 
 
 def _one() -> list[Scenario]:
-    first = situation(CPU, measured=usage("900m", "900m", "900m"))
-    none = situation(CPU, selector="", measured=usage("900m", "900m", "900m"))
+    first = state(CPU, measured=usage("900m", "900m", "900m"))
+    none = state(CPU, selector="", measured=usage("900m", "900m", "900m"))
     return [
         scenario(
             "selector",
@@ -35,16 +41,16 @@ def _one() -> list[Scenario]:
         scenario(
             "selector",
             "missing for a queue",
-            situation(QUEUE, selector="", answers=of_queue("queue", "1")),
+            state(QUEUE, selector="", responses=of_queue("queue", "1")),
         ),
         *[
             scenario("selector", f"{name} cannot be read", then(first, replicas=3, selector=text))
             for name, text in (
                 ("an open bracket", "app in (web"),
-                ("an operator that is none", "app ~ web"),
-                ("a key that is none", "-app=web"),
-                ("a value that is none", "app=we b"),
-                ("a number that is none", "app>x"),
+                ("an invalid operator", "app ~ web"),
+                ("an invalid key", "-app=web"),
+                ("an invalid value", "app=we b"),
+                ("an invalid number", "app>x"),
                 ("a comma", ","),
             )
         ],
@@ -62,20 +68,20 @@ def _one() -> list[Scenario]:
             "selector",
             "that matches no pod of a queue",
             then(
-                situation(QUEUE, answers=of_queue("queue", "160")), replicas=3, selector="app=other"
+                state(QUEUE, responses=of_queue("queue", "160")), replicas=3, selector="app=other"
             ),
         ),
     ]
 
 
-def _two(first: str, second: str, listed: tuple[Pod, ...] | None = None) -> Situation:
-    """At the target: until both have looked, the first of them would scale, whichever that is."""
+def _two(first: str, second: str, listed: tuple[Pod, ...] | None = None) -> ClusterState:
+    """At the target value: otherwise the first to be reconciled would scale before the other is known."""
     both = tuple(
-        Subject(name=name, spec=CPU, scale=Scale(replicas=3, selector=selector))
+        Autoscaler(name=name, spec=CPU, scale=Scale(replicas=3, selector=selector))
         for name, selector in (("one", first), ("two", second))
     )
     measured = usage("500m", "500m", "500m")
-    return Situation(subjects=both, pods=listed or pods(3), usage=measured)
+    return ClusterState(autoscalers=both, pods=listed or pods(3), usage=measured)
 
 
 def _several() -> list[Scenario]:
@@ -84,7 +90,7 @@ def _several() -> list[Scenario]:
     full = _two("app=web", "app=web")
     apart = tuple(
         msgspec.structs.replace(each, scale=Scale(selector=selector))
-        for each, selector in zip(full.subjects, ("app=web", "app=other"), strict=True)
+        for each, selector in zip(full.autoscalers, ("app=web", "app=other"), strict=True)
     )
     return [
         scenario("ambiguous", "two autoscalers of the same pods", full),
@@ -97,13 +103,13 @@ def _several() -> list[Scenario]:
         ),
         scenario(
             "ambiguous",
-            "two autoscalers of the same pods that then part",
+            "two autoscalers of the same pods that are then separated",
             full,
-            msgspec.structs.replace(full, subjects=apart),
+            msgspec.structs.replace(full, autoscalers=apart),
         ),
         scenario(
             "ambiguous",
-            "two autoscalers share only pods that end",
+            "two autoscalers share only terminating pods",
             _two(
                 "app=web",
                 "app=web",

@@ -1,81 +1,81 @@
-"""PURE  minReplicas 0. Whether it means anything depends on the gate HPAScaleToZero."""
+"""PURE  minReplicas 0, with and without the feature gate HPAScaleToZero."""
 
-from testbed.differential.scaler.scenarios.building import (
+from testbed.differential.scaler.scenario_model import Scenario
+from testbed.differential.scaler.scenarios.parts import (
     external,
     object_metric,
     of_queue,
     of_service,
     resource,
     scenario,
-    situation,
     spec,
+    state,
     then,
     total,
     usage,
     utilization,
 )
-from testbed.differential.scaler.situation import Scenario
 
 QUEUE = external("queue", total("100"))
 
 
 def zero_scenarios() -> tuple[Scenario, ...]:
     """All of them."""
-    to_zero = situation(spec(QUEUE, least=0), answers=of_queue("queue", "0"))
+    to_zero = state(spec(QUEUE, least=0), responses=of_queue("queue", "0"))
     both = spec(QUEUE, resource("cpu", utilization(50)), least=0)
     rate = spec(object_metric("rps", total("100")), least=0)
     back = of_queue("queue", "250")
     return (
         scenario(
             "zero",
-            "to nothing and back",
+            "to zero and back",
             to_zero,
-            then(to_zero, all_pods=0, answers=of_queue("queue", "0")),
-            then(to_zero, all_pods=0, answers=of_queue("queue", "1")),
-            then(to_zero, all_pods=1, answers=back),
+            then(to_zero, all_pods=0, responses=of_queue("queue", "0")),
+            then(to_zero, all_pods=0, responses=of_queue("queue", "1")),
+            then(to_zero, all_pods=1, responses=back),
         ),
         scenario(
             "zero",
-            "to nothing, and the metric fails",
+            "to zero, and the metric fails",
             to_zero,
-            then(to_zero, all_pods=0, answers={}),
-            then(to_zero, all_pods=0, answers=back),
+            then(to_zero, all_pods=0, responses={}),
+            then(to_zero, all_pods=0, responses=back),
         ),
         scenario(
             "zero",
-            "somebody else scaled to nothing",
-            situation(spec(QUEUE, least=0), replicas=0, all_pods=0, answers=back),
+            "scaled to zero by someone else",
+            state(spec(QUEUE, least=0), replicas=0, all_pods=0, responses=back),
         ),
         scenario(
             "zero",
-            "somebody wakes it up",
+            "scaled up from zero by someone else",
             to_zero,
             then(to_zero, all_pods=0, replicas=2),
-            then(to_zero, all_pods=2, answers=back),
+            then(to_zero, all_pods=2, responses=back),
         ),
         scenario(
             "zero",
-            "the minimum is raised while nothing runs",
+            "the minimum is raised at zero replicas",
             to_zero,
             then(to_zero, all_pods=0, spec=spec(QUEUE, least=3)),
-            then(to_zero, all_pods=3, spec=spec(QUEUE, least=3), answers=back),
+            then(to_zero, all_pods=3, spec=spec(QUEUE, least=3), responses=back),
         ),
         scenario(
             "zero",
             "cpu wants one",
-            situation(both, answers=of_queue("queue", "0"), measured=usage("500m", "500m", "500m")),
+            state(both, responses=of_queue("queue", "0"), measured=usage("500m", "500m", "500m")),
             then(to_zero, spec=both, measured=usage("0", "0", "0")),
-            then(to_zero, spec=both, all_pods=0, measured=(), answers=back),
+            then(to_zero, spec=both, all_pods=0, measured=(), responses=back),
         ),
         scenario(
             "zero",
-            "an object metric, to nothing and back",
-            situation(rate, answers=of_service("rps", "0")),
-            then(to_zero, spec=rate, all_pods=0, answers=of_service("rps", "104")),
+            "an object metric, to zero and back",
+            state(rate, responses=of_service("rps", "0")),
+            then(to_zero, spec=rate, all_pods=0, responses=of_service("rps", "104")),
         ),
         scenario(
             "zero",
-            "never to nothing without a queue or an object",
-            situation(spec(resource("cpu", utilization(50))), measured=usage("0", "0", "0")),
+            "never to zero without an External or Object metric",
+            state(spec(resource("cpu", utilization(50))), measured=usage("0", "0", "0")),
         ),
     )

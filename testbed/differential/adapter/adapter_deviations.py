@@ -1,0 +1,285 @@
+"""The intended differences: each row of docs/deviations.md that a request can show, as a named predicate.
+
+A predicate must account for the whole difference, so an intended one cannot hide another.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from testbed.differential.adapter.cluster_and_series import CLUSTER_SCOPED
+from testbed.differential.adapter.metrics_requests import USAGE, MetricsRequest
+from testbed.differential.adapter.response_comparison import ComparableResponse
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+INT64_MIN_MILLI = "-9223372036854775808m"
+REWORDED = {
+    "63 characters": "63 bytes",
+    "a qualified name must consist of": "a valid label key must consist of",
+}
+UNABLE_TO_FETCH = "Internal error occurred: unable to fetch metrics"
+USAGE_LISTS = ("PodMetricsList", "NodeMetricsList")
+OTHER_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+NO_PROTOBUF, CUSTOM_TIMESTAMPS, USAGE_IN_FULL = "no-protobuf", "custom-timestamps", "usage-in-full"
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """A request and its two different responses."""
+
+    request: MetricsRequest
+    upstream: ComparableResponse
+    loadline: ComparableResponse
+
+
+Predicate = Callable[[Case], bool]
+
+
+def errors_include_the_cause(case: Case) -> bool:
+    """The same error; Loadline's message continues after prometheus-adapter's with the cause."""
+    return _are_statuses(case) and _same_error(case.upstream.document, case.loadline)
+
+
+def newer_validation_messages(case: Case) -> bool:
+    """apimachinery has reworded its label validation since the version in prometheus-adapter."""
+    if not _are_statuses(case):
+        return False
+    upstream = dict(case.upstream.document)
+    for old, new in REWORDED.items():
+        upstream["message"] = upstream.get("message", "").replace(old, new)
+    return upstream != case.upstream.document and _same_error(upstream, case.loadline)
+
+
+def unknown_paths_are_refused(case: Case) -> bool:
+    """prometheus-adapter returns a list of its paths, which no Kubernetes client reads; Loadline returns 404."""
+    document = case.upstream.document
+    return (
+        isinstance(document, dict)
+        and document.keys() == {"paths"}
+        and case.loadline.status == 404
+        and (case.upstream.status == 404 or case.request.target.split("?")[0] == "/")
+    )
+
+
+def no_protobuf(case: Case) -> bool:
+    """A client that accepts only protobuf gets 406. Where JSON is accepted as well, the comparison uses JSON."""
+    if _are_statuses(case) and case.loadline.status == 406:
+        upstream = dict(case.upstream.document)
+        upstream["message"] = upstream["message"].replace(f", {PROTOBUF}", "")
+        return bool(upstream == case.loadline.document)
+    only = case.request.accept.startswith(PROTOBUF) and "json" not in case.request.accept
+    return only and case.upstream.content_type.startswith(PROTOBUF) and case.loadline.status == 406
+
+
+def usage_in_full(case: Case) -> bool:
+    """metrics.k8s.io has no Table or metadata-only form. Where JSON is accepted as well, the comparison uses JSON."""
+    accept, target = case.request.accept, case.request.target
+    # prometheus-adapter tries to convert everything to metadata only, and fails late.
+    bare = "as=PartialObjectMetadata" in accept
+    table = "as=Table" in accept and target.startswith(f"/apis/{USAGE}/")
+    other = case.upstream.status != 406 or _message(case.upstream).startswith("you requested")
+    return case.loadline.status == 406 and other and (bare or table)
+
+
+def list_options(case: Case) -> bool:
+    """List options without a meaning for metrics are ignored, and so are all on an unknown path."""
+    message = _message(case.upstream)
+    if case.upstream.status == 422:
+        forbidden = ("resourceVersionMatch is forbidden", "sendInitialEvents is forbidden")
+        return any(each in message for each in forbidden) and case.loadline.status in (
+            200,
+            404,
+            500,
+        )
+    return "invalid timeout specified" in message and case.loadline.status == 404
+
+
+def empty_path_segments(case: Case) -> bool:
+    """An empty path segment is not a namespace."""
+    path = case.request.target.split("?")[0]
+    return "//" in path and case.loadline.status == 404
+
+
+def malformed_escapes(case: Case) -> bool:
+    """Both refuse a malformed percent escape, Loadline with a Status."""
+    if case.request.method == "HEAD":
+        return "%" in case.request.target and case.upstream.status == case.loadline.status == 400
+    return (
+        (case.upstream.status, case.upstream.document) == (400, "400 Bad Request")
+        and case.loadline.status == 400
+        and "hexadecimal digits" in _message(case.loadline)
+    )
+
+
+def cluster_scoped_resources(case: Case) -> bool:
+    """Metrics of a cluster-scoped kind have no namespace in their path; prometheus-adapter requires one."""
+    path = case.request.target.split("?")[0].split("/")
+    if "namespaces" in path:
+        return case.loadline.status == 404 and "(not namespaced)" in _message(case.loadline)
+    custom = any(part in CLUSTER_SCOPED or part.startswith("planet") for part in path)
+    echo = '"!=" is not a valid label selector operator'  # detected only when there is a value
+    return (
+        custom
+        and case.upstream.status == 404
+        and (case.loadline.status in (200, 404, 406) or _message(case.loadline).startswith(echo))
+    )
+
+
+def listed_as_not_namespaced(case: Case) -> bool:
+    """Discovery lists cluster-scoped kinds as not namespaced."""
+    if not all(_kind(each) == "APIResourceList" for each in (case.upstream, case.loadline)):
+        return False
+    document = dict(case.upstream.document)
+    document["resources"] = sorted(
+        (
+            {**each, "namespaced": False} if each["name"].split("/")[0] in CLUSTER_SCOPED else each
+            for each in document["resources"]
+        ),
+        key=lambda each: (each["name"], each["namespaced"]),
+    )
+    return bool(document != case.upstream.document and document == case.loadline.document)
+
+
+def values_beyond_int64(case: Case) -> bool:
+    """NaN (external), infinities and overflows: prometheus-adapter serves the smallest int64, Loadline an error."""
+    served = any(item.get("value") == INT64_MIN_MILLI for item in _items(case.upstream))
+    return (
+        # prometheus-adapter refuses an unknown form, and a selector that it cannot echo, only when there is a value.
+        (served or case.upstream.status == 406 or '"!=" is not a valid' in _message(case.upstream))
+        and case.loadline.status == 500
+        and "the value is" in _message(case.loadline)
+    )
+
+
+def not_found_before_listing(case: Case) -> bool:
+    """An unknown metric is a 404 for any resource; prometheus-adapter lists the objects first, and fails."""
+    return (
+        case.upstream.status == 500
+        and "unable to list matching resources" in _message(case.upstream)
+        and case.loadline.status == 404
+        and _message(case.loadline).startswith("the server could not find the metric")
+    )
+
+
+def own_version(case: Case) -> bool:
+    """/version describes Loadline, in the forms that Loadline supports."""
+    return case.request.target.split("?")[0] == "/version" and (
+        case.upstream.document.keys() == case.loadline.document.keys()
+        or (case.loadline.status == 406 and "as=" in case.request.accept)
+    )
+
+
+def usage_beyond_int64(case: Case) -> bool:
+    """Only the pod whose usage is not a number is left out of metrics.k8s.io."""
+    if _kind(case.upstream) in ("PodMetrics", "NodeMetrics"):
+        return _is_beyond(case.upstream.document) and case.loadline.status == 404
+    kept = [item for item in _items(case.upstream) if not _is_beyond(item)]
+    return len(kept) < len(_items(case.upstream)) and bool(
+        {**case.upstream.document, "items": kept} == case.loadline.document
+    )
+
+
+DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
+    "refusals-say-why": (errors_include_the_cause,),
+    "newer-validation-words": (newer_validation_messages,),
+    "unknown-paths-are-refused": (unknown_paths_are_refused,),
+    NO_PROTOBUF: (no_protobuf,),
+    USAGE_IN_FULL: (usage_in_full,),
+    "list-options": (list_options,),
+    "empty-path-segments": (empty_path_segments,),
+    "malformed-escapes": (malformed_escapes,),
+    "cluster-scoped-resources": (cluster_scoped_resources, listed_as_not_namespaced),
+    "values-beyond-int64": (values_beyond_int64, usage_beyond_int64),
+    "not-found-before-listing": (not_found_before_listing,),
+    "own-version": (own_version,),
+}
+
+
+def usage_errors(case: Case) -> bool:
+    """A failed usage query is an error instead of an empty list or a 404."""
+    return _is_nothing(case.upstream) and _message(case.loadline).startswith(
+        f"{UNABLE_TO_FETCH}: resourceRules."
+    )
+
+
+def matrix_and_string(case: Case) -> bool:
+    """A result of the wrong type is an error, too."""
+    message = _message(case.loadline)
+    return _is_nothing(case.upstream) and (
+        message.startswith(UNABLE_TO_FETCH) and message.endswith("and yields a matrix")
+    )
+
+
+FAULT_DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
+    "usage-errors": (usage_errors,),
+    "matrix-and-string": (matrix_and_string,),
+}
+"""Deviations that only show while Prometheus fails."""
+
+RECORDED = (NO_PROTOBUF, USAGE_IN_FULL, CUSTOM_TIMESTAMPS)
+"""Deviations that the comparison itself records before it compares."""
+
+
+def explain(
+    request: MetricsRequest, upstream: ComparableResponse, loadline: ComparableResponse
+) -> str | None:
+    """The deviation that explains the whole difference; None if it is not intended."""
+    case = Case(request=request, upstream=upstream, loadline=loadline)
+    for name, predicates in (DEVIATIONS | FAULT_DEVIATIONS).items():
+        if any(applies(case) for applies in predicates):
+            return name
+    return None
+
+
+def _kind(response: ComparableResponse) -> str:
+    return str(response.document.get("kind", "")) if isinstance(response.document, dict) else ""
+
+
+def _message(response: ComparableResponse) -> str:
+    return str(response.document.get("message", "")) if isinstance(response.document, dict) else ""
+
+
+def _items(response: ComparableResponse) -> list[dict[str, Any]]:
+    return (response.document.get("items") or []) if isinstance(response.document, dict) else []
+
+
+def _is_nothing(response: ComparableResponse) -> bool:
+    """Missing usage: an empty list or a 404."""
+    empty = _kind(response) in USAGE_LISTS and not _items(response)
+    return response.status == 404 or (response.status == 200 and empty)
+
+
+def _is_beyond(item: dict[str, Any]) -> bool:
+    usages = [item.get("usage", {}), *(each["usage"] for each in item.get("containers", []))]
+    return any(INT64_MIN_MILLI in usage.values() for usage in usages)
+
+
+def _are_statuses(case: Case) -> bool:
+    return _kind(case.upstream) == _kind(case.loadline) == "Status" and (
+        case.upstream.status,
+        case.upstream.content_type,
+    ) == (case.loadline.status, case.loadline.content_type)
+
+
+def _same_error(upstream: dict[str, Any], loadline: ComparableResponse) -> bool:
+    begins = str(upstream.get("message", "")).rstrip()
+    return _message(loadline).startswith(begins) and _without_messages(
+        upstream
+    ) == _without_messages(loadline.document)
+
+
+def _without_messages(document: Any) -> Any:
+    if isinstance(document, dict):
+        return {k: _without_messages(v) for k, v in document.items() if k != "message"}
+    if isinstance(document, list):
+        return [_without_messages(each) for each in document]
+    return document
+
+
+def another_form(upstream: ComparableResponse, loadline: ComparableResponse) -> str | None:
+    """The deviation if prometheus-adapter responds in a form that Loadline lacks and Loadline responds in JSON."""
+    if loadline.status == 406 or loadline.content_type != "application/json":
+        return None
+    if upstream.content_type.startswith(PROTOBUF):
+        return NO_PROTOBUF
+    return USAGE_IN_FULL if _kind(upstream) in OTHER_FORMS else None

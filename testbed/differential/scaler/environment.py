@@ -1,0 +1,160 @@
+"""The environment of a comparison: clusters, the scripted API and both programs, started and stopped."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+from aiohttp import web
+
+from testbed import apiservices, ports
+from testbed.cluster import Cluster
+from testbed.cluster_options import HPA_CONTROLLERS, ClusterOptions, HPAOptions
+from testbed.differential.scaler.scripted_api import (
+    CUSTOM,
+    EXTERNAL,
+    RESOURCE,
+    SCRIPTED_GROUP,
+    ScriptedAPI,
+)
+from testbed.differential.scaler.side import HPA, LOAD_AUTOSCALER, EventLog, Kind, Side
+from testbed.programs import start_program
+from wire.kube.client import KubeClient
+from wire.kube.connection import connect
+
+CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+# Long enough for a reconcile on a busy machine; short windows and periods end within it.
+SYNC_PERIOD_SECONDS = 5.0
+# The HPA controller waits for a period after each reconcile; Loadline keeps a fixed schedule.
+UPSTREAM_MIN_INTERVAL_SECONDS = SYNC_PERIOD_SECONDS * 0.3
+LOADLINE_MIN_INTERVAL_SECONDS = SYNC_PERIOD_SECONDS * 0.1
+CONCURRENT_PREPARATIONS = 5
+# Every reconcile that waits at a gate occupies a worker.
+CONCURRENT_SYNCS = 300
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """The configuration of both programs, and the kind that Loadline scales."""
+
+    # The HPA controller on both sides: shows what the harness itself makes differ.
+    against_itself: bool = False
+    # Loadline scales HPAs as well, in a cluster without the HPA controller.
+    replaces_controller: bool = False
+    scale_to_zero: bool = False
+    downscale_stabilization_seconds: float = 300.0
+    custom_version: str = "v1beta2"
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """What `run_all` needs of a running environment."""
+
+    api: ScriptedAPI
+    sides: tuple[Side, Side]
+
+
+@asynccontextmanager
+async def environment(variant: Variant, directory: Path) -> AsyncIterator[Environment]:
+    """Start everything for `variant`; logs are written under `directory`."""
+    async with AsyncExitStack() as stack:
+        api, port = ScriptedAPI(), ports.reserve()
+        stack.callback(ports.release, port)
+        upstream = stack.enter_context(Cluster(_options(variant), directory=directory / "upstream"))
+        await _serve(api, upstream, port, stack)
+        loadline = upstream
+        if variant.replaces_controller:
+            without = msgspec.structs.replace(_options(variant), controllers=())
+            loadline = stack.enter_context(Cluster(without, directory=directory / "loadline"))
+        for cluster in dict.fromkeys((upstream, loadline)):
+            await asyncio.to_thread(_register, cluster, port, variant)
+        kind = HPA if variant.replaces_controller or variant.against_itself else LOAD_AUTOSCALER
+        if not variant.against_itself:
+            flags = _flags(variant, loadline, kind.plural)
+            started = await asyncio.to_thread(
+                start_program, "scaler", *flags, log_directory=directory / "logs"
+            )
+            stack.callback(started.stop)
+        sides = (
+            await _side("upstream", HPA, upstream, stack, UPSTREAM_MIN_INTERVAL_SECONDS),
+            await _side("loadline", kind, loadline, stack, LOADLINE_MIN_INTERVAL_SECONDS),
+        )
+        yield Environment(api=api, sides=sides)
+        # No reconcile may wait at a gate when the programs are stopped.
+        for script in api.scripts.values():
+            for gate in script.gates():
+                gate.open()
+
+
+def _options(variant: Variant) -> ClusterOptions:
+    """The API server accepts minReplicas 0 in every variant; only the controller's gate varies."""
+    gate = f"--feature-gates=HPAScaleToZero={str(variant.scale_to_zero).lower()}"
+    return ClusterOptions(
+        controllers=HPA_CONTROLLERS,
+        hpa=HPAOptions(
+            sync_period_seconds=SYNC_PERIOD_SECONDS,
+            downscale_stabilization_seconds=variant.downscale_stabilization_seconds,
+            concurrent_syncs=CONCURRENT_SYNCS,
+        ),
+        scheduler=False,
+        kwok=False,
+        # A reconcile that waits at its gate would occupy one of the few seats of API priority and fairness.
+        apiserver_flags=(
+            "--feature-gates=HPAScaleToZero=true",
+            "--enable-priority-and-fairness=false",
+            "--max-requests-inflight=3000",
+        ),
+        controller_manager_flags=(gate,),
+    )
+
+
+def _flags(variant: Variant, cluster: Cluster, plural: str) -> tuple[str, ...]:
+    return (
+        f"--kubeconfig={cluster.kubeconfig}",
+        f"--watch={plural}",
+        f"--sync-period={SYNC_PERIOD_SECONDS}s",
+        f"--concurrent-syncs={CONCURRENT_SYNCS}",
+        f"--downscale-stabilization={variant.downscale_stabilization_seconds}s",
+        f"--feature-gates=HPAScaleToZero={str(variant.scale_to_zero).lower()}",
+    )
+
+
+async def _serve(api: ScriptedAPI, cluster: Cluster, port: int, stack: AsyncExitStack) -> None:
+    certificate, key = cluster.serving_certificate("scripted")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    runner = web.AppRunner(api.app, handler_cancellation=True, shutdown_timeout=1.0)
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context, backlog=1024).start()
+
+
+def _register(cluster: Cluster, port: int, variant: Variant) -> None:
+    cluster.apply(CRD.read_text())
+    groups = (
+        (SCRIPTED_GROUP, "v1"),
+        (CUSTOM, variant.custom_version),
+        (EXTERNAL, "v1beta1"),
+        (RESOURCE, "v1beta1"),
+    )
+    names = [apiservices.register(cluster, group, version, port) for group, version in groups]
+    for name in names:
+        apiservices.wait_until_available(cluster, name)
+
+
+async def _side(
+    label: str, kind: Kind, cluster: Cluster, stack: AsyncExitStack, interval_min_seconds: float
+) -> Side:
+    kube = KubeClient(await connect(cluster.kubeconfig, user_agent=f"differential-{label}"))
+    stack.push_async_callback(kube.close)
+    events = EventLog(kube)
+    following = asyncio.create_task(events.follow())
+    stack.callback(following.cancel)
+    return Side(
+        label=label,
+        kube=kube,
+        kind=kind,
+        events=events,
+        preparing=asyncio.Semaphore(CONCURRENT_PREPARATIONS),
+        interval_min_seconds=interval_min_seconds,
+    )

@@ -1,0 +1,217 @@
+"""Run scenarios on both sides, many at once, and compare what the sides show."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from testbed.differential.scaler.environment import SYNC_PERIOD_SECONDS
+from testbed.differential.scaler.lockstep import CACHE_SECONDS, Disturbed, LockstepRun, Views
+from testbed.differential.scaler.namespace_script import NamespaceScript, NoReconcile
+from testbed.differential.scaler.observed_state import Difference, differences, flattened
+from testbed.differential.scaler.scaler_deviations import deviation_explaining
+from testbed.differential.scaler.scenario_model import ClusterState, Scenario
+from testbed.differential.scaler.scripted_api import ScriptedAPI
+from testbed.differential.scaler.side import ScenarioNamespace, Side
+from wire.status import StatusError
+
+AT_ONCE = 70
+ATTEMPTS_MAX = 5
+# Events arrive a moment later, and so does everything where reconciles pass no gate.
+AGREE_DEADLINE_SECONDS = 20.0
+UNGATED_DEADLINE_SECONDS = 20.0
+# At least two reconciles of either side.
+UNGATED_SETTLE_SECONDS = 2.4 * SYNC_PERIOD_SECONDS
+POLL_SECONDS = 0.2
+CONFLICT_EVENT_SECONDS = 5.0
+
+_T = TypeVar("_T")
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a scenario; `error` says why it could not be completed."""
+
+    scenario: Scenario
+    differences: tuple[Difference, ...] = ()
+    deviations: tuple[str, ...] = ()  # the names of those found
+    error: str = ""
+    disturbances: tuple[str, ...] = ()  # why it was run again
+    unconfirmed: tuple[Difference, ...] = ()  # found by one attempt and not by the next
+    elapsed_seconds: float = 0.0
+    views: Views = {}  # of the HPA controller
+
+
+async def run_all(
+    scenarios: Sequence[Scenario],
+    sides: tuple[Side, Side],
+    api: ScriptedAPI,
+    *,
+    at_once: int = AT_ONCE,
+    report: Callable[[Result], None] = lambda _: None,
+) -> list[Result]:
+    """Run every scenario on both sides (upstream, loadline); results are in the order of the scenarios."""
+    free = asyncio.Semaphore(at_once)
+
+    async def one(number: int, scenario: Scenario) -> Result:
+        async with free:
+            result = await _attempts(scenario, sides, api, number)
+            report(result)
+            return result
+
+    # The longest first, so that none runs alone at the end.
+    ordered = sorted(enumerate(scenarios), key=lambda numbered: -_reconciles(numbered[1]))
+    results = await asyncio.gather(*(one(*each) for each in ordered))
+    by_name = {each.scenario.name: each for each in results}
+    return [by_name[each.name] for each in scenarios]
+
+
+def _reconciles(scenario: Scenario) -> int:
+    return sum(step.reconciles for step in scenario.steps)
+
+
+async def _attempts(
+    scenario: Scenario, sides: tuple[Side, Side], api: ScriptedAPI, number: int
+) -> Result:
+    """Run it again from the start when the machine was too slow, or once when it found a difference."""
+    started_at = time.monotonic()
+    disturbances: list[str] = []
+    unconfirmed: tuple[Difference, ...] = ()
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        namespaces = tuple(
+            _scenario_namespace(side, api, scenario, f"{number:04d}-{attempt}") for side in sides
+        )
+        run = _Run(scenario, namespaces)
+        try:
+            result = await run.whole()
+        except (Disturbed, NoReconcile, StatusError) as error:
+            result = Result(scenario=scenario, error=str(error))
+            if isinstance(error, Disturbed):
+                disturbances.append(str(error))
+                continue
+        finally:
+            for each in namespaces:
+                await each.clear()
+        if not result.differences or unconfirmed:
+            break
+        # Scenarios are deterministic, unless a watch cache was stale on a busy machine.
+        unconfirmed = result.differences
+    elapsed_seconds = time.monotonic() - started_at
+    return msgspec.structs.replace(
+        result,
+        disturbances=tuple(disturbances),
+        unconfirmed=() if result.differences else unconfirmed,
+        elapsed_seconds=elapsed_seconds,
+    )
+
+
+def _scenario_namespace(
+    side: Side, api: ScriptedAPI, scenario: Scenario, name: str
+) -> ScenarioNamespace:
+    namespace = f"{side.label}-{name}"
+    script = api.scripts[namespace] = NamespaceScript(scenario.steps[0].state)
+    return ScenarioNamespace(side, namespace, script)
+
+
+class _Run:
+    """One attempt at one scenario on both sides."""
+
+    def __init__(self, scenario: Scenario, namespaces: tuple[ScenarioNamespace, ...]) -> None:
+        self._scenario = scenario
+        self._namespaces = namespaces
+        self._deviations: set[str] = set()
+
+    async def whole(self) -> Result:
+        """Run it. Raises Disturbed, NoReconcile and StatusError."""
+        gated = self._scenario.is_gated
+        views = await self._gated() if gated else await self._ungated()
+        found: list[Difference] = []
+        for step in views[0]:
+            # Later differences follow from the first one.
+            found = found or self._differences(step, views)
+        await self._check_undisturbed(settle_seconds=CONFLICT_EVENT_SECONDS if found else 0.0)
+        return Result(
+            scenario=self._scenario,
+            differences=tuple(found),
+            deviations=tuple(sorted(self._deviations)),
+            views=views[0],
+        )
+
+    async def _gated(self) -> list[Views]:
+        views = await self._both(lambda each: LockstepRun(self._scenario, each).views())
+        # The next reconciles wait at their gates now; only events may still arrive.
+        await asyncio.sleep(CACHE_SECONDS)
+        await self._agreed(views, "end", counted=True, deadline_seconds=AGREE_DEADLINE_SECONDS)
+        return views
+
+    async def _check_undisturbed(self, *, settle_seconds: float) -> None:
+        """Raises Disturbed if a status could not be written, which an event reports a moment later."""
+        if not self._scenario.is_gated:
+            return
+        await asyncio.sleep(settle_seconds)
+        for each in self._namespaces:
+            if each.side.events.conflicts(each.name):
+                raise Disturbed(f"{each.name}: a reconcile started with a stale autoscaler")
+
+    async def _ungated(self) -> list[Views]:
+        views: list[Views] = [{} for _ in self._namespaces]
+        before = self._scenario.steps[0].state
+        for each in self._namespaces:
+            for gate in each.script.gates():
+                gate.open()
+        await self._both(lambda each: each.prepare(before))
+        for number, step in enumerate(self._scenario.steps, start=1):
+            await self._apply(before, step.state)
+            await asyncio.sleep(UNGATED_SETTLE_SECONDS)
+            await self._agreed(
+                views, f"{number}.0", counted=False, deadline_seconds=UNGATED_DEADLINE_SECONDS
+            )
+            before = step.state
+        return views
+
+    async def _apply(self, before: ClusterState, after: ClusterState) -> None:
+        await self._both(lambda each: each.change_specs(before, after))
+        await self._both(lambda each: each.change_pods(before, after))
+        for each in self._namespaces:
+            each.script.apply(after)
+
+    async def _agreed(
+        self, views: list[Views], step: str, *, counted: bool, deadline_seconds: float
+    ) -> None:
+        """Observe both sides until they agree or the deadline is reached."""
+        ends_at = time.monotonic() + deadline_seconds
+        while True:
+            observed = await self._both(lambda each: each.observed(counted=counted))
+            for view, each in zip(views, observed, strict=True):
+                view[step] = flattened(each, None)
+            if not self._differences(step, views) or time.monotonic() > ends_at:
+                return
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _differences(self, step: str, views: Sequence[Views]) -> list[Difference]:
+        upstream, loadline = views
+        found = differences(self._scenario.name, step, upstream[step], loadline[step])
+        explained = {each.what: deviation_explaining(self._scenario, each) for each in found}
+        self._deviations |= {name for name in explained.values() if name}
+        return [each for each in found if not explained[each.what]]
+
+    async def _both(self, act: Callable[[ScenarioNamespace], Awaitable[_T]]) -> list[_T]:
+        """Run `act` to completion on both sides before raising an exception of either."""
+        ended = await asyncio.gather(
+            *(act(each) for each in self._namespaces), return_exceptions=True
+        )
+        for each in ended:
+            if isinstance(each, BaseException):
+                raise each
+        return [each for each in ended if not isinstance(each, BaseException)]
+
+
+def categories(results: Iterable[Result]) -> dict[str, tuple[int, int]]:
+    """By category: the number of scenarios, and of those that differ."""
+    counts: dict[str, tuple[int, int]] = {}
+    for each in results:
+        total, failed = counts.get(each.scenario.category, (0, 0))
+        bad = bool(each.differences or each.error)
+        counts[each.scenario.category] = (total + 1, failed + bad)
+    return counts

@@ -1,0 +1,164 @@
+"""Each deviation explains its own difference and no other."""
+
+import pytest
+
+from testbed.differential.adapter.adapter_deviations import explain
+from testbed.differential.adapter.metrics_requests import MetricsRequest
+from testbed.differential.adapter.response_comparison import ComparableResponse
+
+JSON = "application/json"
+USAGE = "/apis/metrics.k8s.io/v1beta1/pods"
+CUSTOM = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/one"
+
+
+def refusal(code, message, **more):
+    document = {"kind": "Status", "code": code, "message": message, "reason": "NotFound", **more}
+    return ComparableResponse(status=code, content_type=JSON, document=document)
+
+
+def values(*texts):
+    items = [{"value": text} for text in texts]
+    return ComparableResponse(
+        status=200, content_type=JSON, document={"kind": "MetricValueList", "items": items}
+    )
+
+
+def usage(*memories):
+    items = [{"containers": [{"usage": {"cpu": "1", "memory": memory}}]} for memory in memories]
+    return {"kind": "PodMetricsList", "items": items}
+
+
+def custom_request(path="/pods/*/m", accept=""):
+    return MetricsRequest(category="custom", target=CUSTOM + path, accept=accept)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "upstream", "loadline"),
+    [
+        pytest.param(
+            "refusals-say-why",
+            custom_request(),
+            refusal(404, "no metric"),
+            refusal(404, "no metric: no rule"),
+            id="with the cause",
+        ),
+        pytest.param(
+            "newer-validation-words",
+            custom_request(),
+            refusal(400, "must be no more than 63 characters"),
+            refusal(400, "must be no more than 63 bytes (in labelSelector 'x')"),
+            id="bytes, not characters",
+        ),
+        pytest.param(
+            "values-beyond-int64",
+            custom_request(),
+            values("1", "-9223372036854775808m"),
+            refusal(500, "the value is inf for 'web-0'"),
+            id="infinite",
+        ),
+        pytest.param(
+            "cluster-scoped-resources",
+            custom_request("/planets/mars/m"),
+            values("1"),
+            refusal(404, "no metric m for planets: it is there for planets.x (not namespaced)"),
+            id="with a namespace",
+        ),
+        pytest.param(
+            "no-protobuf",
+            custom_request(accept="application/vnd.kubernetes.protobuf"),
+            ComparableResponse(
+                status=200, content_type="application/vnd.kubernetes.protobuf", document="k8s"
+            ),
+            refusal(406, "only JSON"),
+            id="only protobuf",
+        ),
+        pytest.param(
+            "usage-in-full",
+            MetricsRequest(category="usage", target=USAGE, accept="application/json;as=Table"),
+            ComparableResponse(status=200, content_type=JSON, document={"kind": "Table"}),
+            refusal(406, "only JSON"),
+            id="a table of usage",
+        ),
+        pytest.param(
+            "usage-errors",
+            MetricsRequest(category="usage", target=USAGE),
+            ComparableResponse(
+                status=200, content_type=JSON, document={"kind": "PodMetricsList", "items": []}
+            ),
+            refusal(500, "Internal error occurred: unable to fetch metrics: resourceRules.cpu: x"),
+            id="failed usage query",
+        ),
+        pytest.param(
+            "values-beyond-int64",
+            MetricsRequest(category="usage", target=USAGE),
+            ComparableResponse(
+                status=200, content_type=JSON, document=usage("1", "-9223372036854775808m")
+            ),
+            ComparableResponse(status=200, content_type=JSON, document=usage("1")),
+            id="one pod omitted",
+        ),
+        pytest.param(
+            "empty-path-segments",
+            MetricsRequest(category="odd path", target="/apis/external.metrics.k8s.io/v1beta1//m"),
+            values("1"),
+            refusal(404, "no such path"),
+            id="empty namespace",
+        ),
+        pytest.param(
+            "malformed-escapes",
+            custom_request("/pods/*/%zz"),
+            ComparableResponse(status=400, content_type="text/plain", document="400 Bad Request"),
+            refusal(400, "a % that no two hexadecimal digits follow"),
+            id="malformed escape",
+        ),
+        pytest.param(
+            "unknown-paths-are-refused",
+            MetricsRequest(category="odd path", target="/"),
+            ComparableResponse(status=200, content_type=JSON, document={"paths": ["/apis"]}),
+            refusal(404, "no such path"),
+            id="the index",
+        ),
+    ],
+)
+def test_a_deviation_explains_its_difference(name, sent, upstream, loadline):
+    assert explain(sent, upstream, loadline) == name
+
+
+@pytest.mark.parametrize(
+    ("upstream", "loadline"),
+    [
+        pytest.param(values("1"), values("2"), id="another value"),
+        pytest.param(values("1"), refusal(404, "no metric"), id="an error instead of a value"),
+        pytest.param(refusal(404, "no metric"), values("1"), id="a value instead of an error"),
+        pytest.param(refusal(404, "no metric"), refusal(500, "no metric"), id="another code"),
+        pytest.param(refusal(404, "no metric"), refusal(404, "nothing"), id="another message"),
+        pytest.param(
+            refusal(404, "no metric", details={"name": "m"}),
+            refusal(404, "no metric: no rule"),
+            id="details missing besides the cause",
+        ),
+        pytest.param(
+            values("1"), refusal(500, "the value is inf"), id="an error for a value in range"
+        ),
+        pytest.param(
+            values("-9223372036854775808m"), refusal(500, "Prometheus failed"), id="another error"
+        ),
+        pytest.param(
+            ComparableResponse(status=200, content_type=JSON, document=usage("1", "2")),
+            ComparableResponse(status=200, content_type=JSON, document=usage("1")),
+            id="a pod omitted without a reason",
+        ),
+        pytest.param(
+            ComparableResponse(status=200, content_type=JSON, document=usage("1")),
+            refusal(500, "Internal error occurred: unable to fetch metrics: resourceRules.cpu: x"),
+            id="missing usage",
+        ),
+        pytest.param(
+            ComparableResponse(status=200, content_type=JSON, document={"paths": ["/apis"]}),
+            refusal(404, "no such path"),
+            id="an index where a metric should be",
+        ),
+    ],
+)
+def test_other_differences_are_not_explained(upstream, loadline):
+    assert explain(custom_request(), upstream, loadline) is None
