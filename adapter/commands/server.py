@@ -30,8 +30,8 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.logs import start_logging
+from wire.serving.event_loop import run, stop_requested
 from wire.serving.health import Check
-from wire.serving.runtime import run, stop_requested
 from wire.serving.server import Delegates, Server
 from wire.serving.tls import ServingConfigError
 from wire.status import StatusError, Unavailable

@@ -18,7 +18,7 @@ from adapter.model import MetricRequest
 from adapter.serve import discovery, openapi
 from adapter.translate import parse
 from wire import custom_metrics
-from wire.serving.rendering import JSON, check_form, check_representation, respond
+from wire.serving.rendering import JSON, check_representation, negotiated_type, respond
 from wire.status import StatusDetails, StatusError, failure, not_found
 
 EMPTY = StatusDetails()
@@ -157,7 +157,7 @@ def _check_read_metric(request: web.Request, group: str) -> None:
     """The generic handlers of the other two groups ask for the form, too, before they look at anything."""
     _check_read(request)
     if group != custom_metrics.GROUP:
-        check_form(request)
+        negotiated_type(request)
 
 
 def _no_such_path() -> StatusError:

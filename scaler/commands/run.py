@@ -13,7 +13,7 @@ from scaler.runtime.scaler import run_scaler
 from wire.command_line.parsing import FlagParser
 from wire.kube.connection import ConnectionConfigError
 from wire.logs import start_logging
-from wire.serving.runtime import run
+from wire.serving.event_loop import run
 from wire.serving.tls import ServingConfigError
 
 MISCONFIGURED: Final = 2

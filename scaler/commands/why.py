@@ -17,7 +17,7 @@ from scaler.serve import DECISIONS
 from wire.command_line.parsing import FlagParser
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect_to
-from wire.serving.runtime import run
+from wire.serving.event_loop import run
 from wire.status import StatusError, Unavailable
 
 

@@ -27,8 +27,8 @@ from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
 from wire.kube.events import EventRecorder
 from wire.kube.leases import LeaderElection
 from wire.kube.mapper import RestMapper
+from wire.serving.event_loop import stop_requested
 from wire.serving.health import Check
-from wire.serving.runtime import stop_requested
 from wire.serving.server import Delegates, Server
 from wire.status import StatusError, Unavailable
 

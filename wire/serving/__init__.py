@@ -1,1 +1,1 @@
-"""The listener that both programs have: TLS, delegated authentication and authorization, health, `/metrics`."""
+"""The HTTPS server of both programs: TLS, delegated authentication and authorization, health, `/metrics`."""

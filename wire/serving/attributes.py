@@ -1,7 +1,7 @@
-"""PURE: who asks, and for what, in the words of authorization.
+"""PURE: the user and the authorization attributes of a request.
 
 `attributes_of` is upstream's RequestInfoFactory (apiserver v0.36.3, endpoints/request/requestinfo.go):
-RBAC written for another API server decides the same here.
+RBAC rules written for another API server have the same effect here.
 """
 
 import functools
@@ -29,7 +29,7 @@ _NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks. `extra` is sorted by key, so that equal users are equal."""
+    """An authenticated or anonymous user. `extra` is sorted by key, so that equal users compare equal."""
 
     name: str
     uid: str = ""
@@ -38,7 +38,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attributes(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for: a resource of an API group or, without `resource`, a path."""
+    """What is requested: a resource of an API group or, if not `is_resource_request`, a path."""
 
     verb: str
     path: str
@@ -52,19 +52,19 @@ class Attributes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sorted_extra(extra: Mapping[str, list[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """`User.extra` of a mapping."""
+    """A mapping in the form of `User.extra`."""
     return tuple((key, tuple(extra[key])) for key in sorted(extra))
 
 
 def attributes_of(method: str, path: str, query: str = "") -> Attributes:
-    """What a request asks for; `path` is decoded, `query` is not."""
+    """The attributes of a request; `path` is decoded, `query` is not."""
     attributes = _by_path(method, path)
     if query and attributes.verb == "list":
-        return _of_many(attributes, query)
+        return _of_list(attributes, query)
     return attributes
 
 
-@functools.lru_cache(maxsize=4096)  # autoscalers ask for the same few thousand paths for ever
+@functools.lru_cache(maxsize=4096)  # autoscalers request the same few thousand paths
 def _by_path(method: str, path: str) -> Attributes:
     parts = path.strip("/").split("/")
     if len(parts) < 3 or parts[0] not in ("api", "apis"):
@@ -98,12 +98,12 @@ def _by_path(method: str, path: str) -> Attributes:
     )
 
 
-def _of_many(attributes: Attributes, query: str) -> Attributes:
-    """A list may be a watch, and by its field selector about one object."""
-    asked = parse_qs(query, keep_blank_values=True)
-    watch = asked.get("watch", ["false"])[0].lower() not in ("false", "0")
+def _of_list(attributes: Attributes, query: str) -> Attributes:
+    """A list may be a watch, and its field selector may name one object."""
+    parameters = parse_qs(query, keep_blank_values=True)
+    watch = parameters.get("watch", ["false"])[0].lower() not in ("false", "0")
     name = ""
-    for term in asked.get("fieldSelector", [""])[0].split(","):
+    for term in parameters.get("fieldSelector", [""])[0].split(","):
         field, _, value = term.partition("=")
         if field == "metadata.name":
             name = value.lstrip("=")

@@ -1,8 +1,8 @@
-"""Who asks: the front proxy's word, a client certificate, a token, or nobody in particular.
+"""The user of a request: from the front proxy's headers, a client certificate, a token, or anonymous.
 
 Upstream's delegated authentication (apiserver v0.36.3, authenticatorfactory/delegating.go): the first
-of these that succeeds decides; if none does and one failed, the answer is 401; a request that shows
-nothing at all is `system:anonymous`.
+of these that succeeds decides; if none does and one failed, the response is 401; a request without any
+credentials is `system:anonymous`.
 """
 
 import functools
@@ -29,13 +29,13 @@ from wire.serving.attributes import (
     sorted_extra,
 )
 from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
-from wire.serving.lookups import CachedLookup
+from wire.serving.review_cache import ReviewCache
 from wire.serving.trust import FrontProxy, Trust
 from wire.status import unauthorized
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
-# How long a judged certificate is not judged again; expiry is seen this much late at the most.
+# TTL of a verified certificate; its expiry is noticed at most this much late.
 IDENTITY_SECONDS = 60.0
 
 _DER = 2  # _ssl.ENCODING_DER
@@ -43,67 +43,67 @@ Headers = CIMultiDictProxy[str]
 log = logging.getLogger(__name__)
 
 
-class HasTrust(Protocol):
-    """`TrustSource`, or anything that knows what counts now."""
+class CurrentTrust(Protocol):
+    """The CAs that are trusted now; `TrustSource` keeps them up to date."""
 
     @property
     def current(self) -> Trust: ...
 
 
-class Creator(Protocol):
-    """The request that a review makes; `KubeClient` makes it."""
+class ReviewClient(Protocol):
+    """Creates reviews; `KubeClient` does."""
 
     async def create(self, path: str, body: bytes) -> bytes: ...
 
 
 class Authenticator:
-    """Tells who sent a request."""
+    """Finds the user of a request."""
 
     def __init__(
         self,
-        trust: HasTrust,
-        reviewer: Creator | None,
+        trust: CurrentTrust,
+        reviewer: ReviewClient | None,
         *,
         token_cache_seconds: float = 10.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`reviewer` None: no token is good."""
+        """`reviewer` None: no token is accepted."""
         self._trust = trust
         self._reviewer = reviewer
         self._identities: TTLCache[tuple[Bundle, tuple[bytes, ...]], ClientIdentity | str] = (
             TTLCache(1024, IDENTITY_SECONDS, timer=monotonic)
         )
-        # By hash: what a memory dump shows should open no door.
-        self._tokens: CachedLookup[bytes, User | None] = CachedLookup(
+        # By hash, so that a memory dump does not show tokens.
+        self._tokens: ReviewCache[bytes, User | None] = ReviewCache(
             ttl_seconds=lambda _: token_cache_seconds, monotonic=monotonic
         )
 
     async def authenticate(self, request: web.BaseRequest) -> User:
-        """Raises `StatusError` 401, and `Unavailable` when a token could not be reviewed."""
+        """Raises `StatusError` 401, and `Unavailable` if the token could not be reviewed."""
         return await self.identify(peer_chain(request), request.headers)
 
     async def identify(self, chain: tuple[bytes, ...], headers: Headers) -> User:
-        """`authenticate` without a connection: the client's certificates (DER, leaf first) and headers."""
-        refusals: list[str] = []
-        user = self._by_certificate(chain, headers, refusals) if chain else None
+        """The user by the client's certificates (DER, leaf first) and headers; raises as `authenticate`."""
+        failures: list[str] = []
+        user = self._by_certificate(chain, headers, failures) if chain else None
         if user is None:
-            user = await self._by_token(headers, refusals)
+            user = await self._by_token(headers, failures)
         if user is not None:
             return _with_group(user)
-        if refusals:
-            log.debug("401: %s", "; ".join(refusals))
+        if failures:
+            log.debug("401: %s", "; ".join(failures))
             raise unauthorized()
         return User(name=ANONYMOUS, groups=(UNAUTHENTICATED_GROUP,))
 
     def _by_certificate(
-        self, chain: tuple[bytes, ...], headers: Headers, refusals: list[str]
+        self, chain: tuple[bytes, ...], headers: Headers, failures: list[str]
     ) -> User | None:
         trust = self._trust.current
         if trust.front_proxy is not None:
             try:
                 user = self._by_front_proxy(trust.front_proxy, chain, headers)
             except CertificateError as error:
-                refusals.append(str(error))
+                failures.append(str(error))
             else:
                 if user is not None:
                     return user
@@ -111,7 +111,7 @@ class Authenticator:
             try:
                 identity = self._identity(trust.clients, chain)
             except CertificateError as error:
-                refusals.append(str(error))
+                failures.append(str(error))
             else:
                 if identity.common_name:
                     return User(
@@ -143,14 +143,14 @@ class Authenticator:
         )
 
     def _identity(self, bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity:
-        verdict = self._identities.get((bundle, chain))
-        if verdict is None:
-            verdict = self._identities[bundle, chain] = _judged(bundle, chain)
-        if isinstance(verdict, str):
-            raise CertificateError(verdict)
-        return verdict
+        outcome = self._identities.get((bundle, chain))
+        if outcome is None:
+            outcome = self._identities[bundle, chain] = _verified(bundle, chain)
+        if isinstance(outcome, str):
+            raise CertificateError(outcome)
+        return outcome
 
-    async def _by_token(self, headers: Headers, refusals: list[str]) -> User | None:
+    async def _by_token(self, headers: Headers, failures: list[str]) -> User | None:
         scheme, _, rest = headers.get("Authorization", "").strip().partition(" ")
         token = rest.split(" ")[0]
         reviewer = self._reviewer
@@ -159,12 +159,12 @@ class Authenticator:
         digest = hashlib.sha256(token.encode()).digest()
         user = await self._tokens.get(digest, lambda: _review(reviewer, token))
         if user is None:
-            refusals.append("invalid bearer token")
+            failures.append("invalid bearer token")
         return user
 
 
 def peer_chain(request: web.BaseRequest) -> tuple[bytes, ...]:
-    """The client's certificate and what it sent along, DER; empty without one."""
+    """The certificate that the client presented and its intermediates, DER; empty without one."""
     transport = request.transport
     tls = transport.get_extra_info("ssl_object") if transport is not None else None
     if tls is None:
@@ -176,12 +176,12 @@ def peer_chain(request: web.BaseRequest) -> tuple[bytes, ...]:
     return chain
 
 
-# A connection has the same certificate for as long as it lives.
+# The certificate of a connection does not change.
 _CHAINS: weakref.WeakKeyDictionary[ssl.SSLObject, tuple[bytes, ...]] = weakref.WeakKeyDictionary()
 
 
 def _intermediates(tls: ssl.SSLObject) -> list[bytes]:
-    """Public since Python 3.13; the same call is there before, one object further in."""
+    """Public since Python 3.13; before, the same call is on a private object."""
     inner = tls if hasattr(tls, "get_unverified_chain") else getattr(tls, "_sslobj", None)
     chain = inner.get_unverified_chain() if inner is not None else None
     return [one if isinstance(one, bytes) else one.public_bytes(_DER) for one in chain or ()][1:]
@@ -204,22 +204,22 @@ class _TokenReview(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
 
 
-def _judged(bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity | str:
-    """Who holds it, or why it does not count: text, because a kept exception grows at every raise."""
+def _verified(bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity | str:
+    """The identity, or why it is not accepted: as text, because a cached exception grows at every raise."""
     try:
         return bundle.identify(chain)
     except CertificateError as error:
         return str(error)
 
 
-async def _review(reviewer: Creator, token: str) -> User | None:
-    asked = {
+async def _review(reviewer: ReviewClient, token: str) -> User | None:
+    review = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenReview",
         "spec": {"token": token},
     }
-    answer = await reviewer.create(TOKEN_REVIEWS, msgspec.json.encode(asked))
-    status = decoded(answer, _TokenReview, what="TokenReview").status
+    response = await reviewer.create(TOKEN_REVIEWS, msgspec.json.encode(review))
+    status = decoded(response, _TokenReview, what="TokenReview").status
     if not status.authenticated:
         return None
     user = status.user
@@ -229,13 +229,13 @@ async def _review(reviewer: Creator, token: str) -> User | None:
 
 
 def _with_group(user: User) -> User:
-    """Everybody who is somebody is in `system:authenticated`, unless the proxy says otherwise."""
+    """Add `system:authenticated`, unless the proxy already set one of the two groups."""
     if AUTHENTICATED_GROUP in user.groups or UNAUTHENTICATED_GROUP in user.groups:
         return user
     return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
 
 
-@functools.lru_cache(maxsize=4096)  # the same few users for ever, and each a Struct with its hash
+@functools.lru_cache(maxsize=4096)  # the same few users all the time, and each is a Struct to hash
 def _proxied(
     name: str, uid: str, groups: tuple[str, ...], extra: tuple[tuple[str, tuple[str, ...]], ...]
 ) -> User:

@@ -1,7 +1,7 @@
-"""Whether somebody may do something: asked of the API server, whose RBAC decides.
+"""Whether a user may do something, by SubjectAccessReviews: the API server's RBAC decides.
 
 Upstream's delegated authorization (apiserver v0.36.3, authorizerfactory/delegating.go, and
-responsewriters/errors.go for the words of a refusal).
+responsewriters/errors.go for the text of a refusal).
 """
 
 import logging
@@ -14,9 +14,9 @@ import msgspec
 from wire.kube.client import decoded
 from wire.quoting import go_quote
 from wire.serving.attributes import PRIVILEGED_GROUP, Attributes, User
-from wire.serving.authentication import Creator
-from wire.serving.lookups import CachedLookup
+from wire.serving.authentication import ReviewClient
 from wire.serving.options import ALWAYS_ALLOWED
+from wire.serving.review_cache import ReviewCache
 from wire.status import StatusDetails, StatusError, forbidden
 
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -24,60 +24,62 @@ ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 log = logging.getLogger(__name__)
 
 
-class Verdict(NamedTuple):
-    """What the API server says; `reason` is its sentence, often empty."""
+class Decision(NamedTuple):
+    """What the API server decided; `reason` is its sentence, often empty."""
 
     allowed: bool
     reason: str
 
 
 class Authorizer:
-    """Lets a request pass or raises."""
+    """Allows a request or raises."""
 
     def __init__(
         self,
-        reviewer: Creator | None,
+        reviewer: ReviewClient | None,
         *,
         always_allow_paths: tuple[str, ...] = ALWAYS_ALLOWED,
         allowed_cache_seconds: float = 10.0,
         denied_cache_seconds: float = 10.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`reviewer` None: only the privileged and the open paths pass."""
+        """`reviewer` None: only `system:masters` and the always allowed paths pass."""
         self._reviewer = reviewer
-        self._open_paths = {path for path in always_allow_paths if not path.endswith("*")}
-        self._open_prefixes = tuple(path[:-1] for path in always_allow_paths if path.endswith("*"))
-        self._verdicts: CachedLookup[tuple[User, Attributes], Verdict] = CachedLookup(
-            ttl_seconds=lambda verdict: (
-                allowed_cache_seconds if verdict.allowed else denied_cache_seconds
+        self._allowed_paths = {path for path in always_allow_paths if not path.endswith("*")}
+        self._allowed_prefixes = tuple(
+            path[:-1] for path in always_allow_paths if path.endswith("*")
+        )
+        self._decisions: ReviewCache[tuple[User, Attributes], Decision] = ReviewCache(
+            ttl_seconds=lambda decision: (
+                allowed_cache_seconds if decision.allowed else denied_cache_seconds
             ),
             monotonic=monotonic,
         )
 
-    def is_open(self, attributes: Attributes) -> bool:
-        """Whether everybody may, by --authorization-always-allow-paths."""
+    def is_always_allowed(self, attributes: Attributes) -> bool:
+        """Whether --authorization-always-allow-paths contains it."""
         if attributes.is_resource_request:
             return False
         path = attributes.path
-        return path in self._open_paths or (
-            bool(self._open_prefixes) and path.startswith(self._open_prefixes)
+        return path in self._allowed_paths or (
+            bool(self._allowed_prefixes) and path.startswith(self._allowed_prefixes)
         )
 
     async def authorize(self, user: User, attributes: Attributes) -> None:
-        """Return when `user` may. Raises `StatusError` 403, and `Unavailable` when nobody could tell."""
-        if PRIVILEGED_GROUP in user.groups or self.is_open(attributes):
+        """Return if `user` may. Raises `StatusError` 403, and `Unavailable` if the review failed."""
+        if PRIVILEGED_GROUP in user.groups or self.is_always_allowed(attributes):
             return
-        verdict = Verdict(allowed=False, reason="there is no API server to ask")
+        decision = Decision(allowed=False, reason="there is no connection to an API server")
         if (reviewer := self._reviewer) is not None:
-            verdict = await self._verdicts.get(
+            decision = await self._decisions.get(
                 (user, attributes), lambda: _review(reviewer, user, attributes)
             )
-        if not verdict.allowed:
-            raise refusal(user, attributes, verdict.reason)
+        if not decision.allowed:
+            raise refusal(user, attributes, decision.reason)
 
 
 def refusal(user: User, attributes: Attributes, reason: str = "") -> StatusError:
-    """403 in the words of every API server: who cannot do what, where, and why if that is known."""
+    """403 with upstream's text: who cannot do what, where, and why if that is known."""
     sentence = (
         _cannot(user, attributes).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     )
@@ -117,7 +119,7 @@ class _AccessReview(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
 
 
-async def _review(reviewer: Creator, user: User, attributes: Attributes) -> Verdict:
+async def _review(reviewer: ReviewClient, user: User, attributes: Attributes) -> Decision:
     spec: dict[str, Any] = {
         "user": user.name,
         "groups": user.groups,
@@ -136,9 +138,9 @@ async def _review(reviewer: Creator, user: User, attributes: Attributes) -> Verd
         }
     else:
         spec["nonResourceAttributes"] = {"path": attributes.path, "verb": attributes.verb}
-    asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-    answer = await reviewer.create(ACCESS_REVIEWS, msgspec.json.encode(asked))
-    status = decoded(answer, _AccessReview, what="SubjectAccessReview").status
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    response = await reviewer.create(ACCESS_REVIEWS, msgspec.json.encode(review))
+    status = decoded(response, _AccessReview, what="SubjectAccessReview").status
     if status.evaluation_error:
         log.info("SubjectAccessReview for %s: %s", user.name, status.evaluation_error)
-    return Verdict(allowed=status.allowed and not status.denied, reason=status.reason)
+    return Decision(allowed=status.allowed and not status.denied, reason=status.reason)

@@ -1,6 +1,6 @@
-"""X.509: the certificate we serve when none is given, and whose certificate a client holds.
+"""X.509: the self-signed serving certificate, and the verification of client certificates.
 
-The only door to cryptography.
+The only module that imports cryptography.
 """
 
 import datetime
@@ -31,7 +31,7 @@ SELF_SIGNED_DAYS = 365
 
 
 class CertificateError(Exception):
-    """A certificate is not good for what it is used for; the message says why."""
+    """A certificate cannot be used for its purpose; the message says why."""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -42,16 +42,15 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class ClientIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """Who a certificate says its holder is."""
+    """The user that a certificate names."""
 
     common_name: str
     organizations: tuple[str, ...]
     credential_id: str
-    not_after: datetime.datetime
 
 
 def self_signed(names: Iterable[str], *, now: datetime.datetime | None = None) -> Pair:
-    """A pair for these host names and addresses, good for a year; one who checks it needs its text."""
+    """A pair for these host names and addresses, valid for a year."""
     now = now or datetime.datetime.now(datetime.UTC)
     listed = list(dict.fromkeys(names))
     key = ec.generate_private_key(ec.SECP256R1())
@@ -83,12 +82,12 @@ def self_signed(names: Iterable[str], *, now: datetime.datetime | None = None) -
 
 
 def own_names() -> list[str]:
-    """What a client may call this machine."""
+    """The names by which a client may reach this machine."""
     return [socket.gethostname(), "localhost", "127.0.0.1", "::1"]
 
 
 def kept_pair(folder: Path) -> tuple[Path, Path]:
-    """The pair in `--cert-dir`, made now if it is not there. Raises OSError."""
+    """The pair in `--cert-dir`, created if it does not exist. Raises `OSError`."""
     certificate, key = folder / CERTIFICATE_NAME, folder / KEY_NAME
     if not (certificate.is_file() and key.is_file()):
         folder.mkdir(parents=True, exist_ok=True)
@@ -100,10 +99,10 @@ def kept_pair(folder: Path) -> tuple[Path, Path]:
 
 
 class Bundle:
-    """A set of CAs by which client certificates are judged. Immutable: new text, new bundle."""
+    """A set of CAs that client certificates are verified against. Immutable."""
 
     def __init__(self, pem: bytes) -> None:
-        """Raises `CertificateError` when there is no certificate in the text."""
+        """Raises `CertificateError` if `pem` contains no certificate."""
         self.pem = pem
         try:
             self._store = Store(x509.load_pem_x509_certificates(pem))
@@ -113,9 +112,9 @@ class Bundle:
     def identify(
         self, chain: tuple[bytes, ...], *, now: datetime.datetime | None = None
     ) -> ClientIdentity:
-        """Who holds `chain` (DER, the leaf first, intermediates after it).
+        """The identity of `chain` (DER, the leaf first, intermediates after it).
 
-        Raises `CertificateError` when it leads to no CA of the bundle, has expired, or is not
+        Raises `CertificateError` if it leads to no CA of the bundle, has expired, or is not
         meant for clients.
         """
         now = now or datetime.datetime.now(datetime.UTC)
@@ -131,13 +130,13 @@ class Bundle:
             verifier.verify(leaf, intermediates)
             return _identity(leaf)
         except (VerificationError, ValueError) as error:
-            raise CertificateError(f"the client's certificate is not accepted: {error}") from error
+            raise CertificateError(f"the client certificate is not valid: {error}") from error
 
 
 @functools.cache
 def _ca_policy() -> ExtensionPolicy:
-    """What Go's crypto/x509 asks of a CA: that it says it is one. WebPKI's rules, which are
-    cryptography's default, refuse most clusters' own CAs for missing key identifiers.
+    """What Go's crypto/x509 requires of a CA: that it is marked as one. The rules of WebPKI, which are
+    cryptography's default, reject the CAs of most clusters, because they lack key identifiers.
     """
     return ExtensionPolicy.permit_all().require_present(
         x509.BasicConstraints, Criticality.AGNOSTIC, _must_be_ca
@@ -146,7 +145,7 @@ def _ca_policy() -> ExtensionPolicy:
 
 @functools.cache
 def _client_policy() -> ExtensionPolicy:
-    """A client needs no alternative name, but if it lists usages, clientAuth is among them."""
+    """A client needs no alternative name; if it lists extended key usages, clientAuth must be one."""
     return ExtensionPolicy.permit_all().may_be_present(
         x509.ExtendedKeyUsage, Criticality.AGNOSTIC, _must_be_for_clients
     )
@@ -174,7 +173,6 @@ def _identity(leaf: x509.Certificate) -> ClientIdentity:
         common_name=str(names[-1].value) if names else "",
         organizations=tuple(str(organization.value) for organization in organizations),
         credential_id=f"X509SHA256={leaf.fingerprint(hashes.SHA256()).hex()}",
-        not_after=leaf.not_valid_after_utc,
     )
 
 

@@ -1,4 +1,4 @@
-"""What stands before every handler: errors become Status documents, and nobody passes unasked."""
+"""The middlewares before every handler: authentication, authorization, and errors as Status documents."""
 
 import asyncio
 import logging
@@ -27,19 +27,19 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 AttributesOf = Callable[[web.Request], Attributes]
 
 USER: web.RequestKey[User] = web.RequestKey("user", User)
-"""Who sent a request that has passed `Guard`: `request[USER]`."""
+"""The user of a request that passed `guard`: `request[USER]`."""
 
 log = logging.getLogger(__name__)
 
 
 def request_attributes(request: web.Request) -> Attributes:
-    """What a request asks for, by its path, as every API server reads it."""
+    """The attributes of a request by its path, as every API server reads it."""
     return attributes_of(request.method, request.path, request.query_string)
 
 
 @web.middleware
 async def errors_to_status(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """The outermost middleware: no exception of any kind reaches a client as anything but a Status."""
+    """The outermost middleware: every exception reaches the client as a Status."""
     try:
         return await handler(request)
     except StatusError as error:
@@ -47,7 +47,7 @@ async def errors_to_status(request: web.Request, handler: Handler) -> web.Stream
     except Unavailable as error:
         return respond_with_error(request, as_status(error))
     except web.HTTPNotFound:
-        # As the generic API server answers a path that it knows nothing of.
+        # The generic API server's response to an unknown path.
         return web.Response(
             text="404 page not found\n", status=404, headers={"X-Content-Type-Options": "nosniff"}
         )
@@ -65,15 +65,16 @@ async def errors_to_status(request: web.Request, handler: Handler) -> web.Stream
     except Exception:
         log.exception("%s %s failed", request.method, request.path)
         return respond_with_error(
-            request, internal_error("a fault in this server; its log has the traceback")
+            request,
+            internal_error("an internal error occurred; the log of this server has the traceback"),
         )
 
 
 def _refuse_malformed(raw_path: str) -> None:
-    """Rights and routes must go by one reading of a path, and half an escape has none (Go's net/http refuses it, too)."""
+    """Authorization and routing must agree on the path, so an incomplete escape is refused (as by Go's net/http)."""
     if "%" in raw_path and _MALFORMED_ESCAPE.search(raw_path.partition("?")[0]):
         raise bad_request(
-            "the path has a % that no two hexadecimal digits follow: escape it as %25"
+            "the path contains a % that is not followed by two hexadecimal digits: escape it as %25"
         )
 
 
@@ -82,14 +83,14 @@ def guard(
     authorizer: Authorizer,
     attributes: AttributesOf = request_attributes,
 ) -> Middleware:
-    """A middleware that lets a request pass when its sender may; `request[USER]` is set for the handler."""
+    """A middleware that authenticates and authorizes each request, and sets `request[USER]` for the handler."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         _refuse_malformed(request.raw_path)
-        asked = attributes(request)
+        requested = attributes(request)
         user = await authenticator.authenticate(request)
-        await authorizer.authorize(user, asked)
+        await authorizer.authorize(user, requested)
         request[USER] = user
         return await handler(request)
 

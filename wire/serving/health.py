@@ -1,8 +1,7 @@
-"""`/healthz`, `/livez`, `/readyz`: named checks, in the text that Kubernetes prints.
+"""`/healthz`, `/livez`, `/readyz`: named checks, in Kubernetes' text format.
 
-Upstream: apiserver v0.36.3, server/healthz/healthz.go. What is wrong with a failed check goes to the
-log and not to the client, since these paths are open to everybody; unless the program says that its
-reasons are no secret.
+Upstream: apiserver v0.36.3, server/healthz/healthz.go. The reason of a failed check is logged and not
+sent to the client, since these paths need no authorization; except for checks marked `public`.
 """
 
 import logging
@@ -17,10 +16,10 @@ log = logging.getLogger(__name__)
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that must be right. `problem` returns what is wrong, or an empty text; it must not block.
+    """A named condition. `problem` returns what is wrong, or an empty string; it must not block.
 
-    `public`: the problem may be shown to anybody who asks `?verbose`. `informs`: it is only shown there
-    and fails nothing, for what a person should see and no probe should act on.
+    `public`: the problem may be shown to every client. `informs`: the problem is shown by `?verbose`
+    and does not fail the probe.
     """
 
     name: str
@@ -33,23 +32,23 @@ PING = Check("ping", lambda: "")
 
 
 class Health:
-    """The checks behind the three paths; each may be asked by itself, as `/readyz/<check>`."""
+    """The checks of the three paths; `/readyz/<check>` runs a single one."""
 
     def __init__(self, *, alive: Iterable[Check] = (), ready: Iterable[Check] = ()) -> None:
-        """`alive` is for /livez and, with `ready`, for /readyz and /healthz, as upstream has it."""
+        """/livez runs `alive`; /readyz and /healthz run `alive` and `ready`, as upstream does."""
         live = (PING, *alive)
         self._checks = {"livez": live, "readyz": (*live, *ready), "healthz": (*live, *ready)}
         self._failing: dict[str, tuple[str, ...]] = {}
 
     def add_routes(self, app: web.Application) -> None:
-        """Serve all three."""
+        """Serve the three paths."""
         for name in self._checks:
             app.router.add_get(f"/{name}", self._whole(name))
             app.router.add_get(f"/{name}/", self._whole(name))
             app.router.add_get(f"/{name}/{{check}}", self._single(name))
 
     def problems(self, name: str = "readyz") -> dict[str, str]:
-        """What is wrong now, by check."""
+        """What is wrong now, by check; the checks that only inform are left out."""
         found = ((check.name, _problem(check)) for check in self._checks[name] if not check.informs)
         return {check: problem for check, problem in found if problem}
 
@@ -100,17 +99,19 @@ class Health:
         return lines, failed
 
     def _log_changes(self, name: str, failed: dict[str, str]) -> None:
-        """Probes come every few seconds; the log hears of it when the outcome is another."""
+        """Probes come every few seconds, so only a change is logged."""
         now = tuple(failed)
         if now == self._failing.get(name, ()):
             return
         self._failing[name] = now
         if failed:
             log.warning(
-                "%s fails: %s", name, "; ".join(f"{check}: {why}" for check, why in failed.items())
+                "%s is failing: %s",
+                name,
+                "; ".join(f"{check}: {why}" for check, why in failed.items()),
             )
         else:
-            log.info("%s passes again", name)
+            log.info("%s is passing again", name)
 
 
 def _shown(check: Check, problem: str) -> str:
@@ -121,8 +122,8 @@ def _problem(check: Check) -> str:
     try:
         return check.problem()
     except Exception as error:
-        # A check that cannot tell is a check that fails.
-        log.exception("check %s", check.name)
+        # A check that raises has failed.
+        log.exception("check %s raised an exception", check.name)
         return str(error) or type(error).__name__
 
 

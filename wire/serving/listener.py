@@ -1,4 +1,4 @@
-"""The socket and the HTTP on it: start, drain, stop, and what a request may weigh."""
+"""The socket and its HTTP connections: start, drain, stop, and the limits of a request."""
 
 import asyncio
 import logging
@@ -16,11 +16,11 @@ from wire.status import failure, internal_error
 LINE_BYTES_MAX = 1 << 20
 FIELD_BYTES_MAX = 1 << 16
 FIELDS_MAX = 256
-# A TLS connection says goodbye before it closes; a client that has gone never answers.
-GOODBYE_SECONDS = 1.0
+# A TLS connection sends close_notify before it closes; a client that has gone never replies.
+CLOSE_NOTIFY_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
-# Whom and what is served is counted on /metrics; a line per request would be the most of all work.
+# Requests are counted on /metrics; a line for each would cost more than serving it.
 _NO_ACCESS_LOG = logging.Logger("no access log", level=logging.CRITICAL)
 
 
@@ -28,7 +28,7 @@ class Listener:
     """An aiohttp application on a port."""
 
     def __init__(self, app: web.Application, *, drain_seconds: float = 20.0) -> None:
-        """`drain_seconds`: how long requests under way may take when the listener stops."""
+        """`drain_seconds`: how long requests in flight may take when the listener stops."""
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=drain_seconds)
         self._socket: asyncio.Server | None = None
         self._open: set[asyncio.BaseTransport] = set()
@@ -36,7 +36,7 @@ class Listener:
     async def start(
         self, host: str, port: int, *, tls: ssl.SSLContext | None, share_port: bool = False
     ) -> None:
-        """Accept connections. Raises `ServingConfigError` when the address cannot be had."""
+        """Accept connections. Raises `ServingConfigError` if the address cannot be bound."""
         await self._runner.setup()
         manager = self._runner.server
         loop = asyncio.get_running_loop()
@@ -62,23 +62,23 @@ class Listener:
             await self._runner.cleanup()
             raise ServingConfigError(
                 f"cannot listen on {host}:{port}: {error.strerror or error}. Choose another "
-                "--secure-port or --bind-address, or stop the process that has it"
+                "--secure-port or --bind-address, or stop the process that uses it"
             ) from error
 
     @property
     def port(self) -> int:
-        """The port that was given or, for 0, found."""
+        """The port; for 0, the one that the operating system chose."""
         if self._socket is None:
-            raise RuntimeError("the listener is not started")
+            raise RuntimeError("the listener has not been started")
         port: int = self._socket.sockets[0].getsockname()[1]
         return port
 
     async def stop(self) -> None:
-        """Accept no more, let what is under way end, close."""
+        """Stop accepting, wait for requests in flight, close."""
         if self._socket is not None:
             self._socket.close()
         await self._runner.cleanup()
-        for _ in range(int(GOODBYE_SECONDS / 0.01)):
+        for _ in range(int(CLOSE_NOTIFY_SECONDS / 0.01)):
             if not self._open:
                 return
             await asyncio.sleep(0.01)
@@ -89,7 +89,7 @@ class Listener:
 
 
 class _Connection(web.RequestHandler):
-    """aiohttp's connection, but what is no HTTP gets a Status and one line in the log, not a traceback."""
+    """aiohttp's connection, except that invalid HTTP is answered by a Status, without a traceback in the log."""
 
     def __init__(self, opened: set[asyncio.BaseTransport], *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -116,15 +116,17 @@ class _Connection(web.RequestHandler):
         if status >= 500:
             log.error("%s %s failed", request.method, request.path, exc_info=exc)
         else:
-            log.debug("unreadable request from %s: %s", request.remote, message)
+            log.debug("invalid request from %s: %s", request.remote, message)
         if request.writer.output_size > 0:
-            raise ConnectionError("half an answer is sent already")
+            raise ConnectionError("part of the response has been sent already")
         if isinstance(exc, LineTooLong):
-            error = failure(431, "the request's line or one of its headers is too long")
+            error = failure(431, "the request line or a header is too long")
         elif status < 500:
             error = failure(400, "the request is not valid HTTP")
         else:
-            error = internal_error("a fault in this server; its log has the traceback")
+            error = internal_error(
+                "an internal error occurred; the log of this server has the traceback"
+            )
         response = respond_with_error(request, error)
         response.force_close()
         return response

@@ -17,11 +17,11 @@ CLUSTER_CONFIGURATION = "kube-system/extension-apiserver-authentication"
 REVIEW_TTL_SECONDS = 10.0
 ALWAYS_ALLOWED = ("/healthz", "/readyz", "/livez")
 
-_NO_HTTP2 = "HTTP/1.1 is served, which has no streams to limit"
-_NO_AUDIT = "there is no audit log here; the API server's own records who asked through it"
-_NO_QUEUE = "requests are bounded by the queries they cause, not counted here"
+_NO_HTTP2 = "only HTTP/1.1 is served, which has no streams"
+_NO_AUDIT = "there is no audit log; the API server's audit log records the requests that it proxies"
+_NO_QUEUE = "requests are limited by the concurrency of queries to Prometheus"
 _NO_ETCD = "nothing is stored"
-_KLOG = "logs go to standard error, one line each"
+_KLOG = "the log is written to standard error, one line per event"
 _BOOLEAN = "boolean"
 
 # name -> (why it is ignored, whether it may stand without a value)
@@ -79,14 +79,14 @@ IGNORED: dict[str, tuple[str, str]] = {
     "vmodule": (_KLOG, ""),
     "max-mutating-requests-inflight": (_NO_QUEUE, ""),
     "max-requests-inflight": (_NO_QUEUE, ""),
-    "min-request-timeout": ("no request here is a watch", ""),
+    "min-request-timeout": ("watch requests are not served", ""),
     "permit-address-sharing": (
-        "the address is shared while a new process takes over anyway",
+        "the address is always reused",
         _BOOLEAN,
     ),
     "profiling": ("there is no Go runtime to profile", _BOOLEAN),
     "storage-backend": (_NO_ETCD, ""),
-    "tls-sni-cert-key": ("one certificate is served to every name; give it as --tls-cert-file", ""),
+    "tls-sni-cert-key": ("one certificate is served for every name: set --tls-cert-file", ""),
 }
 
 

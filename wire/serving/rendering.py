@@ -1,7 +1,7 @@
-"""Documents as bytes, in the form that the client accepts.
+"""Responses in the media type that the client accepts.
 
 Upstream: apiserver v0.36.3, endpoints/handlers/negotiation, and go-restful's Route.matchesAccept before it. JSON and
-YAML; no protobuf, so a client that takes nothing else gets 406, as it would for a custom resource.
+YAML; no protobuf, so a client that accepts nothing else gets 406, as it would for a custom resource.
 """
 
 import functools
@@ -16,19 +16,19 @@ JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 AVAILABLE = (JSON, YAML, PROTOBUF, f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
-"""What upstream names when nothing matches, in its order."""
+"""What upstream lists when nothing matches, in its order."""
 
-# What kubectl, client-go and curl send when they want JSON: no need to look closer.
+# What kubectl, client-go and curl send when they want JSON: the fast path.
 _PLAIN = {None, "", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
-_PEOPLE = ("curl", "Wget", "Mozilla/")
+_INTERACTIVE_CLIENTS = ("curl", "Wget", "Mozilla/")
 
 _encoder = msgspec.json.Encoder()
 
 
 def check_representation(request: web.BaseRequest) -> None:
-    """Before anything is found out: one media type of Accept must be one of ours to the letter, or `*/*`.
+    """go-restful's check before the handler: Accept must contain one of `AVAILABLE` literally, or `*/*`.
 
-    Parameters and weights do not count here, nor does `application/*`. Raises `StatusError` 406.
+    Parameters, weights and `application/*` are not considered. Raises `StatusError` 406.
     """
     accept = request.headers.get("Accept")
     if accept in _PLAIN or _names_a_representation(accept or ""):
@@ -46,8 +46,8 @@ def _names_a_representation(accept: str) -> bool:
     return not named.isdisjoint({"*/*", *AVAILABLE})
 
 
-def check_form(request: web.BaseRequest) -> str:
-    """The media type to answer in, of those that also have the form that Accept wants (`as=Table` is another form).
+def negotiated_type(request: web.BaseRequest) -> str:
+    """The media type of the response; clauses that want another document (`as=Table`) are skipped.
 
     Raises `StatusError` 406.
     """
@@ -64,11 +64,11 @@ def respond(
     code: int = 200,
     headers: dict[str, str] | None = None,
 ) -> web.Response:
-    """The answer with `document` (a Struct, or JSON that is ready, as bytes) as its body.
+    """A response with `document` (a Struct, or encoded JSON) as its body.
 
     Raises `StatusError` 406.
     """
-    media_type = check_form(request)
+    media_type = negotiated_type(request)
     return web.Response(
         body=_body(request, document, media_type),
         status=code,
@@ -78,7 +78,7 @@ def respond(
 
 
 def respond_with_error(request: web.BaseRequest, error: StatusError) -> web.Response:
-    """The Status of `error`; in JSON where the client accepts nothing that we speak."""
+    """The Status of `error`; in JSON if the client accepts no supported type."""
     media_type = accepted_type(request.headers.get("Accept")) or JSON
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
     if error.details is not None and error.details.retry_after_seconds:
@@ -92,7 +92,7 @@ def respond_with_error(request: web.BaseRequest, error: StatusError) -> web.Resp
 
 
 def as_status(error: Unavailable) -> StatusError:
-    """503 for what could not be asked; the cause stays in the message."""
+    """503 for a backend that could not be reached; the message contains the cause."""
     if error.retry_after_seconds is None:
         return service_unavailable(error.message)
     return service_unavailable(
@@ -102,12 +102,12 @@ def as_status(error: Unavailable) -> StatusError:
 
 @functools.lru_cache(maxsize=256)
 def accepted_type(accept: str | None) -> str | None:
-    """The media type to answer in, by the Accept header; None: nothing that we speak."""
+    """The media type of the response by the Accept header; None: none is supported."""
     if accept in _PLAIN:
         return JSON
     for clause in _by_preference(accept or ""):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
-        # `as=Table` asks for another document; kubectl lists plain JSON after it.
+        # `as=Table` requests another document; kubectl lists plain JSON after it.
         if any(parameter.startswith("as=") for parameter in parameters):
             continue
         if media_type in ("*/*", "application/*", JSON):
@@ -143,8 +143,8 @@ def _body(request: web.BaseRequest, document: Any, media_type: str) -> bytes:
 
 
 def _wants_indentation(request: web.BaseRequest) -> bool:
-    """`?pretty`, or a program through which people look (negotiation.isPrettyPrint)."""
-    # The raw path first: decoding a query of selectors for a parameter it seldom has is dear.
+    """`?pretty`, or an interactive client (negotiation.isPrettyPrint)."""
+    # The raw path first: decoding a long query for a parameter that it rarely has is expensive.
     if "pretty" in request.raw_path and (pretty := request.query.get("pretty")) is not None:
         return pretty not in ("0", "f", "F", "false", "FALSE", "False")
-    return request.headers.get("User-Agent", "").startswith(_PEOPLE)
+    return request.headers.get("User-Agent", "").startswith(_INTERACTIVE_CLIENTS)

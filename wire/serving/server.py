@@ -1,4 +1,4 @@
-"""The server that both programs have, plugged together from the other files of this folder.
+"""The server of both programs, composed from the other modules of this package.
 
 server = Server(options, client, registry=..., version="1.2.3", ready=[Check(...)])
 server.app.router.add_get("/apis", handler)     # handlers find request[USER]
@@ -20,30 +20,32 @@ from prometheus_client import CollectorRegistry
 from wire.kube.cache import Reader
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.serving.authentication import Authenticator, Creator
+from wire.serving.authentication import Authenticator, ReviewClient
 from wire.serving.authorization import Authorizer
 from wire.serving.guard import AttributesOf, errors_to_status, guard, request_attributes
 from wire.serving.health import Check, Health
 from wire.serving.listener import Listener
-from wire.serving.metrics import add_metrics_route, add_version_route, version_of
+from wire.serving.metrics_and_version import add_metrics_route, add_version_route, version_of
 from wire.serving.options import ServingOptions
 from wire.serving.tls import ServerTLS
 from wire.serving.trust import TrustSource
 
-# Certificates and CAs on disk are looked at this often; that is a stat of a handful of files.
-FILES_REREAD_SECONDS = 5.0
+# How often certificate and CA files are checked; each check is a stat of a handful of files.
+FILES_CHECK_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
 
-class Reviewing(Reader, Creator, Protocol):
-    """What authentication asks of the API server: reviews, and a ConfigMap. `KubeClient` does both."""
+class AuthenticationClient(Reader, ReviewClient, Protocol):
+    """Creates reviews and reads the ConfigMap with the CAs. `KubeClient` does both."""
 
 
 class Delegates:
-    """The clients for reviews: the program's own, or others where a kubeconfig is given for them."""
+    """The clients for reviews: the program's own, or those of --authentication- and --authorization-kubeconfig."""
 
-    def __init__(self, authentication: Reviewing | None, authorization: Creator | None) -> None:
+    def __init__(
+        self, authentication: AuthenticationClient | None, authorization: ReviewClient | None
+    ) -> None:
         self.authentication = authentication
         self.authorization = authorization
         self._own: list[KubeClient] = []
@@ -70,7 +72,7 @@ class Delegates:
         return client
 
     async def close(self) -> None:
-        """Close what was connected here; the program's own client stays open."""
+        """Close the clients that `connected` created; the program's own stays open."""
         for client in self._own:
             await client.close()
 
@@ -93,8 +95,8 @@ class Server:
     ) -> None:
         """`alive` and `ready` are the program's checks. Raises `ServingConfigError`.
 
-        Listening waits `trust_wait_seconds` for the client CAs, and then begins without them: health
-        must answer while the API server is away.
+        `start` waits up to `trust_wait_seconds` for the client CAs and then listens without them: health
+        probes must be answered while the API server is unavailable.
         """
         self._options = options
         self._delegates = delegates
@@ -127,22 +129,22 @@ class Server:
 
     @property
     def port(self) -> int:
-        """Where it listens, once started."""
+        """The port it listens on, once started."""
         return self._listener.port
 
     async def start(self, *, port: int | None = None) -> None:
-        """Accept connections; `port` overrides the flag (0: any). Does nothing with --secure-port=0.
+        """Accept connections; `port` overrides the flag (0: any free port). Does nothing with --secure-port=0.
 
         Raises `ServingConfigError`.
         """
         if self._tls is None:
-            log.info("--secure-port=0: not serving")
+            log.info("not serving, because of --secure-port=0")
             return
         options = self._options
         self._run(self._trust.run())
-        # A connection made before the client CAs are known is not asked for its certificate; kept
+        # A connection made before the client CAs are known is not asked for a certificate; kept
         # alive, as the aggregator's are, it would stay anonymous.
-        await self._trust.known(wait_seconds=self._trust_wait_seconds)
+        await self._trust.synced(wait_seconds=self._trust_wait_seconds)
         await self._listener.start(
             options.bind_address,
             options.secure_port if port is None else port,
@@ -153,7 +155,7 @@ class Server:
         log.info("serving on https://%s:%d", options.bind_address, self.port)
 
     async def stop(self, *, notice_seconds: float = 0.0) -> None:
-        """Say so on /readyz, serve on for `notice_seconds` while clients are told, then drain and close."""
+        """Fail /readyz, keep serving for `notice_seconds` while endpoints are removed, then drain and close."""
         self._stopping = True
         await asyncio.sleep(notice_seconds)
         await self._listener.stop()
@@ -178,6 +180,6 @@ class Server:
 
     async def _follow_files(self, tls: ServerTLS) -> None:
         while True:
-            await asyncio.sleep(FILES_REREAD_SECONDS)
+            await asyncio.sleep(FILES_CHECK_SECONDS)
             tls.reload_if_changed()
             self._trust.reread_files()

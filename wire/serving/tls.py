@@ -1,9 +1,9 @@
-"""The TLS side of the listener: our certificate and the CAs of clients, both replaced while serving.
+"""TLS of the listener: the serving certificate and the client CAs, both replaced while serving.
 
-Clients are asked for a certificate and need not have one. OpenSSL checks it against all CAs ever
-given; who the holder is, and whether that CA still counts, is the authenticator's matter, which
-judges by the newest bundles. So a CA that was removed opens no door although a handshake succeeds.
-A certificate of a CA that was never known ends the handshake, where Go's server would answer 401.
+A client certificate is requested and optional. OpenSSL verifies it against every CA that was trusted
+since the start; the authenticator verifies it again, against the current bundles. So a certificate of
+a CA that was removed is refused although its handshake succeeds. A certificate of a CA that was never
+trusted ends the handshake, where Go's server would respond with 401.
 """
 
 import logging
@@ -23,7 +23,7 @@ _VERSIONS = {
     "VersionTLS12": ssl.TLSVersion.TLSv1_2,
     "VersionTLS13": ssl.TLSVersion.TLSv1_3,
 }
-# Go's names of the suites of TLS 1.2 and below, and OpenSSL's. Those of 1.3 are always on in both.
+# Cipher suites of TLS 1.2 and below, by Go's and OpenSSL's names. Those of 1.3 are always enabled in both.
 _SUITES = {
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
     "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
@@ -46,11 +46,11 @@ _SUITES_1_3 = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20
 
 
 class ServingConfigError(Exception):
-    """The listener cannot be set up as the flags say; the message names the flag and the fix."""
+    """A serving flag cannot be used; the message names it and the fix."""
 
 
 class ServerTLS:
-    """One SSLContext for the life of the listener; new connections see what was put into it last."""
+    """One SSLContext for the life of the listener; new connections use what was loaded into it last."""
 
     def __init__(self, options: ServingOptions) -> None:
         """Raises `ServingConfigError`."""
@@ -72,8 +72,8 @@ class ServerTLS:
             ) from error
 
     def trust_clients_of(self, bundles: Iterable[bytes]) -> None:
-        """Accept certificates of these CAs (PEM) from now on. Until there is one, none is asked for:
-        a client that shows one unasked-for could only be turned away.
+        """Accept client certificates of these CAs (PEM) from now on. Until there is a CA, no client
+        certificate is requested, because every one would fail the handshake.
         """
         for pem in bundles:
             if pem not in self._client_cas:
@@ -83,9 +83,9 @@ class ServerTLS:
             self.context.verify_mode = ssl.CERT_OPTIONAL
 
     def reload_if_changed(self) -> bool:
-        """Read the pair again when its files have changed; True when a new one is served.
+        """Load the pair again if its files have changed; True if a new one is served.
 
-        A pair that cannot be read, or of which only one half is new yet, keeps the old one serving.
+        While it cannot be read, or only one of the two files is new, the old pair is served.
         """
         if self._files is None:
             return False
@@ -95,17 +95,21 @@ class ServerTLS:
             self._load_pair(self._files)
         except OSError as error:
             if str(error) != self._last_error:
-                log.warning("the new certificate in %s is not used: %s", self._files[0].path, error)
+                log.warning(
+                    "cannot load the new certificate %s, serving the old one: %s",
+                    self._files[0].path,
+                    error,
+                )
             self._last_error = str(error)
             return False
         self._last_error = ""
-        log.info("serving with the new certificate in %s", self._files[0].path)
+        log.info("serving the new certificate %s", self._files[0].path)
         return True
 
     def _load_pair(self, files: tuple[FollowedFile, FollowedFile]) -> None:
         found = generations(*files)
         certificate, key = (file.path for file in files)
-        # A trial first: a key that does not fit would leave the serving context without one.
+        # On a trial context first: a key that does not match would leave the serving context without one.
         trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         trial.load_cert_chain(certificate, key, password=_no_password)
         self.context.load_cert_chain(certificate, key, password=_no_password)
@@ -116,14 +120,14 @@ def _context(options: ServingOptions) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS[options.tls_min_version]
     context.set_alpn_protocols(["http/1.1"])
-    # A resumed session would come without the client's intermediates, so none is resumed.
+    # A resumed session would lack the client's intermediates, so sessions are not resumed.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
     unknown = set(options.tls_cipher_suites) - _SUITES.keys() - _SUITES_1_3
     if unknown:
         raise ServingConfigError(
-            f"--tls-cipher-suites: {', '.join(sorted(unknown))} not supported or does not exist. "
-            f"Possible: {', '.join(sorted(_SUITES.keys() | _SUITES_1_3))}"
+            f"--tls-cipher-suites: {', '.join(sorted(unknown))} not supported. "
+            f"Supported: {', '.join(sorted(_SUITES.keys() | _SUITES_1_3))}"
         )
     chosen = [_SUITES[name] for name in options.tls_cipher_suites if name in _SUITES]
     if chosen:
@@ -132,12 +136,10 @@ def _context(options: ServingOptions) -> ssl.SSLContext:
 
 
 def _pair_files(options: ServingOptions) -> tuple[FollowedFile, FollowedFile] | None:
-    """The files to serve from; None: keep a self-signed pair in memory."""
+    """The files to serve; None: a self-signed pair in memory."""
     certificate, key = options.tls_cert_file, options.tls_private_key_file
     if (certificate is None) != (key is None):
-        raise ServingConfigError(
-            "--tls-cert-file and --tls-private-key-file go together: give both or none"
-        )
+        raise ServingConfigError("--tls-cert-file and --tls-private-key-file must be set together")
     if certificate is not None and key is not None:
         return FollowedFile(certificate), FollowedFile(key)
     if options.cert_dir is None:
@@ -147,7 +149,7 @@ def _pair_files(options: ServingOptions) -> tuple[FollowedFile, FollowedFile] | 
         return FollowedFile(certificate), FollowedFile(key)
     except OSError as error:
         log.warning(
-            "--cert-dir %s cannot be written (%s): the certificate is kept in memory",
+            "cannot write to --cert-dir %s (%s): keeping the certificate in memory",
             options.cert_dir,
             error.strerror,
         )
@@ -155,7 +157,7 @@ def _pair_files(options: ServingOptions) -> tuple[FollowedFile, FollowedFile] | 
 
 
 def _load_from_memory(context: ssl.SSLContext, pair: Pair) -> None:
-    """OpenSSL through Python reads files only; this one never reaches a disk."""
+    """Python's OpenSSL reads only files; this one is never written to a disk."""
     descriptor = os.memfd_create("loadline-tls")
     try:
         os.write(descriptor, pair.certificate + pair.key)
@@ -165,5 +167,5 @@ def _load_from_memory(context: ssl.SSLContext, pair: Pair) -> None:
 
 
 def _no_password() -> str:
-    """Without this OpenSSL would ask for the pass phrase of an encrypted key on the terminal."""
-    raise ssl.SSLError("the key is encrypted; give one that is not")
+    """Without it, OpenSSL would prompt for the pass phrase of an encrypted key on the terminal."""
+    raise ssl.SSLError("the private key is encrypted: use one without a pass phrase")

@@ -1,7 +1,7 @@
-"""Which CAs and which front proxy are trusted at this moment.
+"""The client CAs and the front proxy that are trusted now.
 
-From the flags, else from the ConfigMap kube-system/extension-apiserver-authentication, in which the
-API server publishes its own; both are followed as they change. Reading it needs the Role
+They come from the flags, else from the ConfigMap kube-system/extension-apiserver-authentication, in
+which kube-apiserver publishes its own; changes of both are followed. Reading it needs the Role
 extension-apiserver-authentication-reader in kube-system.
 """
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class FrontProxy(msgspec.Struct, frozen=True, kw_only=True):
-    """A proxy that may say for whom it asks: its CA, its names, and the headers it says it in."""
+    """A proxy that authenticates users: its CA, its allowed names, and the headers that carry the user."""
 
     bundle: Bundle
     allowed_names: tuple[str, ...]
@@ -36,26 +36,26 @@ class FrontProxy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose client certificates mean something. None: nobody's."""
+    """The CAs of client certificates and of the front proxy. None: no such certificate is accepted."""
 
     clients: Bundle | None = None
     front_proxy: FrontProxy | None = None
 
     def bundles(self) -> list[bytes]:
-        """Every CA there is, PEM."""
+        """Every CA bundle, PEM."""
         proxy = self.front_proxy.bundle if self.front_proxy else None
         return [bundle.pem for bundle in (self.clients, proxy) if bundle is not None]
 
 
 class ConfigMap(msgspec.Struct, frozen=True):
-    """As much of one as is read here."""
+    """The fields of a ConfigMap that are read here."""
 
     metadata: NameAndLabels
     data: dict[str, str] = {}
 
 
 class TrustSource:
-    """Keeps `current` true. Run `run()` as a task; call `reread_files()` now and then."""
+    """Keeps `current` up to date. Run `run()` as a task; call `reread_files()` periodically."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class TrustSource:
         *,
         on_change: Callable[[Trust], None] = lambda _: None,
     ) -> None:
-        """`client` None: there is no cluster to ask, the flags are all there is."""
+        """`client` None: only the flags are used."""
         self._options = options
         self._on_change = on_change
         self._published: dict[str, str] = {}
-        self._complaints: set[str] = set()
+        self._reported: set[str] = set()
         self._client_ca = _followed(options.client_ca_file)
         self._proxy_ca = _followed(options.requestheader.client_ca_file)
         self.current = Trust()
@@ -88,34 +88,31 @@ class TrustSource:
 
     @property
     def problem(self) -> str:
-        """Why this server is not ready to tell who asks; empty when it is."""
+        """Why clients cannot be authenticated yet; empty if they can."""
         if self._cache is None or self._options.authentication_tolerate_lookup_failure:
             return ""
         if not self._cache.is_synced:
-            return (
-                self._cache.last_error
-                or "the cluster's authentication configuration is not read yet"
-            )
+            return self._cache.last_error or f"ConfigMap {NAMESPACE}/{NAME} has not been read yet"
         if not self._published:
-            return f"there is no ConfigMap {NAMESPACE}/{NAME}"
+            return f"ConfigMap {NAMESPACE}/{NAME} does not exist"
         return ""
 
     async def run(self) -> None:
-        """Follow the ConfigMap for ever."""
+        """Follow the ConfigMap; ends only by cancellation."""
         if self._cache is None:
             await asyncio.Event().wait()
         else:
             await self._cache.run()
 
-    async def known(self, *, wait_seconds: float) -> None:
-        """Wait until the ConfigMap has been read, if one is, but no longer than this."""
+    async def synced(self, *, wait_seconds: float) -> None:
+        """Wait until the ConfigMap has been read, if it is used, but no longer than this."""
         if self._cache is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_seconds):
                     await self._cache.synced()
 
     def reread_files(self) -> None:
-        """Take the CA files of the flags as they are now."""
+        """Load the CA files of the flags again if they have changed."""
         clients = self._bundle("client-ca-file", self._client_ca, self.current.clients)
         before = self.current.front_proxy.bundle if self.current.front_proxy else None
         proxy = self._bundle("requestheader-client-ca-file", self._proxy_ca, before)
@@ -126,11 +123,11 @@ class TrustSource:
             self._published = new.data
             self.reread_files()
         else:
-            log.warning("ConfigMap %s/%s was deleted, going on with what it said", NAMESPACE, NAME)
+            log.warning("ConfigMap %s/%s was deleted, keeping its last content", NAMESPACE, NAME)
 
     def _bundle(self, key: str, file: FollowedFile | None, before: Bundle | None) -> Bundle | None:
-        """A CA by flag or, failing that, by the ConfigMap's key of the same name. What cannot be
-        read leaves the CA that was.
+        """A CA bundle by flag or, without one, by the ConfigMap's key of the same name. One that cannot
+        be read leaves the former one.
         """
         try:
             pem = file.read() if file else self._published.get(key, "").encode()
@@ -138,12 +135,12 @@ class TrustSource:
                 return before
             return Bundle(pem)
         except (OSError, CertificateError) as error:
-            complaint = (
+            problem = (
                 f"--{key}: {error}" if file else f"ConfigMap {NAMESPACE}/{NAME}, {key}: {error}"
             )
-            if complaint not in self._complaints:
-                log.warning("%s; going on with the CA from before, if any", complaint)
-                self._complaints.add(complaint)
+            if problem not in self._reported:
+                log.warning("%s; keeping the former CA, if there is one", problem)
+                self._reported.add(problem)
             return before
 
     def _front_proxy(self, bundle: Bundle | None) -> FrontProxy | None:
@@ -179,7 +176,7 @@ def _published_headers(published: dict[str, str]) -> RequestHeaderFlags:
             )
         except msgspec.DecodeError:
             log.warning(
-                "ConfigMap %s/%s: requestheader-%s is no list of strings", NAMESPACE, NAME, key
+                "ConfigMap %s/%s: requestheader-%s is not a list of strings", NAMESPACE, NAME, key
             )
             return ()
 

@@ -24,7 +24,7 @@ from wire.command_line.parsing import FlagParser
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
-from wire.serving.runtime import run
+from wire.serving.event_loop import run
 from wire.serving.tls import ServingConfigError
 from wire.status import StatusError, Unavailable
 

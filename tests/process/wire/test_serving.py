@@ -1,4 +1,4 @@
-"""The listener with a real API server behind it: reviews, RBAC, and its own front proxy's certificate."""
+"""The server with a real kube-apiserver: reviews, RBAC, and the front proxy's certificate."""
 
 import asyncio
 import base64
@@ -56,8 +56,8 @@ subjects:
 """
 
 
-class Asked:
-    """The server under test and the ways to ask it."""
+class Client:
+    """Requests to the server under test."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -86,8 +86,8 @@ def rbac(control_plane: Cluster) -> None:
 
 
 @pytest.fixture
-async def asked(control_plane: Cluster, rbac: None) -> AsyncIterator[Asked]:
-    """A server with a ServiceAccount's rights and nothing more; caches off, so that rights count at once."""
+async def served(control_plane: Cluster, rbac: None) -> AsyncIterator[Client]:
+    """A server with the rights of a ServiceAccount; without caches, so that changed rights have effect at once."""
     kubeconfig = control_plane.kubeconfig_for_service_account("default", "server")
     client = KubeClient(await connect(kubeconfig, user_agent="test/1"))
     options = ServingOptions(
@@ -101,7 +101,7 @@ async def asked(control_plane: Cluster, rbac: None) -> AsyncIterator[Asked]:
     )
     await server.start(port=0)
     await until(lambda: not server.health.problems(), what="ready")
-    yield Asked(server)
+    yield Client(server)
     await server.stop()
     await client.close()
 
@@ -121,55 +121,59 @@ def pair_of(control_plane: Cluster, user: str, folder: Path, *groups: str) -> tu
     return paths
 
 
-async def test_a_token_is_who_the_api_server_says_and_may_what_rbac_says(control_plane, asked):
+async def test_tokens_are_reviewed_and_rbac_decides(control_plane, served):
     scraper = token_of(control_plane, "scraper")
-    assert (await asked.get("/metrics", headers=scraper))[0] == 200
-    code, body = await asked.get("/version", headers=token_of(control_plane, "server"))
-    assert code == 200, "system:public-info-viewer lets everybody who is somebody see the version"
-    code, body = await asked.get("/metrics", headers=token_of(control_plane, "server"))
+    assert (await served.get("/metrics", headers=scraper))[0] == 200
+    code, body = await served.get("/version", headers=token_of(control_plane, "server"))
+    assert code == 200, "system:public-info-viewer lets every authenticated user read the version"
+    code, body = await served.get("/metrics", headers=token_of(control_plane, "server"))
     assert code == 403
     assert json.loads(body)["message"] == (
         'forbidden: User "system:serviceaccount:default:server" cannot get path "/metrics"'
     )
 
 
-async def test_a_token_that_the_api_server_does_not_know_is_401(asked):
-    assert (await asked.get("/metrics", headers={"Authorization": "Bearer x.y.z"}))[0] == 401
+async def test_an_unknown_token_is_401(served):
+    assert (await served.get("/metrics", headers={"Authorization": "Bearer x.y.z"}))[0] == 401
 
 
-async def test_the_aggregator_may_speak_for_alice(control_plane, asked):
+async def test_the_aggregator_passes_on_the_user(control_plane, served):
     pair = (control_plane.front_proxy_certificate_path, control_plane.front_proxy_key_path)
     alice, eve = {"X-Remote-User": "alice"}, {"X-Remote-User": "eve"}
-    assert (await asked.get("/metrics", pair=pair, headers=alice))[0] == 200
-    assert (await asked.get("/metrics", pair=pair, headers=eve))[0] == 403
-    assert (await asked.get("/metrics", headers=alice))[0] == 403, (
-        "nobody may without its certificate"
+    assert (await served.get("/metrics", pair=pair, headers=alice))[0] == 200
+    assert (await served.get("/metrics", pair=pair, headers=eve))[0] == 403
+    assert (await served.get("/metrics", headers=alice))[0] == 403, (
+        "the headers count only with the aggregator's certificate"
     )
 
 
-async def test_a_certificate_of_the_cluster_is_its_user(control_plane, asked, tmp_path):
+async def test_a_client_certificate_of_the_cluster_authenticates_its_user(
+    control_plane, served, tmp_path
+):
     pair = pair_of(control_plane, "alice", tmp_path)
-    assert (await asked.get("/metrics", pair=pair))[0] == 200
+    assert (await served.get("/metrics", pair=pair))[0] == 200
     admin = pair_of(control_plane, "root", tmp_path, "system:masters")
-    assert (await asked.get("/metrics", pair=admin))[0] == 200
+    assert (await served.get("/metrics", pair=admin))[0] == 200
 
 
-async def test_a_certificate_of_the_clusters_ca_is_no_front_proxy(control_plane, asked, tmp_path):
+async def test_a_client_certificate_of_the_cluster_is_not_a_front_proxy(
+    control_plane, served, tmp_path
+):
     pair = pair_of(control_plane, "front-proxy-client", tmp_path)
-    assert (await asked.get("/metrics", pair=pair, headers={"X-Remote-User": "alice"}))[0] == 403
+    assert (await served.get("/metrics", pair=pair, headers={"X-Remote-User": "alice"}))[0] == 403
 
 
-async def test_a_stranger_is_turned_away_at_the_door(asked, tmp_path):
+async def test_a_certificate_of_an_unknown_ca_fails_the_handshake(served, tmp_path):
     pair = Authority("stranger").client("alice").write(tmp_path, "stranger")
     with pytest.raises(aiohttp.ClientError):
-        await asked.get("/metrics", pair=pair)
+        await served.get("/metrics", pair=pair)
 
 
-async def test_it_recovers_when_the_api_server_was_away(control_plane, asked):
+async def test_it_recovers_after_an_outage_of_the_api_server(control_plane, served):
     scraper = token_of(control_plane, "scraper")
     control_plane.stop_component("kube-apiserver")
-    code, body = await asked.get("/metrics", headers=scraper)
+    code, body = await served.get("/metrics", headers=scraper)
     assert (code, json.loads(body)["reason"]) == (503, "ServiceUnavailable")
-    assert (await asked.get("/healthz"))[0] == 200
+    assert (await served.get("/healthz"))[0] == 200
     await asyncio.to_thread(control_plane.start_apiserver)
-    assert (await asked.get("/metrics", headers=scraper))[0] == 200
+    assert (await served.get("/metrics", headers=scraper))[0] == 200

@@ -1,4 +1,4 @@
-"""A served `Server` with certificates made on the fly and an API server that is a typed fake."""
+"""A running `Server` with generated certificates and a typed fake of the API server."""
 
 import asyncio
 import ssl
@@ -23,7 +23,7 @@ CONFIG_MAP = "extension-apiserver-authentication"
 
 
 class FakeApiServer:
-    """Knows some tokens and what each user may; publishes its authentication configuration."""
+    """Knows some tokens and the rights of each user; publishes its authentication configuration."""
 
     def __init__(self, published: Mapping[str, str]) -> None:
         self.published = published
@@ -31,14 +31,14 @@ class FakeApiServer:
         self.allowed: set[tuple[str, str]] = set()
         self.reviews: list[dict[str, dict[str, object]]] = []
         self.failure: Exception | None = None
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
         self.answering = asyncio.Event()
         self.answering.set()
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
     ) -> bytes:
-        self.asked.set()
+        self.requested.set()
         await self.answering.wait()
         item = {"metadata": {"name": CONFIG_MAP, "resourceVersion": "1"}, "data": self.published}
         return msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": [item]})
@@ -65,14 +65,14 @@ class FakeApiServer:
             return msgspec.json.encode(
                 {"status": {"authenticated": bool(user), "user": user or {}}}
             )
-        asked = spec.get("resourceAttributes") or spec["nonResourceAttributes"]
-        about = asked.get("resource") or asked["path"]
-        allowed = (spec["user"], about) in self.allowed
+        attributes = spec.get("resourceAttributes") or spec["nonResourceAttributes"]
+        target = attributes.get("resource") or attributes["path"]
+        allowed = (spec["user"], target) in self.allowed
         return msgspec.json.encode({"status": {"allowed": allowed, "reason": ""}})
 
 
 class Served:
-    """A server that listens, and how to ask it."""
+    """A server that listens, and requests to it."""
 
     def __init__(self, server: Server, folder: Path) -> None:
         self.server = server
@@ -144,7 +144,7 @@ async def fails(_: web.Request) -> web.Response:
 
 @pytest.fixture
 async def serve(world: World, tmp_path: Path) -> AsyncIterator[Serve]:
-    """Start a server in `world`; it has /who for whoever may, and /fails."""
+    """Start a server in `world`; besides its own routes it has /who and /fails."""
     started: list[Server] = []
 
     async def start(

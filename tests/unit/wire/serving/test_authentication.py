@@ -1,4 +1,4 @@
-"""Who a request is taken to be from, over real TLS."""
+"""The user of a request, over real TLS."""
 
 import json
 import ssl
@@ -23,13 +23,13 @@ async def name_of(served, **how):
     return (code, json.loads(body).get("name") or json.loads(body)["message"])
 
 
-async def test_nobody_in_particular_is_anonymous(serve):
+async def test_a_request_without_credentials_is_anonymous(serve):
     served = await serve()
     code, body = await served.get("/who")
     assert (code, json.loads(body)["groups"]) == (200, ["system:unauthenticated"])
 
 
-async def test_the_front_proxy_says_for_whom_it_asks(serve, world):
+async def test_the_front_proxy_names_the_user_in_headers(serve, world):
     served = await serve()
     code, body = await served.get("/who", pair=world.proxies.client("front-proxy"), headers=PROXIED)
     assert code == 200
@@ -41,14 +41,13 @@ async def test_the_front_proxy_says_for_whom_it_asks(serve, world):
     }
 
 
-async def test_nobody_else_may_say_so(serve, world):
-    """Without the proxy's certificate its headers are so much air."""
+async def test_the_headers_of_other_clients_are_ignored(serve, world):
     served = await serve()
     assert await name_of(served, headers=PROXIED) == (200, "system:anonymous")
     assert await name_of(served, headers=PROXIED, pair=world.clients.client("eve")) == (200, "eve")
 
 
-async def test_a_proxy_of_another_name_is_refused(serve, world):
+async def test_a_proxy_with_a_name_that_is_not_allowed_is_refused(serve, world):
     served = await serve()
     pair = world.proxies.client("not-the-front-proxy")
     assert await name_of(served, headers=PROXIED, pair=pair) == (401, "Unauthorized")
@@ -62,21 +61,21 @@ async def test_a_client_certificate_names_user_and_groups(serve, world):
     assert (user["name"], set(user["groups"])) == ("bob", {"ops", "dev", "system:authenticated"})
 
 
-async def test_a_servers_certificate_is_no_clients(serve, world):
+async def test_a_serving_certificate_does_not_authenticate_a_client(serve, world):
     served = await serve()
     with pytest.raises(aiohttp.ClientError):
-        # OpenSSL itself looks at the usage when it checks the chain.
+        # OpenSSL itself checks the usage.
         await served.get("/who", pair=world.clients.serving("bob"))
 
 
-async def test_a_certificate_of_an_unknown_ca_opens_nothing(serve):
+async def test_a_certificate_of_an_unknown_ca_fails_the_handshake(serve):
     served = await serve()
     with pytest.raises((aiohttp.ClientError, ssl.SSLError)):
         await served.get("/who", pair=Authority("stranger").client("bob"))
 
 
-async def test_a_ca_that_was_removed_counts_no_longer(serve, world, tmp_path):
-    """OpenSSL still knows it; who the holder is, is judged by the newest file."""
+async def test_a_removed_ca_is_no_longer_trusted(serve, world, tmp_path):
+    """OpenSSL still trusts it; the authenticator uses the newest file."""
     ca_file = tmp_path / "ca.crt"
     ca_file.write_bytes(world.clients.certificate)
     options = ServingOptions(
@@ -94,7 +93,7 @@ async def test_a_ca_that_was_removed_counts_no_longer(serve, world, tmp_path):
     assert await name_of(served, pair=newcomers.client("carol")) == (200, "carol")
 
 
-async def test_flags_take_the_place_of_the_cluster_configuration(serve, tmp_path):
+async def test_flags_override_the_clusters_configuration(serve, tmp_path):
     proxies = Authority("other-proxies")
     ca_file = tmp_path / "proxy-ca.crt"
     ca_file.write_bytes(proxies.certificate)
@@ -109,7 +108,7 @@ async def test_flags_take_the_place_of_the_cluster_configuration(serve, tmp_path
     assert await name_of(served, pair=pair, headers={"x-who": "dave"}) == (200, "dave")
 
 
-async def test_a_token_is_reviewed_once_while_its_answer_holds(serve, world):
+async def test_the_review_of_a_token_is_cached(serve, world):
     world.api.users_by_token["good"] = {"username": "robot", "groups": ["g"], "extra": {"k": ["v"]}}
     served = await serve()
     for _ in range(3):
@@ -118,7 +117,7 @@ async def test_a_token_is_reviewed_once_while_its_answer_holds(serve, world):
     assert len(world.api.reviews) == 1
 
 
-async def test_a_token_nobody_knows_is_refused(serve):
+async def test_an_unknown_token_is_refused(serve):
     served = await serve()
     assert await name_of(served, headers={"Authorization": "Bearer bad"}) == (401, "Unauthorized")
 

@@ -1,4 +1,4 @@
-"""Whether a request may pass, over real TLS, and how a refusal reads."""
+"""Authorization over real TLS, and the text of a refusal."""
 
 import json
 
@@ -11,7 +11,7 @@ from wire.status import Unavailable
 METRIC = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/ns/pods/foo/hits"
 
 
-async def test_rbac_is_asked_about_the_resource(serve, world):
+async def test_a_resource_request_is_reviewed_with_its_attributes(serve, world):
     served = await serve()
     bob = world.clients.client("bob")
     code, body = await served.get(METRIC, pair=bob)
@@ -38,7 +38,7 @@ async def test_rbac_is_asked_about_the_resource(serve, world):
     }
 
 
-async def test_who_may_passes_and_is_asked_about_once(serve, world):
+async def test_an_authorized_decision_is_cached(serve, world):
     world.api.allowed.add(("bob", "/version"))
     served = await serve()
     bob = world.clients.client("bob")
@@ -46,20 +46,20 @@ async def test_who_may_passes_and_is_asked_about_once(serve, world):
     assert len(world.api.reviews) == 1
 
 
-async def test_masters_are_not_asked_about(serve, world):
+async def test_system_masters_need_no_review(serve, world):
     served = await serve()
     admin = world.clients.client("admin", ["system:masters"])
     assert (await served.get("/version", pair=admin))[0] == 200
     assert world.api.reviews == []
 
 
-async def test_strangers_see_health_and_nothing_else(serve):
+async def test_anonymous_clients_can_read_health_and_nothing_else(serve):
     served = await serve()
     codes = {path: (await served.get(path))[0] for path in ("/healthz", "/metrics", "/nowhere")}
     assert codes == {"/healthz": 200, "/metrics": 403, "/nowhere": 403}
 
 
-async def test_nobody_passes_while_nobody_can_be_asked(serve, world):
+async def test_a_failed_review_refuses_the_request(serve, world):
     served = await serve()
     world.api.failure = Unavailable("connection refused")
     code, body = await served.get("/version", pair=world.clients.client("bob"))
@@ -92,7 +92,7 @@ async def test_nobody_passes_while_nobody_can_be_asked(serve, world):
         ),
     ],
 )
-def test_a_refusal_reads_as_every_api_servers(attributes, message):
+def test_a_refusal_has_upstreams_text(attributes, message):
     assert str(refusal(User(name="bob"), attributes)) == message
 
 
@@ -146,7 +146,7 @@ def test_a_refusal_reads_as_every_api_servers(attributes, message):
         ),
     ],
 )
-def test_what_a_path_asks_for(method, path, query, expected):
+def test_the_attributes_of_a_path(method, path, query, expected):
     got = attributes_of(method, path, query)
     assert (got.verb, got.resource, got.namespace, got.name, got.subresource) == expected
     assert got.is_resource_request is bool(expected[1])

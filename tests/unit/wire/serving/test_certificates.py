@@ -1,4 +1,4 @@
-"""Whose certificate counts for a client's, by the rules of Go's crypto/x509."""
+"""Which client certificates are valid, by the rules of Go's crypto/x509."""
 
 import datetime
 
@@ -58,7 +58,7 @@ def root():
     return made("root")
 
 
-def test_a_certificate_tells_its_holder(root):
+def test_a_certificate_names_its_user(root):
     bob = root.issue("bob", groups=["ops", "dev"])
     identity = root.bundle.identify((bob.der,), now=NOW)
     assert (identity.common_name, identity.organizations) == ("bob", ("ops", "dev"))
@@ -67,7 +67,7 @@ def test_a_certificate_tells_its_holder(root):
     )
 
 
-def test_a_chain_may_lead_over_what_the_client_sends_along(root):
+def test_a_chain_may_use_the_intermediates_that_the_client_sends(root):
     middle = root.issue("middle", ca=True, usages=())
     bob = middle.issue("bob")
     assert root.bundle.identify((bob.der, middle.der), now=NOW).common_name == "bob"
@@ -75,7 +75,7 @@ def test_a_chain_may_lead_over_what_the_client_sends_along(root):
         root.bundle.identify((bob.der,), now=NOW)
 
 
-def test_no_usages_at_all_are_every_usage(root):
+def test_a_certificate_without_extended_key_usages_may_be_used_for_anything(root):
     assert root.bundle.identify((root.issue("bob", usages=()).der,), now=NOW).common_name == "bob"
 
 
@@ -96,17 +96,17 @@ def test_no_usages_at_all_are_every_usage(root):
         pytest.param(
             lambda root: [(bob := root.issue("bob")).issue("eve"), bob],
             NOW,
-            id="issued by who is no CA",
+            id="issued by a certificate that is not a CA",
         ),
     ],
 )
-def test_what_does_not_count(root, chain, now):
-    with pytest.raises(CertificateError, match="the client's certificate is not accepted"):
+def test_an_invalid_client_certificate_is_refused(root, chain, now):
+    with pytest.raises(CertificateError, match="the client certificate is not valid"):
         root.bundle.identify(tuple(one.der for one in chain(root)), now=now)
 
 
 @pytest.mark.parametrize("chain", [(), (b"",), (b"nonsense",)], ids=["none", "empty", "nonsense"])
-def test_what_is_no_certificate_is_refused_and_breaks_nothing(root, chain):
+def test_bytes_that_are_not_a_certificate_are_refused(root, chain):
     with pytest.raises(CertificateError):
         root.bundle.identify(chain, now=NOW)
 

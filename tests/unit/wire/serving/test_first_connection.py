@@ -1,4 +1,4 @@
-"""Who connects first is asked for a certificate already: kept-alive connections are never asked again."""
+"""The first connection already gets a request for a client certificate: one that is kept alive gets no second request."""
 
 import asyncio
 
@@ -32,18 +32,18 @@ async def started(world):
         await server.stop()
 
 
-async def test_it_listens_only_when_it_knows_the_clients_authorities(world, started):
+async def test_it_does_not_listen_before_the_client_cas_are_known(world, started):
     world.api.answering.clear()
     server, starting = started(60.0)
-    await world.api.asked.wait()
-    with pytest.raises(RuntimeError, match="not started"):
+    await world.api.requested.wait()
+    with pytest.raises(RuntimeError, match="has not been started"):
         _ = server.port
     world.api.answering.set()
     await starting
     assert server.port > 0
 
 
-async def test_it_listens_without_them_when_the_api_server_stays_away(world, started):
+async def test_it_listens_without_the_client_cas_if_the_api_server_is_unavailable(world, started):
     world.api.answering.clear()
     server, starting = started(0.05)
     await starting

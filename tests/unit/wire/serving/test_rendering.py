@@ -1,4 +1,4 @@
-"""Which form an answer has."""
+"""The media type of a response."""
 
 import pytest
 from aiohttp.test_utils import make_mocked_request
@@ -52,12 +52,12 @@ def test_the_accept_header_decides(accept, expected):
         "application/vnd.kubernetes.protobuf",
     ],
 )
-def test_a_request_may_go_on_when_it_names_a_type_of_ours(accept):
+def test_a_request_that_accepts_a_supported_type_proceeds(accept):
     check_representation(make_mocked_request("GET", "/apis", headers={"Accept": accept}))
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "application/cbor", "nonsense"])
-def test_a_request_ends_before_anything_is_found_out_when_it_names_none(accept):
+def test_a_request_that_accepts_no_supported_type_ends_with_406(accept):
     request = make_mocked_request("GET", "/apis", headers={"Accept": accept})
     with pytest.raises(StatusError, match="Available representations: application/json") as refused:
         check_representation(request)

@@ -1,4 +1,4 @@
-"""The listener: errors, health, limits, certificates, end."""
+"""The server: errors, health, limits, certificates, shutdown."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ def admin(world):
     return world.clients.client("admin", MASTER)
 
 
-async def test_an_unknown_path_is_404_as_the_generic_api_server_says_it(serve, admin):
+async def test_an_unknown_path_is_the_404_of_the_generic_api_server(serve, admin):
     served = await serve()
     assert await served.get("/nowhere", pair=admin) == (404, "404 page not found\n")
 
@@ -36,7 +36,9 @@ async def test_another_method_is_405(serve, admin):
     )
 
 
-async def test_a_bug_is_a_plain_500_and_a_traceback_in_the_log(serve, admin, caplog):
+async def test_an_unexpected_exception_is_a_plain_500_with_the_traceback_in_the_log(
+    serve, admin, caplog
+):
     served = await serve()
     code, body = await served.get("/fails", pair=admin)
     assert (code, json.loads(body)["reason"]) == (500, "InternalError")
@@ -44,20 +46,20 @@ async def test_a_bug_is_a_plain_500_and_a_traceback_in_the_log(serve, admin, cap
     assert "ZeroDivisionError: a secret" in caplog.text
 
 
-async def test_yaml_is_given_to_who_asks_for_it(serve, admin):
+async def test_yaml_is_served_on_request(serve, admin):
     served = await serve()
     _, body = await served.get("/version", pair=admin, headers={"Accept": "application/yaml"})
     assert "gitVersion: v1.2.3" in body
 
 
-async def test_protobuf_alone_cannot_be_served(serve, admin):
+async def test_a_client_that_accepts_only_protobuf_gets_406(serve, admin):
     served = await serve()
     accept = {"Accept": "application/vnd.kubernetes.protobuf"}
     code, body = await served.get("/version", pair=admin, headers=accept)
     assert (code, json.loads(body)["reason"]) == (406, "NotAcceptable")
 
 
-async def test_a_url_as_long_as_any_selector_is_read(serve, admin):
+async def test_a_url_with_a_very_long_selector_is_accepted(serve, admin):
     served = await serve()
     code, _ = await served.get(f"/version?labelSelector={'a' * 500_000}", pair=admin)
     assert code == 200
@@ -73,7 +75,7 @@ async def test_a_url_as_long_as_any_selector_is_read(serve, admin):
         pytest.param(b"\x00\x01 nonsense\r\n\r\n", b"400", id="nonsense"),
     ],
 )
-async def test_what_is_too_much_or_no_http_gets_a_status(serve, text, code):
+async def test_oversized_and_invalid_requests_get_a_status(serve, text, code):
     served = await serve()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
@@ -86,7 +88,9 @@ async def test_what_is_too_much_or_no_http_gets_a_status(serve, text, code):
     assert (await served.get("/healthz"))[0] == 200
 
 
-async def test_readiness_names_what_fails_and_keeps_the_reason(serve, admin):
+async def test_readiness_names_the_failed_checks_and_withholds_reasons_that_are_not_public(
+    serve, admin
+):
     problems = [""]
     checks = (
         Check("hidden", lambda: problems[0]),
@@ -116,7 +120,7 @@ async def test_readiness_names_what_fails_and_keeps_the_reason(serve, admin):
     assert (await served.get("/readyz/nothing", pair=admin))[0] == 404
 
 
-async def test_a_check_may_inform_without_failing(serve):
+async def test_a_check_that_informs_does_not_fail_readiness(serve):
     news = Check("configuration", lambda: "line 3 is wrong", public=True, informs=True)
     served = await serve(ready=(news,))
     code, body = await served.get("/readyz?verbose")
@@ -124,12 +128,12 @@ async def test_a_check_may_inform_without_failing(serve):
     assert "configuration" not in served.server.health.problems()
 
 
-async def test_it_is_not_ready_before_it_can_tell_who_asks(world):
+async def test_it_is_not_ready_before_it_can_authenticate_clients(world):
     world.api.published = {}
     server = Server(
         ServingOptions(secure_port=1), Delegates(world.api, world.api), registry=None, version="1"
     )
-    assert "not read yet" in server.health.problems()["authentication-configuration"]
+    assert "has not been read yet" in server.health.problems()["authentication-configuration"]
 
 
 async def test_a_new_certificate_serves_new_connections(serve, tmp_path):
@@ -162,14 +166,14 @@ async def common_name(served):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param({"tls_cert_file": "x"}, "go together", id="half a pair"),
+        pytest.param({"tls_cert_file": "x"}, "must be set together", id="half a pair"),
         pytest.param(
             {"tls_cert_file": "x", "tls_private_key_file": "y"}, "No such file", id="no file"
         ),
         pytest.param({"tls_cipher_suites": ("NONE",)}, "NONE not supported", id="a cipher suite"),
     ],
 )
-def test_wrong_flags_are_refused_with_the_flag(options, message, tmp_path, world):
+def test_an_unusable_flag_is_refused_by_name(options, message, tmp_path, world):
     from pathlib import Path
 
     given = {name: Path(v) if isinstance(v, str) else v for name, v in options.items()}
@@ -182,7 +186,7 @@ def test_wrong_flags_are_refused_with_the_flag(options, message, tmp_path, world
         )
 
 
-async def test_a_port_that_is_taken_is_said(serve, world):
+async def test_a_port_in_use_is_reported_with_the_flag_to_change(serve, world):
     served = await serve()
     other = Server(
         ServingOptions(secure_port=served.server.port, bind_address="127.0.0.1"),
@@ -194,7 +198,7 @@ async def test_a_port_that_is_taken_is_said(serve, world):
         await other.start()
 
 
-async def test_stopping_says_so_first_and_then_hangs_up(serve):
+async def test_shutdown_fails_readiness_before_it_closes_the_port(serve):
     served = await serve()
     stopping = asyncio.create_task(served.server.stop(notice_seconds=0.3))
     await asyncio.sleep(0)

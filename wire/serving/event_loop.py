@@ -1,4 +1,4 @@
-"""The event loop of a program: uvloop where there is one, and an end on SIGTERM or SIGINT."""
+"""The event loop of a program: uvloop if it is installed, and shutdown on SIGTERM or SIGINT."""
 
 import asyncio
 import signal
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run`, on uvloop if it is installed: half the time per request on TLS."""
+    """`asyncio.run`, on uvloop if it is installed, which halves the time per TLS request."""
     try:
         import uvloop
     except ImportError:
@@ -18,7 +18,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def stop_requested() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT. A second one ends the process as if nothing had been set up."""
+    """Set by the first SIGTERM or SIGINT; a second one terminates the process at once."""
     event = asyncio.Event()
     loop = asyncio.get_running_loop()
 

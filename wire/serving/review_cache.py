@@ -15,7 +15,7 @@ V = TypeVar("V")
 RESULTS_MAX = 4096
 
 
-class CachedLookup(Generic[K, V]):
+class ReviewCache(Generic[K, V]):
     """Results by key; equal lookups that overlap are made once. A failure is raised and not cached."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`/metrics` and `/version`: what the program tells of itself."""
+"""The routes `/metrics` and `/version`."""
 
 import platform
 import sys
@@ -12,7 +12,7 @@ from wire.serving.rendering import respond
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The fields of Kubernetes' /version, of which the Go ones name what runs us instead."""
+    """The fields of Kubernetes' /version; the compiler is the Python implementation."""
 
     major: str
     minor: str
@@ -34,7 +34,7 @@ def version_of(distribution_version: str) -> Version:
 
 
 def add_metrics_route(app: web.Application, registry: CollectorRegistry) -> None:
-    """Serve `registry` at /metrics, in the form that the scraper prefers. Who may is the guard's matter."""
+    """Serve `registry` at /metrics, in the format that the scraper prefers."""
 
     async def metrics(request: web.Request) -> web.Response:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
