@@ -1,7 +1,7 @@
-"""custom.metrics.k8s.io: metrics of pods and of single objects.
+"""Client of custom.metrics.k8s.io: metrics of pods and of single objects.
 
-Upstream: `customMetricsClient` (podautoscaler/metrics/client.go) over k8s.io/metrics'
-`custom_metrics` client: paths, parameters, the choice of the version, and the errors' words.
+Upstream: `customMetricsClient` (podautoscaler/metrics/client.go) over the `custom_metrics` client of
+k8s.io/metrics: paths, parameters, the choice of the version, and the wording of errors.
 """
 
 import time
@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from scaler.gather.answers import NoAnswer, selector_params
+from scaler.gather.metrics_api import MetricUnavailable, selector_params
 from scaler.model.autoscaler import CrossVersionObjectReference
 from scaler.ports import Mapper, Reader, worded
 from wire import kube_json
@@ -18,7 +18,7 @@ from wire.custom_metrics import GROUP, MetricValueList, decode
 from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 
-# The versions whose answers we can read, as upstream's MetricVersions.
+# The versions that we can decode, as upstream's MetricVersions.
 KNOWN_VERSIONS = ("v1beta2", "v1beta1")
 
 
@@ -37,9 +37,9 @@ class _Groups(msgspec.Struct, frozen=True):
 
 
 class PreferredVersion:
-    """The version of the custom metrics API to ask, found again once a sync period.
+    """The version of the custom metrics API to use, discovered again every sync period.
 
-    Upstream: `apiVersionsFromDiscovery`. A failure is not remembered.
+    Upstream: `apiVersionsFromDiscovery`. A failure is not cached.
     """
 
     def __init__(
@@ -53,32 +53,32 @@ class PreferredVersion:
         self._period_seconds = period_seconds
         self._monotonic = monotonic
         self._version = ""
-        self._found_at_seconds = 0.0
+        self._discovered_at_seconds = 0.0
 
     async def get(self) -> str:
-        """`v1beta2` or `v1beta1`. Raises `NoAnswer`, `StatusError`, `Unavailable`."""
+        """`v1beta2` or `v1beta1`. Raises `MetricUnavailable`, `StatusError`, `Unavailable`."""
         now_seconds = self._monotonic()
-        if not self._version or now_seconds - self._found_at_seconds >= self._period_seconds:
+        if not self._version or now_seconds - self._discovered_at_seconds >= self._period_seconds:
             self._version = ""
-            self._version = _choice(kube_json.decode(await self._kube.get("/apis"), _Groups).groups)
-            self._found_at_seconds = now_seconds
+            self._version = _chosen(kube_json.decode(await self._kube.get("/apis"), _Groups).groups)
+            self._discovered_at_seconds = now_seconds
         return self._version
 
 
-def _choice(groups: tuple[_Group, ...]) -> str:
+def _chosen(groups: tuple[_Group, ...]) -> str:
     for group in groups:
         if group.name == GROUP:
             break
     else:
-        raise NoAnswer(f"no custom metrics API ({GROUP}) registered")
+        raise MetricUnavailable(f"no custom metrics API ({GROUP}) registered")
     for version in (group.preferred_version, *group.versions):
         if version.version in KNOWN_VERSIONS:
             return version.version
-    raise NoAnswer("no known available metric versions found")
+    raise MetricUnavailable("no known available metric versions found")
 
 
 class CustomMetrics:
-    """The API, asked for pods or for one object. Every method raises `NoAnswer`."""
+    """Reads metrics of pods or of one object. Every method raises `MetricUnavailable`."""
 
     def __init__(self, kube: Reader, version: PreferredVersion, mapper: Mapper) -> None:
         self._kube = kube
@@ -90,9 +90,9 @@ class CustomMetrics:
     ) -> MetricValueList:
         """The metric of every pod that the selector matches."""
         params = selector_params(labelSelector=pods, metricLabelSelector=metric_selector)
-        # Upstream asks its REST mapper for the resource of Pod, which is always this one.
+        # Upstream looks Pod up in its REST mapper, which always returns this resource.
         path = f"namespaces/{namespace}/pods/*/{quote(metric, safe='')}"
-        return await self._ask(path, params, resource="pods", name="*")
+        return await self._get(path, params, resource="pods", name="*")
 
     async def of_object(
         self,
@@ -101,37 +101,39 @@ class CustomMetrics:
         described: CrossVersionObjectReference,
         metric_selector: Selector,
     ) -> MetricValueList:
-        """The metric of one object, or of the namespace itself, whichever name the object has."""
+        """The metric of one object. For a Namespace it is that of `namespace`, whatever the reference names."""
         params = selector_params(metricLabelSelector=metric_selector)
         quoted = quote(metric, safe="")
         group = described.api_version.partition("/")[0] if "/" in described.api_version else ""
         if described.kind == "Namespace" and not group:
             path = f"namespaces/{namespace}/metrics/{quoted}"
-            return await self._ask(path, params, resource="metrics", name=metric)
+            return await self._get(path, params, resource="metrics", name=metric)
         resource = await self._resource(group, described.kind)
         path = f"namespaces/{namespace}/{resource}/{quote(described.name, safe='')}/{quoted}"
-        return await self._ask(path, params, resource=resource, name=described.name)
+        return await self._get(path, params, resource=resource, name=described.name)
 
-    async def _ask(
+    async def _get(
         self, path: str, params: dict[str, str], *, resource: str, name: str
     ) -> MetricValueList:
         try:
             version = await self._version.get()
             return decode(await self._kube.get(f"/apis/{GROUP}/{version}/{path}", params))
         except (StatusError, Unavailable) as error:
-            raise NoAnswer(
+            raise MetricUnavailable(
                 worded(error, verb="get", resource=resource, group=GROUP, name=name)
             ) from error
         except msgspec.DecodeError as error:
-            raise NoAnswer(f"the answer is malformed: {error}") from error
+            raise MetricUnavailable(f"the response is malformed: {error}") from error
 
     async def _resource(self, group: str, kind: str) -> str:
-        """`resource.group` of a kind, by the first mapping. Upstream: qualResourceForKind."""
+        """`resource.group` of a kind, of the first mapping. Upstream: qualResourceForKind."""
         try:
             found = self._mapper.resources_for_kind(group, kind)[0]
         except LookupError as error:
             if not await self._mapper.refresh_after_miss():
-                shown = f"{kind}.{group}" if group else kind
-                raise NoAnswer(f"unable to map kind {shown} to resource: {error}") from error
+                qualified = f"{kind}.{group}" if group else kind
+                raise MetricUnavailable(
+                    f"unable to map kind {qualified} to resource: {error}"
+                ) from error
             return await self._resource(group, kind)
         return f"{found.name}.{found.group}" if found.group else found.name

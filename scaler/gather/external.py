@@ -1,13 +1,14 @@
-"""external.metrics.k8s.io: metrics that belong to no object of the cluster.
+"""Client of external.metrics.k8s.io: metrics that describe no object of the cluster.
 
-Upstream: `externalMetricsClient` (podautoscaler/metrics/client.go) over k8s.io/metrics' `external_metrics`.
+Upstream: `externalMetricsClient` (podautoscaler/metrics/client.go) over the `external_metrics` client of
+k8s.io/metrics.
 """
 
 from urllib.parse import quote
 
 import msgspec
 
-from scaler.gather.answers import NoAnswer, selector_params
+from scaler.gather.metrics_api import MetricUnavailable, selector_params
 from scaler.ports import Reader, worded
 from wire.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
 from wire.labels import Selector
@@ -15,7 +16,7 @@ from wire.status import StatusError, Unavailable
 
 
 class ExternalMetrics:
-    """The API, asked for every series of a metric in a namespace."""
+    """Reads all series of a metric in a namespace."""
 
     def __init__(self, kube: Reader) -> None:
         self._kube = kube
@@ -23,11 +24,13 @@ class ExternalMetrics:
     async def values(
         self, namespace: str, metric: str, selector: Selector
     ) -> ExternalMetricValueList:
-        """Raises `NoAnswer`."""
+        """Raises `MetricUnavailable`."""
         path = f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
         try:
             return decode(await self._kube.get(path, selector_params(labelSelector=selector)))
         except (StatusError, Unavailable) as error:
-            raise NoAnswer(worded(error, verb="get", resource=metric, group=GROUP)) from error
+            raise MetricUnavailable(
+                worded(error, verb="get", resource=metric, group=GROUP)
+            ) from error
         except msgspec.DecodeError as error:
-            raise NoAnswer(f"the answer is malformed: {error}") from error
+            raise MetricUnavailable(f"the response is malformed: {error}") from error

@@ -1,11 +1,11 @@
-"""metrics.k8s.io: what the pods use of cpu and memory.
+"""Client of metrics.k8s.io: cpu and memory usage of pods.
 
 Upstream: `resourceMetricsClient` (podautoscaler/metrics/client.go) over the generated client.
 """
 
 import msgspec
 
-from scaler.gather.answers import NoAnswer, selector_params
+from scaler.gather.metrics_api import MetricUnavailable, selector_params
 from scaler.ports import Reader, worded
 from wire.labels import Selector
 from wire.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
@@ -13,17 +13,19 @@ from wire.status import StatusError, Unavailable
 
 
 class ResourceMetrics:
-    """The API, asked for the pods that a selector matches."""
+    """Reads the usage of the pods that a selector matches."""
 
     def __init__(self, kube: Reader) -> None:
         self._kube = kube
 
     async def of_pods(self, namespace: str, pods: Selector) -> PodMetricsList:
-        """Raises `NoAnswer`."""
+        """Raises `MetricUnavailable`."""
         path = f"/apis/{V1BETA1}/namespaces/{namespace}/pods"
         try:
             return decode_pods(await self._kube.get(path, selector_params(labelSelector=pods)))
         except (StatusError, Unavailable) as error:
-            raise NoAnswer(worded(error, verb="get", resource="pods", group=GROUP)) from error
+            raise MetricUnavailable(
+                worded(error, verb="get", resource="pods", group=GROUP)
+            ) from error
         except msgspec.DecodeError as error:
-            raise NoAnswer(f"the answer is malformed: {error}") from error
+            raise MetricUnavailable(f"the response is malformed: {error}") from error

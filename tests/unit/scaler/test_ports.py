@@ -1,11 +1,11 @@
-"""What an answer without a Status is called: client-go's words (apimachinery, NewGenericServerResponse)."""
+"""The wording of a response without a Status is client-go's (apimachinery, NewGenericServerResponse)."""
 
 import pytest
 
 from scaler.ports import worded
 from wire.status import Unavailable, from_response
 
-ASKED = "(get pods.metrics.k8s.io)"
+REQUEST = "(get pods.metrics.k8s.io)"
 
 
 @pytest.mark.parametrize(
@@ -14,30 +14,30 @@ ASKED = "(get pods.metrics.k8s.io)"
         pytest.param(
             404,
             b"404 page not found\n",
-            f"the server could not find the requested resource {ASKED}",
-            id="a code with words of its own",
+            f"the server could not find the requested resource {REQUEST}",
+            id="a code with a text of its own",
         ),
         pytest.param(
             500,
             b'say "boom"\n',
-            f'an error on the server ("say \\"boom\\"") has prevented the request from succeeding {ASKED}',
-            id="a failure of the server",
+            f'an error on the server ("say \\"boom\\"") has prevented the request from succeeding {REQUEST}',
+            id="a server error",
         ),
-        pytest.param(403, b"you may not", f"you may not {ASKED}", id="a refusal keeps its text"),
+        pytest.param(403, b"you may not", f"you may not {REQUEST}", id="403 quotes the server"),
         pytest.param(
             418,
             b"short and stout",
-            f"the server responded with the status code 418 but did not return more information {ASKED}",
+            f"the server responded with the status code 418 but did not return more information {REQUEST}",
             id="any other code",
         ),
     ],
 )
-def test_an_answer_without_a_status_is_worded_as_by_client_go(code, body, message):
+def test_a_response_without_a_status_is_worded_as_by_client_go(code, body, message):
     error = from_response(code, body)
     assert worded(error, verb="get", resource="pods", group="metrics.k8s.io") == message
 
 
-def test_a_status_and_a_missing_answer_keep_their_own_words():
+def test_a_status_and_a_failed_connection_keep_their_own_message():
     status = from_response(404, b'{"kind":"Status","message":"no such metric","code":404}')
     assert worded(status, verb="get", resource="pods") == "no such metric"
     assert (

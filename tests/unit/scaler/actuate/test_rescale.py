@@ -1,4 +1,4 @@
-"""The write of the Scale: retried on conflict, and only then."""
+"""The write of the Scale is retried on conflict and only then."""
 
 import pytest
 
@@ -17,33 +17,33 @@ async def no_sleep(_: float) -> None:
     return
 
 
-async def rescaled(kube: FakeKube) -> object:
+async def rescale_to_3(kube: FakeKube) -> object:
     return await rescale(kube, READ, 3, sleep=no_sleep)
 
 
-async def test_the_scale_is_written_at_the_version_that_was_read():
+async def test_the_scale_is_written_with_the_resource_version_that_was_read():
     kube = FakeKube()
-    assert await rescaled(kube) == Rescaled()
+    assert await rescale_to_3(kube) == Rescaled()
     metadata = {"name": "web", "namespace": "shop", "uid": "u1", "resourceVersion": "7"}
     written = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata}
     assert kube.put == [(PATH, {**written, "spec": {"replicas": 3}})]
 
 
-async def test_after_a_conflict_the_same_number_is_written_over_the_newer_version():
+async def test_after_a_conflict_the_same_number_is_written_with_the_newer_version():
     kube = FakeKube()
     kube.serve(PATH, {"metadata": {"resourceVersion": "8", "uid": "u1"}, "spec": {"replicas": 9}})
     kube.put_answers = [conflict("modified")]
-    assert await rescaled(kube) == Rescaled()
+    assert await rescale_to_3(kube) == Rescaled()
     versions = [body["metadata"]["resourceVersion"] for _, body in kube.put]
     assert versions == ["7", "8"]
     assert [body["spec"]["replicas"] for _, body in kube.put] == [3, 3]
 
 
-async def test_the_fifth_conflict_is_the_last():
+async def test_after_the_fifth_conflict_it_gives_up():
     kube = FakeKube()
     kube.serve(PATH, {"metadata": {"resourceVersion": "8"}})
     kube.put_answers = [conflict("the object has been modified")] * 9
-    assert await rescaled(kube) == RescaleFailed("the object has been modified")
+    assert await rescale_to_3(kube) == RescaleFailed("the object has been modified")
     assert len(kube.put) == 5
 
 
@@ -52,18 +52,20 @@ async def test_the_fifth_conflict_is_the_last():
     [
         pytest.param(forbidden("you may not"), "you may not", id="forbidden"),
         pytest.param(failure(422, "replicas: bad"), "replicas: bad", id="invalid"),
-        pytest.param(Unavailable("connection refused"), "connection refused", id="nobody there"),
+        pytest.param(
+            Unavailable("connection refused"), "connection refused", id="connection refused"
+        ),
     ],
 )
-async def test_any_other_failure_is_told_and_not_tried_again(error, message):
+async def test_any_other_failure_is_reported_and_not_retried(error, message):
     kube = FakeKube()
     kube.put_answers = [error]
-    assert await rescaled(kube) == RescaleFailed(message)
+    assert await rescale_to_3(kube) == RescaleFailed(message)
     assert len(kube.put) == 1
 
 
-async def test_a_conflict_whose_newer_version_cannot_be_read_is_tried_again_as_it_was():
+async def test_a_conflict_is_retried_unchanged_when_the_newer_version_cannot_be_read():
     kube = FakeKube()
     kube.put_answers = [conflict("modified")]
-    assert await rescaled(kube) == Rescaled()
+    assert await rescale_to_3(kube) == Rescaled()
     assert kube.put[0] == kube.put[1]

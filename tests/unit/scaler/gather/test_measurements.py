@@ -1,4 +1,4 @@
-"""Which question each metric asks, and what its failure is called."""
+"""Which request each type of metric sends, and the wording of its failure."""
 
 from datetime import datetime
 from typing import Any
@@ -108,7 +108,7 @@ APP_CPU = MetricSpec(
             of_object("Namespace"),
             f"{CUSTOM}/metrics/hits",
             {},
-            id="the namespace, whatever its name",
+            id="the namespace itself, whatever the reference names",
         ),
         pytest.param(external(), f"{EXTERNAL}/queue", {}, id="external"),
         pytest.param(
@@ -132,7 +132,7 @@ APP_CPU = MetricSpec(
         ),
     ],
 )
-async def test_each_metric_is_asked_for_where_the_hpa_controller_asks(metric, path, params):
+async def test_each_metric_is_read_by_the_same_request_as_the_hpa_controllers(metric, path, params):
     kube = kube_with()
     await measurements(kube).read("shop", metric, PODS)
     assert kube.asked[-1] == (path, params)
@@ -147,7 +147,7 @@ def value(name: str, amount: str) -> dict[str, Any]:
     }
 
 
-async def test_answers_become_readings():
+async def test_responses_become_readings():
     kube = kube_with()
     kube.serve(f"{CUSTOM}/pods/*/rps", {"items": [value("web-1", "1500m"), value("web-2", "2")]})
     kube.serve(f"{CUSTOM}/services/front/hits", {"items": [value("front", "7")]})
@@ -164,17 +164,17 @@ async def test_answers_become_readings():
         "containers": [usage],
     }
     kube.serve("/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods", {"items": [measured]})
-    asked = measurements(kube)
-    found = await asked.read("shop", pods(), PODS)
+    metrics = measurements(kube)
+    found = await metrics.read("shop", pods(), PODS)
     assert isinstance(found, PodSamples)
     assert {name: sample.value_milli for name, sample in found.by_pod.items()} == {
         "web-1": 1500,
         "web-2": 2000,
     }
-    assert await asked.read("shop", of_object("Service"), PODS) == ObjectValue(7000)
-    assert await asked.read("shop", external(), PODS) == ExternalValues((3000, 4000))
+    assert await metrics.read("shop", of_object("Service"), PODS) == ObjectValue(7000)
+    assert await metrics.read("shop", external(), PODS) == ExternalValues((3000, 4000))
     for metric in (CPU, APP_CPU):
-        used = await asked.read("shop", metric, PODS)
+        used = await metrics.read("shop", metric, PODS)
         assert isinstance(used, PodSamples)
         sample = used.by_pod["web-1"]
         assert (sample.value_milli, sample.window_seconds) == (250, 15.0)
@@ -193,7 +193,7 @@ def generic(code: int) -> Exception:
             f"{EXTERNAL}/queue",
             not_found("no metric queue"),
             "unable to fetch metrics from external metrics API: no metric queue",
-            id="the API's own words",
+            id="the API's own message",
         ),
         pytest.param(
             external(),
@@ -224,14 +224,14 @@ def generic(code: int) -> Exception:
             f"{CUSTOM}/pods/*/rps",
             Unavailable("connection refused"),
             "unable to fetch metrics from custom metrics API: connection refused",
-            id="nobody there",
+            id="connection refused",
         ),
         pytest.param(
             pods(),
             f"{CUSTOM}/pods/*/rps",
             b"<html>",
-            "unable to fetch metrics from custom metrics API: the answer is malformed",
-            id="no JSON",
+            "unable to fetch metrics from custom metrics API: the response is malformed",
+            id="not JSON",
         ),
         pytest.param(
             pods(),
@@ -246,11 +246,11 @@ def generic(code: int) -> Exception:
             "/apis",
             b'{"groups": [{"name": "custom.metrics.k8s.io", "versions": [{"version": "v3"}]}]}',
             "unable to fetch metrics from custom metrics API: no known available metric versions found",
-            id="no version that is known",
+            id="no known version",
         ),
         pytest.param(
             of_object("Thing", "example.com/v1"),
-            "/unasked",
+            "/unused",
             b"",
             "unable to fetch metrics from custom metrics API: unable to map kind Thing.example.com "
             'to resource: no matches for kind "Thing" in group "example.com"',
@@ -269,17 +269,15 @@ def generic(code: int) -> Exception:
                     match_expressions=[LabelSelectorRequirement(key="a", operator="Like")]
                 )
             ),
-            "/unasked",
+            "/unused",
             b"",
             '"Like" is not a valid label selector operator',
             id="selector",
         ),
-        pytest.param(
-            MetricSpec(type="Gossip"), "/unasked", b"", "unknown metric source", id="type"
-        ),
+        pytest.param(MetricSpec(type="Gossip"), "/unused", b"", "unknown metric source", id="type"),
     ],
 )
-async def test_a_metric_that_cannot_be_had_is_a_value_with_upstreams_words(
+async def test_a_metric_that_cannot_be_read_is_a_value_worded_as_upstream(
     metric, path, answer, message
 ):
     kube = kube_with()
@@ -301,7 +299,7 @@ async def test_a_metric_that_cannot_be_had_is_a_value_with_upstreams_words(
         pytest.param(MetricTarget(type="AverageValue", value="5"), id="of an average without one"),
     ],
 )
-async def test_an_object_metric_whose_target_cannot_be_used_asks_nothing(target):
+async def test_an_object_metric_without_a_usable_target_sends_no_request(target):
     kube = kube_with()
     described = CrossVersionObjectReference(kind="Service", name="front", api_version="v1")
     source = ObjectMetricSource(

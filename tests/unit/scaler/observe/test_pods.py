@@ -1,4 +1,4 @@
-"""Pods by their labels: the index finds what a look at every pod would find."""
+"""The index of pods finds what a scan of every pod would find."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ def test_pods_of_other_namespaces_and_labels_are_not_found():
     assert names(index, "!app") == ["d"]
 
 
-def test_a_pod_whose_labels_changed_is_found_by_the_new_ones():
+def test_a_pod_whose_labels_changed_is_found_by_its_new_labels():
     index = PodIndex()
     before, after = pod("a", app="web"), pod("a", app="db")
     index.change(None, before)
@@ -34,7 +34,7 @@ def test_a_pod_whose_labels_changed_is_found_by_the_new_ones():
     assert (names(index, "app=web"), names(index, "app=db")) == ([], ["a"])
 
 
-def test_nothing_is_kept_of_pods_that_are_gone():
+def test_nothing_is_kept_of_deleted_pods():
     index = PodIndex()
     index.change(None, pod("a", app="web"))
     index.change(pod("a", app="web"), None)
@@ -52,7 +52,7 @@ selectors = st.sampled_from(
 
 
 @given(st.lists(st.tuples(pods, st.booleans()), max_size=30), selectors)
-def test_it_agrees_with_a_look_at_every_pod(changes, selector):
+def test_it_agrees_with_a_scan_of_every_pod(changes, selector):
     index = PodIndex()
     there: dict[str, Pod] = {}
     for each, remains in changes:
