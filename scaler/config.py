@@ -1,17 +1,18 @@
-"""What the scaler was asked to do: flags to one struct, or a message that says which flag is wrong.
+"""The flags of `loadline-scaler run`, and the options they are parsed to.
 
-Flags are kube-controller-manager's without the prefix, with its long names as aliases, so that a
-command line written for it can be taken over. Durations are Go's.
+Flags are kube-controller-manager's without the prefix; its full names are accepted as aliases, so that
+its command line can be reused. Durations are Go's.
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.settings import Settings
-from wire.command_line.parsing import CommaList, FlagParser, boolean, duration_seconds
+from wire.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.kube.leases import LeaseTimes
 from wire.logs import LoggingOptions, add_logging_flags
 from wire.serving.options import ServingOptions, add_flags, from_arguments
@@ -20,7 +21,7 @@ KINDS = {kind.plural: kind for kind in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCA
 
 
 class LeaderElectionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Which Lease to hold while scaling; defaults as kube-controller-manager's."""
+    """The Lease to hold while scaling; the defaults are kube-controller-manager's."""
 
     enabled: bool = False
     times: LeaseTimes = LeaseTimes()
@@ -29,7 +30,7 @@ class LeaderElectionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What `loadline-scaler run` was asked to do."""
+    """The parsed flags of `loadline-scaler run`."""
 
     kubeconfig: Path | None = None
     context: str | None = None
@@ -43,23 +44,23 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> WatchedKind:
-        """The kind of autoscaler to scale by."""
+        """The kind of autoscaler to reconcile."""
         return self.settings.kind
 
 
 def period(text: str) -> float:
-    """A duration that must be longer than nothing."""
+    """A duration greater than 0."""
     seconds = duration_seconds(text)
     if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is no length of time: write for example 15s")
+        raise argparse.ArgumentTypeError(f"{text} is not greater than 0: use for example 15s")
     return seconds
 
 
 def window(text: str) -> float:
-    """A duration that may be nothing."""
+    """A duration of 0 or more."""
     seconds = duration_seconds(text)
     if seconds < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
+        raise argparse.ArgumentTypeError(f"{text} is negative: use 0s or more")
     return seconds
 
 
@@ -70,14 +71,14 @@ def tolerance(text: str) -> float:
     except ValueError:
         ratio = -1.0
     if not 0 <= ratio < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no ratio of 0 or more, such as 0.1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a ratio of 0 or more, such as 0.1")
     return ratio
 
 
 def count(text: str) -> int:
     """A whole number, 1 or more."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
 
 
@@ -89,111 +90,151 @@ GATES = {
 
 
 def feature_gates(text: str) -> dict[str, bool]:
-    """`Name=true,...`, for the gates that the algorithm knows; fields of `Settings` to their value."""
+    """`Name=true,...` to fields of `Settings`; only the gates that affect the algorithm are known."""
     found = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
         if name not in GATES:
-            raise argparse.ArgumentTypeError(f"unknown gate {name!r}: known are {', '.join(GATES)}")
+            raise argparse.ArgumentTypeError(
+                f"unknown feature gate {name!r}: use {', '.join(GATES)}"
+            )
         found[GATES[name]] = boolean(value)
     return found
 
 
 def add_run_flags(parser: FlagParser) -> None:
-    """The flags of `run`."""
+    """Declare the flags of `run`."""
+    _add_cluster_flags(parser.group("cluster"))
+    _add_algorithm_flags(parser.group("algorithm"))
+    _add_leader_flags(parser.group("leader election"))
     add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
     add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")
-    _add_cluster_flags(parser)
-    _add_algorithm_flags(parser)
-    _add_leader_flags(parser)
 
 
-def _add_cluster_flags(parser: FlagParser) -> None:
-    add = parser.add_argument
-    where = "kubeconfig; default: $KUBECONFIG, the pod's service account, ~/.kube/config"
-    add("--kubeconfig", type=Path, help=where)
-    add("--context", help="context of the kubeconfig")
-    watched = "kind of autoscaler to scale by (%(default)s)"
-    add("--watch", choices=list(KINDS), default=LOAD_AUTOSCALERS.plural, help=watched)
-    only = "only this namespace; may be given again, or several with commas (all)"
-    add("--namespace", action=CommaList, default=(), help=only)
+def _add_cluster_flags(flags: FlagGroup) -> None:
+    flags.add_file(
+        "--kubeconfig",
+        help="kubeconfig (default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
+    )
+    flags.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
+    )
+    flags.add_argument(
+        "--watch",
+        choices=list(KINDS),
+        default=LOAD_AUTOSCALERS.plural,
+        metavar="KIND",
+        help=f"kind of autoscaler to reconcile: {' or '.join(KINDS)}",
+    )
+    flags.add_list(
+        "--namespace",
+        metavar="NAMES",
+        help="namespaces to watch, separated by commas or repeated (default: all)",
+    )
 
 
-def _add_algorithm_flags(parser: FlagParser) -> None:
-    add = parser.add_argument
+def _add_algorithm_flags(flags: FlagGroup) -> None:
     defaults = Settings()
-    durations = (
-        ("sync-period", period, 15.0, "time between two looks at an autoscaler (15s)"),
+    for name, parse, seconds, text in (
+        ("sync-period", period, 15.0, "time between two reconciles of an autoscaler"),
         (
             "downscale-stabilization",
             window,
             defaults.downscale_stabilization_seconds,
-            "how long past recommendations hold replicas up (5m)",
+            "scale down to the highest recommendation of this window",
         ),
         (
             "cpu-initialization-period",
             window,
             defaults.cpu_initialization_period_seconds,
-            "how long after a pod's start its cpu may be ignored (5m)",
+            "time after a pod's start in which its CPU usage counts only while it is ready",
         ),
         (
             "initial-readiness-delay",
             window,
             defaults.initial_readiness_delay_seconds,
-            "how long after a pod's start it counts as never ready when it is not (30s)",
+            "time after a pod's start in which becoming unready counts as not having been ready yet",
         ),
-        (
-            "tolerance",
-            tolerance,
-            defaults.tolerance,
-            "how far the ratio of metric to target may be from 1 without a change (0.1)",
-        ),
+    ):
+        flags.add_duration(f"--{name}", parse=parse, default_seconds=seconds, help=text)
+        _add_alias(flags, f"--horizontal-pod-autoscaler-{name}", of=name, parse=parse)
+    flags.add_argument(
+        "--tolerance",
+        type=tolerance,
+        default=defaults.tolerance,
+        metavar="RATIO",
+        help="deviations of a metric from its target up to this ratio are ignored",
     )
-    for name, kind, default, text in durations:
-        add(
-            f"--{name}",
-            f"--horizontal-pod-autoscaler-{name}",
-            type=kind,
-            default=default,
-            help=text,
-        )
-    add(
+    _add_alias(flags, "--horizontal-pod-autoscaler-tolerance", of="tolerance", parse=tolerance)
+    flags.add_argument(
         "--concurrent-syncs",
-        "--concurrent-horizontal-pod-autoscaler-syncs",
         type=count,
         default=20,
-        help="looks at once (%(default)s)",
+        metavar="COUNT",
+        help="maximum number of concurrent reconciles",
     )
-    gates = f"NAME=BOOL,... of {', '.join(GATES)}; HPAScaleToZero is on for LoadAutoscalers"
-    add("--feature-gates", dest="gates", type=feature_gates, default={}, help=gates)
+    _add_alias(
+        flags, "--concurrent-horizontal-pod-autoscaler-syncs", of="concurrent-syncs", parse=count
+    )
+    flags.add_argument(
+        "--feature-gates",
+        dest="gates",
+        type=feature_gates,
+        default={},
+        metavar="NAME=BOOL,...",
+        help=f"{', '.join(GATES)} (default: true, but HPAScaleToZero is false for HPAs)",
+    )
 
 
-def _add_leader_flags(parser: FlagParser) -> None:
-    add = parser.add_argument
+def _add_alias(flags: FlagGroup, name: str, *, of: str, parse: Callable[[str], object]) -> None:
+    """Accept kube-controller-manager's name of a flag, without listing it in the help."""
+    flags.add_argument(
+        name,
+        dest=of.replace("-", "_"),
+        type=parse,
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
+
+
+def _add_leader_flags(flags: FlagGroup) -> None:
     defaults = LeaderElectionOptions()
-    parser.add_boolean(
-        "--leader-elect", help="scale only while holding a Lease, so that several replicas may run"
+    flags.add_boolean(
+        "--leader-elect",
+        help="scale only while holding a Lease; required to run several replicas",
     )
-    for name, default, text in (
-        ("lease-duration", defaults.times.lease_seconds, "after which others take over (15s)"),
+    for name, seconds, text in (
+        (
+            "lease-duration",
+            defaults.times.lease_seconds,
+            "time after the last renewal at which another replica may take over",
+        ),
         (
             "renew-deadline",
             defaults.times.renew_deadline_seconds,
-            "after which a leader that cannot renew stops scaling (10s)",
+            "time after which a leader that cannot renew its Lease stops scaling",
         ),
-        ("retry-period", defaults.times.retry_seconds, "between two attempts (2s)"),
+        ("retry-period", defaults.times.retry_seconds, "time between two attempts"),
     ):
-        add(f"--leader-elect-{name}", type=period, default=default, help=text)
-    add(
+        flags.add_duration(
+            f"--leader-elect-{name}", parse=period, default_seconds=seconds, help=text
+        )
+    flags.add_argument(
         "--leader-elect-resource-name",
         default=defaults.resource_name,
-        help="name of the Lease (%(default)s)",
+        metavar="NAME",
+        help="name of the Lease",
     )
-    add("--leader-elect-resource-namespace", default="", help="its namespace (the pod's own)")
+    flags.add_argument(
+        "--leader-elect-resource-namespace",
+        default="",
+        metavar="NAMESPACE",
+        help="namespace of the Lease (default: the pod's, or kube-system outside a cluster)",
+    )
 
 
 def options_of(flags: argparse.Namespace) -> Options:
-    """The parsed flags as one struct. Raises `ValueError` when two of them contradict each other."""
+    """The parsed flags as one struct. Raises `ValueError` when they contradict each other."""
     kind = KINDS[flags.watch]
     settings = Settings(
         kind=kind,
@@ -225,7 +266,7 @@ def _leader_election(flags: argparse.Namespace) -> LeaderElectionOptions:
     if not times.lease_seconds > times.renew_deadline_seconds > times.retry_seconds:
         raise ValueError(
             "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, "
-            "and that longer than --leader-elect-retry-period"
+            "which must be longer than --leader-elect-retry-period"
         )
     return LeaderElectionOptions(
         enabled=flags.leader_elect,

@@ -51,10 +51,10 @@ def parser() -> FlagParser:
     """The flags of `run`."""
     parser = FlagParser(
         prog="loadline-scaler",
-        description="Scale workloads by LoadAutoscalers, or by HorizontalPodAutoscalers in place of the built-in controller.",
+        description="Scale workloads as LoadAutoscalers specify, or as HorizontalPodAutoscalers do in place of kube-controller-manager.",
         examples=[
             (
-                "Scale by the LoadAutoscalers of two namespaces",
+                "Reconcile the LoadAutoscalers of two namespaces",
                 "loadline-scaler --namespace=shop,billing",
             ),
             (

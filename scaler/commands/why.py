@@ -1,7 +1,7 @@
-"""`loadline-scaler why NAMESPACE/NAME`: the last decision on an autoscaler, from the running scaler, in words.
+"""`loadline-scaler why NAMESPACE/NAME`: explains the running scaler's last decision on an autoscaler.
 
-Who may read the scaler's `/debug/decisions` may ask. Inside its pod (`kubectl exec`) that is the
-scaler itself; from outside, forward its port and have a kubeconfig.
+The client needs the right to get `/debug/decisions/*` from the scaler. In the scaler's pod (`kubectl exec`)
+its service account is used; from outside, forward the port and use a kubeconfig.
 """
 
 import sys
@@ -22,13 +22,13 @@ from wire.status import StatusError, Unavailable
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print it; 1 when it cannot be had, 2 when the command line is wrong."""
+    """Print the explanation; returns 1 when it cannot be read, 2 when the command line is wrong."""
     flags = parser()
     given = flags.parse_args(arguments)
     if given.autoscaler.count("/") != 1 or not all(given.autoscaler.split("/")):
-        flags.error(f"{given.autoscaler!r} is no NAMESPACE/NAME")
+        flags.error(f"{given.autoscaler!r} is not of the form NAMESPACE/NAME")
     try:
-        body = run(ask(given.server, given.autoscaler, given.kubeconfig, given.ca_file))
+        body = run(read_decision(given.server, given.autoscaler, given.kubeconfig, given.ca_file))
     except (StatusError, Unavailable) as error:
         print(f"loadline-scaler why: {error.message}", file=sys.stderr)
         return 1
@@ -40,14 +40,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def printed(body: bytes, output: str) -> str:
-    """The derivation as text, or as JSON that people can read as well."""
+    """The derivation as text or as indented JSON."""
     if output == "json":
         return msgspec.json.format(body, indent=2).decode()
     return explain(msgspec.json.decode(body, type=Derivation))
 
 
-async def ask(server: str, autoscaler: str, kubeconfig: Path | None, ca_file: Path | None) -> bytes:
-    """The scaler's answer. Raises `StatusError`, `Unavailable`, `ConnectionConfigError`."""
+async def read_decision(
+    server: str, autoscaler: str, kubeconfig: Path | None, ca_file: Path | None
+) -> bytes:
+    """The derivation as JSON, from the scaler at `server`. Raises `StatusError`, `Unavailable`, `ConnectionConfigError`."""
     client = KubeClient(
         await connect_to(
             server, ca_file=ca_file, kubeconfig=kubeconfig, user_agent="loadline-scaler-why"
@@ -77,11 +79,27 @@ def parser() -> FlagParser:
             ),
         ],
     )
-    parser.add_argument("autoscaler", metavar="NAMESPACE/NAME")
-    parser.add_argument("--output", choices=("text", "json"), default="text")
+    parser.add_argument("autoscaler", metavar="NAMESPACE/NAME", help="the autoscaler")
     parser.add_argument(
-        "--server", default="https://127.0.0.1:10443", help="the running scaler (%(default)s)"
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        metavar="FORMAT",
+        help="text or json",
     )
-    parser.add_argument("--ca-file", type=Path, help="CA of its certificate, where it is not local")
-    parser.add_argument("--kubeconfig", type=Path, help="who asks; default: as kubectl")
+    parser.add_argument(
+        "--server",
+        default="https://127.0.0.1:10443",
+        metavar="URL",
+        help="address of the running scaler",
+    )
+    parser.add_file(
+        "--ca-file",
+        help="CA of the scaler's certificate; required unless the server is on this machine",
+    )
+    parser.add_file(
+        "--kubeconfig",
+        help="kubeconfig whose user authenticates to the scaler "
+        "(default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
+    )
     return parser

@@ -1,4 +1,4 @@
-"""One fake per port of the scaler: what it was asked is kept, what it answers is set."""
+"""One fake per port of the scaler: it records its calls, and returns what the test has set."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 class FakeKube:
-    """An API server of prepared answers: one for each GET of a path, and a queue of them for PUTs."""
+    """An API server with prepared responses: one per path for GETs, and a queue of them for PUTs."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
@@ -31,11 +31,11 @@ class FakeKube:
         self.put: list[tuple[str, Json]] = []
 
     def serve(self, path: str, document: object) -> None:
-        """Answer GETs of this path with a document."""
+        """Respond to GETs of this path with a document."""
         self.answers[path] = json.dumps(document).encode()
 
     async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
-        """The prepared answer, or 404."""
+        """The prepared response, or 404."""
         self.asked.append((path, dict(params or {})))
         answer = self.answers.get(path, not_found(f"{path} not found"))
         if isinstance(answer, Exception):
@@ -43,7 +43,7 @@ class FakeKube:
         return answer
 
     async def replace(self, path: str, body: bytes) -> bytes:
-        """The next prepared answer, or success."""
+        """The next prepared response, or success."""
         self.put.append((path, json.loads(body)))
         answer = self.put_answers.pop(0) if self.put_answers else b"{}"
         if isinstance(answer, Exception):
@@ -59,22 +59,22 @@ def resource(group: str, version: str, name: str, kind: str) -> Resource:
 
 
 class FakeMapper:
-    """The REST mapper over a fixed table; `later` becomes known by a refresh."""
+    """A REST mapper over a fixed table; a refresh discovers `later`."""
 
     def __init__(self, *resources: Resource, later: Sequence[Resource] = ()) -> None:
         self._known = list(resources)
         self._later = list(later)
 
     def resource_for(self, resource: str, group: str = "") -> GroupVersionResource:
-        """As the real one."""
+        """See `RestMapper`."""
         return self._table().resource_for(GroupVersionResource(group, "", resource))
 
     def resources_for_kind(self, group: str, kind: str) -> Sequence[Resource]:
-        """As the real one."""
+        """See `RestMapper`."""
         return self._table().resources_for_kind(group, kind)
 
     async def refresh_after_miss(self) -> bool:
-        """Whether there is anything new."""
+        """Whether the refresh discovered anything."""
         news, self._later = self._later, []
         self._known += news
         return bool(news)
@@ -103,7 +103,7 @@ class FakeAutoscalers:
 
 
 class FakePods:
-    """The same pods for every question in their namespace."""
+    """A fixed set of pods."""
 
     def __init__(self, *pods: Pod) -> None:
         self.pods = pods
@@ -118,7 +118,7 @@ class FakePods:
 
 
 class FakeMeasurements:
-    """Readings in the order of the questions."""
+    """Readings in the order of the reads."""
 
     def __init__(self, *readings: Reading) -> None:
         self.readings = list(readings)

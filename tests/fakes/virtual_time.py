@@ -1,4 +1,4 @@
-"""An event loop in which waiting takes no time: when nobody can run, its clock jumps to the next timer."""
+"""An event loop in which waiting takes no time: when no task can run, its clock jumps to the next timer."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """Starts at 0 seconds. For code without sockets: an answer from outside would never be waited for."""
+    """Starts at 0 seconds. Only for code without sockets: it does not wait for input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 async def passes(seconds: float) -> None:
-    """Work that takes so long, on the loop's clock."""
+    """Take that long by the loop's clock."""
     loop = asyncio.get_running_loop()
     over = loop.create_future()
     timer = loop.call_later(seconds, over.set_result, None)
@@ -38,6 +38,6 @@ async def passes(seconds: float) -> None:
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run it to its end, in virtual time."""
+    """Run the coroutine to completion in virtual time."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(coroutine)

@@ -30,12 +30,16 @@ def run_scaler(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
     ("arguments", "message"),
     [
         pytest.param(("--sync-period=15",), "'15' is not a duration", id="flag"),
-        pytest.param(("run", "--tolerance=-1"), "'-1' is no ratio of 0 or more", id="flag of run"),
-        pytest.param(("scale",), "no command 'scale': there is run, why", id="command"),
+        pytest.param(
+            ("run", "--tolerance=-1"), "'-1' is not a ratio of 0 or more", id="flag of run"
+        ),
+        pytest.param(("scale",), "unknown command 'scale'", id="command"),
         pytest.param(("--kubeconfig=/nowhere",), "kubeconfig /nowhere: no such file", id="file"),
         pytest.param(("run",), "or set $KUBECONFIG", id="no cluster"),
         pytest.param(("why",), "required: NAMESPACE/NAME", id="why without a name"),
-        pytest.param(("why", "web"), "'web' is no NAMESPACE/NAME", id="why without a namespace"),
+        pytest.param(
+            ("why", "web"), "'web' is not of the form NAMESPACE/NAME", id="why without a namespace"
+        ),
         pytest.param(
             ("why", "--server=https://example.com", "--kubeconfig={home}/config", "a/b"),
             "https://example.com is not on this machine: say with --ca-file",

@@ -7,7 +7,7 @@ from scaler.config import Options
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 
 
-def test_the_defaults_are_kube_controller_managers():
+def test_the_defaults_are_those_of_kube_controller_manager():
     options = parse([])
     assert options == Options()
     assert (options.kind, options.sync_period_seconds) == (LOAD_AUTOSCALERS, 15.0)
@@ -19,7 +19,7 @@ def test_the_defaults_are_kube_controller_managers():
 
 
 @pytest.mark.parametrize("prefix", ["--", "--horizontal-pod-autoscaler-"])
-def test_the_algorithms_flags_have_a_short_and_a_long_name(prefix):
+def test_the_flags_of_the_algorithm_have_a_short_and_a_long_name(prefix):
     given = {
         "sync-period": "1m30s",
         "downscale-stabilization": "0s",
@@ -39,7 +39,7 @@ def test_the_algorithms_flags_have_a_short_and_a_long_name(prefix):
 @pytest.mark.parametrize(
     "name", ["--concurrent-syncs", "--concurrent-horizontal-pod-autoscaler-syncs"]
 )
-def test_syncs_at_once_have_two_names(name):
+def test_the_number_of_concurrent_syncs_has_two_names(name):
     assert parse([f"{name}=7"]).concurrent_syncs == 7
 
 
@@ -53,14 +53,14 @@ def test_syncs_at_once_have_two_names(name):
         ),
     ],
 )
-def test_namespaces(arguments, namespaces):
+def test_namespaces_are_repeated_or_separated_by_commas_and_kept_once(arguments, namespaces):
     assert parse(arguments).namespaces == namespaces
 
 
 @pytest.mark.parametrize(
     ("arguments", "scale_to_zero"),
     [
-        pytest.param([], True, id="our kind"),
+        pytest.param([], True, id="LoadAutoscalers"),
         pytest.param(["--watch=horizontalpodautoscalers"], False, id="HPAs, as upstream"),
         pytest.param(
             ["--watch=horizontalpodautoscalers", "--feature-gates=HPAScaleToZero=true"],
@@ -70,15 +70,15 @@ def test_namespaces(arguments, namespaces):
         pytest.param(["--feature-gates=HPAScaleToZero=false"], False, id="off by gate"),
     ],
 )
-def test_scaling_to_zero_is_on_for_our_kind_and_a_gate_for_hpas(arguments, scale_to_zero):
+def test_scaling_to_zero_is_on_for_load_autoscalers_and_a_gate_for_hpas(arguments, scale_to_zero):
     assert parse(arguments).settings.scale_to_zero is scale_to_zero
 
 
-def test_hpas_may_be_watched_instead():
+def test_hpas_can_be_watched_instead():
     assert parse(["--watch=horizontalpodautoscalers"]).kind is HORIZONTAL_POD_AUTOSCALERS
 
 
-def test_leader_election_has_kubernetes_flags():
+def test_leader_election_has_the_flags_of_kubernetes():
     options = parse(
         ["--leader-elect", "--leader-elect-lease-duration=30s", "--leader-elect-resource-name=x"]
     )
@@ -95,13 +95,15 @@ def test_leader_election_has_kubernetes_flags():
     ("argument", "message"),
     [
         pytest.param("--sync-period=15", "'15' is not a duration", id="no unit"),
-        pytest.param("--sync-period=0s", "0s is no length of time", id="no time"),
+        pytest.param("--sync-period=0s", "0s is not greater than 0", id="no time"),
         pytest.param("--downscale-stabilization=-1s", "-1s is negative", id="negative"),
-        pytest.param("--tolerance=-0.1", "'-0.1' is no ratio of 0 or more", id="tolerance"),
-        pytest.param("--tolerance=nan", "'nan' is no ratio of 0 or more", id="no number"),
-        pytest.param("--concurrent-syncs=0", "'0' is no whole number of 1 or more", id="nobody"),
+        pytest.param("--tolerance=-0.1", "'-0.1' is not a ratio of 0 or more", id="tolerance"),
+        pytest.param("--tolerance=nan", "'nan' is not a ratio of 0 or more", id="no number"),
+        pytest.param(
+            "--concurrent-syncs=0", "'0' is not a whole number of 1 or more", id="no worker"
+        ),
         pytest.param("--watch=pods", "invalid choice: 'pods'", id="kind"),
-        pytest.param("--feature-gates=Magic=true", "unknown gate 'Magic'", id="gate"),
+        pytest.param("--feature-gates=Magic=true", "unknown feature gate 'Magic'", id="gate"),
         pytest.param(
             "--feature-gates=HPAScaleToZero", "'' is neither true nor false", id="half a gate"
         ),
@@ -109,7 +111,7 @@ def test_leader_election_has_kubernetes_flags():
         pytest.param("--color=blue", "unknown flag --color", id="unknown"),
     ],
 )
-def test_a_wrong_flag_ends_the_program_and_says_what_is_wrong(argument, message, capsys):
+def test_a_wrong_flag_exits_with_2_and_says_what_is_wrong(argument, message, capsys):
     with pytest.raises(SystemExit) as ended:
         parse([argument])
     assert ended.value.code == 2
