@@ -27,6 +27,13 @@ class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
     view: ScaleView
 
 
+class TimedReading(msgspec.Struct, frozen=True):
+    """A reading, and how long it took to get."""
+
+    reading: Reading
+    duration_seconds: float
+
+
 class Reader(Protocol):
     """GET requests to the API server; `wire.kube.client.KubeClient` sends them."""
 
@@ -64,7 +71,11 @@ class Pods(Protocol):
 class Measurements(Protocol):
     """The metrics APIs. Never raises: a metric that cannot be read is a `MetricFailed`."""
 
-    async def read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading: ...
+    async def read_all(
+        self, namespace: str, metrics: Sequence[MetricSpec], pod_selector: Selector
+    ) -> tuple[TimedReading, ...]:
+        """One reading per metric, in the order of `metrics`."""
+        ...
 
 
 class EventSink(Protocol):

@@ -4,7 +4,6 @@ Upstream: `reconcileKey` and `reconcileAutoscaler` (horizontal.go). The order of
 events is theirs; what they decide between is `scaler.recommend` and `scaler.normalize`.
 """
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ import msgspec
 
 from scaler.actuate.scale import rescale
 from scaler.decide import decide
-from scaler.model.autoscaler import Autoscaler, MetricSpec
+from scaler.model.autoscaler import Autoscaler
 from scaler.model.decision import (
     Action,
     Actuation,
@@ -29,7 +28,6 @@ from scaler.model.derivation import Derivation
 from scaler.model.kinds import WatchedKind
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable
-from scaler.model.readings import Reading
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
 from scaler.observe.scale import read_scale
@@ -40,6 +38,7 @@ from scaler.ports import (
     Measurements,
     Pods,
     TargetScale,
+    TimedReading,
     Writer,
     worded,
 )
@@ -161,35 +160,26 @@ class Reconciler:
         is_ours_alone = len(controllers) <= 1
         return Seen(observed=observed, target=target, selector=selector if is_ours_alone else None)
 
-    async def _gather(self, seen: Seen) -> tuple[tuple[Reading, float], ...]:
-        """Every metric at once, with the seconds that it took; in the order of the spec."""
+    async def _gather(self, seen: Seen) -> tuple[TimedReading, ...]:
+        """Every metric, in the order of the spec."""
         if seen.selector is None:
             return ()
         autoscaler = seen.observed.autoscaler
-        asking = (
-            self._read(autoscaler.metadata.namespace, metric, seen.selector)
-            for metric in metrics_of(autoscaler.spec)
+        return await self._around.measurements.read_all(
+            autoscaler.metadata.namespace, metrics_of(autoscaler.spec), seen.selector
         )
-        return tuple(await asyncio.gather(*asking))
-
-    async def _read(
-        self, namespace: str, metric: MetricSpec, selector: Selector
-    ) -> tuple[Reading, float]:
-        started_seconds = self._monotonic()
-        reading = await self._around.measurements.read(namespace, metric, selector)
-        return reading, self._monotonic() - started_seconds
 
     def _decide(
-        self, observed: Observed, gathered: Sequence[tuple[Reading, float]], memory: Memory
+        self, observed: Observed, gathered: Sequence[TimedReading], memory: Memory
     ) -> Decision:
         autoscaler = observed.autoscaler
         rivals = self._around.rivals.of(autoscaler)
         if rivals:
             return stand_back(observed, rivals, memory, self._settings, self._now())
-        readings = [reading for reading, _ in gathered]
+        readings = [each.reading for each in gathered]
         decision = decide(observed, readings, memory, self._settings, self._now())
         before = autoscaler.status.current_replicas if autoscaler.status else 0
-        durations_seconds = [seconds for _, seconds in gathered]
+        durations_seconds = [each.duration_seconds for each in gathered]
         self._around.telemetry.count_metrics(
             decision.derivation.metrics, durations_seconds, replicas_before=before
         )

@@ -8,6 +8,7 @@ from scaler.model.autoscaler import Autoscaler, MetricSpec
 from scaler.model.decision import Event
 from scaler.model.observed import Pod
 from scaler.model.readings import Reading
+from scaler.ports import TimedReading
 from wire.kube.mapping import (
     GroupVersion,
     GroupVersionResource,
@@ -124,10 +125,16 @@ class FakeMeasurements:
         self.readings = list(readings)
         self.asked: list[tuple[str, MetricSpec, Selector]] = []
 
-    async def read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading:
-        """The next one; the last one again and again."""
+    async def read_all(
+        self, namespace: str, metrics: Sequence[MetricSpec], pod_selector: Selector
+    ) -> tuple[TimedReading, ...]:
+        """The next reading for each metric; the last one is repeated."""
+        return tuple(self._next(namespace, metric, pod_selector) for metric in metrics)
+
+    def _next(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> TimedReading:
         self.asked.append((namespace, metric, pod_selector))
-        return self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
+        reading = self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
+        return TimedReading(reading, duration_seconds=0.01)
 
 
 class FakeEvents:

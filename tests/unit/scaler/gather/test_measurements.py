@@ -17,7 +17,7 @@ from scaler.model.autoscaler import (
     PodsMetricSource,
     ResourceMetricSource,
 )
-from scaler.model.readings import ExternalValues, MetricFailed, ObjectValue, PodSamples
+from scaler.model.readings import ExternalValues, MetricFailed, ObjectValue, PodSamples, Reading
 from scaler.telemetry import Telemetry
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
 from wire.labels import parse
@@ -53,6 +53,11 @@ def measurements(kube: FakeKube) -> Measurements:
         resource("networking.k8s.io", "v1", "ingresses", "Ingress"),
     )
     return Measurements(kube, mapper, Telemetry(), period_seconds=15.0)
+
+
+async def read(metrics: Measurements, metric: MetricSpec) -> Reading:
+    (found,) = await metrics.read_all("shop", [metric], PODS)
+    return found.reading
 
 
 def pods(selector: LabelSelector | None = None, name: str = "rps") -> MetricSpec:
@@ -134,7 +139,7 @@ APP_CPU = MetricSpec(
 )
 async def test_each_metric_is_read_by_the_same_request_as_the_hpa_controllers(metric, path, params):
     kube = kube_with()
-    await measurements(kube).read("shop", metric, PODS)
+    await read(measurements(kube), metric)
     assert kube.asked[-1] == (path, params)
 
 
@@ -165,16 +170,16 @@ async def test_responses_become_readings():
     }
     kube.serve("/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods", {"items": [measured]})
     metrics = measurements(kube)
-    found = await metrics.read("shop", pods(), PODS)
+    found = await read(metrics, pods())
     assert isinstance(found, PodSamples)
     assert {name: sample.value_milli for name, sample in found.by_pod.items()} == {
         "web-1": 1500,
         "web-2": 2000,
     }
-    assert await metrics.read("shop", of_object("Service"), PODS) == ObjectValue(7000)
-    assert await metrics.read("shop", external(), PODS) == ExternalValues((3000, 4000))
+    assert await read(metrics, of_object("Service")) == ObjectValue(7000)
+    assert await read(metrics, external()) == ExternalValues((3000, 4000))
     for metric in (CPU, APP_CPU):
-        used = await metrics.read("shop", metric, PODS)
+        used = await read(metrics, metric)
         assert isinstance(used, PodSamples)
         sample = used.by_pod["web-1"]
         assert (sample.value_milli, sample.window_seconds) == (250, 15.0)
@@ -282,7 +287,7 @@ async def test_a_metric_that_cannot_be_read_is_a_value_worded_as_upstream(
 ):
     kube = kube_with()
     kube.answers[path] = answer
-    found = await measurements(kube).read("shop", metric, PODS)
+    found = await read(measurements(kube), metric)
     assert isinstance(found, MetricFailed)
     assert found.message.startswith(message)
 
@@ -305,7 +310,7 @@ async def test_an_object_metric_without_a_usable_target_sends_no_request(target)
     source = ObjectMetricSource(
         described_object=described, metric=MetricIdentifier(name="hits"), target=target
     )
-    reading = await measurements(kube).read("shop", MetricSpec(type="Object", object=source), PODS)
+    reading = await read(measurements(kube), MetricSpec(type="Object", object=source))
     assert isinstance(reading, MetricFailed)
     assert "neither a value target nor an average value target" in reading.message
     assert kube.asked == []
