@@ -9,12 +9,12 @@ from wire.command_line.program import Command, Program
 PROGRAM: Final = Program(
     name="loadline-adapter",
     default=Command(
-        name="serve", summary="Serve the metrics APIs", module="adapter.commands.server"
+        name="serve", summary="Serve the metrics APIs", module="adapter.commands.serve"
     ),
     commands=(
         Command(
             name="check",
-            summary="Find the faults of a configuration file",
+            summary="Find what is wrong with a configuration file",
             module="adapter.commands.check",
         ),
         Command(

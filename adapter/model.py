@@ -7,7 +7,7 @@ The path of one question, stage by stage:
 
     request  (CustomMetricRequest | ExternalMetricRequest | ResourceMetricRequest)
       -> Offer       the rule that serves the metric, and the series it stands for (from the catalog)
-      -> Question    a Plan, which may be evaluated once for many, and the Rows of it that answer this request
+      -> MetricQuery    a Plan, which may be evaluated once for many, and the Rows of it that answer this request
       -> Evaluation  what the plan's backend returned
       -> values      (ObjectValue | ExternalValue | UsageValue), milli-units, ready to be rendered
 """
@@ -316,7 +316,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     temporary: bool  # it may go away by itself
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedRule(msgspec.Struct, frozen=True):
     """A rule and the series that its selector selects now; None: they could not be listed so far. A named one has none."""
 
     rule: Rule
@@ -352,7 +352,7 @@ class Ages(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...]
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class MetricQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A request made ready for Prometheus: evaluate `plan`, then read the answer with `rows` and `contract`.
 
     `ages` is there when the contract bounds the age of samples, and the query has some.
@@ -366,7 +366,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     window_seconds: float | None = None
 
 
-class UsageQuestion(msgspec.Struct, frozen=True, kw_only=True):
+class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A request to metrics.k8s.io made ready: both plans are evaluated, and read together.
 
     `container_label` is empty for nodes, which have no containers.

@@ -4,7 +4,7 @@
 wraps a `Prometheus`. No library's exception passes a port: a door raises what is named here or in `wire.status`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from adapter.model import (
@@ -12,7 +12,7 @@ from adapter.model import (
     Gap,
     GroupResource,
     KubeObject,
-    Listed,
+    ListedRule,
     MetricEntry,
     Offer,
     Plan,
@@ -21,7 +21,15 @@ from adapter.model import (
 )
 from wire.labels import Selector
 
-__all__ = ["Catalog", "ObjectNames", "Prometheus", "QueryFailed", "ResourceMapping"]
+__all__ = [
+    "Catalog",
+    "Evaluator",
+    "ObjectNames",
+    "Prometheus",
+    "QueryFailed",
+    "ResourceMapping",
+    "SeriesIndex",
+]
 
 
 class QueryFailed(Exception):
@@ -39,28 +47,30 @@ class QueryFailed(Exception):
         super().__init__(f"Prometheus backend {backend!r} did not answer {query!r}: {cause}")
 
 
-class Prometheus(Protocol):
-    """Everything asked of Prometheus on the serving path. All methods raise `QueryFailed`."""
+class Evaluator(Protocol):
+    """Instant queries. A cache is an `Evaluator` that wraps an `Evaluator`."""
 
     async def evaluate(self, plan: Plan) -> Evaluation:
-        """The plan's query as an instant query, at its backend's now."""
+        """The plan's query as an instant query, at its backend's current time; raises `QueryFailed`."""
         ...
+
+
+class SeriesIndex(Protocol):
+    """Which series exist. Both methods raise `QueryFailed`."""
 
     async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
         """The distinct (name, label names) of the series that `match` selected in the last `max_age_seconds`."""
         ...
 
-    async def label_names(
+    async def label_sets(
         self, *, match: str, backend: str, max_age_seconds: float
-    ) -> Sequence[str]:
-        """The names of labels on those series, from the index."""
+    ) -> Sequence[Mapping[str, str]]:
+        """The same series with all their labels and values: for `check`, which may hold all of them."""
         ...
 
-    async def label_values(
-        self, label: str, *, match: str, backend: str, max_age_seconds: float
-    ) -> Sequence[str]:
-        """The values of one label on those series, from the index."""
-        ...
+
+class Prometheus(Evaluator, SeriesIndex, Protocol):
+    """Both, as a backend offers them."""
 
 
 class ObjectNames(Protocol):
@@ -103,6 +113,6 @@ class Catalog(Protocol):
         """Rules that offer nothing yet, and why; sorted by rule."""
         ...
 
-    def listed(self) -> Sequence[Listed]:
+    def listed(self) -> Sequence[ListedRule]:
         """Every rule with the series it was made of, in the order of the file: for explaining, not for answering."""
         ...

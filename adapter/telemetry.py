@@ -51,7 +51,7 @@ PROMETHEUS_SECONDS = Histogram(
 )
 EVALUATIONS = Counter(
     "loadline_adapter_evaluations",
-    "Evaluations of plans that requests needed: asked of Prometheus, shared with a question in flight, or still fresh.",
+    "Evaluations of plans that requests needed: sent to Prometheus, shared with an equal query in flight, or answered by a fresh result.",
     ["source"],
 )
 SAMPLE_AGE_SECONDS = Histogram(

@@ -1,9 +1,9 @@
-"""The one place where the core meets the ports: a request -> its rule -> a question -> an evaluation -> the document.
+"""The one place where the core meets the ports: request -> rule -> metric query -> evaluation -> document.
 
 Nothing here knows HTTP, and nothing is decided here that the pure stages can decide.
 """
 
-from adapter.answer.answers import Answers
-from adapter.answer.in_force import InForce
+from adapter.answer.active_configuration import ActiveConfiguration
+from adapter.answer.answering import Answers
 
-__all__ = ["Answers", "InForce"]
+__all__ = ["ActiveConfiguration", "Answers"]

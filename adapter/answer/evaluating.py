@@ -1,9 +1,9 @@
-"""A plan evaluated, its failure told to whoever asked."""
+"""A plan evaluated; a failure becomes the Status of the request."""
 
 import asyncio
 
-from adapter.model import Evaluation, Plan, Question
-from adapter.ports import Prometheus, QueryFailed
+from adapter.model import Evaluation, MetricQuery, Plan
+from adapter.ports import Evaluator, QueryFailed
 from adapter.translate.ages import dated
 from adapter.translate.refusals import metrics_not_fetched
 
@@ -11,10 +11,10 @@ QUERY_SHOWN_MAX = 400
 """A query over a thousand pods has tens of kilobytes, and a message ends up in an autoscaler's condition."""
 
 
-async def evaluated(prometheus: Prometheus, plan: Plan, *, rule: str) -> Evaluation:
-    """The evaluation; raises `StatusError` 500 that names the rule at fault, the query and the cause."""
+async def evaluated(evaluator: Evaluator, plan: Plan, *, rule: str) -> Evaluation:
+    """The evaluation; raises `StatusError` 500 that names the rule, the query and the cause."""
     try:
-        return await prometheus.evaluate(plan)
+        return await evaluator.evaluate(plan)
     except QueryFailed as error:
         query = _shown(error.query)
         raise metrics_not_fetched(
@@ -22,15 +22,15 @@ async def evaluated(prometheus: Prometheus, plan: Plan, *, rule: str) -> Evaluat
         ) from error
 
 
-async def answered(prometheus: Prometheus, question: Question) -> Evaluation:
-    """What Prometheus says to a question, the samples as old as they are where that matters; raises as `evaluated`."""
-    if question.ages is None:
-        return await evaluated(prometheus, question.plan, rule=question.rule)
+async def evaluated_with_ages(evaluator: Evaluator, query: MetricQuery) -> Evaluation:
+    """The evaluation, with the true times of its samples where the contract needs them; raises as `evaluated`."""
+    if query.ages is None:
+        return await evaluated(evaluator, query.plan, rule=query.rule)
     evaluation, ages = await asyncio.gather(
-        evaluated(prometheus, question.plan, rule=question.rule),
-        evaluated(prometheus, question.ages.plan, rule=question.rule),
+        evaluated(evaluator, query.plan, rule=query.rule),
+        evaluated(evaluator, query.ages.plan, rule=query.rule),
     )
-    return dated(evaluation, ages, question.ages.labels)
+    return dated(evaluation, ages, query.ages.labels)
 
 
 def _shown(query: str) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from adapter.config.backends import read_backends
+from adapter.config.discovery_rules import read_resource_rules, read_rule
 from adapter.config.document import Problems, read_document
-from adapter.config.metrics import read_metrics
+from adapter.config.named_metrics import read_metrics
 from adapter.config.problems import ConfigError, ConfigProblem
-from adapter.config.rules import read_resource_rules, read_rule
 from adapter.model import Backend, DiscoveryRule, NamedRule, ResourceRules, Rule
 
 __all__ = ["ConfigError", "ConfigProblem", "Configuration", "load", "parse"]

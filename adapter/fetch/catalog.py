@@ -17,7 +17,7 @@ from adapter import telemetry
 from adapter.model import (
     DiscoveryRule,
     Gap,
-    Listed,
+    ListedRule,
     MetricEntry,
     Offer,
     ResourceMapping,
@@ -25,7 +25,7 @@ from adapter.model import (
     Series,
 )
 from adapter.ports import Prometheus, QueryFailed
-from adapter.translate.rules import Offers, SeriesKey, offers
+from adapter.translate.offers import Offers, SeriesKey, offers
 
 RETRY_FIRST_SECONDS = 1.0
 RETRY_MAX_SECONDS = 30.0
@@ -161,12 +161,12 @@ class DiscoveredCatalog:
         ]
         return sorted(gaps, key=lambda gap: gap.rule)
 
-    def listed(self) -> Sequence[Listed]:
+    def listed(self) -> Sequence[ListedRule]:
         """Every rule with the series it was made of."""
         return [
-            Listed(rule, self.listings[Selection(rule.backend, rule.series_query)].series)
+            ListedRule(rule, self.listings[Selection(rule.backend, rule.series_query)].series)
             if isinstance(rule, DiscoveryRule)
-            else Listed(rule)
+            else ListedRule(rule)
             for rule in self._rules
         ]
 

@@ -76,17 +76,10 @@ class Refusal(msgspec.Struct, rename="camel"):
     error_type: str = ""
 
 
-class NamesAnswer(Envelope, rename="camel", kw_only=True):
-    """The answer of `/api/v1/labels` and `/api/v1/label/<name>/values`."""
-
-    data: list[str] | None = None
-
-
 SeriesShape = tuple[str, frozenset[str]]
 """A series' name and the names of its other labels: all that discovery needs to know of it."""
 
 _query_decoder = msgspec.json.Decoder(QueryAnswer)
-_names_decoder = msgspec.json.Decoder(NamesAnswer)
 _series_decoder = msgspec.json.Decoder(SeriesAnswer)
 _refusal_decoder = msgspec.json.Decoder(Refusal)
 _elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
@@ -102,9 +95,9 @@ def decode_query(body: bytes) -> QueryAnswer:
     return _query_decoder.decode(body)
 
 
-def decode_names(body: bytes) -> NamesAnswer:
-    """Decode a list of label names or values; raises `ValueError` when it is none."""
-    return _names_decoder.decode(body)
+def decode_series(body: bytes) -> SeriesAnswer:
+    """Decode an answer of `/api/v1/series` as a whole; raises `ValueError` when it is not one."""
+    return _series_decoder.decode(body)
 
 
 def decode_refusal(body: bytes) -> Refusal | None:

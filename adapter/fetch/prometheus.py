@@ -69,31 +69,22 @@ class PrometheusClient:
             raise self._failed(match, error) from error
         return [Series(name, labels) for name, labels in reader.shapes]
 
-    async def label_names(
+    async def label_sets(
         self, *, match: str, backend: str, max_age_seconds: float
-    ) -> Sequence[str]:
-        """The names of labels, from the index."""
-        return await self._names("/api/v1/labels", match, backend, max_age_seconds)
+    ) -> Sequence[Mapping[str, str]]:
+        """Every series with all its labels."""
 
-    async def label_values(
-        self, label: str, *, match: str, backend: str, max_age_seconds: float
-    ) -> Sequence[str]:
-        """The values of one label, from the index; this endpoint knows only GET."""
-        path = f"/api/v1/label/{label}/values"
-        return await self._names(path, match, backend, max_age_seconds, verb="GET")
-
-    async def _names(
-        self, path: str, match: str, backend: str, max_age_seconds: float, verb: str = ""
-    ) -> Sequence[str]:
-        def finish(body: bytes) -> list[str]:
-            answer = decode.decode_names(body)
+        def finish(body: bytes) -> Sequence[Mapping[str, str]]:
+            answer = decode.decode_series(body)
             if answer.status != "success" or answer.data is None:
                 raise _refused(answer)
             return answer.data
 
-        asked, seconds = _lately(match, max_age_seconds), self.backend.discovery_timeout_seconds
-        with telemetry.prometheus_request(backend, "labels"):
-            return await self._whole(path, asked, match, finish, seconds, verb)
+        seconds = self.backend.discovery_timeout_seconds
+        with telemetry.prometheus_request(backend, "series"):
+            return await self._whole(
+                "/api/v1/series", _lately(match, max_age_seconds), match, finish, seconds
+            )
 
     async def _whole(
         self,
@@ -102,7 +93,6 @@ class PrometheusClient:
         question: str,
         finish: Callable[[bytes], Answer],
         seconds: float,
-        verb: str = "",
     ) -> Answer:
         """An answer that is decoded when all of it is there."""
         body = bytearray()
@@ -117,7 +107,7 @@ class PrometheusClient:
                 )
 
         try:
-            await self._transport.ask(path, asked, seconds=seconds, take=take, verb=verb)
+            await self._transport.ask(path, asked, seconds=seconds, take=take)
             return _json(finish)(bytes(body))
         except NoAnswer as error:
             raise self._failed(question, error) from error
@@ -151,22 +141,13 @@ class Backends:
         client = self._client(backend, match)
         return await client.series(match=match, backend=backend, max_age_seconds=max_age_seconds)
 
-    async def label_names(
+    async def label_sets(
         self, *, match: str, backend: str, max_age_seconds: float
-    ) -> Sequence[str]:
-        """Ask the named backend."""
+    ) -> Sequence[Mapping[str, str]]:
+        """From the named backend."""
         client = self._client(backend, match)
-        return await client.label_names(
+        return await client.label_sets(
             match=match, backend=backend, max_age_seconds=max_age_seconds
-        )
-
-    async def label_values(
-        self, label: str, *, match: str, backend: str, max_age_seconds: float
-    ) -> Sequence[str]:
-        """Ask the named backend."""
-        client = self._client(backend, match)
-        return await client.label_values(
-            label, match=match, backend=backend, max_age_seconds=max_age_seconds
         )
 
     async def close(self) -> None:

@@ -48,21 +48,19 @@ class Transport:
         *,
         seconds: float,
         take: Callable[[bytes], None],
-        verb: str = "",
         compressed: bool = False,
     ) -> None:
         """Give the body of a 2xx answer to `take`, piece by piece; raises `NoAnswer`, also when `take` does.
 
         `compressed` is for large answers: for one number, gzip costs both ends more than the wire.
         """
-        verb = verb or self._backend.verb
         try:
             async with asyncio.timeout(seconds), self._gate:
                 try:
-                    await self._exchange(verb, path, asked, take, compressed)
+                    await self._exchange(path, asked, take, compressed)
                 except aiohttp.ServerDisconnectedError:
                     # An idle connection was closed by the other end just as we took it: once more on a new one.
-                    await self._exchange(verb, path, asked, take, compressed)
+                    await self._exchange(path, asked, take, compressed)
         except TimeoutError as error:
             raise NoAnswer(f"{self._address.base} gave no answer within {seconds:g} s") from error
         except aiohttp.ClientPayloadError as error:
@@ -77,13 +75,12 @@ class Transport:
 
     async def _exchange(
         self,
-        verb: str,
         path: str,
         asked: dict[str, str],
         take: Callable[[bytes], None],
         compressed: bool,
     ) -> None:
-        encoded = urlencode(asked)
+        verb, encoded = self._backend.verb, urlencode(asked)
         parameters = [self._address.parameters] if self._address.parameters else []
         headers = [*self._backend.headers, *(await self._credentials.headers()).items()]
         headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))

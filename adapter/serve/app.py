@@ -15,8 +15,9 @@ from aiohttp import web
 from adapter import telemetry
 from adapter.answer import Answers
 from adapter.model import MetricRequest
-from adapter.serve import discovery, openapi
+from adapter.serve import discovery_documents, openapi
 from adapter.translate import parse
+from adapter.translate.parse import VERSIONS
 from wire import custom_metrics
 from wire.serving.rendering import JSON, check_representation, negotiated_type, respond
 from wire.status import StatusDetails, StatusError, failure, not_found
@@ -37,7 +38,7 @@ class MetricsAPI:
     def __init__(self, answers: Answers, *, version: str) -> None:
         self._answers = answers
         self._version = version
-        self._documents = discovery.ResourceDocuments()
+        self._documents = discovery_documents.ResourceDocuments()
 
     def add_routes(self, app: web.Application) -> None:
         """Serve `/apis` and `/openapi`."""
@@ -51,13 +52,13 @@ class MetricsAPI:
             case ["apis"]:
                 _check_read(request)
                 return self._groups(request)
-            case ["apis", group] if group in self._answers.in_force.groups:
+            case ["apis", group] if group in self._answers.active.groups:
                 _check_read(request)
-                return respond(request, discovery.group_document(group))
+                return respond(request, discovery_documents.group_document(group))
             case ["apis", group, version] if self._is_served(group, version):
                 _check_read(request)
-                in_force = self._answers.in_force
-                return respond(request, self._documents.document(in_force, group, version))
+                active = self._answers.active
+                return respond(request, self._documents.document(active, group, version))
             case ["apis", group, version, path] if self._is_served(group, version):
                 return respond(request, await self._metric(request, group, version, path))
         raise _no_such_path()
@@ -66,8 +67,8 @@ class MetricsAPI:
         """The OpenAPI documents of the groups that are served now."""
         served = [
             f"{group}/{version}"
-            for group in self._answers.in_force.groups
-            for version in discovery.VERSIONS[group]
+            for group in self._answers.active.groups
+            for version in VERSIONS[group]
         ]
         match request.match_info["rest"].split("/"):
             case ["v2"]:
@@ -95,17 +96,18 @@ class MetricsAPI:
         return await self._answers.answer(asked)
 
     def _groups(self, request: web.Request) -> web.Response:
-        aggregated = discovery.aggregated_document(
-            request.headers.get("Accept", ""), self._answers.in_force
+        aggregated = discovery_documents.aggregated_document(
+            request.headers.get("Accept", ""), self._answers.active
         )
         if aggregated:
             return _document(*aggregated)
         return respond(
-            request, discovery.groups_document(self._answers.in_force, _own_address(request))
+            request,
+            discovery_documents.groups_document(self._answers.active, _own_address(request)),
         )
 
     def _is_served(self, group: str, version: str) -> bool:
-        return discovery.is_served(self._answers.in_force, group, version)
+        return discovery_documents.is_served(self._answers.active, group, version)
 
 
 def _read(group: str, version: str, path: str, query: str) -> MetricRequest:
@@ -120,7 +122,7 @@ _read_before = lru_cache(maxsize=READ_MAX)(_read)
 async def count_requests(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Count and time every request to a metrics API, refused ones included. It stands outside all other middlewares."""
     group = request.path.split("/", 3)[2:3]
-    if not group or group[0] not in discovery.VERSIONS:
+    if not group or group[0] not in VERSIONS:
         return await handler(request)
     started = time.perf_counter()
     response = await handler(request)

@@ -4,6 +4,7 @@ After custom-metrics-apiserver v1.30.0 pkg/apiserver/{installer,endpoints/handle
 path is split after decoding, so an encoded slash separates too. `path` is what follows `/apis/GROUP/VERSION/`.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from adapter.model import (
@@ -27,6 +28,13 @@ from adapter.translate.refusals import bare_failure
 from wire import custom_metrics, external_metrics, labels, resource_metrics
 from wire.labels import EVERYTHING, Selector
 from wire.status import StatusDetails, StatusError, bad_request, failure, not_found
+
+VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    custom_metrics.GROUP: ("v1beta1", "v1beta2"),
+    external_metrics.GROUP: ("v1beta1",),
+    resource_metrics.GROUP: ("v1beta1",),
+}
+"""The metrics APIs and their versions."""
 
 _WRONG_PATH: Final = (
     "invalid request path: a metric of a namespace is at namespaces/NAMESPACE/metrics/METRIC, "

@@ -15,17 +15,17 @@ from adapter.model import (
     DiscoveryRule,
     ExternalMetricRequest,
     GroupResource,
+    MetricQuery,
     NamedRule,
     Offer,
     Plan,
-    Question,
     ResourceMapping,
     ResourceRule,
     ResourceRules,
     Rows,
     SignalContract,
     UnknownResource,
-    UsageQuestion,
+    UsageQuery,
 )
 from adapter.translate.ages import age_query, grouping_of
 from adapter.translate.named import named_query
@@ -35,9 +35,9 @@ from adapter.translate.refusals import custom_metric_not_found, metrics_not_fetc
 from wire.labels import EVERYTHING
 
 
-def custom_question(
+def custom_metric_query(
     request: CustomMetricRequest, offer: Offer, mapping: ResourceMapping, names: Sequence[str]
-) -> Question:
+) -> MetricQuery:
     """The question for the named objects; raises `StatusError` 404 as the peer when there is none to ask."""
     if not names:
         raise custom_metric_not_found(
@@ -57,7 +57,7 @@ def _custom_discovered(
     series: str,
     mapping: ResourceMapping,
     names: Sequence[str],
-) -> Question:
+) -> MetricQuery:
     converter = ResourceConverter(rule.resources, mapping)
     object_label = converter.label_for(mapping.resource_for(request.resource))
     query = custom_query(
@@ -69,7 +69,7 @@ def _custom_discovered(
         names=names,
     )
     plan = Plan(query, rule.backend)
-    return Question(
+    return MetricQuery(
         plan=plan,
         ages=_ages(plan, rule.contract, (object_label,)),
         rows=Rows(object_label=object_label),
@@ -78,7 +78,7 @@ def _custom_discovered(
     )
 
 
-def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> Question:
+def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> MetricQuery:
     """The rule's own query, the same for every asker; each picks the rows of its namespace and objects."""
     where = (
         ((rule.namespace_label, request.namespace),)
@@ -86,7 +86,7 @@ def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> Question:
         else ()
     )
     plan = Plan(named_query(rule.query, request.metric_selector), rule.backend)
-    return Question(
+    return MetricQuery(
         plan=plan,
         ages=_ages(plan, rule.contract, (rule.object_label, *(label for label, _ in where))),
         rows=Rows(object_label=rule.object_label, where=where),
@@ -96,9 +96,9 @@ def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> Question:
     )
 
 
-def external_question(
+def external_metric_query(
     request: ExternalMetricRequest, offer: Offer, mapping: ResourceMapping
-) -> Question:
+) -> MetricQuery:
     """The question for an external metric; raises `StatusError` 500 as the peer when it cannot be asked."""
     try:
         if isinstance(offer.rule, NamedRule):
@@ -110,7 +110,7 @@ def external_question(
 
 def _external_discovered(
     request: ExternalMetricRequest, rule: DiscoveryRule, series: str, mapping: ResourceMapping
-) -> Question:
+) -> MetricQuery:
     restricted = request.namespace if rule.resources.namespaced else ""
     query = external_query(
         rule.metrics_query,
@@ -119,7 +119,7 @@ def _external_discovered(
         namespace=_namespace(ResourceConverter(rule.resources, mapping), restricted),
     )
     plan = Plan(query, rule.backend)
-    return Question(
+    return MetricQuery(
         plan=plan,
         ages=_ages(plan, rule.contract, grouping_of(query)),
         rows=Rows(),
@@ -128,10 +128,10 @@ def _external_discovered(
     )
 
 
-def _external_by_name(request: ExternalMetricRequest, rule: NamedRule) -> Question:
+def _external_by_name(request: ExternalMetricRequest, rule: NamedRule) -> MetricQuery:
     where = ((rule.namespace_label, request.namespace),) if rule.namespace_label else ()
     plan = Plan(named_query(rule.query, request.selector), rule.backend)
-    return Question(
+    return MetricQuery(
         plan=plan,
         ages=_ages(plan, rule.contract, grouping_of(plan.query)),
         rows=Rows(where=where),
@@ -148,14 +148,14 @@ def _ages(plan: Plan, contract: SignalContract, labels: tuple[str, ...]) -> Ages
     return Ages(plan=Plan(query, plan.backend), labels=labels) if query else None
 
 
-def usage_question(
+def usage_query(
     rules: ResourceRules,
     *,
     resource: GroupResource,
     namespace: str,
     names: Sequence[str],
     mapping: ResourceMapping,
-) -> UsageQuestion:
+) -> UsageQuery:
     """cpu and memory of the named pods of one namespace, or of the named nodes; raises `StatusError` 500."""
 
     def ask(rule: ResourceRule) -> tuple[Plan, Rows]:
@@ -177,7 +177,7 @@ def usage_question(
 
     cpu, cpu_rows = ask(rules.cpu)
     memory, memory_rows = ask(rules.memory)
-    return UsageQuestion(
+    return UsageQuery(
         cpu=cpu,
         memory=memory,
         cpu_rows=cpu_rows,
@@ -192,6 +192,6 @@ def _namespace(converter: ResourceConverter, namespace: str) -> Matcher | None:
     return equals(converter.label_for(NAMESPACES), namespace) if namespace else None
 
 
-def names_asked(request: CustomMetricRequest) -> tuple[str, ...] | None:
+def requested_names(request: CustomMetricRequest) -> tuple[str, ...] | None:
     """The one name of a request for one object; None when it asks for every object its selector matches."""
     return None if request.name == EVERY_OBJECT else (request.name,)

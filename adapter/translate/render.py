@@ -6,8 +6,8 @@ from adapter.model import (
     CustomMetricRequest,
     ExternalMetricRequest,
     ExternalValue,
+    MetricQuery,
     ObjectValue,
-    Question,
     ResourceMapping,
     Usage,
     UsageValue,
@@ -37,7 +37,7 @@ from wire.resource_metrics import (
 def custom_list(
     request: CustomMetricRequest,
     values: Sequence[ObjectValue],
-    question: Question,
+    question: MetricQuery,
     mapping: ResourceMapping,
 ) -> MetricValueList | MetricValueListV1beta1:
     """The answer to a custom metric request; raises `StatusError` 500 for a selector that cannot be echoed, as the peer."""
@@ -75,7 +75,7 @@ def _echoed(request: CustomMetricRequest) -> LabelSelector | None:
 
 
 def external_list(
-    request: ExternalMetricRequest, values: Sequence[ExternalValue], question: Question
+    request: ExternalMetricRequest, values: Sequence[ExternalValue], question: MetricQuery
 ) -> ExternalMetricValueList:
     """The answer to an external metric request."""
     window = None if question.window_seconds is None else int(question.window_seconds)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapter.commands.explain.command import SCHEMA
+from adapter.diagnosis.explanation import LIST_SCHEMA
 from testbed.cluster import Cluster
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
@@ -88,7 +88,7 @@ def test_each_metric_of_an_hpa_is_explained(shop, explain):
     told = explain(f"hpa/{shop}/web", "--output=json")
     assert (told.returncode, told.stderr) == (1, ""), "cpu is not served here"
     document = msgspec.json.decode(told.stdout)
-    assert (document["schema"], document["target"]) == (SCHEMA, f"hpa/{shop}/web")
+    assert (document["schema"], document["target"]) == (LIST_SCHEMA, f"hpa/{shop}/web")
     pods, workload, queue, cpu = document["explanations"]
     root = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{shop}"
     assert pods["path"] == f"{root}/pods/*/told_load?labelSelector=app%3Dweb"

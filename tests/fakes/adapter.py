@@ -8,7 +8,7 @@ from adapter.model import (
     GroupResource,
     GroupVersionKind,
     KubeObject,
-    Listed,
+    ListedRule,
     MetricEntry,
     Offer,
     Plan,
@@ -131,19 +131,11 @@ class FakePrometheus:
             raise found
         return found
 
-    async def label_names(
+    async def label_sets(
         self, *, match: str, backend: str, max_age_seconds: float
-    ) -> Sequence[str]:
+    ) -> Sequence[Mapping[str, str]]:
         found = await self.series(match=match, backend=backend, max_age_seconds=max_age_seconds)
-        return sorted({"__name__", *(label for series in found for label in series.labels)})
-
-    async def label_values(
-        self, label: str, *, match: str, backend: str, max_age_seconds: float
-    ) -> Sequence[str]:
-        found = await self.series(match=match, backend=backend, max_age_seconds=max_age_seconds)
-        if label != "__name__":
-            raise NotImplementedError(f"the fake knows no values of {label}")
-        return sorted({series.name for series in found})
+        return [{"__name__": each.name, **dict.fromkeys(each.labels, "x")} for each in found]
 
 
 class FakeObjects:
@@ -177,7 +169,7 @@ class FakeCatalog:
         external: Mapping[str, Offer] | None = None,
         *,
         gaps: Sequence[Gap] = (),
-        listed: Sequence[Listed] = (),
+        listed: Sequence[ListedRule] = (),
     ) -> None:
         self.custom_offers = dict(custom or {})
         self.external_offers = dict(external or {})
@@ -199,5 +191,5 @@ class FakeCatalog:
     def gaps(self) -> Sequence[Gap]:
         return sorted(self.known_gaps, key=lambda gap: gap.rule)
 
-    def listed(self) -> Sequence[Listed]:
+    def listed(self) -> Sequence[ListedRule]:
         return self.known_listed

@@ -15,7 +15,7 @@ from adapter.translate.template.evaluate import execute
 from adapter.translate.template.nodes import Node
 from adapter.translate.template.parser import parse
 from adapter.translate.template.references import root_fields
-from adapter.translate.template.values import Record, Value
+from adapter.translate.template.value_types import Record, Value
 
 __all__ = [
     "Record",

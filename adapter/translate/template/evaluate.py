@@ -24,7 +24,7 @@ from adapter.translate.template.nodes import (
     Variable,
     With,
 )
-from adapter.translate.template.values import (
+from adapter.translate.template.value_types import (
     NO_VALUE,
     NoValue,
     Record,

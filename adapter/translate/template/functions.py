@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapter.translate.template.errors import TemplateExecutionError
-from adapter.translate.template.printing import sprint, sprintf
-from adapter.translate.template.values import NoValue, Record, Value, truth, type_name
+from adapter.translate.template.formatting import sprint, sprintf
+from adapter.translate.template.value_types import NoValue, Record, Value, truth, type_name
 
 
 class Builtin(msgspec.Struct, frozen=True):

@@ -5,8 +5,8 @@ import pytest
 
 from adapter.config import parse
 from adapter.model import EVERY_OBJECT, CustomMetricRequest, GroupResource, MetricEntry
-from adapter.translate.plan import custom_question
-from adapter.translate.rules import Offers, offers
+from adapter.translate.offers import Offers, offers
+from adapter.translate.plan import custom_metric_query
 from tests.fakes.adapter import FakeMapping, Kind
 from tests.fakes.adapter_vectors import read_series
 from wire import labels
@@ -76,4 +76,4 @@ def query_of(case: Case, table: Offers) -> str:
         selector=labels.EVERYTHING,
         metric_selector=labels.parse(case.selector),
     )
-    return custom_question(request, table.custom[entry], mapping, [case.name]).plan.query
+    return custom_metric_query(request, table.custom[entry], mapping, [case.name]).plan.query

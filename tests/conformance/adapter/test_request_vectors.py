@@ -12,12 +12,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 import pytest
 
-from adapter.answer import Answers, InForce
+from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import parse as parse_configuration
 from adapter.model import DiscoveryRule, GroupResource, KubeObject
 from adapter.ports import QueryFailed
-from adapter.translate import listing, parse
-from adapter.translate.rules import offers
+from adapter.translate import parse, resource_lists
+from adapter.translate.offers import offers
 from tests.fakes.adapter import FakeCatalog, FakeObjects, FakePrometheus
 from tests.fakes.adapter_vectors import read_response, read_series, vector_mapping
 from wire.status import StatusError
@@ -89,10 +89,10 @@ class Ours:
     def ask(self, row: Row) -> Outcome:
         prometheus = FakePrometheus(otherwise=self._evaluation(row.answer))
         answers = Answers(
-            prometheus=prometheus,
+            evaluator=prometheus,
             objects=self._objects,
             mapping=vector_mapping(),
-            in_force=InForce(catalog=self._catalog),
+            active=ActiveConfiguration(catalog=self._catalog),
             now=lambda: 1_000.0,
         )
         try:
@@ -115,11 +115,11 @@ class Ours:
         if path.startswith(EXTERNAL):
             rest = path.removeprefix(EXTERNAL).strip("/")
             if not rest:
-                return listing.external_resources(self._catalog.external_metrics())
+                return resource_lists.external_resources(self._catalog.external_metrics())
             return await answers.external(parse.external_metric(rest, query))
         version, _, rest = path.removeprefix(CUSTOM).partition("/")
         if not rest:
-            return listing.custom_resources(self._catalog.custom_entries(), version)
+            return resource_lists.custom_resources(self._catalog.custom_entries(), version)
         return await answers.custom(parse.custom_metric(rest, query, api_version=version))
 
 

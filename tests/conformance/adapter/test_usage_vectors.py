@@ -6,8 +6,8 @@ import pytest
 from adapter.config import parse
 from adapter.model import NODES, PODS, Evaluation, KubeObject, UsageValue
 from adapter.translate import render
-from adapter.translate.plan import usage_question
-from adapter.translate.usage import usage_values
+from adapter.translate.plan import usage_query
+from adapter.translate.usage_values import usage_values
 from tests.fakes.adapter import vector
 from tests.fakes.adapter_vectors import read_response, vector_mapping
 from wire.status import StatusError
@@ -67,7 +67,7 @@ def test_usage_is_what_the_peer_says_it_is(rows):
         cpu, memory = read_response(row.cpu), read_response(row.memory)
         queries, found = [], []
         for namespace, subjects in subjects_by_namespace(row).items():
-            question = usage_question(
+            question = usage_query(
                 rules,
                 resource=PODS if namespace else NODES,
                 namespace=namespace,
@@ -87,7 +87,7 @@ def test_an_answer_that_is_no_vector_is_an_error_and_not_an_empty_list(rows):
     row = rows("usage.jsonl", Row)[0]
     rules = parse(row.configuration).resource_rules
     assert rules is not None
-    question = usage_question(
+    question = usage_query(
         rules, resource=PODS, namespace="a", names=["p1"], mapping=vector_mapping()
     )
     scalar = read_response('{"resultType":"scalar","result":[1000,"1"]}')
@@ -98,7 +98,7 @@ def test_an_answer_that_is_no_vector_is_an_error_and_not_an_empty_list(rows):
 def test_a_pod_with_an_absurd_usage_is_left_out_and_the_others_are_not(rows):
     rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
     assert rules is not None
-    question = usage_question(
+    question = usage_query(
         rules, resource=PODS, namespace="a", names=["p", "q"], mapping=vector_mapping()
     )
     cpu = vector(({"pod": "p", "container": "c"}, 1), ({"pod": "q", "container": "c"}, 1))
@@ -110,7 +110,7 @@ def test_a_pod_with_an_absurd_usage_is_left_out_and_the_others_are_not(rows):
 def test_usage_is_as_old_as_its_oldest_sample(rows):
     rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
     assert rules is not None
-    question = usage_question(
+    question = usage_query(
         rules, resource=NODES, namespace="", names=["n"], mapping=vector_mapping()
     )
     for cpu_at, memory_at in [(10.0, 20.0), (20.0, 10.0)]:

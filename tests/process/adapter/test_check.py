@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from adapter.commands.check import main as check
-from adapter.commands.check.report import SCHEMA, Report, RuleReport
+from adapter.diagnosis.check_report import SCHEMA, Report, RuleReport
 from testbed import ports
 from testbed.cluster import Cluster
 from testbed.exporter import Exporter

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from adapter.translate.explanation import SCHEMA, Explanation
+from adapter.diagnosis.explanation import SCHEMA, Explanation
 from testbed import ports, web
 from testbed.cluster import Cluster
 from testbed.exporter import Exporter

@@ -111,9 +111,9 @@ def test_a_request_under_way_is_finished_at_the_end(quick_adapter, gateway, toke
     got: list[int] = []
     asked = threading.Thread(target=lambda: got.append(asker.get(queue)[0]))
     in_flight = "loadline_adapter_evaluations_total"
-    before = asker.metric(in_flight + '{source="asked"}')
+    before = asker.metric(in_flight + '{source="sent"}')
     asked.start()
-    until(lambda: asker.metric(in_flight + '{source="asked"}') > before, what="the question")
+    until(lambda: asker.metric(in_flight + '{source="sent"}') > before, what="the query")
     asker.adapter.process.send_signal(signal.SIGTERM)
     asked.join(timeout=10)
     assert got == [500]  # Prometheus did not answer, but the adapter did.

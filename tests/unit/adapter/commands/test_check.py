@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from adapter.commands.check import main as check
-from adapter.commands.check.report import SCHEMA, Report
+from adapter.diagnosis.check_report import SCHEMA, Report
 
 GOOD = """
 rules:

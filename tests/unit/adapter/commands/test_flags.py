@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter.commands.flags import parse
+from adapter.commands.server_flags import parse
 
 # `prometheus-adapter --help` of v0.12.0: a flag and its kind on each line.
 PEER = Path(__file__).with_name("prometheus_adapter_flags.txt")
@@ -84,11 +84,13 @@ def test_an_ignored_flag_is_named_with_the_reason():
         ),
         pytest.param(
             ["--config=c", "--prometheus-auth-incluster", "--prometheus-auth-config=k"],
-            "exclude each other",
+            "mutually exclusive",
             id="two identities",
         ),
         pytest.param(
-            ["--config=c", "--prometheus-client-tls-key-file=k"], "go together", id="key alone"
+            ["--config=c", "--prometheus-client-tls-key-file=k"],
+            "must be given together",
+            id="key alone",
         ),
         pytest.param(["--config=c", "--prometheus-verb=PUT"], "--prometheus-verb", id="verb"),
         pytest.param(["--config=c", "--prometheus-timeout=5"], "--prometheus-timeout", id="unit"),

@@ -42,7 +42,7 @@ def rule(path: str = "rules[0]", query: str = "requests", **changes: object) -> 
     return DiscoveryRule(**settings)
 
 
-class Upkeep:
+class BackgroundTasks:
     """A running catalog whose sleeps the test ends."""
 
     def __init__(self, rules, prometheus, mapping=None, **more) -> None:
@@ -71,8 +71,8 @@ class Upkeep:
 async def upkeep():
     running = []
 
-    def started(*arguments, **more) -> Upkeep:
-        running.append(Upkeep(*arguments, **more))
+    def started(*arguments, **more) -> BackgroundTasks:
+        running.append(BackgroundTasks(*arguments, **more))
         return running[-1]
 
     yield started

@@ -113,14 +113,13 @@ async def test_series_are_asked_for_since_the_greatest_age(server, connect):
     assert "end" not in asked.parameters
 
 
-async def test_label_values_are_asked_with_get_even_where_posting_is_wanted(server, connect):
-    server.says = answer({"status": "success", "data": ["a", "b"]})
-    lately = {"match": "up", "backend": "default", "max_age_seconds": 60}
-    client = connect(verb="POST")
-    assert await client.label_values("pod", **lately) == ["a", "b"]
-    assert await client.label_names(**lately) == ["a", "b"]
-    assert [asked.method for asked in server.asked] == ["GET", "POST"]
-    assert server.asked[0].path == "/api/v1/label/pod/values"
+async def test_label_sets_are_whole_series(server, connect):
+    found = [{"__name__": "up", "pod": "a"}, {"__name__": "up", "pod": "b"}]
+    server.says = answer({"status": "success", "data": found})
+    client = connect()
+    assert await client.label_sets(match="up", backend="default", max_age_seconds=60) == found
+    [request] = server.asked
+    assert (request.path, request.parameters["match[]"]) == ("/api/v1/series", ["up"])
 
 
 async def test_headers_and_a_token_are_sent_and_a_new_token_at_once(server, connect, tmp_path):

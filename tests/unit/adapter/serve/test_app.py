@@ -7,12 +7,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from adapter import telemetry
-from adapter.answer import Answers, InForce
+from adapter.answer import ActiveConfiguration, Answers
 from adapter.model import PODS, KubeObject, MetricEntry, Offer
 from adapter.ports import QueryFailed
 from adapter.serve.app import MetricsAPI, count_requests
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
-from tests.unit.adapter.test_answer import EXTERNAL, RESOURCE_RULES, RULE
+from tests.unit.adapter.answer.test_answering import EXTERNAL, RESOURCE_RULES, RULE
 from wire.discovery import AGGREGATED_V2, AGGREGATED_V2BETA1
 from wire.serving.guard import errors_to_status
 
@@ -41,10 +41,10 @@ def prepared(groups: tuple[str, ...] = GROUPS) -> Answers:
     )
     web_1 = KubeObject(name="web-1", namespace="shop", labels={"app": "web"})
     return Answers(
-        prometheus=prometheus,
+        evaluator=prometheus,
         objects=FakeObjects({PODS: [web_1]}),
         mapping=FakeMapping(),
-        in_force=InForce(catalog=catalog, groups=groups, resource_rules=RESOURCE_RULES),
+        active=ActiveConfiguration(catalog=catalog, groups=groups, resource_rules=RESOURCE_RULES),
         now=lambda: 1_000.0,
     )
 
@@ -171,7 +171,7 @@ async def test_groups_and_resources_say_what_the_peers_say(client):
 
 
 async def test_a_group_without_rules_is_not_there(client, answers):
-    answers.in_force = InForce(groups=("external.metrics.k8s.io",))
+    answers.active = ActiveConfiguration(groups=("external.metrics.k8s.io",))
     assert [group["name"] for group in (await (await client.get("/apis")).json())["groups"]] == [
         "external.metrics.k8s.io"
     ]
@@ -181,7 +181,7 @@ async def test_a_group_without_rules_is_not_there(client, answers):
 
 async def test_a_changed_catalog_is_listed_at_once(client, answers):
     await client.get(EXTERNAL_V1)
-    answers.in_force = InForce(
+    answers.active = ActiveConfiguration(
         catalog=FakeCatalog({}, {"other": Offer(EXTERNAL)}), groups=("external.metrics.k8s.io",)
     )
     listed = await (await client.get(EXTERNAL_V1)).json()
@@ -245,7 +245,7 @@ async def test_yaml_is_answered_to_who_asks_for_it(client):
 
 
 async def test_a_bug_is_a_plain_500_without_a_trace(client, answers, caplog):
-    answers._prometheus = None
+    answers._evaluator = None
     response = await client.get(f"{EXTERNAL_V1}/namespaces/shop/queue")
     refused = json.loads(await response.text())
     assert response.status == 500

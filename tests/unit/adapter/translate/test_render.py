@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from adapter.config.contract import OURS
+from adapter.config.signal_block import NAMED
 from adapter.model import (
     NODES,
     PODS,
@@ -12,9 +12,9 @@ from adapter.model import (
     ExternalValue,
     GroupResource,
     KubeObject,
+    MetricQuery,
     ObjectValue,
     Plan,
-    Question,
     Rows,
     Usage,
     UsageValue,
@@ -27,11 +27,11 @@ from wire.status import StatusError
 NOW = 1_700_000_000.9
 
 
-def question(window_seconds: float | None = None) -> Question:
-    return Question(
+def question(window_seconds: float | None = None) -> MetricQuery:
+    return MetricQuery(
         plan=Plan("q"),
         rows=Rows(object_label="pod"),
-        contract=OURS,
+        contract=NAMED,
         rule="metrics[0]",
         window_seconds=window_seconds,
     )

@@ -1,0 +1,233 @@
+"""A request to any of the metrics APIs -> its document."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from adapter import telemetry
+from adapter.answer.active_configuration import ActiveConfiguration
+from adapter.answer.evaluating import evaluated_with_ages
+from adapter.answer.observer import UNOBSERVED, AnswerObserver
+from adapter.answer.query_cache import LastGoodValues, QueryCache
+from adapter.answer.usage_answers import UsageAnswers, UsageDocument
+from adapter.model import (
+    CustomMetricRequest,
+    ExternalMetricRequest,
+    ExternalValue,
+    Gap,
+    KubeObject,
+    MetricEntry,
+    MetricQuery,
+    MetricRequest,
+    NamedRule,
+    ObjectValue,
+    Offer,
+    Reaction,
+    ResourceMapping,
+    ResourceMetricRequest,
+    UnknownResource,
+)
+from adapter.ports import Evaluator, ObjectNames
+from adapter.translate import render
+from adapter.translate.metric_values import custom_values, external_values
+from adapter.translate.plan import (
+    custom_metric_query,
+    external_metric_query,
+    requested_names,
+)
+from adapter.translate.refusals import (
+    custom_metric_not_found,
+    external_metric_not_found,
+    objects_not_listed,
+)
+from wire.custom_metrics import MetricValueList, MetricValueListV1beta1
+from wire.external_metrics import ExternalMetricValueList
+from wire.status import (
+    StatusError,
+    Unavailable,
+    not_found,
+    service_unavailable,
+)
+
+AnswerDocument = MetricValueList | MetricValueListV1beta1 | ExternalMetricValueList | UsageDocument
+
+_CUSTOM_AGE = telemetry.SAMPLE_AGE_SECONDS.labels("custom.metrics.k8s.io")
+_EXTERNAL_AGE = telemetry.SAMPLE_AGE_SECONDS.labels("external.metrics.k8s.io")
+
+
+class Answers:
+    """Answers every request to the metrics APIs, or raises `StatusError` that says why it cannot."""
+
+    def __init__(
+        self,
+        *,
+        evaluator: Evaluator,
+        objects: ObjectNames,
+        mapping: ResourceMapping,
+        active: ActiveConfiguration | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.active = active or ActiveConfiguration()
+        self._evaluator = evaluator
+        self._objects = objects
+        self._mapping = mapping
+        self._now = now
+        self._usage = UsageAnswers(evaluator=evaluator, objects=objects, mapping=mapping, now=now)
+        self._queries = QueryCache()
+        self._last_custom: LastGoodValues[dict[str, ObjectValue]] = LastGoodValues()
+        self._last_external: LastGoodValues[tuple[ExternalValue, ...]] = LastGoodValues()
+
+    async def answer(
+        self, request: MetricRequest, observer: AnswerObserver = UNOBSERVED
+    ) -> AnswerDocument:
+        """The document that answers a request."""
+        if isinstance(request, CustomMetricRequest):
+            return await self.custom(request, observer)
+        if isinstance(request, ExternalMetricRequest):
+            return await self.external(request, observer)
+        return await self.usage(request, observer)
+
+    async def custom(
+        self, request: CustomMetricRequest, observer: AnswerObserver = UNOBSERVED
+    ) -> MetricValueList | MetricValueListV1beta1:
+        """The value of one object, or of each object that a selector matches."""
+        offer = self._custom_offer(request)
+        observer.rule_chosen(offer)
+        names = requested_names(request)
+        if names is None:
+            names = tuple(each.name for each in await self._matching(request))
+        observer.objects_matched(names)
+        query = self._queries.get(request, offer, names)
+        if query is None:
+            query = custom_metric_query(request, offer, self._mapping, names)
+            self._queries.keep(request, offer, names, query)
+        observer.query_built(query)
+        evaluation = await evaluated_with_ages(self._evaluator, query)
+        observer.evaluated(query.plan, query.rows, evaluation)
+        now_seconds = self._now()
+        key = _fallback_key(request, query, offer)
+        last = self._last_custom.get(key, {}) if key else {}
+        values = custom_values(
+            evaluation, query, request, names, now_seconds=now_seconds, last=last
+        )
+        if key:
+            known = {**last, **{value.name: value for value in values}}
+            self._last_custom.keep(key, _still_good(known, query, now_seconds))
+        if values:
+            _CUSTOM_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
+        observer.answered(values)
+        return render.custom_list(request, values, query, self._mapping)
+
+    async def external(
+        self, request: ExternalMetricRequest, observer: AnswerObserver = UNOBSERVED
+    ) -> ExternalMetricValueList:
+        """The rows of an external metric."""
+        offer = self.active.catalog.external(request.metric)
+        if offer is None:
+            raise self._unknown(lambda why: external_metric_not_found(request, why), ())
+        observer.rule_chosen(offer)
+        query = self._queries.get(request, offer)
+        if query is None:
+            query = external_metric_query(request, offer, self._mapping)
+            self._queries.keep(request, offer, (), query)
+        observer.query_built(query)
+        evaluation = await evaluated_with_ages(self._evaluator, query)
+        observer.evaluated(query.plan, query.rows, evaluation)
+        now_seconds = self._now()
+        key = _fallback_key(request, query, offer)
+        last = self._last_external.get(key, ()) if key else ()
+        values = external_values(evaluation, query, request, now_seconds=now_seconds, last=last)
+        if key and values:
+            self._last_external.keep(key, values)
+        if values:
+            _EXTERNAL_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
+        observer.answered(values)
+        return render.external_list(request, values, query)
+
+    async def usage(
+        self, request: ResourceMetricRequest, observer: AnswerObserver = UNOBSERVED
+    ) -> UsageDocument:
+        """What pods or nodes use: a list, or a single one by name."""
+        rules = self.active.resource_rules
+        if rules is None:
+            raise not_found("the server could not find the requested resource")
+        return await self._usage.answer(request, rules, observer)
+
+    def _custom_offer(self, request: CustomMetricRequest) -> Offer:
+        catalog = self.active.catalog
+        try:
+            resource = self._mapping.resource_for(request.resource)
+        except UnknownResource as error:
+            if requested_names(request) is None:
+                raise objects_not_listed(request.resource, str(error)) from None
+            raise custom_metric_not_found(request, str(error)) from None
+        offer = catalog.custom(MetricEntry(resource, bool(request.namespace), request.metric))
+        if offer is None:
+            elsewhere = [e for e in catalog.custom_entries() if e.metric == request.metric]
+            raise self._unknown(lambda why: custom_metric_not_found(request, why), elsewhere)
+        return offer
+
+    async def _matching(self, request: CustomMetricRequest) -> Sequence[KubeObject]:
+        resource = self._mapping.resource_for(request.resource)
+        try:
+            return await self._objects.objects(
+                resource, namespace=request.namespace, selector=request.selector
+            )
+        except (Unavailable, UnknownResource) as error:
+            raise objects_not_listed(resource, str(error)) from error
+
+    def _unknown(
+        self, refusal: Callable[[str], StatusError], elsewhere: Sequence[MetricEntry]
+    ) -> StatusError:
+        """404; 503 while the series of some rule are not known, since that rule might serve the metric."""
+        gaps = self.active.catalog.gaps()
+        why = _why_unknown(elsewhere, gaps)
+        if any(gap.temporary for gap in gaps):
+            return service_unavailable(refusal(why).message)
+        return refusal(why)
+
+
+def _fallback_key(
+    request: CustomMetricRequest | ExternalMetricRequest, query: MetricQuery, offer: Offer
+) -> str:
+    """The key of the last good values; empty when the contract never falls back on them.
+
+    The rule's query is a part of it: after a reload, the values of another query must not stand in.
+    """
+    contract = query.contract
+    reactions = (contract.on_empty, contract.on_nan, contract.on_stale, contract.on_partial)
+    if Reaction.LAST not in reactions:
+        return ""
+    rule = offer.rule
+    text = rule.query if isinstance(rule, NamedRule) else f"{offer.series} {rule.metrics_query}"
+    source = f"{rule.backend} {text}"
+    if isinstance(request, ExternalMetricRequest):
+        return f"{source} {request.namespace}/{request.metric}?{request.selector}"
+    subject = f"{request.namespace}/{request.resource}/{request.metric}"
+    return f"{source} {subject}?{request.metric_selector}"
+
+
+def _still_good(
+    known: dict[str, ObjectValue], query: MetricQuery, now_seconds: float
+) -> dict[str, ObjectValue]:
+    """Only the values that may still stand in; otherwise every pod there ever was would be kept."""
+    limit_seconds = query.contract.last_for_seconds or 0.0
+    return {
+        name: value
+        for name, value in known.items()
+        if now_seconds - value.timestamp_seconds <= limit_seconds
+    }
+
+
+def _why_unknown(elsewhere: Sequence[MetricEntry], gaps: Sequence[Gap]) -> str:
+    """What is missing."""
+    if elsewhere:
+        where = ", ".join(
+            f"{each.resource}{'' if each.namespaced else ' (not namespaced)'}" for each in elsewhere
+        )
+        return f"the metric exists for {where}"
+    if gaps:
+        return "; ".join(f"the series of {gap.rule} are not known: {gap.cause}" for gap in gaps)
+    return (
+        "no rule yields a metric of that name from the series that Prometheus has now. Check that the "
+        "target is scraped and labelled, or add a rule to the adapter's configuration"
+    )

@@ -1,0 +1,40 @@
+"""The steps on the way to an answer, for an observer: `explain` records them, a served request does not.
+
+There is one implementation of answering; it calls the observer after each step.
+"""
+
+from collections.abc import Sequence
+
+from adapter.model import (
+    Evaluation,
+    ExternalValue,
+    MetricQuery,
+    ObjectValue,
+    Offer,
+    Plan,
+    Rows,
+    UsageQuery,
+    UsageValue,
+)
+
+
+class AnswerObserver:
+    """Ignores every step; override the ones of interest. A method is called when its step has succeeded."""
+
+    def rule_chosen(self, offer: Offer) -> None:
+        """A rule serves the metric."""
+
+    def objects_matched(self, names: Sequence[str]) -> None:
+        """The requested objects; empty when the selector matched none."""
+
+    def query_built(self, query: MetricQuery | UsageQuery) -> None:
+        """What is about to be sent to Prometheus."""
+
+    def evaluated(self, plan: Plan, rows: Rows, evaluation: Evaluation) -> None:
+        """What Prometheus returned for a plan, and which rows of it belong to the request."""
+
+    def answered(self, values: Sequence[ObjectValue | ExternalValue | UsageValue]) -> None:
+        """The values of the answer."""
+
+
+UNOBSERVED = AnswerObserver()

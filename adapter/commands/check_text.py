@@ -1,0 +1,68 @@
+"""The report for people: faults first, then rule by rule."""
+
+from collections.abc import Iterator
+
+from adapter.diagnosis.check_report import Report, RuleReport, Tried
+from adapter.diagnosis.rule_yields import some
+
+METRICS_SHOWN_MAX = 10
+
+
+def text_of(report: Report) -> str:
+    """Ends without a newline."""
+    return "\n".join(_lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for error in report.errors:
+        yield f"{report.file}: {_where(error.line, error.path)}: {error.problem}. {error.fix}"
+    for warning in report.warnings:
+        yield f"{report.file}: warning: {_where(warning.line, warning.path)}: {warning.problem}. {warning.fix}"
+    if report.resources == "built-in":
+        yield "labels are mapped to Kubernetes' own resources; with --kubeconfig the cluster is asked, custom resources included"
+    for rule in report.rules:
+        yield from _rule(rule)
+    for overlap in report.overlaps:
+        yield f"{overlap.rule}: Overlap: {overlap.message}"
+        yield "  fix: of two rules with the same metric for the same resource the later one serves it; narrow one of them."
+    yield _verdict(report)
+
+
+def _where(line: int, path: str) -> str:
+    return f"line {line}: {path}" if line else path
+
+
+def _rule(rule: RuleReport) -> Iterator[str]:
+    backend = "" if rule.backend == "default" else f" (backend {rule.backend})"
+    series = f", {rule.series_seen} series" if rule.series_seen else ""
+    yield f"{rule.rule}{backend}: {'yields' if rule.yields else 'yields nothing'}{series}"
+    for metric in rule.metrics[:METRICS_SHOWN_MAX]:
+        source = f" out of {metric.series}" if metric.series else ""
+        resources = f" for {some(metric.resources, METRICS_SHOWN_MAX)}" if metric.resources else ""
+        yield f"  metric {metric.name}{resources}{source}"
+    if len(rule.metrics) > METRICS_SHOWN_MAX:
+        yield f"  ... {len(rule.metrics) - METRICS_SHOWN_MAX} more metrics"
+    for tried in rule.tried:
+        yield from _tried(tried)
+    for finding in rule.findings:
+        yield f"  {finding.reason}: {finding.message}"
+        yield f"    fix: {finding.fix}"
+
+
+def _tried(tried: Tried) -> Iterator[str]:
+    value = f" = {tried.value}" if tried.value else ""
+    yield f"  tried {tried.metric} of {tried.of}{value} ({tried.rows} {'row' if tried.rows == 1 else 'rows'})"
+    yield f"    {tried.query}"
+
+
+def _verdict(report: Report) -> str:
+    if report.errors:
+        count = len(report.errors)
+        return f"{count} {'fault' if count == 1 else 'faults'} in {report.file}"
+    nothing = sum(not rule.yields for rule in report.rules)
+    doubts = len(report.warnings) + len(report.overlaps)
+    doubts += sum(len(rule.findings) for rule in report.rules)
+    ending = f", {nothing} of them yield nothing" if nothing else ""
+    warned = f" ({doubts} {'warning' if doubts == 1 else 'warnings'})" if doubts else ""
+    able = "can be used" if report.ok else "is not good enough"
+    return f"{report.file} {able}: {report.rule_count} rules{ending}{warned}"

@@ -1,0 +1,181 @@
+"""`loadline-adapter explain TARGET`: through the running adapter, or from this machine with `--config`."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from adapter.commands.explain_text import text_of
+from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
+from adapter.config import ConfigError
+from adapter.diagnosis.autoscaler_metrics import Autoscaler, MetricPath, metric_paths, target_of
+from adapter.diagnosis.explanation import Explanation, ExplanationList
+from adapter.runtime.explaining import local_explainer, running_explainer
+from adapter.runtime.settings import PrometheusSettings
+from wire.command_line.parsing import FlagParser
+from wire.kube.client import KubeClient
+from wire.kube.connection import ConnectionConfigError, connect
+from wire.kube.mapper import RestMapper
+from wire.serving.event_loop import run
+from wire.serving.tls import ServingConfigError
+from wire.status import StatusError, Unavailable
+
+OK: Final = 0
+MISSING: Final = 1
+WRONG: Final = 2
+
+
+class _Given(msgspec.Struct, frozen=True, kw_only=True):
+    target: str
+    output: str
+    server: str
+    ca_file: Path | None
+    kubeconfig: Path | None
+    config: Path | None
+    prometheus: PrometheusSettings
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print it. 0: every metric has a value; 1: one has none, or it is not known; 2: flags or files are wrong."""
+    given = _parsed(arguments)
+    try:
+        with _silence():
+            metrics, explanations = run(_explained(given))
+    except (StatusError, Unavailable) as error:
+        print(f"loadline-adapter explain: {error.message}", file=sys.stderr)
+        return MISSING
+    except (ConfigError, ConnectionConfigError, ServingConfigError, OSError) as error:
+        print(f"loadline-adapter explain: {error}", file=sys.stderr)
+        return WRONG
+    if given.output == "json":
+        document = ExplanationList(target=given.target, explanations=explanations)
+        print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    else:
+        pairs = zip(metrics, explanations, strict=True)
+        print("\n\n".join(text_of(each.title, explanation) for each, explanation in pairs))
+    return OK if all(each.value_count for each in explanations) else MISSING
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """The log would repeat what the explanation says."""
+    packages = [logging.getLogger(name) for name in ("adapter", "wire")]
+    before = [each.level for each in packages]
+    for each in packages:
+        each.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for each, level in zip(packages, before, strict=True):
+            each.setLevel(level)
+
+
+async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Explanation, ...]]:
+    target = target_of(given.target)
+    async with contextlib.AsyncExitStack() as stack:
+        metrics: tuple[MetricPath, ...] = (MetricPath("", given.target),)
+        if isinstance(target, Autoscaler):
+            client = await stack.enter_async_context(_cluster(given.kubeconfig))
+            mapper = RestMapper(client)
+            await mapper.refresh()
+            metrics = await metric_paths(target, client, mapper)
+        if given.config:
+            client = await stack.enter_async_context(_cluster(given.kubeconfig))
+            explain_path: Callable[[str], Awaitable[Explanation]] = await stack.enter_async_context(
+                local_explainer(given.config, given.prometheus, client, user_agent=_user_agent())
+            )
+        else:
+            explain_path = await stack.enter_async_context(
+                running_explainer(
+                    given.server,
+                    ca_file=given.ca_file,
+                    kubeconfig=given.kubeconfig,
+                    user_agent=_user_agent(),
+                )
+            )
+        return metrics, tuple([await explain_path(each.path) for each in metrics])
+
+
+@contextlib.asynccontextmanager
+async def _cluster(kubeconfig: Path | None) -> AsyncIterator[KubeClient]:
+    client = KubeClient(await connect(kubeconfig, user_agent=_user_agent()))
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def parser() -> FlagParser:
+    """The flags of `explain`."""
+    parser = FlagParser(
+        prog="loadline-adapter explain",
+        usage="%(prog)s [flags] TARGET",
+        description="Explain how a value is computed, or where it failed and how to fix it. TARGET is a path of a "
+        "metrics API (/apis/...), or an autoscaler (shop/web, hpa/shop/web, la/shop/web), whose metrics are all explained.",
+        examples=[
+            (
+                "Every metric of an autoscaler, after `kubectl port-forward deploy/ADAPTER 6443`",
+                "loadline-adapter explain shop/web",
+            ),
+            (
+                "One request, from a configuration file and a Prometheus, without a running adapter",
+                "loadline-adapter explain --config=config.yaml --prometheus-url=http://localhost:9090 /apis/...",
+            ),
+        ],
+        notes="Exit code 0: every metric has a value. 1: one has none. 2: a flag or a file is wrong.",
+    )
+    parser.add_argument(
+        "target", metavar="TARGET", help="path of a metrics API, or [hpa/|la/]NAMESPACE/NAME"
+    )
+    parser.add_argument(
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        metavar="FORMAT",
+        help="output format, text or json",
+    )
+    parser.add_argument(
+        "--server",
+        default="https://127.0.0.1:6443",
+        metavar="URL",
+        help="URL of the running adapter",
+    )
+    parser.add_file(
+        "--ca-file",
+        help="file with the CA certificates to verify the adapter's certificate with; "
+        "required unless the server is on this machine",
+    )
+    parser.add_file("--kubeconfig", help="kubeconfig used to authenticate (default: as kubectl)")
+    parser.add_file(
+        "--config",
+        help="use this configuration file and query Prometheus from here, without a running adapter",
+    )
+    add_prometheus_flags(parser)
+    return parser
+
+
+def _parsed(arguments: Sequence[str]) -> _Given:
+    flags = parser()
+    given = flags.parse_args(arguments)
+    try:
+        target_of(given.target)
+    except ValueError as error:
+        flags.error(str(error))
+    return _Given(
+        target=given.target,
+        output=given.output,
+        server=given.server,
+        ca_file=given.ca_file,
+        kubeconfig=given.kubeconfig,
+        config=given.config,
+        prometheus=prometheus_settings(flags, given),
+    )
+
+
+def _user_agent() -> str:
+    return f"loadline-adapter-explain/{version('loadline-autoscaler')}"

@@ -1,0 +1,110 @@
+"""The `--prometheus-*` flags, which every command that queries Prometheus takes. They are prometheus-adapter's."""
+
+import argparse
+
+from adapter.fetch.credentials import Address
+from adapter.model import Backend
+from adapter.runtime.settings import PrometheusSettings
+from wire.command_line.parsing import FlagParser
+
+_REREAD = "re-read when it changes"
+_FILES = {
+    "token-file": f"file with a bearer token; {_REREAD}",
+    "password-file": f"file with the password for basic authentication; {_REREAD}",
+    "ca-file": f"file with the CA certificates to verify Prometheus' certificate with; {_REREAD}",
+    "client-tls-cert-file": f"file with a client certificate; {_REREAD}",
+    "client-tls-key-file": f"file with the key of the client certificate; {_REREAD}",
+    "auth-config": "kubeconfig used to authenticate to Prometheus",
+}
+
+
+def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://localhost") -> None:
+    """Declare the flags."""
+    group = parser.group("Prometheus")
+    add = group.add_argument
+    add(
+        "--prometheus-url",
+        default=default_url,
+        metavar="URL",
+        help="URL of the Prometheus HTTP API, with its path prefix and parameters if it needs any",
+    )
+    add(
+        "--prometheus-verb",
+        choices=("GET", "POST"),
+        default="GET",
+        metavar="VERB",
+        help="HTTP method of queries, GET or POST; POST allows queries that are too long for a URL",
+    )
+    add(
+        "--prometheus-header",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="header to send with every request; may be repeated",
+    )
+    for name, meaning in _FILES.items():
+        group.add_file(f"--prometheus-{name}", help=meaning)
+    add(
+        "--prometheus-username",
+        default="",
+        metavar="NAME",
+        help="user name for basic authentication",
+    )
+    group.add_boolean(
+        "--prometheus-auth-incluster",
+        help="authenticate to Prometheus with the pod's service account",
+    )
+    group.add_duration("--prometheus-timeout", default_seconds=30.0, help="timeout of one query")
+    add(
+        "--prometheus-concurrency",
+        type=_count,
+        default=20,
+        metavar="N",
+        help="maximum number of queries in flight",
+    )
+
+
+def prometheus_settings(parser: FlagParser, given: argparse.Namespace) -> PrometheusSettings:
+    """What `add_prometheus_flags` has read; a wrong flag ends the program."""
+    if given.prometheus_auth_incluster and given.prometheus_auth_config:
+        parser.error(
+            "--prometheus-auth-incluster and --prometheus-auth-config are mutually exclusive"
+        )
+    return PrometheusSettings(
+        backend=_backend(parser, given),
+        auth_in_cluster=given.prometheus_auth_incluster,
+        auth_config=given.prometheus_auth_config,
+    )
+
+
+def _backend(parser: FlagParser, given: argparse.Namespace) -> Backend:
+    try:
+        Address.of(given.prometheus_url)
+    except ValueError as error:
+        parser.error(f"--prometheus-url: {error}")
+    if (given.prometheus_client_tls_cert_file is None) != (
+        given.prometheus_client_tls_key_file is None
+    ):
+        parser.error(
+            "--prometheus-client-tls-cert-file and --prometheus-client-tls-key-file must be given together"
+        )
+    pairs = (header.partition("=") for header in given.prometheus_header)
+    return Backend(
+        url=given.prometheus_url,
+        verb=given.prometheus_verb,
+        headers=tuple((name, value) for name, _, value in pairs),
+        token_file=given.prometheus_token_file,
+        username=given.prometheus_username,
+        password_file=given.prometheus_password_file,
+        ca_file=given.prometheus_ca_file,
+        client_cert_file=given.prometheus_client_tls_cert_file,
+        client_key_file=given.prometheus_client_tls_key_file,
+        timeout_seconds=given.prometheus_timeout,
+        concurrency_max=given.prometheus_concurrency,
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)

@@ -1,0 +1,132 @@
+"""`metrics`: our own part of the file, metrics whose queries are written out."""
+
+from typing import Final
+
+import promql_parser
+
+from adapter.config.backends import read_backend_name
+from adapter.config.document import Block
+from adapter.config.signal_block import NAMED, read_contract
+from adapter.config.texts import promql_problem, read_template
+from adapter.model import Backend, GroupResource, NamedRule
+from adapter.translate.named import NAMED_FIELDS, named_query
+from wire.labels import EVERYTHING
+
+_CLUSTER_SCOPED: Final = {
+    "nodes",
+    "node",
+    "namespaces",
+    "namespace",
+    "persistentvolumes",
+    "persistentvolume",
+}
+_NEWER_FUNCTION: Final = (
+    "unknown function"  # promql-parser's words: this Prometheus may know more functions than it
+)
+
+
+def read_metrics(top: Block, backends: tuple[Backend, ...]) -> tuple[NamedRule, ...]:
+    """All named metrics; a name stands once for each resource it describes."""
+    seen: dict[tuple[str, GroupResource | None], str] = {}
+    found = []
+    for block in top.blocks("metrics"):
+        rule = _read_metric(block, backends)
+        if (first := seen.setdefault((rule.name, rule.describes), rule.path)) != rule.path:
+            block.error(
+                "name", f"{first} has the same name for the same resource", "Rename one of them."
+            )
+        found.append(rule)
+    return tuple(found)
+
+
+def _read_metric(block: Block, backends: tuple[Backend, ...]) -> NamedRule:
+    described = block.text("describes")
+    describes = GroupResource.parse(described) if described else None
+    labels = block.block("labels")
+    rule = NamedRule(
+        path=block.path,
+        name=_read_name(block),
+        query=_read_query(block),
+        describes=describes,
+        object_label=labels.text("object", _singular(describes.resource)) if describes else "",
+        namespace_label=labels.text("namespace", _default_namespace_label(describes)),
+        window_seconds=block.seconds("window"),
+        backend=read_backend_name(block, backends),
+        contract=read_contract(block, NAMED),
+    )
+    labels.close()
+    _check_rows(block, rule)
+    block.close()
+    return rule
+
+
+def _read_name(block: Block) -> str:
+    name = block.required_text("name", "Name the metric as autoscalers ask for it.")
+    if "/" in name or name in (".", "..", "*"):
+        block.error(
+            "name", f"{name!r} cannot stand in a URL path", "Use letters, digits, `_`, `-` and `.`."
+        )
+    return name
+
+
+def _read_query(block: Block) -> str:
+    query = block.required_text(
+        "query",
+        "Add a PromQL query, such as 'sum by (namespace, pod) (rate(http_requests_total[1m]))'.",
+    )
+    read_template(block, "query", NAMED_FIELDS)
+    try:
+        example = named_query(query, EVERYTHING)
+    except ValueError:
+        return query  # reported just now, as a template
+    problem = promql_problem(example) if query else ""
+    if _NEWER_FUNCTION in problem:
+        block.warning(
+            "query",
+            f"a function is not known here: {problem}",
+            "It is sent as it is; a metric selector cannot be put into it.",
+        )
+    elif problem:
+        block.error("query", f"this is not PromQL: {problem}", "Try it in Prometheus.")
+    return query
+
+
+def _check_rows(block: Block, rule: NamedRule) -> None:
+    """An aggregation that drops the labels by which rows are told apart answers nobody."""
+    try:
+        tree = promql_parser.parse(named_query(rule.query, EVERYTHING))
+    except ValueError:
+        return
+    while isinstance(tree, promql_parser.ParenExpr):
+        tree = tree.expr
+    needed = [label for label in (rule.object_label, rule.namespace_label) if label]
+    if not isinstance(tree, promql_parser.AggregateExpr) or not needed:
+        return
+    if rule.describes is not None and tree.modifier is None:
+        missing = needed
+    elif tree.modifier is not None and tree.modifier.type == promql_parser.AggModifierType.By:
+        missing = [label for label in needed if label not in tree.modifier.labels]
+    else:
+        return
+    if missing and str(tree.op) not in ("topk", "bottomk", "limitk", "limit_ratio"):
+        fix = f"Aggregate `by ({', '.join(needed)})`, or say under `labels` which label names the object."
+        block.error(
+            "query",
+            f"the query drops the label {' and '.join(missing)}, by which rows are told apart",
+            fix,
+        )
+
+
+def _default_namespace_label(describes: GroupResource | None) -> str:
+    """Objects live in namespaces unless known not to; an external metric is everybody's unless said otherwise."""
+    return (
+        "namespace" if describes is not None and describes.resource not in _CLUSTER_SCOPED else ""
+    )
+
+
+def _singular(resource: str) -> str:
+    """`pods` is `pod`, `ingresses` is `ingress`, `policies` is `policy`: the label Prometheus users give an object."""
+    for plural, singular in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("s", "")):
+        if resource.endswith(plural) and not resource.endswith("ss"):
+            return resource.removesuffix(plural) + singular
+    return resource

@@ -1,0 +1,72 @@
+"""`signal`: what a value that is missing, senseless, old or partial means for a rule."""
+
+from typing import Final
+
+import msgspec
+
+from adapter.config.document import Block
+from adapter.model import Reaction, SignalContract
+
+NAMED: Final = SignalContract(
+    on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL
+)
+"""Named metrics: nothing is scaled on data that is not there."""
+
+DISCOVERED_CUSTOM: Final = SignalContract(
+    on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT
+)
+"""`rules`: as prometheus-adapter, whose users rely on 0/0 being idle."""
+
+DISCOVERED_EXTERNAL: Final = SignalContract(
+    on_empty=Reaction.OMIT, on_nan=Reaction.FAIL, on_partial=Reaction.ACCEPT
+)
+"""`externalRules`: as prometheus-adapter, save that NaN is an error and not the smallest integer."""
+
+_VALUE_CHOICES = ("fail", "zero", "last", "omit")
+_PARTIAL_CHOICES = ("fail", "last", "accept")
+
+
+def read_contract(rule: Block, default: SignalContract) -> SignalContract:
+    """The `signal` block of a rule, over the defaults of its kind."""
+    block = rule.block("signal")
+
+    def reaction(
+        name: str, otherwise: Reaction, allowed: tuple[str, ...] = _VALUE_CHOICES
+    ) -> Reaction:
+        return Reaction(block.choice(name, allowed, otherwise.value))
+
+    contract = msgspec.structs.replace(
+        default,
+        on_empty=reaction("onEmpty", default.on_empty),
+        on_nan=reaction("onNaN", default.on_nan),
+        on_stale=reaction("onStale", default.on_stale),
+        on_partial=reaction("onPartial", default.on_partial, _PARTIAL_CHOICES),
+        stale_after_seconds=block.seconds("staleAfter", default.stale_after_seconds),
+        last_for_seconds=block.seconds("lastFor", default.last_for_seconds),
+    )
+    _check_ages(block, contract)
+    block.close()
+    return contract
+
+
+def _check_ages(block: Block, contract: SignalContract) -> None:
+    uses_last = Reaction.LAST in (
+        contract.on_empty,
+        contract.on_nan,
+        contract.on_stale,
+        contract.on_partial,
+    )
+    if uses_last and contract.last_for_seconds is None:
+        block.error(
+            "lastFor",
+            "`last` is used without an age",
+            "Add `lastFor: 5m`: how old a last good value may be.",
+        )
+    if contract.last_for_seconds is not None and not uses_last:
+        block.warning(
+            "lastFor",
+            "nothing uses the last good value",
+            "Write `last` for onEmpty, onNaN, onStale or onPartial.",
+        )
+    if block.has("onStale") and contract.stale_after_seconds is None:
+        block.error("onStale", "it is not said when a sample is stale", "Add `staleAfter: 2m`.")

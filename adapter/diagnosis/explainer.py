@@ -1,0 +1,228 @@
+"""A request answered as always, with every step recorded: what `explain` shows.
+
+The path to the answer is `Answers`' own. Only where it failed more is read: which series Prometheus has under the
+names that a missing metric may have.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from adapter.answer import Answers
+from adapter.diagnosis import findings, near_misses, unserved
+from adapter.diagnosis.explanation import Explanation, Finding, ParsedRequest
+from adapter.diagnosis.trace import Trace
+from adapter.model import (
+    DEFAULT_BACKEND,
+    CustomMetricRequest,
+    ExternalMetricRequest,
+    GroupResource,
+    MetricRequest,
+    ResourceMapping,
+    ResourceMetricRequest,
+    Series,
+    UnknownResource,
+)
+from adapter.ports import QueryFailed, SeriesIndex
+from adapter.translate import parse
+from adapter.translate.parse import VERSIONS
+from wire import custom_metrics, external_metrics, resource_metrics
+from wire.status import StatusError, bad_request, not_found
+
+SEEN_SECONDS = 600.0
+"""A missing metric's series are searched this far back."""
+
+
+class Explainer:
+    """Explains any path of the metrics APIs. What is wrong with a request is a finding and never raised."""
+
+    def __init__(
+        self,
+        answers: Answers,
+        *,
+        index: SeriesIndex,
+        mapping: ResourceMapping,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """`mapping` is that of `answers`."""
+        self._answers = answers
+        self._index = index
+        self._mapping = mapping
+        self._now = now
+
+    async def explain(self, path: str) -> Explanation:
+        """`path` as in a URL: escaped, with its query string."""
+        trace = Trace()
+        request: MetricRequest | None = None
+        refused: StatusError | None = None
+        try:
+            request = self._request(path)
+            await self._answers.answer(request, trace)
+        except StatusError as error:
+            refused = error
+        found = await self._findings(path, request, trace, refused)
+        metric = getattr(request, "metric", "")
+        return Explanation(
+            path=path,
+            code=refused.code if refused else 200,
+            message=refused.message if refused else "",
+            ended_at=found[0].step if refused and found else "",
+            request=_parsed(request) if request else None,
+            rule=trace.rule(),
+            objects=trace.objects(),
+            queries=trace.queries(),
+            value_count=len(trace.values or ()),
+            values=trace.served(),
+            findings=tuple(found),
+            similar=self._similar(request, metric) if request and trace.offer is None else (),
+        )
+
+    def _request(self, path: str) -> MetricRequest:
+        group, version, rest, query = split_path(path)
+        if group not in self._answers.active.groups:
+            raise not_found("the server could not find the requested resource")
+        return parse.metric(group, version, rest, parse_qsl(query, keep_blank_values=True))
+
+    async def _findings(
+        self,
+        path: str,
+        request: MetricRequest | None,
+        trace: Trace,
+        refused: StatusError | None,
+    ) -> list[Finding]:
+        if request is None:
+            return [self._about_path(path, refused)]
+        if refused and isinstance(refused.__cause__, QueryFailed):
+            failed = refused.__cause__
+            return [
+                findings.no_answer(
+                    backend=failed.backend, cause=failed.cause, retryable=failed.retryable
+                )
+            ]
+        if refused is None or trace.evaluations:
+            remarks = self._about_values(request, trace)
+            return remarks or ([_unexplained(refused)] if refused else [])
+        if isinstance(request, ResourceMetricRequest):
+            return [_about_usage(trace, refused)]
+        if trace.offer is None:
+            return [await self._unserved(request)]
+        if trace.names is None and isinstance(request, CustomMetricRequest):
+            return [findings.objects_not_listed(refused.message)]
+        if trace.names == () and isinstance(request, CustomMetricRequest):
+            return [findings.no_objects(request)]
+        return [findings.query_not_built(refused.__context__, refused.message)]
+
+    def _about_path(self, path: str, refused: StatusError | None) -> Finding:
+        group = path.strip("/").split("/")[1:2]
+        if group and group[0] in VERSIONS and group[0] not in self._answers.active.groups:
+            return findings.group_not_served(group[0])
+        return findings.bad_request(refused.message if refused else "")
+
+    def _about_values(self, request: MetricRequest, trace: Trace) -> list[Finding]:
+        if isinstance(request, ResourceMetricRequest):
+            missing = trace.without_usage()
+            return [findings.usage_missing(request, missing)] if missing else []
+        query, evaluations = trace.query, trace.evaluations
+        if query is None or not evaluations:
+            return []
+        return findings.about_values(
+            query,
+            evaluations[0].evaluation,
+            trace.counted(evaluations[0]),
+            request,
+            trace.names or (),
+            now_seconds=self._now(),
+        )
+
+    async def _unserved(self, request: CustomMetricRequest | ExternalMetricRequest) -> Finding:
+        resource: GroupResource | None = None
+        if isinstance(request, CustomMetricRequest):
+            try:
+                resource = self._mapping.resource_for(request.resource)
+            except UnknownResource:
+                return findings.unknown_resource(request.resource)
+        catalog = self._answers.active.catalog
+        listed = catalog.listed()
+        return unserved.no_rule(
+            request,
+            resource=resource,
+            listed=listed,
+            gaps=catalog.gaps(),
+            entries=catalog.custom_entries() if resource else (),
+            mapping=self._mapping,
+            seen=await self._seen(unserved.series_names_to_search(request, listed)),
+        )
+
+    async def _seen(self, names: Sequence[str]) -> Mapping[str, Sequence[Series]]:
+        """The series that Prometheus has under these names; empty when it does not answer."""
+        found: dict[str, Sequence[Series]] = {}
+        for name in names:
+            try:
+                found[name] = await self._index.series(
+                    match=f'{{__name__="{name}"}}',
+                    backend=DEFAULT_BACKEND,
+                    max_age_seconds=SEEN_SECONDS,
+                )
+            except QueryFailed:
+                return found
+        return found
+
+    def _similar(self, request: MetricRequest, metric: str) -> tuple[str, ...]:
+        catalog = self._answers.active.catalog
+        if isinstance(request, CustomMetricRequest):
+            known = [f"{each.resource}/{each.metric}" for each in catalog.custom_entries()]
+            return near_misses.similar(metric, known)
+        return near_misses.similar(metric, catalog.external_metrics())
+
+
+def split_path(path: str) -> tuple[str, str, str, str]:
+    """Group, version, what follows (decoded) and the query string; raises `StatusError` for any other path."""
+    parts = urlsplit(path)
+    match unquote(parts.path).strip("/").split("/", 3):
+        case ["apis", group, version, rest] if version in VERSIONS.get(group, ()):
+            return group, version, rest, parts.query
+        case ["apis", group, *_] if group not in VERSIONS:
+            raise not_found(f"{group} is not a metrics API: there are {', '.join(VERSIONS)}")
+    raise bad_request(f"{path!r} is not a path of a metrics API")
+
+
+def _about_usage(trace: Trace, refused: StatusError) -> Finding:
+    if trace.names is None:
+        return findings.objects_not_listed(refused.message)
+    return findings.query_not_built(refused.__context__, refused.message)
+
+
+def _unexplained(refused: StatusError) -> Finding:
+    return Finding(
+        step="value",
+        reason=refused.reason or "Refused",
+        message=refused.message,
+        fix="See the message.",
+    )
+
+
+def _parsed(request: MetricRequest) -> ParsedRequest:
+    if isinstance(request, CustomMetricRequest):
+        return ParsedRequest(
+            api=custom_metrics.GROUP,
+            resource=str(request.resource),
+            namespace=request.namespace,
+            name=request.name,
+            metric=request.metric,
+            selector=str(request.selector),
+            metric_selector=str(request.metric_selector),
+        )
+    if isinstance(request, ExternalMetricRequest):
+        return ParsedRequest(
+            api=external_metrics.GROUP,
+            namespace=request.namespace,
+            metric=request.metric,
+            metric_selector=str(request.selector),
+        )
+    return ParsedRequest(
+        api=resource_metrics.GROUP,
+        resource=str(request.resource),
+        namespace=request.namespace,
+        name=request.name or "*",
+        selector=str(request.selector),
+    )

@@ -1,0 +1,106 @@
+"""Why there is no such metric: what the rules come to, held against a name that nobody serves."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from adapter.model import DiscoveryRule, ListedRule, Rule, Series
+from adapter.translate.naming import series_metric
+from adapter.translate.promql import QueryNotBuilt
+from adapter.translate.regex import pattern
+from adapter.translate.selectors import selectors
+
+NAME: Final = "__name__"
+SIMILAR_MAX: Final = 5
+
+# What rules usually cut off (the default rules of the prometheus-community chart among them).
+_SUFFIXES: Final = ("", "_total", "_seconds_total", "_count", "_sum", "_bucket")
+_PREFIXES: Final = ("", "container_")
+_STEM: Final = ("_per_second", "_per_minute", "_rate")
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A rule that would serve a metric if there were a series of this name."""
+
+    rule: DiscoveryRule
+    series: str
+
+
+def made_of(
+    listed: Sequence[ListedRule], metric: str, *, external: bool
+) -> list[tuple[DiscoveryRule, Series]]:
+    """The series that exist and that a rule gives this name, whatever resource they describe."""
+    return [
+        (each.rule, series)
+        for each in listed
+        if isinstance(each.rule, DiscoveryRule) and each.rule.external == external
+        for series in each.series or ()
+        if series_metric(each.rule, series.name) == metric
+    ]
+
+
+def sources(rules: Sequence[Rule], metric: str, *, external: bool) -> list[Source]:
+    """The rules that would make the metric out of a series that does not exist, with its name as far as it can be told."""
+    return [
+        Source(rule, name)
+        for rule in rules
+        if isinstance(rule, DiscoveryRule) and rule.external == external
+        for name in _candidates(rule, metric)
+    ]
+
+
+def likely_series_names(metric: str) -> tuple[str, ...]:
+    """Names under which Prometheus may know what somebody calls by this name."""
+    stems = [metric, *(metric.removesuffix(end) for end in _STEM if metric.endswith(end))]
+    return tuple(dict.fromkeys(f"{stem}{suffix}" for stem in stems for suffix in ("", "_total")))
+
+
+def similar(metric: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Entries of discovery (`pods/http_requests`, or a bare external name) whose metric has a like name."""
+    by_metric: dict[str, list[str]] = {}
+    for entry in known:
+        by_metric.setdefault(entry.rpartition("/")[2], []).append(entry)
+    close = difflib.get_close_matches(metric, by_metric, n=SIMILAR_MAX, cutoff=0.6)
+    return tuple(entry for name in close for entry in by_metric[name])[:SIMILAR_MAX]
+
+
+def _candidates(rule: DiscoveryRule, metric: str) -> Iterator[str]:
+    """Series names that the rule's selector takes by name, and its naming turns into the metric."""
+    conditions = _name_conditions(rule.series_query)
+    named = [value for operator, value in conditions if operator == "="]
+    guesses = [
+        f"{prefix}{stem}{suffix}"
+        for stem in (metric, *(metric.removesuffix(end) for end in _STEM if metric.endswith(end)))
+        for prefix in _PREFIXES
+        for suffix in _SUFFIXES
+    ]
+    for name in dict.fromkeys([*named, *guesses]):
+        if _allowed(name, conditions) and series_metric(rule, name) == metric:
+            yield name
+            return
+
+
+def _name_conditions(series_query: str) -> list[tuple[str, str]]:
+    try:
+        found = selectors(series_query)
+    except QueryNotBuilt:
+        return []
+    return [
+        (operator, value) for label, operator, value in (found[0] if found else ()) if label == NAME
+    ]
+
+
+def _allowed(name: str, conditions: Sequence[tuple[str, str]]) -> bool:
+    return all(_holds(name, operator, value) for operator, value in conditions)
+
+
+def _holds(name: str, operator: str, value: str) -> bool:
+    if operator in ("=", "!="):
+        return (name == value) == (operator == "=")
+    try:
+        matched = pattern(f"^(?:{value})$").search(name) is not None
+    except ValueError:
+        return False
+    return matched == (operator == "=~")

@@ -1,0 +1,172 @@
+"""Why nobody serves a metric, and what would have to change: the rules and their series held against the question."""
+
+from collections.abc import Mapping, Sequence
+
+from adapter.diagnosis.explanation import Finding
+from adapter.diagnosis.near_misses import likely_series_names, made_of, sources
+from adapter.model import (
+    CustomMetricRequest,
+    DiscoveryRule,
+    ExternalMetricRequest,
+    Gap,
+    GroupResource,
+    ListedRule,
+    MetricEntry,
+    ResourceMapping,
+    Series,
+)
+from adapter.translate.naming import NoLabel, ResourceConverter
+
+
+def series_names_to_search(
+    request: CustomMetricRequest | ExternalMetricRequest, listed: Sequence[ListedRule]
+) -> tuple[str, ...]:
+    """Series names whose presence in Prometheus would tell why the metric is not there."""
+    external = isinstance(request, ExternalMetricRequest)
+    if made_of(listed, request.metric, external=external):
+        return ()
+    made = [each.series for each in sources(_rules(listed), request.metric, external=external)]
+    return tuple(dict.fromkeys([*made, *likely_series_names(request.metric)]))
+
+
+def no_rule(
+    request: CustomMetricRequest | ExternalMetricRequest,
+    *,
+    resource: GroupResource | None,
+    listed: Sequence[ListedRule],
+    gaps: Sequence[Gap],
+    entries: Sequence[MetricEntry],
+    mapping: ResourceMapping,
+    seen: Mapping[str, Sequence[Series]],
+) -> Finding:
+    """Nobody serves the metric. `seen`: what Prometheus has under the names to look for."""
+    external = isinstance(request, ExternalMetricRequest)
+    made = made_of(listed, request.metric, external=external)
+    if resource is not None and any(
+        e.metric == request.metric and e.resource == resource for e in entries
+    ):
+        return _wrong_scope(request, resource)
+    if made and resource is not None:
+        return _not_mapped(request.metric, resource, *made[0], entries=entries, mapping=mapping)
+    if gaps:
+        return _not_listed(gaps)
+    if elsewhere := [str(e.resource) for e in entries if e.metric == request.metric]:
+        return _of_another_resource(request.metric, elsewhere)
+    if found := sources(_rules(listed), request.metric, external=external):
+        # What Prometheus has is likeliest meant; else what needs the least cut off its name.
+        likeliest = min(found, key=lambda each: (not seen.get(each.series), len(each.series)))
+        return _no_series(likeliest.rule, likeliest.series, seen)
+    return _no_rule_at_all(request.metric, external=external, seen=seen)
+
+
+def _rules(listed: Sequence[ListedRule]) -> list[DiscoveryRule]:
+    return [each.rule for each in listed if isinstance(each.rule, DiscoveryRule)]
+
+
+def _wrong_scope(
+    request: CustomMetricRequest | ExternalMetricRequest, resource: GroupResource
+) -> Finding:
+    inside = bool(request.namespace)
+    return Finding(
+        step="rule",
+        reason="WrongScope",
+        message=f"{resource} {'do not ' if inside else ''}live in namespaces, and the path {'names one' if inside else 'names none'}",
+        fix=f"Ask at {'/' if inside else '/namespaces/NAMESPACE/'}{resource}/NAME/{request.metric}.",
+    )
+
+
+def _not_mapped(
+    metric: str,
+    resource: GroupResource,
+    rule: DiscoveryRule,
+    series: Series,
+    *,
+    entries: Sequence[MetricEntry],
+    mapping: ResourceMapping,
+) -> Finding:
+    labels = ", ".join(sorted(series.labels)) or "none"
+    there = sorted({str(e.resource) for e in entries if e.metric == metric})
+    instead = f" As it is, the metric is there for {', '.join(there)}." if there else ""
+    try:
+        label = ResourceConverter(rule.resources, mapping).label_for(resource)
+    except NoLabel:
+        return Finding(
+            step="rule",
+            reason="LabelNotMapped",
+            message=f"{rule.path} makes {metric} out of {series.name}, and maps no label to {resource}. The series' labels: {labels}",
+            fix=f"Add the label that names them to {rule.path}.resources.overrides, such as "
+            f"`pod: {{resource: pod}}`.{instead}",
+        )
+    return Finding(
+        step="rule",
+        reason="LabelNotMapped",
+        message=f"{rule.path} makes {metric} out of {series.name} and reads {resource} from its label {label!r}, "
+        f"which the series does not have. Its labels: {labels}",
+        fix=f"Relabel the target so that it has {label!r}, or map the label that does name {resource} under "
+        f"{rule.path}.resources.overrides.{instead}",
+    )
+
+
+def _of_another_resource(metric: str, elsewhere: Sequence[str]) -> Finding:
+    there = ", ".join(sorted(set(elsewhere)))
+    return Finding(
+        step="rule",
+        reason="OtherResource",
+        message=f"{metric} is there for {there} only",
+        fix=f"Ask for it there (a metric of a namespace: /namespaces/NAMESPACE/metrics/{metric}), or add a metric that describes this resource.",
+    )
+
+
+def _not_listed(gaps: Sequence[Gap]) -> Finding:
+    what = "; ".join(f"{gap.rule}: {gap.cause}" for gap in gaps)
+    if any(gap.temporary for gap in gaps):
+        return Finding(
+            step="rule",
+            reason="PrometheusDown",
+            message=f"the series of these rules were never listed, so it is not known whether the metric exists: {what}",
+            fix="Check that Prometheus runs and that --prometheus-url (or the backend's url) is right; the listing is retried by itself.",
+        )
+    return Finding(
+        step="rule",
+        reason="SeriesNotListed",
+        message=f"Prometheus refuses to list the series of: {what}",
+        fix="Run the rule's seriesQuery in Prometheus itself and mend it.",
+    )
+
+
+def _no_series(rule: DiscoveryRule, series: str, seen: Mapping[str, Sequence[Series]]) -> Finding:
+    if shapes := seen.get(series):
+        labels = ", ".join(sorted(shapes[0].labels))
+        return Finding(
+            step="rule",
+            reason="NoSeries",
+            message=f"{rule.path} would serve it and Prometheus has {series} (labels: {labels}), "
+            f"but the rule's seriesQuery does not select it: {rule.series_query}",
+            fix="Give the series the labels that seriesQuery asks for (relabeling), or ask for less there.",
+        )
+    return Finding(
+        step="rule",
+        reason="NoSeries",
+        message=f"{rule.path} would serve it, but Prometheus has no series for it now (it would be called {series})",
+        fix="Check that the target is up and exposes it: query `up` and the name in Prometheus. A series is listed "
+        "within --metrics-relist-interval of its first sample.",
+    )
+
+
+def _no_rule_at_all(
+    metric: str, *, external: bool, seen: Mapping[str, Sequence[Series]]
+) -> Finding:
+    present = next((name for name in seen if seen[name]), "")
+    known = f", although Prometheus has the series {present}" if present else ""
+    query = f"sum by (namespace, pod) ({present or metric})"
+    example = (
+        f"{{name: {metric}, query: 'sum({present or metric})'}}"
+        if external
+        else f"{{name: {metric}, describes: pods, query: '{query}'}}"
+    )
+    return Finding(
+        step="rule",
+        reason="NoRule",
+        message=f"no rule makes a metric called {metric}{known}",
+        fix=f"Check the spelling, or add under `metrics` of the configuration: {example}",
+    )

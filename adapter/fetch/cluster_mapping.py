@@ -1,0 +1,53 @@
+"""The cluster's resources as its discovery lists them: canonical names, kinds and scopes."""
+
+from adapter.model import GroupResource, GroupVersionKind, UnknownResource
+from wire.kube.mapper import AmbiguousError, NoMatchError, RestMapper
+from wire.kube.mapping import Resource
+
+
+class ClusterMapping:
+    """`ResourceMapping` over the newest discovery. Short names are not resolved, as in the peer: a label `ns` or `po`
+    would otherwise become a resource.
+    """
+
+    def __init__(self, mapper: RestMapper) -> None:
+        self._mapper = mapper
+        # The table and what was found in it, exchanged together: offers are made in another thread.
+        self._found: tuple[object, dict[GroupResource, Resource]] = (mapper.table, {})
+
+    def resource(self, named: GroupResource) -> Resource:
+        """What discovery says of a resource, in its preferred version; raises `UnknownResource`."""
+        if self._found[0] is not self._mapper.table:
+            self._found = (self._mapper.table, {})
+        _, resources = self._found
+        found = resources.get(named)
+        if found is None:
+            found = resources[named] = self._look_up(named)
+        return found
+
+    def resource_for(self, resource: GroupResource) -> GroupResource:
+        """The canonical name; raises `UnknownResource`."""
+        found = self.resource(resource)
+        return GroupResource(found.name, found.group)
+
+    def singular(self, resource: str) -> str:
+        """The singular of a plural; an unknown one unchanged."""
+        try:
+            return self._mapper.singular(resource)
+        except NoMatchError:
+            return resource
+
+    def kind_for(self, resource: GroupResource) -> GroupVersionKind:
+        """The kind in the preferred version; raises `UnknownResource`."""
+        found = self.resource(resource)
+        return GroupVersionKind(group=found.group, version=found.version, kind=found.kind)
+
+    def is_namespaced(self, resource: GroupResource) -> bool:
+        """Whether its objects live in namespaces; raises `UnknownResource`."""
+        return self.resource(resource).namespaced
+
+    def _look_up(self, named: GroupResource) -> Resource:
+        try:
+            return self._mapper.resource(self._mapper.resource_for(named.resource, named.group))
+        except (NoMatchError, AmbiguousError) as error:
+            raise UnknownResource(named) from error

@@ -1,0 +1,1 @@
+"""The running program: its parts connected, its configuration activated and reloaded, its background tasks."""

@@ -1,0 +1,142 @@
+"""How a configuration becomes the active one: its backends and its catalog are built beside the active ones, then swapped.
+
+Until the swap every request is answered by the old configuration, after it by the new one, and never by a mix of both.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+from adapter.answer import ActiveConfiguration, Answers
+from adapter.config import ConfigError, ConfigProblem, Configuration
+from adapter.fetch.catalog import DiscoveredCatalog, Times
+from adapter.fetch.credentials import FileCredentials
+from adapter.fetch.prometheus import Backends, PrometheusClient
+from adapter.model import Backend, ResourceMapping
+from adapter.runtime.background_tasks import BackgroundTasks
+from wire import custom_metrics, external_metrics, resource_metrics
+
+FIRST_LISTING_SECONDS = 20.0
+"""How long a reload waits for the series of new rules, so that their metrics do not disappear in between."""
+
+
+class ConfigurationActivator:
+    """Activates configurations, one after the other."""
+
+    def __init__(
+        self,
+        file: Path,
+        *,
+        default: PrometheusClient,
+        backends: Backends,
+        mapping: ResourceMapping,
+        times: Times,
+        answers: Answers,
+        tasks: BackgroundTasks,
+    ) -> None:
+        """`default` serves the rules that name no backend; `backends` is replaced with every configuration."""
+        self._file = file
+        self._default = default
+        self._clients: dict[str, PrometheusClient] = {default.backend.name: default}
+        self._backends = backends
+        self._backends.replace(self._clients)
+        self._mapping = mapping
+        self._times = times
+        self._answers = answers
+        self._tasks = tasks
+        self._listing: asyncio.Task[None] | None = None
+        self.catalog = DiscoveredCatalog((), backends, mapping, times)
+
+    async def activate(self, configuration: Configuration) -> None:
+        """Replace the active configuration. Raises `ConfigError`, and changes nothing, when a file it names is unusable."""
+        clients = backend_clients(
+            configuration.backends, file=self._file, default=self._default, active=self._clients
+        )
+        # New backends first: the series of the new rules are listed before the old rules are dropped.
+        self._backends.replace({**self._clients, **clients})
+        # In a thread: the series that are already known may be many.
+        catalog = await asyncio.to_thread(
+            DiscoveredCatalog,
+            configuration.rules,
+            self._backends,
+            self._mapping,
+            self._times,
+            known=self.catalog.listings,
+        )
+        listing = self._tasks.spawn(catalog.run())
+        if self._listing:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(catalog.tried(), FIRST_LISTING_SECONDS)
+        self._swap(configuration, catalog)
+        if self._listing:
+            self._listing.cancel()
+        self._listing = listing
+        self._close_unused(clients)
+
+    def _swap(self, configuration: Configuration, catalog: DiscoveredCatalog) -> None:
+        self.catalog = catalog
+        catalog.publish()
+        self._answers.active = ActiveConfiguration(
+            catalog=catalog,
+            groups=_groups(configuration),
+            resource_rules=configuration.resource_rules,
+        )
+
+    def _close_unused(self, clients: Mapping[str, PrometheusClient]) -> None:
+        self._clients = dict(clients)
+        for unused in self._backends.replace(self._clients):
+            self._tasks.spawn(_close_later(unused))
+
+
+def backend_clients(
+    backends: tuple[Backend, ...],
+    *,
+    file: Path,
+    default: PrometheusClient,
+    active: Mapping[str, PrometheusClient],
+) -> dict[str, PrometheusClient]:
+    """A client for each backend of `file`, and the default one; a backend that did not change keeps its client.
+
+    Raises `ConfigError` when a file that a backend names is unusable.
+    """
+    clients = {default.backend.name: default}
+    for index, backend in enumerate(backends):
+        client = active.get(backend.name)
+        if client is None or client.backend != backend:
+            client = _client(backend, file=file, path=f"backends[{index}]")
+        clients[backend.name] = client
+    return clients
+
+
+def _client(backend: Backend, *, file: Path, path: str) -> PrometheusClient:
+    credentials = FileCredentials(backend)
+    try:
+        credentials.check()
+    except (OSError, ssl.SSLError, ValueError) as error:
+        problem = ConfigProblem(
+            path=path,
+            line=0,
+            problem=f"a file it names cannot be used: {error}",
+            fix="Check its mount and content.",
+        )
+        raise ConfigError(str(file), [problem]) from error
+    return PrometheusClient(backend, credentials)
+
+
+def _groups(configuration: Configuration) -> tuple[str, ...]:
+    served = (
+        (configuration.serves_custom, custom_metrics.GROUP),
+        (configuration.serves_external, external_metrics.GROUP),
+        (configuration.serves_usage, resource_metrics.GROUP),
+    )
+    return tuple(group for is_served, group in served if is_served)
+
+
+async def _close_later(client: PrometheusClient) -> None:
+    """Close it once the requests in flight must have ended."""
+    try:
+        await asyncio.sleep(client.backend.timeout_seconds)
+    finally:
+        await client.close()

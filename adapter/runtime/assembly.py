@@ -1,0 +1,81 @@
+"""The parts between the listener and the outside, connected once for the server and for `explain --config`."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+
+from adapter.answer import Answers
+from adapter.diagnosis.explainer import Explainer
+from adapter.fetch.catalog import Times
+from adapter.fetch.cluster_mapping import ClusterMapping
+from adapter.fetch.cluster_objects import WatchedObjects
+from adapter.fetch.prometheus import Backends, PrometheusClient
+from adapter.fetch.shared_evaluations import FRESHNESS_SECONDS, SharedEvaluations
+from adapter.runtime.activation import ConfigurationActivator
+from adapter.runtime.background_tasks import BackgroundTasks
+from adapter.runtime.prometheus_identity import prometheus_credentials
+from adapter.runtime.settings import PrometheusSettings
+from wire.kube.client import KubeClient
+from wire.kube.mapper import RestMapper
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the server and `explain` work with. `mapper` has not read the cluster's resources yet."""
+
+    tasks: BackgroundTasks
+    mapper: RestMapper
+    answers: Answers
+    explainer: Explainer
+    activator: ConfigurationActivator
+
+
+@contextlib.asynccontextmanager
+async def assemble(
+    config: Path,
+    prometheus: PrometheusSettings,
+    client: KubeClient,
+    *,
+    user_agent: str,
+    times: Times | None = None,
+    freshness_seconds: float = FRESHNESS_SECONDS,
+) -> AsyncIterator[Parts]:
+    """Connect the parts; at the end, stop their tasks and close their connections. No configuration is active yet.
+
+    Raises what `prometheus_credentials` raises.
+    """
+    credentials = await prometheus_credentials(prometheus, user_agent=user_agent)
+    tasks = BackgroundTasks()
+    backends = Backends({})
+
+    def resources_changed() -> None:
+        tasks.spawn(activator.catalog.rebuild())
+
+    mapper = RestMapper(client, on_change=resources_changed)
+    mapping = ClusterMapping(mapper)
+    answers = Answers(
+        evaluator=SharedEvaluations(backends, freshness_seconds=freshness_seconds),
+        objects=WatchedObjects(client, mapping, tasks.spawn),
+        mapping=mapping,
+    )
+    activator = ConfigurationActivator(
+        config,
+        default=PrometheusClient(prometheus.backend, credentials),
+        backends=backends,
+        mapping=mapping,
+        times=times or Times(),
+        answers=answers,
+        tasks=tasks,
+    )
+    try:
+        yield Parts(
+            tasks=tasks,
+            mapper=mapper,
+            answers=answers,
+            explainer=Explainer(answers, index=backends, mapping=mapping),
+            activator=activator,
+        )
+    finally:
+        await tasks.stop()
+        await backends.close()

@@ -1,0 +1,84 @@
+"""What `check` does: the file is read, and each rule is tried on a Prometheus if there is one."""
+
+from pathlib import Path
+
+import msgspec
+
+from adapter.config import ConfigError, Configuration, load
+from adapter.diagnosis.check_report import Problem, Report
+from adapter.diagnosis.rule_check import RuleChecker
+from adapter.fetch.builtin_resources import built_in_mapping
+from adapter.fetch.cluster_mapping import ClusterMapping
+from adapter.fetch.credentials import Address
+from adapter.fetch.prometheus import Backends, PrometheusClient
+from adapter.runtime.activation import backend_clients
+from adapter.runtime.prometheus_identity import prometheus_credentials
+from adapter.runtime.settings import PrometheusSettings
+from wire.kube.client import KubeClient
+from wire.kube.connection import connect
+from wire.kube.mapper import RestMapper
+
+
+async def checked(
+    file: Path,
+    *,
+    prometheus: PrometheusSettings | None,
+    kubeconfig: Path | None,
+    strict: bool,
+    user_agent: str,
+) -> Report:
+    """The report on a file.
+
+    Raises `ConfigError` for a file that a backend names, what `prometheus_credentials` raises, and `StatusError` and
+    `Unavailable` when the cluster's resources cannot be read.
+    """
+    try:
+        configuration = load(file)
+    except ConfigError as error:
+        return Report(
+            file=str(file),
+            ok=False,
+            errors=tuple(Problem.of(each) for each in error.problems),
+            warnings=tuple(Problem.of(each) for each in error.warnings),
+        )
+    report = Report(
+        file=str(file),
+        ok=True,
+        rule_count=len(configuration.rules),
+        warnings=tuple(Problem.of(each) for each in configuration.warnings),
+    )
+    if prometheus:
+        mapping = (
+            await _cluster_mapping(kubeconfig, user_agent) if kubeconfig else built_in_mapping()
+        )
+        backends = await _backends(file, configuration, prometheus, user_agent)
+        try:
+            checker = RuleChecker(backends, mapping)
+            report = msgspec.structs.replace(
+                report,
+                prometheus=Address.of(prometheus.backend.url).base,
+                resources="cluster" if kubeconfig else "built-in",
+                rules=await checker.reports(configuration),
+                overlaps=checker.overlaps(configuration),
+            )
+        finally:
+            await backends.close()
+    return msgspec.structs.replace(report, ok=not (strict and report.warned))
+
+
+async def _backends(
+    file: Path, configuration: Configuration, prometheus: PrometheusSettings, user_agent: str
+) -> Backends:
+    credentials = await prometheus_credentials(prometheus, user_agent=user_agent)
+    default = PrometheusClient(prometheus.backend, credentials)
+    return Backends(backend_clients(configuration.backends, file=file, default=default, active={}))
+
+
+async def _cluster_mapping(kubeconfig: Path, user_agent: str) -> ClusterMapping:
+    client = KubeClient(await connect(kubeconfig, user_agent=user_agent))
+    try:
+        mapper = RestMapper(client)
+        await mapper.refresh()
+        return ClusterMapping(mapper)
+    finally:
+        await client.close()

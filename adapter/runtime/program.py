@@ -1,0 +1,125 @@
+"""The server: started, kept running and stopped."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+from typing import Final
+
+import msgspec
+from prometheus_client import REGISTRY
+
+from adapter.config import load
+from adapter.runtime.assembly import Parts, assemble
+from adapter.runtime.reloader import ConfigurationReloader
+from adapter.runtime.settings import AdapterSettings
+from adapter.serve.app import MetricsAPI, count_requests
+from adapter.serve.explain_endpoint import add_explain_route
+from adapter.serve.request_log import log_requests
+from wire.kube.client import KubeClient
+from wire.kube.connection import connect
+from wire.serving.event_loop import stop_requested
+from wire.serving.health import Check
+from wire.serving.server import Delegates, Server
+from wire.status import StatusError, Unavailable
+
+REQUESTS_LEVEL: Final = 3
+"""From this `-v` on, every request is logged, as in every Kubernetes API server."""
+
+RESOURCES_RETRY_SECONDS: Final = 1.0
+
+log = logging.getLogger(__name__)
+
+
+async def run_server(settings: AdapterSettings, *, version: str) -> bool:
+    """Serve until SIGTERM; False when a background task failed.
+
+    Raises `ConfigError`, `ConnectionConfigError` and `ServingConfigError`.
+    """
+    # Before anything is connected: a faulty file is reported before an unreachable cluster.
+    load(settings.config)
+    user_agent = f"loadline-adapter/{version}"
+    stop = stop_requested()
+    client = KubeClient(await connect(settings.lister_kubeconfig, user_agent=user_agent))
+    try:
+        async with assemble(
+            settings.config,
+            settings.prometheus,
+            client,
+            user_agent=user_agent,
+            times=settings.times,
+            freshness_seconds=settings.freshness_seconds,
+        ) as parts:
+            return await _Server(settings, parts, version).run(client, stop)
+    finally:
+        await client.close()
+
+
+class _Server:
+    def __init__(self, settings: AdapterSettings, parts: Parts, version: str) -> None:
+        self._settings = settings
+        self._parts = parts
+        self._version = version
+        self._reloader = ConfigurationReloader(
+            settings.config, parts.activator.activate, poll_seconds=settings.config_poll_seconds
+        )
+
+    async def run(self, client: KubeClient, stop: asyncio.Event) -> bool:
+        """Until `stop` is set or a background task fails; False in the second case."""
+        tasks = self._parts.tasks
+        await self._read_resources()
+        await self._reloader.start()
+        listener = await self._listener(client)
+        await listener.start()
+        tasks.spawn(self._reloader.run())
+        tasks.spawn(self._follow_resources())
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reloader.reload_now)
+        ends = [asyncio.create_task(each.wait()) for each in (stop, tasks.failed)]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+        log.info("stopping: no new connections; requests in flight are finished")
+        await listener.stop()
+        return not tasks.failed.is_set()
+
+    async def _listener(self, client: KubeClient) -> Server:
+        serving = self._settings.serving
+        delegates = await Delegates.connected(
+            serving, client, user_agent=f"loadline-adapter/{self._version}"
+        )
+        server = Server(
+            serving, delegates, registry=REGISTRY, version=self._version, ready=self._checks()
+        )
+        server.app.middlewares.insert(0, count_requests)
+        if self._settings.logging.verbosity >= REQUESTS_LEVEL:
+            server.app.middlewares.insert(0, log_requests)
+        MetricsAPI(self._parts.answers, version=self._version).add_routes(server.app)
+        add_explain_route(server.app, self._parts.explainer, server.authorizer)
+        return server
+
+    def _checks(self) -> tuple[Check, ...]:
+        activator = self._parts.activator
+        return (
+            Check("cluster-resources", self._resources_problem, public=True),
+            Check("discovery", lambda: activator.catalog.problem, public=True),
+            Check("rules", lambda: activator.catalog.failures, public=True, informs=True),
+            Check("configuration", lambda: self._reloader.problem, public=True, informs=True),
+        )
+
+    def _resources_problem(self) -> str:
+        mapper = self._parts.mapper
+        if mapper.table.versions:
+            return ""
+        return mapper.last_error or "the cluster's resources have not been read yet"
+
+    async def _read_resources(self) -> None:
+        # The mapper logs what is wrong.
+        with contextlib.suppress(StatusError, Unavailable, msgspec.DecodeError):
+            await self._parts.mapper.refresh()
+
+    async def _follow_resources(self) -> None:
+        """Until the first success nothing can be served, so it is retried often."""
+        while not self._parts.mapper.table.versions:
+            await asyncio.sleep(RESOURCES_RETRY_SECONDS)
+            await self._read_resources()
+        await self._parts.mapper.run()

@@ -1,0 +1,110 @@
+"""The configuration file, checked on a period: a good new one becomes active, a bad one changes nothing.
+
+Polling and not inotify: a ConfigMap is updated by the swap of a symlink two directories up, and network file systems
+send no events. SIGHUP checks at once.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from adapter import telemetry
+from adapter.config import ConfigError, ConfigProblem, Configuration, load
+from wire.followed_file import FollowedFile
+
+log = logging.getLogger(__name__)
+
+
+class ConfigurationReloader:
+    """Keeps the active configuration in step with the file; `problem` says why it is not."""
+
+    def __init__(
+        self,
+        path: Path,
+        activate: Callable[[Configuration], Awaitable[None]],
+        *,
+        poll_seconds: float,
+    ) -> None:
+        """`activate` makes a configuration the active one as a whole, or raises `ConfigError` and changes nothing."""
+        self._path = path
+        self._activate = activate
+        self._poll_seconds = poll_seconds
+        self._file = FollowedFile(path)
+        self._content = b""
+        self._unusable: Configuration | None = None
+        """A valid configuration that names a file which cannot be used yet."""
+        self._requested = asyncio.Event()
+        self.generation = 0
+        self.problem = ""
+
+    async def start(self) -> None:
+        """Activate the first configuration; raises `ConfigError`."""
+        configuration = load(self._path)
+        self._content = self._file.read()
+        await self._activate(configuration)
+        self._activated(configuration)
+
+    async def run(self) -> None:
+        """Check the file until cancelled."""
+        while True:
+            self._requested.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._requested.wait(), self._poll_seconds)
+            await self._check()
+
+    def reload_now(self) -> None:
+        """Check the file without waiting for the period (SIGHUP)."""
+        self._requested.set()
+
+    async def _check(self) -> None:
+        content = self._file.read()
+        changed = content != self._content
+        # Another file that the configuration names, such as a token, may have been fixed.
+        if not changed and not self._unusable:
+            return
+        self._content = content
+        try:
+            configuration = await self._read(content) if changed else self._unusable
+            if configuration is None or self._file.read() != content:
+                return  # It is being written: the next check sees the rest.
+            self._unusable = configuration
+            await self._activate(configuration)
+        except ConfigError as error:
+            self._rejected(error)
+            return
+        telemetry.CONFIGURATION_RELOADS.labels("applied").inc()
+        self._activated(configuration)
+        log.info("configuration %d is active: %d rules", self.generation, len(configuration.rules))
+
+    async def _read(self, content: bytes) -> Configuration:
+        """In a thread: a long file takes a while, and requests must not wait."""
+        self._unusable = None
+        if not content.strip():
+            problem = ConfigProblem(
+                path="(file)",
+                line=0,
+                problem="it is empty",
+                fix="Check whether it was written completely.",
+            )
+            raise ConfigError(str(self._path), [problem])
+        return await asyncio.to_thread(load, self._path)
+
+    def _rejected(self, error: ConfigError) -> None:
+        """Logged once for each reason."""
+        if str(error) == self.problem:
+            return
+        self.problem = str(error)
+        telemetry.CONFIGURATION_RELOADS.labels("refused").inc()
+        telemetry.CONFIGURATION_ACCEPTED.set(0)
+        log.error("the previous configuration stays active: %s", error)
+
+    def _activated(self, configuration: Configuration) -> None:
+        self.generation += 1
+        self.problem = ""
+        self._unusable = None
+        telemetry.CONFIGURATION_GENERATION.set(self.generation)
+        telemetry.CONFIGURATION_ACCEPTED.set(1)
+        for warning in configuration.warnings:
+            log.warning("%s: %s", self._path, warning)

@@ -1,0 +1,120 @@
+"""The documents that say what there is, as bytes, encoded anew only when the catalog or the configuration changed.
+
+They say what prometheus-adapter's say, so that nobody who looks sees a difference: the group document of
+custom.metrics.k8s.io names v1beta1 alone although both versions are served, every external metric is namespaced, and
+the aggregated document has metrics.k8s.io alone, which keeps thousands of metrics out of the cluster's own.
+"""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from adapter.answer import ActiveConfiguration
+from adapter.translate import resource_lists
+from adapter.translate.parse import VERSIONS
+from wire import custom_metrics, discovery, external_metrics, resource_metrics
+
+_encode = msgspec.json.Encoder().encode
+
+_AGGREGATED_VERSIONS = ("v2", "v2beta1")
+
+_USAGE = discovery.APIGroupDiscovery(
+    metadata=discovery.Named(name=resource_metrics.GROUP),
+    versions=[
+        discovery.APIVersionDiscovery(
+            version="v1beta1",
+            resources=[
+                discovery.APIResourceDiscovery(
+                    resource=resource,
+                    response_kind=discovery.ResponseKind(kind=kind),
+                    scope=scope,
+                    verbs=["get", "list"],
+                )
+                for resource, kind, scope in (
+                    ("nodes", "NodeMetrics", "Cluster"),
+                    ("pods", "PodMetrics", "Namespaced"),
+                )
+            ],
+        )
+    ],
+)
+
+
+def is_served(active: ActiveConfiguration, group: str, version: str) -> bool:
+    """Whether there is such a group version now."""
+    return group in active.groups and version in VERSIONS[group]
+
+
+def groups_document(active: ActiveConfiguration, address: str) -> bytes:
+    """The answer of `/apis`; `address` is where we listen. Go leaves apiVersion out of this one document."""
+    anybody = discovery.ServerAddress(client_cidr="0.0.0.0/0", server_address=address)
+    groups = [
+        msgspec.structs.replace(
+            discovery.group(name=name, versions=["v1beta1"]),
+            server_address_by_client_cidrs=[anybody],
+        )
+        for name in active.groups
+    ]
+    document = msgspec.to_builtins(discovery.APIGroupList(groups=groups))
+    del document["apiVersion"]
+    return _encode(document)
+
+
+def aggregated_document(accept: str, active: ActiveConfiguration) -> tuple[bytes, str] | None:
+    """The aggregated document and its media type, for a client that asks for one; None for all others."""
+    for clause in accept.split(","):
+        media_type, *parameters = (part.strip() for part in clause.split(";"))
+        asked = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
+        version = asked.get("v", "")
+        if (
+            media_type in ("application/json", "application/*", "*/*")
+            and asked.get("g") == "apidiscovery.k8s.io"
+            and asked.get("as") == "APIGroupDiscoveryList"
+            and version in _AGGREGATED_VERSIONS
+        ):
+            document = discovery.APIGroupDiscoveryList(
+                api_version=f"apidiscovery.k8s.io/{version}",
+                items=[_USAGE] if resource_metrics.GROUP in active.groups else [],
+            )
+            return _encode(document), (
+                f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+            )
+    return None
+
+
+def group_document(name: str) -> bytes:
+    """The answer of `/apis/<group>`."""
+    group = discovery.group(name=name, versions=["v1beta1"])
+    return _encode(msgspec.structs.replace(group, kind="APIGroup", api_version="v1"))
+
+
+class ResourceDocuments:
+    """The answers of `/apis/<group>/<version>`: kube-apiserver asks for each five times a minute, in full."""
+
+    def __init__(self) -> None:
+        self._encoded: dict[str, tuple[Sequence[object], bytes]] = {}
+
+    def document(self, active: ActiveConfiguration, group: str, version: str) -> bytes:
+        """The list of what a group version has."""
+        catalog = active.catalog
+        if group == custom_metrics.GROUP:
+            entries = catalog.custom_entries()
+            return self._fresh(
+                version, entries, lambda: resource_lists.custom_resources(entries, version)
+            )
+        if group == external_metrics.GROUP:
+            metrics = catalog.external_metrics()
+            return self._fresh(group, metrics, lambda: resource_lists.external_resources(metrics))
+        return _encode(resource_lists.usage_resources())
+
+    def _fresh(
+        self,
+        key: str,
+        listed: Sequence[object],
+        make: Callable[[], discovery.APIResourceList],
+    ) -> bytes:
+        # The catalog makes a new list whenever something changed, and never changes one.
+        held = self._encoded.get(key)
+        if held is None or held[0] is not listed:
+            held = self._encoded[key] = (listed, _encode(make()))
+        return held[1]

@@ -1,0 +1,180 @@
+"""Samples to metric values, in the order of the objects that were asked for.
+
+After prometheus-adapter v0.12.0 pkg/custom-provider/provider.go and pkg/external-provider/metric_converter.go: several
+rows for one object, the last wins; objects without a row are left out; an external metric has an item per row. Where
+a value cannot be used, the rule's signal contract decides (`contract.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from adapter.model import (
+    EVERY_OBJECT,
+    CustomMetricRequest,
+    Evaluation,
+    ExternalMetricRequest,
+    ExternalValue,
+    MetricQuery,
+    ObjectValue,
+    Reaction,
+    ResultKind,
+    Sample,
+)
+from adapter.translate.refusals import external_metric_not_found, object_metric_not_found
+from adapter.translate.signal_contract import failed, is_fresh, milli, trouble, usable_samples
+
+
+def custom_values(
+    evaluation: Evaluation,
+    question: MetricQuery,
+    request: CustomMetricRequest,
+    names: Sequence[str],
+    *,
+    now_seconds: float,
+    last: Mapping[str, ObjectValue] | None = None,
+) -> tuple[ObjectValue, ...]:
+    """A value for each object that has one; raises `StatusError`.
+
+    `last` holds earlier good values by object name, for contracts that may fall back on them.
+    """
+    known = _CustomFallback(question, evaluation.evaluated_at_seconds, now_seconds, last or {})
+    if evaluation.partial and question.contract.on_partial is not Reaction.ACCEPT:
+        found = [
+            known.instead(name, question.contract.on_partial, "a part of the stores is missing")
+            for name in names
+        ]
+    else:
+        label = question.rows.object_label
+        rows = {row.labels.get(label, ""): row for row in usable_samples(evaluation, question)}
+        found = [
+            _custom_value(name, rows.get(name), question, known, now_seconds) for name in names
+        ]
+    values = tuple(value for value in found if value is not None)
+    if not values and (request.name != EVERY_OBJECT or question.contract.on_empty is Reaction.FAIL):
+        raise object_metric_not_found(
+            request, f"{question.plan.query!r} has no row for it ({question.rule})"
+        )
+    return values
+
+
+def _custom_value(
+    name: str,
+    row: Sample | None,
+    question: MetricQuery,
+    known: "_CustomFallback",
+    now_seconds: float,
+) -> ObjectValue | None:
+    if row is None:
+        empty = question.contract.on_empty
+        # One object without a row is a gap the autoscaler knows how to treat; only an empty answer fails.
+        return known.instead(name, Reaction.OMIT if empty is Reaction.FAIL else empty, "no row")
+    if (wrong := trouble(row, question, now_seconds)) is not None:
+        return known.instead(name, *wrong)
+    return ObjectValue(
+        name=name, value_milli=milli(row.value) or 0, timestamp_seconds=row.timestamp_seconds
+    )
+
+
+class _CustomFallback:
+    """What stands in for an object's value, by the contract's reaction."""
+
+    def __init__(
+        self,
+        question: MetricQuery,
+        evaluated_at_seconds: float,
+        now_seconds: float,
+        last: Mapping[str, ObjectValue],
+    ) -> None:
+        self._question = question
+        self._evaluated_at_seconds = evaluated_at_seconds
+        self._now_seconds = now_seconds
+        self._last = last
+
+    def instead(self, name: str, reaction: Reaction, sentence: str) -> ObjectValue | None:
+        """A value, or None to leave the object out; raises `StatusError` when the contract says to fail."""
+        match reaction:
+            case Reaction.ZERO:
+                return ObjectValue(
+                    name=name, value_milli=0, timestamp_seconds=self._evaluated_at_seconds
+                )
+            case Reaction.OMIT:
+                return None
+            case Reaction.LAST:
+                value = self._last.get(name)
+                if value is not None and is_fresh(
+                    value.timestamp_seconds, self._question, self._now_seconds
+                ):
+                    return value
+        raise failed(self._question, f"{sentence} for {name!r}")
+
+
+def external_values(
+    evaluation: Evaluation,
+    question: MetricQuery,
+    request: ExternalMetricRequest,
+    *,
+    now_seconds: float,
+    last: Sequence[ExternalValue] = (),
+) -> tuple[ExternalValue, ...]:
+    """A value for each row; raises `StatusError`. `last` holds the last good answer, for contracts that fall back."""
+    rows = usable_samples(evaluation, question, scalar_allowed=True)
+    contract = question.contract
+    known = _ExternalFallback(question, evaluation.evaluated_at_seconds, now_seconds, last)
+    if evaluation.partial and contract.on_partial is not Reaction.ACCEPT:
+        return known.instead(contract.on_partial, "a part of the stores is missing")
+    if not rows and contract.on_empty is Reaction.FAIL:
+        raise external_metric_not_found(
+            request, f"{question.plan.query!r} yields no row ({question.rule})"
+        )
+    if not rows:
+        return known.instead(contract.on_empty, "no row")
+    values: list[ExternalValue] = []
+    for row in rows:
+        wrong = trouble(row, question, now_seconds)
+        if wrong is None:
+            values.append(_external_value(row, milli(row.value) or 0, evaluation.kind))
+        elif wrong[0] is Reaction.ZERO:
+            values.append(_external_value(row, 0, evaluation.kind))
+        elif wrong[0] is not Reaction.OMIT:
+            return known.instead(*wrong)
+    return tuple(values)
+
+
+def _external_value(row: Sample, value_milli: int, kind: ResultKind) -> ExternalValue:
+    labels = None if kind is ResultKind.SCALAR else row.labels
+    return ExternalValue(
+        labels=labels, value_milli=value_milli, timestamp_seconds=row.timestamp_seconds
+    )
+
+
+class _ExternalFallback:
+    """What stands in for the whole answer: an autoscaler adds the rows up, so a part of it would be a wrong number."""
+
+    def __init__(
+        self,
+        question: MetricQuery,
+        evaluated_at_seconds: float,
+        now_seconds: float,
+        last: Sequence[ExternalValue],
+    ) -> None:
+        self._question = question
+        self._evaluated_at_seconds = evaluated_at_seconds
+        self._now_seconds = now_seconds
+        self._last = last
+
+    def instead(self, reaction: Reaction, sentence: str) -> tuple[ExternalValue, ...]:
+        """The rows, maybe none; raises `StatusError` when the contract says to fail."""
+        match reaction:
+            case Reaction.OMIT:
+                return ()
+            case Reaction.ZERO:
+                return (
+                    ExternalValue(
+                        labels=None, value_milli=0, timestamp_seconds=self._evaluated_at_seconds
+                    ),
+                )
+            case Reaction.LAST if self._last and all(self._is_fresh(value) for value in self._last):
+                return tuple(self._last)
+        raise failed(self._question, sentence)
+
+    def _is_fresh(self, value: ExternalValue) -> bool:
+        return is_fresh(value.timestamp_seconds, self._question, self._now_seconds)

@@ -1,0 +1,83 @@
+"""Samples of cpu and memory to what pods and nodes use.
+
+After prometheus-adapter v0.12.0 pkg/resourceprovider/provider.go: NaN and negative usage count as 0; a pod or node
+without any cpu or any memory sample is left out; a container with one of the two has 0 of the other; the earliest
+sample gives the time. Unlike there, an answer that is no vector is an error and not an empty list.
+"""
+
+import math
+from collections.abc import Sequence
+
+from adapter.model import (
+    Evaluation,
+    KubeObject,
+    ResultKind,
+    Rows,
+    Sample,
+    Usage,
+    UsageQuery,
+    UsageValue,
+)
+from adapter.translate.refusals import metrics_not_fetched
+from adapter.translate.signal_contract import milli
+
+_ByObject = dict[str, list[Sample]]
+
+
+def usage_values(
+    cpu: Evaluation, memory: Evaluation, question: UsageQuery, subjects: Sequence[KubeObject]
+) -> tuple[UsageValue, ...]:
+    """The usage of the pods of one namespace, or of nodes, in the order given; raises `StatusError` 500.
+
+    Who has no cpu, no memory or a usage that is no number is left out: one absurd sample must not take the list down.
+    """
+    cpu_of = _by_object(cpu, question.cpu_rows, question.cpu.query)
+    memory_of = _by_object(memory, question.memory_rows, question.memory.query)
+    found = (
+        _usage_value(each, cpu_of[each.name], memory_of[each.name], question)
+        for each in subjects
+        if each.name in cpu_of and each.name in memory_of
+    )
+    return tuple(value for value in found if value is not None)
+
+
+def _by_object(evaluation: Evaluation, rows: Rows, query: str) -> _ByObject:
+    if evaluation.kind is not ResultKind.VECTOR:
+        raise metrics_not_fetched(
+            f"{query!r} must yield an instant vector, and yields a {evaluation.kind.value}"
+        )
+    found: _ByObject = {}
+    for sample in evaluation.samples:
+        found.setdefault(sample.labels.get(rows.object_label, ""), []).append(sample)
+    return found
+
+
+def _usage_value(
+    subject: KubeObject, cpu: Sequence[Sample], memory: Sequence[Sample], question: UsageQuery
+) -> UsageValue | None:
+    if not question.cpu_container_label:
+        cpu, memory = cpu[:1], memory[:1]  # a node is one row; of several, the peer takes the first
+    cpu_by = _by_container(cpu, question.cpu_container_label)
+    memory_by = _by_container(memory, question.memory_container_label)
+    if cpu_by is None or memory_by is None:
+        return None
+    return UsageValue(
+        subject=subject,
+        usage={
+            name: Usage(cpu_milli=cpu_by.get(name, 0), memory_milli=memory_by.get(name, 0))
+            for name in {**cpu_by, **memory_by}
+        },
+        timestamp_seconds=min(sample.timestamp_seconds for sample in [*cpu, *memory]),
+        window_seconds=question.window_seconds,
+    )
+
+
+def _by_container(samples: Sequence[Sample], label: str) -> dict[str, int] | None:
+    """Thousandths by container (under "" for a node); None when one of them cannot be said in an int64."""
+    found: dict[str, int] = {}
+    for sample in samples:
+        used = 0 if math.isnan(sample.value) or sample.value < 0 else milli(sample.value)
+        if used is None:
+            return None
+        found[sample.labels.get(label, "")] = used
+    return found

@@ -1,0 +1,296 @@
+"""From a request to its document, with every way to fail told so that somebody can act on it."""
+
+import pytest
+
+from adapter.answer import ActiveConfiguration, Answers
+from adapter.answer.evaluating import QUERY_SHOWN_MAX
+from adapter.model import (
+    NODES,
+    PODS,
+    CustomMetricRequest,
+    DiscoveryRule,
+    ExternalMetricRequest,
+    Gap,
+    GroupResource,
+    KubeObject,
+    MetricEntry,
+    Offer,
+    Plan,
+    Reaction,
+    ResourceLabels,
+    ResourceMetricRequest,
+    ResourceRule,
+    ResourceRules,
+    SignalContract,
+)
+from adapter.ports import QueryFailed
+from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
+from wire import labels
+from wire.status import StatusError, Unavailable
+
+EVERYTHING = labels.parse("")
+PEER = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)
+RULE = DiscoveryRule(
+    path="rules[0]",
+    external=False,
+    series_query="requests_total",
+    resources=ResourceLabels(template="<<.Resource>>"),
+    metrics_query="sum(rate(<<.Series>>{<<.LabelMatchers>>}[1m])) by (<<.GroupBy>>)",
+    contract=PEER,
+)
+EXTERNAL = DiscoveryRule(
+    path="externalRules[0]",
+    external=True,
+    series_query="queue",
+    resources=ResourceLabels(template="<<.Resource>>"),
+    metrics_query="sum(<<.Series>>{<<.LabelMatchers>>})",
+    contract=PEER,
+)
+REQUESTS = MetricEntry(PODS, True, "requests")
+OF_WEB = 'sum(rate(requests_total{namespace="shop",pod=~"web-1|web-2"}[1m])) by (pod)'
+OF_ONE = 'sum(rate(requests_total{namespace="shop",pod="web-1"}[1m])) by (pod)'
+OBJECTS = {
+    PODS: [
+        KubeObject(name="web-2", namespace="shop", labels={"app": "web"}),
+        KubeObject(name="web-1", namespace="shop", labels={"app": "web"}),
+        KubeObject(name="db-1", namespace="shop", labels={"app": "db"}),
+    ],
+    NODES: [KubeObject(name="node-1")],
+}
+RESOURCE_RULES = ResourceRules(
+    cpu=ResourceRule(
+        path="resourceRules.cpu",
+        container_query="cpu{<<.LabelMatchers>>}",
+        node_query="node_cpu{<<.LabelMatchers>>}",
+        resources=ResourceLabels(template="<<.Resource>>"),
+        container_label="container",
+    ),
+    memory=ResourceRule(
+        path="resourceRules.memory",
+        container_query="memory{<<.LabelMatchers>>}",
+        node_query="node_memory{<<.LabelMatchers>>}",
+        resources=ResourceLabels(template="<<.Resource>>"),
+        container_label="container",
+    ),
+    window_seconds=60.0,
+)
+
+
+def custom(name: str = "*", selector: str = "app=web", **changes: object) -> CustomMetricRequest:
+    settings = {
+        "resource": PODS,
+        "name": name,
+        "metric": "requests",
+        "namespace": "shop",
+        "selector": labels.parse(selector),
+        "metric_selector": EVERYTHING,
+        **changes,
+    }
+    return CustomMetricRequest(**settings)
+
+
+def external(metric: str = "queue", namespace: str = "shop") -> ExternalMetricRequest:
+    return ExternalMetricRequest(namespace=namespace, metric=metric, selector=EVERYTHING)
+
+
+def answers(prometheus=None, objects=None, catalog=None, now_seconds=1_000.0) -> Answers:
+    return Answers(
+        evaluator=prometheus or FakePrometheus(),
+        objects=objects or FakeObjects(OBJECTS),
+        mapping=FakeMapping(),
+        active=ActiveConfiguration(
+            catalog=catalog
+            or FakeCatalog(
+                {REQUESTS: Offer(RULE, "requests_total")}, {"queue": Offer(EXTERNAL, "queue")}
+            ),
+            resource_rules=RESOURCE_RULES,
+        ),
+        now=lambda: now_seconds,
+    )
+
+
+async def refusal(asking) -> StatusError:
+    with pytest.raises(StatusError) as refused:
+        await asking
+    return refused.value
+
+
+async def test_the_objects_behind_a_selector_are_asked_for_together():
+    prometheus = FakePrometheus({OF_WEB: vector(({"pod": "web-1"}, 1.5), ({"pod": "web-2"}, 0.25))})
+    found = await answers(prometheus).custom(custom())
+    assert [(item.described_object.name, item.value) for item in found.items] == [
+        ("web-1", "1500m"),
+        ("web-2", "250m"),
+    ]
+    assert prometheus.asked == [Plan(OF_WEB)]
+
+
+async def test_a_named_object_needs_no_look_at_the_cluster():
+    prometheus = FakePrometheus({OF_ONE: vector(({"pod": "web-1"}, 1.0))})
+    found = await answers(prometheus, FakeObjects({})).custom(custom("web-1"))
+    assert [item.value for item in found.items] == ["1"]
+
+
+async def test_any_spelling_of_a_resource_finds_the_metric():
+    prometheus = FakePrometheus({OF_ONE: vector(({"pod": "web-1"}, 1.0))})
+    assert await answers(prometheus).custom(custom("web-1", resource=GroupResource("pod")))
+
+
+async def test_an_external_metric_is_asked_for_in_its_namespace():
+    prometheus = FakePrometheus({'sum(queue{namespace="shop"})': vector(({}, 7.0))})
+    found = await answers(prometheus).external(external())
+    assert [item.value for item in found.items] == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "begins", "hint"),
+    [
+        pytest.param(
+            custom(metric="nothing"),
+            "the server could not find the metric nothing for pods: ",
+            "add a rule",
+            id="no rule",
+        ),
+        pytest.param(
+            custom("node-1", resource=NODES, namespace=""),
+            "the server could not find the metric requests for nodes: ",
+            "the metric exists for pods",
+            id="another resource",
+        ),
+        pytest.param(
+            custom("x", resource=GroupResource("unicorns", "example.com")),
+            "the server could not find the metric requests for unicorns.example.com: ",
+            "the cluster serves no resource unicorns.example.com",
+            id="no such resource",
+        ),
+        pytest.param(
+            custom(selector="app=absent"),
+            "the server could not find the metric requests for pods: ",
+            "no object matches the label selector 'app=absent'",
+            id="no object",
+        ),
+    ],
+)
+async def test_an_unknown_metric_is_404_and_tells_what_is_missing(request_, begins, hint):
+    refused = await refusal(answers().custom(request_))
+    assert (refused.code, refused.reason) == (404, "NotFound")
+    assert refused.message.startswith(begins)
+    assert hint in refused.message
+
+
+async def test_an_unknown_metric_starts_no_watch_of_the_resource():
+    class NoObjects:
+        async def objects(self, resource, *, namespace, selector):
+            raise AssertionError("the cluster was asked")
+
+        running_pods = objects
+
+    await refusal(answers(objects=NoObjects()).custom(custom(metric="nothing")))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "subject"), [("default", "namespaces"), ("shop", "")], ids=["default", "other"]
+)
+async def test_an_unknown_external_metric_is_told_in_the_peers_words(namespace, subject):
+    refused = await refusal(answers().external(external("nothing", namespace)))
+    assert refused.code == 404
+    assert refused.message.startswith(
+        f"the server could not find the metric nothing for {subject}: "
+    )
+
+
+@pytest.mark.parametrize(("temporary", "code"), [(True, 503), (False, 404)])
+async def test_a_rule_that_is_not_known_yet_is_named(temporary, code):
+    gap = Gap(rule="rules[3]", cause="connection refused", temporary=temporary)
+    refused = await refusal(answers(catalog=FakeCatalog(gaps=[gap])).custom(custom()))
+    assert refused.code == code
+    assert "rules[3] are not known: connection refused" in refused.message
+
+
+@pytest.mark.parametrize("retryable", [True, False])
+async def test_a_failure_of_prometheus_is_500_and_names_query_and_cause(retryable):
+    down = QueryFailed(backend="default", query=OF_ONE, cause="it is down", retryable=retryable)
+    refused = await refusal(answers(FakePrometheus({OF_ONE: down})).custom(custom("web-1")))
+    assert refused.code == 500
+    assert refused.message.startswith("Internal error occurred: unable to fetch metrics: rules[0]")
+    assert repr(OF_ONE) in refused.message
+    assert "it is down" in refused.message
+
+
+async def test_a_query_over_a_thousand_pods_is_shown_in_part():
+    many = [
+        KubeObject(name=f"web-{n}", namespace="shop", labels={"app": "web"}) for n in range(1000)
+    ]
+    refused = await refusal(answers(objects=FakeObjects({PODS: many})).custom(custom()))
+    assert len(refused.message) < 2 * QUERY_SHOWN_MAX
+    assert "characters)" in refused.message
+
+
+async def test_objects_that_cannot_be_listed_are_500_with_the_cause():
+    class Forbidden:
+        async def objects(self, resource, *, namespace, selector):
+            raise Unavailable("pods is forbidden")
+
+        running_pods = objects
+
+    refused = await refusal(answers(objects=Forbidden()).custom(custom()))
+    assert refused.code == 500
+    assert "unable to list matching resources: pods: pods is forbidden" in refused.message
+
+
+async def test_an_unknown_resource_behind_a_selector_is_500_as_in_the_peer():
+    refused = await refusal(answers().custom(custom(resource=GroupResource("unicorns"))))
+    assert refused.code == 500
+    assert "unable to list matching resources" in refused.message
+
+
+USAGE = {
+    'cpu{namespace="shop",pod=~"db-1|web-1|web-2"}': vector(
+        ({"pod": "web-1", "container": "app"}, 0.25), ({"pod": "web-2", "container": "app"}, 0.5)
+    ),
+    'memory{namespace="shop",pod=~"db-1|web-1|web-2"}': vector(
+        ({"pod": "web-1", "container": "app"}, 1024.0)
+    ),
+    'node_cpu{node="node-1"}': vector(({"node": "node-1"}, 2.0)),
+    'node_memory{node="node-1"}': vector(({"node": "node-1"}, 2048.0)),
+    'cpu{namespace="shop",pod="db-1"}': vector(),
+    'memory{namespace="shop",pod="db-1"}': vector(),
+}
+
+
+def usage_of(resource: GroupResource, **more: object) -> ResourceMetricRequest:
+    return ResourceMetricRequest(resource=resource, selector=EVERYTHING, **more)
+
+
+async def test_pods_without_both_figures_are_left_out_of_a_list():
+    found = await answers(FakePrometheus(USAGE)).usage(usage_of(PODS))
+    assert [item.metadata.name for item in found.items] == ["web-1"]
+    assert found.items[0].containers[0].usage == {"cpu": "250m", "memory": "1Ki"}
+
+
+async def test_one_node_is_a_document_of_its_own_kind():
+    found = await answers(FakePrometheus(USAGE)).usage(usage_of(NODES, name="node-1"))
+    assert (found.kind, found.api_version) == ("NodeMetrics", "metrics.k8s.io/v1beta1")
+    assert found.usage == {"cpu": "2", "memory": "2Ki"}
+
+
+@pytest.mark.parametrize(("name", "why"), [("gone", "not found"), ("db-1", "no cpu or no memory")])
+async def test_one_pod_without_figures_is_404(name, why):
+    asked = usage_of(PODS, namespace="shop", name=name)
+    refused = await refusal(answers(FakePrometheus(USAGE)).usage(asked))
+    assert refused.code == 404
+    assert why in refused.message
+
+
+async def test_a_failure_of_prometheus_is_no_empty_list_of_usage():
+    refused = await refusal(answers(FakePrometheus()).usage(usage_of(PODS)))
+    assert refused.code == 500
+    assert "resourceRules.cpu" in refused.message
+
+
+async def test_before_the_first_configuration_nothing_is_served():
+    empty = Answers(evaluator=FakePrometheus(), objects=FakeObjects({}), mapping=FakeMapping())
+    assert (await refusal(empty.custom(custom()))).code == 404
+    assert (await refusal(empty.external(external()))).code == 404
+    assert empty.active.catalog.custom_entries() == ()
+    assert empty.active.catalog.external_metrics() == ()

@@ -1,0 +1,149 @@
+"""The signal contract over several answers: last good values, and the true age of what is answered."""
+
+import msgspec
+import pytest
+
+from adapter.answer import ActiveConfiguration, Answers
+from adapter.model import (
+    PODS,
+    CustomMetricRequest,
+    ExternalMetricRequest,
+    MetricEntry,
+    NamedRule,
+    Offer,
+    Reaction,
+    SignalContract,
+)
+from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
+from wire import labels
+from wire.status import StatusError
+
+FAIL = SignalContract(on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL)
+REQUESTS = MetricEntry(PODS, True, "requests")
+
+
+def contract(**changes: object) -> SignalContract:
+    return msgspec.structs.replace(FAIL, **changes)
+
+
+def custom(name: str, selector: str = "") -> CustomMetricRequest:
+    return CustomMetricRequest(
+        resource=PODS,
+        name=name,
+        metric="requests",
+        namespace="shop",
+        selector=labels.parse(""),
+        metric_selector=labels.parse(selector),
+    )
+
+
+def external() -> ExternalMetricRequest:
+    return ExternalMetricRequest(namespace="shop", metric="queue", selector=labels.parse(""))
+
+
+def answers(prometheus: FakePrometheus, catalog: FakeCatalog) -> Answers:
+    return Answers(
+        evaluator=prometheus,
+        objects=FakeObjects({}),
+        mapping=FakeMapping(),
+        active=ActiveConfiguration(catalog=catalog),
+        now=lambda: 1_000.0,
+    )
+
+
+async def refusal(asking) -> StatusError:
+    with pytest.raises(StatusError) as refused:
+        await asking
+    return refused.value
+
+
+async def test_the_last_good_value_stands_in_for_as_long_as_the_contract_says():
+    kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
+    rule = NamedRule(
+        path="metrics[0]",
+        name="requests",
+        query="q",
+        describes=PODS,
+        object_label="pod",
+        namespace_label="namespace",
+        contract=kept,
+    )
+    row = {"namespace": "shop", "pod": "web-1"}
+    prometheus = FakePrometheus({"q": vector((row, 3.0), at_seconds=1_000.0)})
+    asked = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
+    await asked.custom(custom("web-1"))
+    prometheus.answers["q"] = vector(at_seconds=1_050.0)
+    asked._now = lambda: 1_050.0
+    assert [item.value for item in (await asked.custom(custom("web-1"))).items] == ["3"]
+    asked._now = lambda: 1_061.0
+    assert (await refusal(asked.custom(custom("web-1")))).code == 500
+
+
+async def test_a_source_that_fell_silent_is_stale_although_the_query_still_answers():
+    kept = contract(stale_after_seconds=60.0)
+    rule = NamedRule(path="metrics[0]", name="queue", query="sum(jobs)", contract=kept)
+    taken = 'max by () (timestamp({__name__="jobs"}))'
+    prometheus = FakePrometheus(
+        {
+            "sum(jobs)": vector(({}, 7.0), at_seconds=1_000.0),
+            taken: vector(({}, 940.0), at_seconds=1_000.0),
+        }
+    )
+    asked = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
+    [item] = (await asked.external(external())).items
+    assert (item.value, item.timestamp.timestamp()) == ("7", 940.0)
+    prometheus.answers[taken] = vector(({}, 939.0), at_seconds=1_000.0)
+    refused = await refusal(asked.external(external()))
+    assert refused.code == 500
+    assert "the newest sample is 61s old" in refused.message
+
+
+async def test_an_answer_left_out_does_not_replace_the_last_good_one():
+    kept = contract(on_empty=Reaction.OMIT, on_nan=Reaction.LAST, last_for_seconds=60.0)
+    rule = NamedRule(path="metrics[0]", name="queue", query="q", contract=kept)
+    prometheus = FakePrometheus({"q": vector(({}, 7.0), at_seconds=1_000.0)})
+    asked = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
+    for row, expected in ((({}, 7.0), ["7"]), (None, []), (({}, float("nan")), ["7"])):
+        prometheus.answers["q"] = vector(*([row] if row else []), at_seconds=1_000.0)
+        items = (await asked.external(external())).items
+        assert [item.value for item in items] == expected
+
+
+async def test_what_another_query_said_before_a_reload_does_not_stand_in():
+    kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
+    former = NamedRule(path="metrics[0]", name="queue", query="bytes", contract=kept)
+    prometheus = FakePrometheus({"bytes": vector(({}, 7e9)), "jobs": vector()})
+    asked = answers(prometheus, FakeCatalog({}, {"queue": Offer(former)}))
+    await asked.external(external())
+    prometheus.answers["bytes"] = vector()
+    [former_value] = (await asked.external(external())).items
+    assert former_value.value == "7G"
+    new = msgspec.structs.replace(former, query="jobs")
+    asked.active = ActiveConfiguration(catalog=FakeCatalog({}, {"queue": Offer(new)}))
+    assert (await refusal(asked.external(external()))).code == 500
+
+
+@pytest.mark.parametrize("selector", ["", "code=500"])
+async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_may_stand_in(
+    selector,
+):
+    kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
+    rule = NamedRule(
+        path="metrics[0]",
+        name="requests",
+        query="q",
+        describes=PODS,
+        object_label="pod",
+        contract=kept,
+    )
+    query = 'q{code="500"}' if selector else "q"
+    prometheus = FakePrometheus({query: vector(({"pod": "web-1"}, 3.0), at_seconds=1_000.0)})
+    asked = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
+    await asked.custom(custom("web-1", selector))
+    [(key, values)] = asked._last_custom._values.items()
+    assert key.endswith(f"?{selector}")
+    assert set(values) == {"web-1"}
+    prometheus.answers[query] = vector(({"pod": "web-2"}, 4.0), at_seconds=1_061.0)
+    asked._now = lambda: 1_061.0
+    await asked.custom(custom("web-2", selector))
+    assert set(asked._last_custom._values[key]) == {"web-2"}

@@ -1,0 +1,224 @@
+"""Explaining takes observer of the very answer: what it tells is what was answered."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from adapter.answer import ActiveConfiguration, Answers
+from adapter.commands.explain_text import text_of
+from adapter.config import parse
+from adapter.diagnosis.explainer import Explainer, split_path
+from adapter.diagnosis.explanation import Explanation
+from adapter.model import PODS, Gap, KubeObject, ListedRule, MetricEntry, Offer, Series
+from adapter.ports import QueryFailed
+from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
+from wire.status import StatusError
+
+CONFIGURATION = parse(
+    """
+rules:
+- seriesQuery: load
+  resources: {template: '<<.Resource>>'}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+metrics:
+- {name: named, describes: pods, query: named}
+- {name: aged, describes: pods, query: aged, signal: {onStale: fail, staleAfter: 1m}}
+"""
+)
+LOAD, NAMED, AGED = CONFIGURATION.rules
+QUERY = 'sum(load{namespace="n",pod="p"}) by (pod)'
+ROOT = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/n"
+SERIES = (Series("load", frozenset({"namespace", "pod"})),)
+
+
+def explainer(prometheus: FakePrometheus, catalog: FakeCatalog | None = None) -> Explainer:
+    offers = {
+        MetricEntry(PODS, True, "load"): Offer(LOAD, "load"),
+        MetricEntry(PODS, True, "named"): Offer(NAMED),
+        MetricEntry(PODS, True, "aged"): Offer(AGED),
+    }
+    catalog = catalog or FakeCatalog(offers, listed=[ListedRule(LOAD, SERIES), ListedRule(NAMED)])
+    mapping = FakeMapping()
+    answers = Answers(
+        evaluator=prometheus,
+        objects=FakeObjects({PODS: [KubeObject(name="p", namespace="n", labels={"app": "a"})]}),
+        mapping=mapping,
+        active=ActiveConfiguration(catalog=catalog, groups=("custom.metrics.k8s.io",)),
+        now=lambda: 1_000.0,
+    )
+    return Explainer(answers, index=prometheus, mapping=mapping, now=lambda: 1_000.0)
+
+
+async def test_what_is_told_is_what_is_answered():
+    told = await explainer(FakePrometheus({QUERY: vector(({"pod": "p"}, 1.5))})).explain(
+        f"{ROOT}/pods/*/load?labelSelector=app%3Da"
+    )
+    assert (told.code, told.ended_at, told.findings) == (200, "", ())
+    assert [each.query for each in told.queries] == [QUERY]
+    assert [(each.of, each.value) for each in told.values] == [("p", "1500m")]
+    text = text_of("Pods metric load", told)
+    for line in (
+        "Pods metric load",
+        "objects  p",
+        f"query    {QUERY}",
+        "samples  1 row (vector)",
+        "p = 1500m",
+    ):
+        assert line in text
+
+
+@pytest.mark.parametrize("retryable", [True, False])
+async def test_a_failing_prometheus_is_told_from_a_refused_query(retryable):
+    failed = QueryFailed(backend="default", query=QUERY, cause="it said no", retryable=retryable)
+    told = await explainer(FakePrometheus({QUERY: failed})).explain(f"{ROOT}/pods/p/load")
+    assert told.ended_at == "samples"
+    assert [each.reason for each in told.findings] == [
+        "PrometheusDown" if retryable else "QueryRefused"
+    ]
+    assert "it said no" in told.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "reason"),
+    [
+        pytest.param(vector(), "NoRows", id="no rows"),
+        pytest.param(vector(({"pod": "other", "namespace": "n"}, 1.0)), "NoRows", id="rows of others"),
+        pytest.param(vector(({"pod": "p", "namespace": "n"}, float("nan"))), "NotANumber", id="NaN"),
+        pytest.param(vector(({"pod": "p", "namespace": "n"}, float("inf"))), "NotANumber", id="infinity"),
+        pytest.param(msgspec.structs.replace(vector(({"pod": "p", "namespace": "n"}, 1.0)), partial=True), "PartialAnswer", id="a part"),
+    ],
+)  # fmt: skip
+async def test_a_value_that_may_not_be_used_is_named(evaluation, reason):
+    told = await explainer(FakePrometheus({"named": evaluation})).explain(f"{ROOT}/pods/p/named")
+    assert (told.ended_at, told.findings[0].reason) == ("value", reason)
+    assert told.code >= 400
+
+
+async def test_a_sample_that_is_too_old_is_named():
+    row = {"pod": "p", "namespace": "n"}
+    # Whatever else is asked about the sample says that it is of the second 900.
+    prometheus = FakePrometheus(
+        {"aged": vector((row, 1.0), at_seconds=900.0)}, otherwise=vector((row, 900.0))
+    )
+    told = await explainer(prometheus).explain(f"{ROOT}/pods/p/aged")
+    assert (told.ended_at, told.findings[0].reason) == ("value", "StaleSample")
+    assert "100s old" in told.findings[0].message
+
+
+async def test_rows_of_others_are_counted_and_not_shown():
+    rows = vector(
+        ({"pod": "p", "namespace": "n"}, 1.0),
+        ({"pod": "p", "namespace": "secret"}, 2.0),
+        ({"pod": "q", "namespace": "n"}, 3.0),
+    )
+    [query] = (
+        await explainer(FakePrometheus({"named": rows})).explain(f"{ROOT}/pods/p/named")
+    ).queries
+    assert (query.rows_returned, query.rows_counted) == (3, 1)
+    assert [row.labels["namespace"] for row in query.rows] == ["n"]
+
+
+@pytest.mark.parametrize("temporary", [True, False])
+async def test_a_rule_that_was_never_listed_is_told(temporary):
+    gap = Gap(rule="rules[0]", cause="the cause", temporary=temporary)
+    catalog = FakeCatalog(gaps=[gap], listed=[ListedRule(LOAD, None)])
+    told = await explainer(FakePrometheus(), catalog).explain(f"{ROOT}/pods/p/load")
+    assert told.findings[0].reason == ("PrometheusDown" if temporary else "SeriesNotListed")
+    assert "rules[0]: the cause" in told.findings[0].message
+
+
+DEFAULT_RULES = Path(__file__).parents[4] / "charts" / "adapter" / "files" / "default-rules.yaml"
+
+
+@pytest.mark.parametrize(
+    ("known", "series", "message"),
+    [
+        pytest.param({}, "foo", "it would be called foo", id="nothing of that name"),
+        pytest.param({"foo_total": ("job",)}, "foo_total", "seriesQuery does not select it", id="a counter without a namespace"),
+    ],
+)  # fmt: skip
+async def test_of_many_rules_that_might_serve_it_the_likeliest_is_named(known, series, message):
+    """The chart's default rules would each make `foo` out of some series."""
+    rules = parse("rules:\n" + DEFAULT_RULES.read_text()).rules
+    there = {
+        f'{{__name__="{name}"}}': [Series(name, frozenset(labels))]
+        for name, labels in known.items()
+    }
+    catalog = FakeCatalog(listed=[ListedRule(rule, ()) for rule in rules])
+    told = await explainer(FakePrometheus(series=there), catalog).explain(f"{ROOT}/pods/p/foo")
+    [finding] = told.findings
+    assert finding.reason == "NoSeries"
+    assert series in finding.message
+    assert message in finding.message
+
+
+async def test_a_path_without_the_namespace_it_needs_is_told():
+    path = "/apis/custom.metrics.k8s.io/v1beta1/pods/p/load"
+    told = await explainer(FakePrometheus()).explain(path)
+    assert told.findings[0].reason == "WrongScope"
+    assert "/namespaces/NAMESPACE/pods/NAME/load" in told.findings[0].fix
+
+
+async def test_the_document_for_programs_keeps_its_names():
+    told = await explainer(FakePrometheus({QUERY: vector(({"pod": "p"}, 1.5))})).explain(
+        f"{ROOT}/pods/*/load"
+    )
+    document = msgspec.json.decode(msgspec.json.encode(told))
+    assert list(document) == [
+        "path",
+        "code",
+        "message",
+        "endedAt",
+        "request",
+        "rule",
+        "objects",
+        "queries",
+        "valueCount",
+        "values",
+        "findings",
+        "similar",
+        "schema",
+    ]
+    assert list(document["request"]) == [
+        "api",
+        "resource",
+        "namespace",
+        "name",
+        "metric",
+        "selector",
+        "metricSelector",
+    ]
+    assert list(document["queries"][0]) == [
+        "backend",
+        "query",
+        "result",
+        "rowsReturned",
+        "rowsCounted",
+        "rows",
+        "warnings",
+        "partial",
+    ]
+    assert list(document["rule"]) == ["path", "backend", "series", "template"]
+    assert msgspec.convert(document, Explanation) == told
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "/apis",
+        "/apis/custom.metrics.k8s.io",
+        "/apis/custom.metrics.k8s.io/v1beta1",
+        "/apis/custom.metrics.k8s.io/v9/a/b/c",
+        "//",
+        "?",
+        "/apis//v1/x",
+    ],
+)
+async def test_what_is_no_path_is_told_and_never_raised(path):
+    with pytest.raises(StatusError):
+        split_path(path)
+    told = await explainer(FakePrometheus()).explain(path)
+    assert (told.ended_at, told.findings[0].reason) == ("request", "BadRequest")

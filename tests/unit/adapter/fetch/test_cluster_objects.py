@@ -1,0 +1,181 @@
+"""Objects behind selectors: from a copy, in a LIST's order, with an honest word when they may not be seen."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+
+import pytest
+
+from adapter.fetch.cluster_mapping import ClusterMapping
+from adapter.fetch.cluster_objects import WatchedObjects
+from adapter.model import NODES, PODS, GroupResource, UnknownResource
+from wire import labels
+from wire.kube.mapper import RestMapper
+from wire.status import Unavailable, forbidden
+
+EVERYTHING = labels.parse("")
+WEB = labels.parse("app=web")
+DEPLOYMENTS = GroupResource("deployments", "apps")
+
+
+def named(namespace: str, name: str, version: int = 1, **own: str) -> dict[str, object]:
+    metadata = {"name": name, "namespace": namespace, "resourceVersion": str(version)}
+    return {"metadata": {**metadata, "labels": own}}
+
+
+def resource(name: str, kind: str, scope: str = "Namespaced") -> dict[str, object]:
+    return {
+        "resource": name,
+        "singularResource": kind.lower(),
+        "responseKind": {"kind": kind},
+        "scope": scope,
+        "shortNames": [name[:2]],
+        "verbs": ["list", "watch"],
+    }
+
+
+def groups(*groups: tuple[str, str, list[dict[str, object]]]) -> bytes:
+    items = [
+        {"metadata": {"name": name}, "versions": [{"version": version, "resources": resources}]}
+        for name, version, resources in groups
+    ]
+    return json.dumps({"kind": "APIGroupDiscoveryList", "items": items}).encode()
+
+
+class FakeCluster:
+    """An API server of a few objects; watches say what the test puts into `events`."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, list[dict[str, object]]] = {}
+        self.forbidden: set[str] = set()
+        self.asked: list[tuple[str, Mapping[str, str]]] = []
+        self.events: asyncio.Queue[dict[str, object]] = asyncio.Queue()
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
+    ) -> bytes:
+        if path == "/api":
+            pods, nodes = resource("pods", "Pod"), resource("nodes", "Node", "Cluster")
+            return groups(("", "v1", [pods, nodes]))
+        if path == "/apis":
+            return groups(("apps", "v1", [resource("deployments", "Deployment")]))
+        self.asked.append((path, params or {}))
+        if path in self.forbidden:
+            raise forbidden('pods is forbidden: User "me" cannot list resource "pods"')
+        listed = {"metadata": {"resourceVersion": "1"}, "items": self.objects.get(path, [])}
+        return json.dumps(listed).encode()
+
+    async def watch(
+        self,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        accept: str = "",
+        timeout_seconds: float = 0.0,
+    ) -> AsyncGenerator[bytes, None]:
+        while True:
+            yield json.dumps(await self.events.get()).encode()
+
+
+@pytest.fixture
+def cluster():
+    return FakeCluster()
+
+
+@pytest.fixture
+async def mapping(cluster):
+    mapper = RestMapper(cluster)
+    await mapper.refresh()
+    return ClusterMapping(mapper)
+
+
+@pytest.fixture
+async def watched(cluster, mapping):
+    tasks = []
+    yield WatchedObjects(cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)))
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        pytest.param(GroupResource("pod"), PODS, id="singular"),
+        pytest.param(GroupResource("deployments"), DEPLOYMENTS, id="without its group"),
+        pytest.param(GroupResource("deployment", "ap"), DEPLOYMENTS, id="a part of its group"),
+    ],
+)
+def test_any_spelling_finds_the_resource(mapping, asked, found):
+    assert mapping.resource_for(asked) == found
+
+
+@pytest.mark.parametrize("asked", ["po", "unicorns"], ids=["short name", "unknown"])
+def test_short_and_unknown_names_are_no_resources(mapping, asked):
+    with pytest.raises(UnknownResource, match=asked):
+        mapping.resource_for(GroupResource(asked))
+
+
+def test_a_resource_is_known_by_kind_and_scope(mapping):
+    assert mapping.kind_for(PODS).api_version == "/v1"
+    assert mapping.kind_for(DEPLOYMENTS).kind == "Deployment"
+    assert mapping.is_namespaced(PODS)
+    assert not mapping.is_namespaced(NODES)
+    assert (mapping.singular("pods"), mapping.singular("unicorns")) == ("pod", "unicorns")
+
+
+async def test_objects_come_in_the_order_of_a_list_and_are_listed_once(cluster, watched):
+    cluster.objects["/api/v1/pods"] = [
+        named("b", "y", app="web"),
+        named("a", "z", app="web"),
+        named("b", "x", app="web"),
+        named("b", "w", app="other"),
+    ]
+    one = await watched.objects(PODS, namespace="b", selector=WEB)
+    everywhere = await watched.objects(PODS, namespace="", selector=EVERYTHING)
+    assert [each.name for each in one] == ["x", "y"]
+    assert [(each.namespace, each.name) for each in everywhere] == [
+        ("a", "z"),
+        ("b", "w"),
+        ("b", "x"),
+        ("b", "y"),
+    ]
+    assert len(cluster.asked) == 1
+
+
+async def test_a_change_of_labels_changes_the_answer(cluster, watched):
+    cluster.objects["/api/v1/pods"] = [named("b", "x", app="web")]
+    assert len(await watched.objects(PODS, namespace="b", selector=WEB)) == 1
+    cluster.events.put_nowait({"type": "MODIFIED", "object": named("b", "x", 2, app="other")})
+    cluster.events.put_nowait({"type": "ADDED", "object": named("b", "y", 3, app="web")})
+    for _ in range(100):
+        found = await watched.objects(PODS, namespace="b", selector=WEB)
+        if [each.name for each in found] == ["y"]:
+            return
+        await asyncio.sleep(0)
+    pytest.fail(f"still {found}")
+
+
+async def test_running_pods_are_asked_for_as_such(cluster, watched):
+    await watched.running_pods(namespace="b", selector=EVERYTHING)
+    assert cluster.asked[0][1]["fieldSelector"] == "status.phase=Running"
+
+
+async def test_who_may_see_only_a_namespace_is_answered_from_there(cluster, watched):
+    cluster.forbidden.add("/api/v1/pods")
+    cluster.objects["/api/v1/namespaces/b/pods"] = [named("b", "x", app="web")]
+    found = await watched.objects(PODS, namespace="b", selector=WEB)
+    assert [each.name for each in found] == ["x"]
+    assert cluster.asked[-1] == ("/api/v1/namespaces/b/pods", {"labelSelector": "app=web"})
+
+
+async def test_a_missing_right_is_named_with_the_verbs_to_grant(cluster, watched):
+    cluster.forbidden |= {"/api/v1/pods", "/api/v1/namespaces/b/pods"}
+    with pytest.raises(Unavailable, match=r'User "me" cannot list .* verbs list and watch'):
+        await watched.objects(PODS, namespace="b", selector=WEB)
+
+
+async def test_objects_of_an_unknown_resource_are_not_asked_for(cluster, watched):
+    with pytest.raises(UnknownResource):
+        await watched.objects(GroupResource("unicorns"), namespace="b", selector=WEB)
+    assert cluster.asked == []

@@ -1,0 +1,136 @@
+"""Evaluations are shared in flight and while fresh; failures are not kept."""
+
+import asyncio
+
+import pytest
+
+from adapter.fetch.shared_evaluations import SharedEvaluations
+from adapter.model import Evaluation, Plan
+from adapter.ports import QueryFailed
+
+PLAN = Plan("up")
+OTHER = Plan("up", "second")
+
+
+class SlowEvaluator:
+    """Answers when the test lets it, and records the plans."""
+
+    def __init__(self) -> None:
+        self.asked: list[Plan] = []
+        self.may_answer = asyncio.Event()
+        self.fails = False
+
+    async def evaluate(self, plan: Plan) -> Evaluation:
+        self.asked.append(plan)
+        await self.may_answer.wait()
+        if self.fails:
+            raise QueryFailed(backend=plan.backend, query=plan.query, cause="down", retryable=True)
+        return Evaluation(samples=(), evaluated_at_seconds=float(len(self.asked)))
+
+
+class Clock:
+    now_seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.now_seconds
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def behind():
+    return SlowEvaluator()
+
+
+@pytest.fixture
+def shared(behind, clock):
+    return SharedEvaluations(behind, freshness_seconds=1.0, monotonic=clock)
+
+
+async def test_fifty_callers_share_one_question(shared, behind):
+    callers = [asyncio.create_task(shared.evaluate(PLAN)) for _ in range(50)]
+    await asyncio.sleep(0)
+    behind.may_answer.set()
+    answers = await asyncio.gather(*callers)
+    assert behind.asked == [PLAN]
+    assert len({id(answer) for answer in answers}) == 1
+
+
+async def test_one_caller_who_leaves_does_not_take_the_answer_along(shared, behind):
+    leaving, staying = (asyncio.create_task(shared.evaluate(PLAN)) for _ in range(2))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    await asyncio.sleep(0)
+    behind.may_answer.set()
+    assert (await staying).evaluated_at_seconds == 1
+    assert behind.asked == [PLAN]
+
+
+async def test_when_everybody_has_left_a_failure_disturbs_nobody(shared, behind):
+    behind.fails = True
+    leaving = asyncio.create_task(shared.evaluate(PLAN))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    behind.may_answer.set()
+    await asyncio.gather(leaving, return_exceptions=True)
+    behind.fails = False
+    assert await shared.evaluate(PLAN)
+
+
+@pytest.mark.parametrize(
+    ("later_seconds", "asked"),
+    [
+        pytest.param(0.0, 1, id="at once"),
+        pytest.param(0.9, 1, id="just fresh"),
+        pytest.param(1.0, 2, id="no longer fresh"),
+    ],
+)
+async def test_an_answer_serves_again_only_while_it_is_fresh(
+    shared, behind, clock, later_seconds, asked
+):
+    behind.may_answer.set()
+    await shared.evaluate(PLAN)
+    clock.now_seconds += later_seconds
+    await shared.evaluate(PLAN)
+    assert len(behind.asked) == asked
+
+
+async def test_age_counts_from_the_request_and_not_from_the_response(shared, behind, clock):
+    waiting = asyncio.create_task(shared.evaluate(PLAN))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    clock.now_seconds += 2
+    behind.may_answer.set()
+    await waiting
+    await shared.evaluate(PLAN)
+    assert len(behind.asked) == 2
+
+
+async def test_equal_queries_of_different_backends_are_not_shared(shared, behind):
+    behind.may_answer.set()
+    await shared.evaluate(PLAN)
+    await shared.evaluate(OTHER)
+    assert behind.asked == [PLAN, OTHER]
+
+
+async def test_a_failure_is_raised_to_every_waiter_and_is_not_kept(shared, behind):
+    behind.fails = True
+    behind.may_answer.set()
+    outcomes = await asyncio.gather(
+        shared.evaluate(PLAN), shared.evaluate(PLAN), return_exceptions=True
+    )
+    assert [type(outcome) for outcome in outcomes] == [QueryFailed, QueryFailed]
+    behind.fails = False
+    assert await shared.evaluate(PLAN)
+    assert len(behind.asked) == 2
+
+
+async def test_what_is_no_longer_fresh_takes_no_memory(shared, behind, clock):
+    behind.may_answer.set()
+    for number in range(100):
+        await shared.evaluate(Plan(f"up{number}"))
+        clock.now_seconds += 0.1
+    assert len(shared._fresh) <= 11

@@ -1,0 +1,235 @@
+"""Samples to values: the peer's arithmetic, and the signal contract where a value cannot be used."""
+
+import math
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.config.signal_block import DISCOVERED_CUSTOM, DISCOVERED_EXTERNAL, NAMED
+from adapter.model import (
+    EVERY_OBJECT,
+    PODS,
+    CustomMetricRequest,
+    ExternalMetricRequest,
+    ExternalValue,
+    MetricQuery,
+    ObjectValue,
+    Plan,
+    Reaction,
+    ResultKind,
+    Rows,
+    SignalContract,
+)
+from adapter.translate.metric_values import custom_values, external_values
+from adapter.translate.signal_contract import milli
+from tests.fakes.adapter import vector
+from wire.labels import EVERYTHING
+from wire.status import StatusError
+
+NOW = 1_000.0
+
+
+def question(contract: SignalContract = DISCOVERED_CUSTOM, *, where=()) -> MetricQuery:
+    return MetricQuery(
+        plan=Plan("q"),
+        rows=Rows(object_label="pod", where=where),
+        contract=contract,
+        rule="rules[0]",
+    )
+
+
+def every_pod(name: str = EVERY_OBJECT) -> CustomMetricRequest:
+    return CustomMetricRequest(
+        resource=PODS,
+        name=name,
+        metric="load",
+        namespace="shop",
+        selector=EVERYTHING,
+        metric_selector=EVERYTHING,
+    )
+
+
+def values_of(evaluation, asked, *names, last=None, name=EVERY_OBJECT):
+    found = custom_values(evaluation, asked, every_pod(name), names, now_seconds=NOW, last=last)
+    return [(value.name, value.value_milli) for value in found]
+
+
+DEPTH = ExternalMetricRequest(namespace="shop", metric="depth", selector=EVERYTHING)
+
+
+def depths_of(evaluation, contract=DISCOVERED_EXTERNAL, last=(), where=()):
+    found = external_values(
+        evaluation, question(contract, where=where), DEPTH, now_seconds=NOW, last=last
+    )
+    return [(value.labels, value.value_milli) for value in found]
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "thousandths"),
+    [
+        pytest.param(1.2345, 1234, id="cut off, not rounded"),
+        pytest.param(-1.2345, -1234, id="cut off toward zero"),
+        pytest.param(0.0009, 0, id="less than a thousandth"),
+        pytest.param(9.2e15, 9_200_000_000_000_000_000, id="nearly the greatest"),
+        pytest.param(9.3e15, None, id="more than an int64 of thousandths"),
+        pytest.param(math.inf, None, id="infinity"),
+        pytest.param(math.nan, None, id="NaN"),
+    ],
+)
+def test_a_value_becomes_thousandths_or_nothing(value, thousandths):
+    assert milli(value) == thousandths
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_thousandths_are_never_further_than_one_from_the_value(value):
+    found = milli(value)
+    assert found is None or abs(found) <= abs(value * 1000)
+
+
+# --- custom -----------------------------------------------------------------------------------------------------------
+
+
+def test_values_come_in_the_order_of_the_objects_and_strangers_are_left_out():
+    rows = vector(({"pod": "b"}, 1), ({"pod": "stranger"}, 2), ({"pod": "a"}, 3))
+    assert values_of(rows, question(), "a", "b", "c") == [("a", 3000), ("b", 1000)]
+
+
+def test_of_several_rows_for_one_object_the_last_wins():
+    assert values_of(vector(({"pod": "a"}, 1), ({"pod": "a"}, 2)), question(), "a") == [("a", 2000)]
+
+
+def test_rows_of_another_namespace_answer_nobody_here():
+    rows = vector(({"pod": "a", "namespace": "shop"}, 1), ({"pod": "a", "namespace": "other"}, 9))
+    assert values_of(rows, question(where=(("namespace", "shop"),)), "a") == [("a", 1000)]
+
+
+def test_an_empty_answer_is_an_empty_list_for_the_peers_rules():
+    assert values_of(vector(), question(), "a") == []
+
+
+def test_a_named_object_without_a_row_is_not_found():
+    with pytest.raises(
+        StatusError, match="the server could not find the metric load for pods a: 'q' has no row"
+    ) as refused:
+        values_of(vector(({"pod": "b"}, 1)), question(), "a", name="a")
+    assert refused.value.code == 404
+
+
+def test_an_empty_answer_fails_for_our_rules_but_one_missing_object_does_not():
+    with pytest.raises(StatusError):
+        values_of(vector(), question(NAMED), "a", "b")
+    assert values_of(vector(({"pod": "a"}, 1)), question(NAMED), "a", "b") == [("a", 1000)]
+
+
+def test_nan_is_zero_for_the_peers_rules_and_an_error_for_ours():
+    rows = vector(({"pod": "a"}, math.nan))
+    assert values_of(rows, question(), "a") == [("a", 0)]
+    with pytest.raises(StatusError, match="the value is nan for 'a' in the answer to 'q'"):
+        values_of(rows, question(NAMED), "a")
+
+
+@pytest.mark.parametrize("contract", [DISCOVERED_CUSTOM, NAMED], ids=["peer", "ours"])
+def test_infinity_is_never_a_number(contract):
+    with pytest.raises(StatusError, match="the value is inf"):
+        values_of(vector(({"pod": "a"}, math.inf)), question(contract), "a")
+
+
+@pytest.mark.parametrize("kind", [ResultKind.SCALAR, ResultKind.MATRIX, ResultKind.STRING])
+def test_a_custom_metric_must_be_a_vector(kind):
+    evaluation = msgspec.structs.replace(vector(), kind=kind)
+    with pytest.raises(
+        StatusError, match=f"must yield an instant vector, and yields a {kind.value}"
+    ):
+        values_of(evaluation, question(), "a")
+
+
+# --- the contract -----------------------------------------------------------------------------------------------------
+
+
+def contract(**changes) -> SignalContract:
+    return msgspec.structs.replace(NAMED, **changes)
+
+
+LAST_GOOD = {"a": ObjectValue(name="a", value_milli=7, timestamp_seconds=NOW - 60)}
+
+
+def test_zero_gives_every_missing_object_a_zero():
+    zero = question(contract(on_empty=Reaction.ZERO))
+    assert values_of(vector(({"pod": "a"}, 1)), zero, "a", "b") == [("a", 1000), ("b", 0)]
+
+
+def test_the_last_good_value_stands_in_while_it_is_young():
+    young = question(contract(on_nan=Reaction.LAST, last_for_seconds=60))
+    assert values_of(vector(({"pod": "a"}, math.nan)), young, "a", last=LAST_GOOD) == [("a", 7)]
+
+
+def test_the_last_good_value_does_not_stand_in_when_it_is_old():
+    old = question(contract(on_nan=Reaction.LAST, last_for_seconds=59))
+    with pytest.raises(StatusError):
+        values_of(vector(({"pod": "a"}, math.nan)), old, "a", last=LAST_GOOD)
+
+
+def test_a_stale_sample_is_not_taken():
+    stale = question(contract(stale_after_seconds=30))
+    assert values_of(vector(({"pod": "a"}, 1), at_seconds=NOW - 30), stale, "a") == [("a", 1000)]
+    with pytest.raises(StatusError, match="the newest sample is 31s old"):
+        values_of(vector(({"pod": "a"}, 1), at_seconds=NOW - 31), stale, "a")
+
+
+def test_a_partial_answer_fails_for_ours_and_is_taken_for_the_peers():
+    partial = msgspec.structs.replace(vector(({"pod": "a"}, 1)), partial=True)
+    assert values_of(partial, question(), "a") == [("a", 1000)]
+    with pytest.raises(StatusError, match="a part of the stores is missing"):
+        values_of(partial, question(NAMED), "a")
+
+
+# --- external ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_row_is_an_item_with_its_labels():
+    rows = vector(({"queue": "a", "__name__": "depth"}, 3), ({}, 0.5))
+    assert depths_of(rows) == [({"queue": "a", "__name__": "depth"}, 3000), ({}, 500)]
+
+
+def test_a_scalar_is_an_item_without_labels():
+    scalar = msgspec.structs.replace(vector(({}, 42.5)), kind=ResultKind.SCALAR)
+    assert depths_of(scalar) == [(None, 42_500)]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e19])
+def test_what_is_no_number_fails_the_whole_sum_and_is_never_the_least_integer(value):
+    with pytest.raises(StatusError) as refused:
+        depths_of(vector(({"queue": "a"}, 1), ({"queue": "b"}, value)))
+    assert refused.value.code == 500
+
+
+def test_a_row_may_be_omitted_when_the_contract_says_so():
+    rows = vector(({"queue": "a"}, 1), ({"queue": "b"}, math.nan))
+    assert depths_of(rows, contract(on_nan=Reaction.OMIT)) == [({"queue": "a"}, 1000)]
+
+
+def test_the_whole_last_answer_stands_in_for_a_row_that_is_no_number():
+    last = (ExternalValue(labels={"queue": "a"}, value_milli=5, timestamp_seconds=NOW - 1),)
+    rows = vector(({"queue": "a"}, math.nan), ({"queue": "b"}, 1))
+    assert depths_of(rows, contract(on_nan=Reaction.LAST, last_for_seconds=10), last) == [
+        ({"queue": "a"}, 5)
+    ]
+
+
+def test_no_row_is_an_empty_list_for_the_peers_rules_an_error_for_ours_and_zero_when_chosen():
+    assert depths_of(vector()) == []
+    with pytest.raises(
+        StatusError, match="could not find the metric depth for : 'q' yields no row"
+    ):
+        depths_of(vector(), NAMED)
+    assert depths_of(vector(), contract(on_empty=Reaction.ZERO)) == [(None, 0)]
+
+
+def test_only_the_askers_namespace_counts_when_rows_have_one():
+    rows = vector(({"namespace": "shop"}, 1), ({"namespace": "other"}, 2))
+    assert depths_of(rows, where=(("namespace", "shop"),)) == [({"namespace": "shop"}, 1000)]
