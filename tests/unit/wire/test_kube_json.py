@@ -53,7 +53,7 @@ def test_the_types_are_found():
 def test_no_document_of_kubernetes_is_read_in_another_way():
     # What is left reads Prometheus, this program's own documents, or encodes.
     others = {
-        "adapter/commands/explain/command.py",
+        "adapter/runtime/explaining.py",
         "adapter/fetch/decode.py",
         "adapter/fetch/history.py",
         "scaler/commands/why.py",
