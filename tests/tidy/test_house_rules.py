@@ -1,4 +1,4 @@
-"""The house rules that a program can check, so that no reviewer has to."""
+"""Style rules that a program can check, so that reviewers do not have to."""
 
 import ast
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ FILE_LINES_MAX = 400
 # Longer files, each with its reason.
 LONG_FILES = {"adapter/model.py": "one vocabulary, read as a whole"}
 
-# A name of these says nothing about what is in it.
+# Names that say nothing about the contents.
 EMPTY_NAMES = {
     "util", "utils", "helper", "helpers", "manager", "managers", "data", "info", "common", "misc",
 }  # fmt: skip
-# Words that others coined and that a reader looks for.
+# Terms of Kubernetes that contain one of these names.
 BORROWED_NAMES = {
     "adapter/serve/request_info.py": "the API server's RequestInfo",
 }
 
-# The one place that waits, between looks at a condition and never longer than a deadline.
+# The only module that sleeps: it polls a condition with a deadline.
 WAITING = "testbed/waiting.py"
 
 
@@ -52,9 +52,9 @@ def test_every_function_fits_on_a_screen():
     assert "\n".join(too_long) == ""
 
 
-def test_every_file_is_one_idea_long():
+def test_every_file_has_at_most_400_lines():
     too_long = [
-        f"{path}: {lines} lines, make two files of it or give a reason in LONG_FILES"
+        f"{path}: {lines} lines, split it or give a reason in LONG_FILES"
         for path, _ in python_files(*CODE)
         if (lines := len((ROOT / path).read_text("utf-8").splitlines())) > FILE_LINES_MAX
         and path not in LONG_FILES
@@ -62,8 +62,8 @@ def test_every_file_is_one_idea_long():
     assert "\n".join(too_long) == ""
 
 
-def test_every_name_of_a_file_says_what_is_in_it():
-    named_nothing = [
+def test_every_file_name_says_what_the_file_contains():
+    meaningless = [
         f"{path}: {sorted(empty)} says nothing, name it for what it does"
         for folder in (*CODE, "charts", "docs")
         for path in sorted((ROOT / folder).rglob("*"))
@@ -73,20 +73,20 @@ def test_every_name_of_a_file_says_what_is_in_it():
         and path.name != "_helpers.tpl"
         and (empty := set(path.stem.replace("-", "_").lower().split("_")) & EMPTY_NAMES)
     ]
-    assert "\n".join(named_nothing) == ""
+    assert "\n".join(meaningless) == ""
 
 
-def test_every_module_says_what_it_is_about():
-    silent = [
-        f"{path}: its docstring is missing, say the file's law and its upstream counterpart"
+def test_every_module_has_a_docstring():
+    undocumented = [
+        f"{path}: the docstring is missing; say what the module is for, and its upstream counterpart"
         for path, tree in python_files(*CODE)
         if tree.body and not ast.get_docstring(tree)
     ]
-    assert "\n".join(silent) == ""
+    assert "\n".join(undocumented) == ""
 
 
-def test_every_public_class_and_function_of_the_programs_is_explained():
-    silent = [
+def test_every_public_class_and_function_of_the_programs_has_a_docstring():
+    undocumented = [
         f"{path}:{node.lineno} {node.name}: say what it means, its units and its errors"
         for path, tree in python_files(*PROGRAMS)
         for node in tree.body
@@ -94,11 +94,11 @@ def test_every_public_class_and_function_of_the_programs_is_explained():
         and not node.name.startswith("_")
         and not ast.get_docstring(node)
     ]
-    assert "\n".join(silent) == ""
+    assert "\n".join(undocumented) == ""
 
 
 def sleeps(tree: ast.AST) -> Iterator[ast.Call]:
-    """Calls of time.sleep and asyncio.sleep, however imported; asyncio.sleep(0) only lets others run."""
+    """Calls of time.sleep and asyncio.sleep, however imported; asyncio.sleep(0) only yields to other tasks."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Call)
@@ -108,7 +108,7 @@ def sleeps(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
-def test_tests_wait_for_conditions_and_never_sleep():
+def test_tests_wait_for_conditions_without_sleeping():
     sleeping = [
         f"{path}:{call.lineno}: poll a condition with a deadline ({WAITING}), or pass the time as an argument"
         for path, tree in python_files("tests")
@@ -118,7 +118,7 @@ def test_tests_wait_for_conditions_and_never_sleep():
 
 
 def imported_names(tree: ast.AST, packages: tuple[str, ...]) -> set[str]:
-    """The names under which a file knows these packages or what is in them."""
+    """The names that a file imports from these packages."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Every import contract bites: an import that it forbids, planted in a copy of the packages, breaks it."""
+"""Every import contract detects violations: a forbidden import, added to a copy of the packages, breaks it."""
 
 import re
 import shutil
@@ -30,8 +30,12 @@ PLANTS = {
     ),
     "adapter: a request flows one way": Plant("adapter.ports", "import adapter.config"),
     "scaler: a reconcile flows one way": Plant("scaler.ports", "import scaler.config"),
-    "The core is pure: no I/O, no clock, no dice, no log": Plant("wire.quantity", "import time"),
-    "Each outside library has one door": Plant("adapter.ports", "import kubernetes_asyncio"),
+    "The core is pure: no I/O, no clock, no randomness, no logging": Plant(
+        "wire.quantity", "import time"
+    ),
+    "Each third-party client is imported in one module": Plant(
+        "adapter.ports", "import kubernetes_asyncio"
+    ),
 }
 
 
@@ -42,7 +46,7 @@ def contracts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """The packages and their contracts, where a violation does no harm."""
+    """A copy of the packages and their contracts, to add violations to."""
     root = tmp_path_factory.mktemp("packages")
     for package in PACKAGES:
         shutil.copytree(
@@ -53,7 +57,7 @@ def copy(tmp_path_factory):
 
 
 def broken_contracts(root: Path) -> list[str]:
-    """The contracts that import-linter reports as broken; an error of its own is none of them."""
+    """The contracts that import-linter reports as broken. Fails if import-linter itself fails."""
     command = Path(sys.executable).with_name("lint-imports")
     outcome = subprocess.run(
         [command, "--no-logo"], cwd=root, capture_output=True, text=True, check=False
@@ -67,11 +71,11 @@ def path_of(root: Path, module: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def test_every_contract_is_tried():
+def test_every_contract_has_a_planted_violation():
     assert sorted(PLANTS) == sorted(contracts())
 
 
-def test_as_it_stands_no_contract_is_broken(copy):
+def test_no_contract_is_broken(copy):
     assert broken_contracts(copy) == []
 
 
@@ -95,10 +99,10 @@ def test_a_planted_violation_breaks_its_contract(copy, contract):
         ("wire", "wire: words below, the cluster and the listener above"),
     ],
 )
-def test_a_module_that_no_layer_names_breaks_the_contract(copy, package, contract):
-    stranger = copy / package / "stranger.py"
-    stranger.write_text('"""In no layer."""\n', "utf-8")
+def test_a_module_outside_all_layers_breaks_the_contract(copy, package, contract):
+    unlisted = copy / package / "unlisted.py"
+    unlisted.write_text('"""In no layer."""\n', "utf-8")
     try:
         assert contract in broken_contracts(copy)
     finally:
-        stranger.unlink()
+        unlisted.unlink()

@@ -1,4 +1,4 @@
-"""What may not stand in any file of the repository, because it is true on one machine only."""
+"""No file in the repository contains anything that is specific to one machine."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-# Put together here, so that this file does not contain what it looks for.
+# Split, so that this file does not match itself.
 HOMES = re.compile(
     "|".join(
         (r"/" + r"home/[a-z]", r"/" + r"Users/[A-Za-z]", r"/" + r"root/", r"[A-Z]:\\" + "Users")
@@ -21,13 +21,13 @@ REGISTRIES = re.compile(
         )
     )
 )  # fmt: skip
-# A path inside a container image, which is the same everywhere.
+# Paths inside a container image are the same on all machines.
 INSIDE_AN_IMAGE = {"Dockerfile"}
 TEXT_BYTES_MAX = 2_000_000
 
 
 def tracked_texts() -> list[tuple[str, str]]:
-    """Every file that is or is about to be in the repository, with its text."""
+    """All files that are tracked or about to be tracked, with their text."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, check=True,
@@ -55,5 +55,5 @@ def test_no_file_names_a_path_of_one_machine():
 
 
 def test_no_file_names_a_package_registry():
-    """Whoever builds this uses the registry they are configured for; the hashes are what is pinned."""
+    """Builds use the configured registry; the hashes pin the packages."""
     assert "\n".join(found(REGISTRIES, except_in=set())) == ""
