@@ -4,7 +4,7 @@
 `wire.status.StatusError` and `Unavailable`, nothing else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -32,18 +32,6 @@ class TimedReading(msgspec.Struct, frozen=True):
 
     reading: Reading
     duration_seconds: float
-
-
-class Reader(Protocol):
-    """GET requests to the API server; `wire.kube.client.KubeClient` sends them."""
-
-    async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes: ...
-
-
-class Writer(Reader, Protocol):
-    """GET and PUT requests to the API server."""
-
-    async def replace(self, path: str, body: bytes) -> bytes: ...
 
 
 class Mapper(Protocol):

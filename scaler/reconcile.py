@@ -39,7 +39,6 @@ from scaler.ports import (
     Pods,
     TargetScale,
     TimedReading,
-    Writer,
     worded,
 )
 from scaler.recommend.branch import wants_metrics
@@ -49,6 +48,7 @@ from scaler.report.conditions import Conditions
 from scaler.report.status import status_body, stored_memory
 from scaler.settle import settle
 from scaler.telemetry import Telemetry
+from wire.kube.requests import Writer
 from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 

@@ -26,9 +26,9 @@ from adapter.model import (
 )
 from adapter.ports import Prometheus, QueryFailed
 from adapter.translate.offers import Offers, SeriesKey, offers
+from wire.backoff import Backoff, BackoffLimits
 
-RETRY_FIRST_SECONDS = 1.0
-RETRY_MAX_SECONDS = 30.0
+RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)
 
 log = logging.getLogger(__name__)
 
@@ -187,15 +187,14 @@ class DiscoveredCatalog:
         )
 
     async def _follow(self, selection: Selection) -> None:
-        retry_seconds = RETRY_FIRST_SECONDS
+        backoff = Backoff(RETRIES)
         while True:
             await self._list(selection)
             if self.listings[selection].failure is None:
-                retry_seconds = RETRY_FIRST_SECONDS
+                backoff.reset()
                 await self._sleep(self._times.relist_seconds)
             else:
-                await self._sleep(min(retry_seconds, self._times.relist_seconds))
-                retry_seconds = min(retry_seconds * 2, RETRY_MAX_SECONDS)
+                await self._sleep(min(backoff.next_seconds(), self._times.relist_seconds))
 
     async def _list(self, selection: Selection) -> None:
         listing = self.listings[selection]

@@ -14,8 +14,9 @@ import msgspec
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.model import PODS, GroupResource, KubeObject
 from wire import kube_json
-from wire.kube.cache import METADATA_LIST, PartialObject, Reader, WatchCache
+from wire.kube.cache import METADATA_LIST, PartialObject, WatchCache
 from wire.kube.mapping import Resource
+from wire.kube.requests import Watcher
 from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 
@@ -32,7 +33,7 @@ RUNNING = "status.phase=Running"
 class _Watched:
     """One resource's watch cache, and the answers of selectors over it until a name or label changes."""
 
-    def __init__(self, client: Reader, path: str, field_selector: str) -> None:
+    def __init__(self, client: Watcher, path: str, field_selector: str) -> None:
         self.cache = WatchCache(
             client,
             path,
@@ -69,7 +70,7 @@ class WatchedObjects:
 
     def __init__(
         self,
-        client: Reader,
+        client: Watcher,
         mapping: ClusterMapping,
         spawn: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:

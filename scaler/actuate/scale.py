@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from scaler.model.decision import Rescaled, RescaleFailed
-from scaler.ports import TargetScale, Writer, worded
+from scaler.ports import TargetScale, worded
 from wire import kube_json
+from wire.kube.requests import Writer
 from wire.status import StatusError, Unavailable
 
 ATTEMPTS = 5

@@ -12,9 +12,10 @@ import msgspec
 
 from scaler.gather.metrics_api import MetricUnavailable, selector_params
 from scaler.model.autoscaler import CrossVersionObjectReference
-from scaler.ports import Mapper, Reader, worded
+from scaler.ports import Mapper, worded
 from wire import kube_json
 from wire.custom_metrics import GROUP, MetricValueList, decode
+from wire.kube.requests import Reader
 from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 

@@ -9,8 +9,9 @@ from urllib.parse import quote
 import msgspec
 
 from scaler.gather.metrics_api import MetricUnavailable, selector_params
-from scaler.ports import Reader, worded
+from scaler.ports import worded
 from wire.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
+from wire.kube.requests import Reader
 from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 

@@ -21,10 +21,11 @@ from scaler.model.autoscaler import (
     ResourceMetricSource,
 )
 from scaler.model.readings import MetricFailed, Reading
-from scaler.ports import Mapper, Reader, TimedReading
+from scaler.ports import Mapper, TimedReading
 from scaler.recommend import samples
 from scaler.recommend.from_object import NO_TARGET, has_object_target
 from scaler.telemetry import Telemetry
+from wire.kube.requests import Reader
 from wire.labels import NOTHING, Selector, from_label_selector
 
 # A shared response is at most this old, and at most a tenth of the sync period.

@@ -6,7 +6,8 @@ Upstream: `resourceMetricsClient` (podautoscaler/metrics/client.go) over the gen
 import msgspec
 
 from scaler.gather.metrics_api import MetricUnavailable, selector_params
-from scaler.ports import Reader, worded
+from scaler.ports import worded
+from wire.kube.requests import Reader
 from wire.labels import Selector
 from wire.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
 from wire.status import StatusError, Unavailable

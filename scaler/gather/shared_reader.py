@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
-from scaler.ports import Reader
 from scaler.telemetry import Telemetry
+from wire.kube.requests import JSON, Reader
 from wire.single_flight import SingleFlight
 
 
@@ -34,18 +34,22 @@ class SharedReader:
         # By arrival, oldest first.
         self._fresh: dict[str, tuple[float, bytes]] = {}
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes:
         """The body of the response. Raises `StatusError` and `Unavailable`."""
         self._drop_outdated()
-        request = f"{path}?{urlencode(sorted((params or {}).items()))}"
+        request = f"{accept} {path}?{urlencode(sorted((params or {}).items()))}"
         fresh = self._fresh.get(request)
         self._count(path, shared=fresh is not None or request in self._in_flight)
         if fresh is not None:
             return fresh[1]
-        return await self._in_flight.do(request, lambda: self._send(request, path, params))
+        return await self._in_flight.do(request, lambda: self._send(request, path, params, accept))
 
-    async def _send(self, request: str, path: str, params: Mapping[str, str] | None) -> bytes:
-        body = await self._kube.get(path, params)
+    async def _send(
+        self, request: str, path: str, params: Mapping[str, str] | None, accept: str
+    ) -> bytes:
+        body = await self._kube.get(path, params, accept=accept)
         if self._fresh_seconds > 0:
             self._fresh[request] = (self._monotonic(), body)
         return body

@@ -10,7 +10,8 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import WatchedKind
-from wire.kube.cache import OnChange, Reader, WatchCache
+from wire.kube.cache import OnChange, WatchCache
+from wire.kube.requests import Watcher
 
 
 class WatchedAutoscalers:
@@ -18,7 +19,7 @@ class WatchedAutoscalers:
 
     def __init__(
         self,
-        client: Reader,
+        client: Watcher,
         kind: WatchedKind,
         namespaces: Sequence[str],
         *,

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from scaler.model.observed import Pod
-from wire.kube.cache import Reader, WatchCache
+from wire.kube.cache import WatchCache
+from wire.kube.requests import Watcher
 from wire.labels import Operator, Selector
 
 _EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
@@ -21,7 +22,7 @@ class WatchedPods:
 
     def __init__(
         self,
-        client: Reader,
+        client: Watcher,
         namespaces: Sequence[str],
         *,
         monotonic: Callable[[], float] = time.monotonic,

@@ -10,9 +10,10 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler, CrossVersionObjectReference
 from scaler.model.observed import ScaleUnavailable, ScaleView
-from scaler.ports import Mapper, Reader, TargetScale, worded
+from scaler.ports import Mapper, TargetScale, worded
 from wire import kube_json
 from wire.kube.mapping import GroupVersionResource
+from wire.kube.requests import Reader
 from wire.labels import Selector, from_label_selector, parse, to_label_selector
 from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable

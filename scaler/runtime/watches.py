@@ -11,7 +11,8 @@ from scaler.model.observed import Pod
 from scaler.observe.autoscalers import WatchedAutoscalers
 from scaler.observe.pods import WatchedPods
 from scaler.observe.rivals import Selectors, Targets
-from wire.kube.cache import OnChange, Reader, WatchCache
+from wire.kube.cache import OnChange, WatchCache
+from wire.kube.requests import Watcher
 from wire.serving.health import Check
 
 # How long to wait for the HPAs, without which reconciles are possible.
@@ -25,7 +26,7 @@ class Watches:
 
     def __init__(
         self,
-        client: Reader,
+        client: Watcher,
         kind: WatchedKind,
         namespaces: Sequence[str],
         *,

@@ -35,7 +35,9 @@ class FakeKube:
         """Respond to GETs of this path with a document."""
         self.answers[path] = json.dumps(document).encode()
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
+    ) -> bytes:
         """The prepared response, or 404."""
         self.asked.append((path, dict(params or {})))
         answer = self.answers.get(path, not_found(f"{path} not found"))

@@ -9,15 +9,15 @@ partial, and `age_seconds` says how old.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import aclosing
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from wire import kube_json
-from wire.kube.backoff import Backoff
-from wire.kube.client import JSON
+from wire.backoff import Backoff
+from wire.kube.requests import JSON, Watcher
 from wire.meta import ListMeta
 from wire.status import StatusError, Unavailable, from_response
 
@@ -70,23 +70,6 @@ class PartialObject(msgspec.Struct, frozen=True):
     metadata: NameAndLabels
 
 
-class Reader(Protocol):
-    """The two requests that a cache makes; `KubeClient` makes them."""
-
-    async def get(
-        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
-    ) -> bytes: ...
-
-    def watch(
-        self,
-        path: str,
-        params: Mapping[str, str] | None = None,
-        *,
-        accept: str = JSON,
-        timeout_seconds: float = ...,
-    ) -> AsyncGenerator[bytes, None]: ...
-
-
 class _Page(msgspec.Struct, frozen=True):
     metadata: ListMeta = ListMeta()
     # Not T: one object that does not decode must not hide the others.
@@ -111,7 +94,7 @@ class WatchCache(Generic[T]):
 
     def __init__(
         self,
-        client: Reader,
+        client: Watcher,
         path: str,
         decode_type: type[T],
         *,

@@ -18,14 +18,10 @@ from yarl import URL
 
 from wire import kube_json
 from wire.kube.connection import Connection
+from wire.kube.requests import JSON, MERGE_PATCH
 from wire.status import Unavailable, from_response
 
 T = TypeVar("T")
-
-JSON = "application/json"
-MERGE_PATCH = "application/merge-patch+json"
-STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 # A little more than the API server's own limit of 60 s, whose answer says more than ours.

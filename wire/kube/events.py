@@ -7,13 +7,12 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from wire.kube.client import STRATEGIC_MERGE_PATCH
 from wire.kube.correlation import Correlator, Event, EventSource, Write, new_event
+from wire.kube.requests import STRATEGIC_MERGE_PATCH, Writer
 from wire.meta import ObjectReference
 from wire.status import StatusError, Unavailable
 
@@ -22,21 +21,6 @@ TRIES_MAX = 12
 RETRY_SECONDS = 10.0
 
 log = logging.getLogger(__name__)
-
-
-class Writer(Protocol):
-    """The two requests that events need; `KubeClient` makes them."""
-
-    async def create(self, path: str, body: bytes) -> bytes: ...
-
-    async def patch(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        content_type: str = ...,
-        params: Mapping[str, str] | None = None,
-    ) -> bytes: ...
 
 
 class EventRecorder:

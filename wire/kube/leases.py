@@ -11,13 +11,12 @@ import datetime
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from wire import kube_json
-from wire.kube.client import JSON
+from wire.kube.requests import Writer
 from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable
 
@@ -49,18 +48,6 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kind: str = "Lease"
     metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
-
-
-class Writer(Protocol):
-    """The requests that an election needs; `KubeClient` makes them."""
-
-    async def get(
-        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
-    ) -> bytes: ...
-
-    async def create(self, path: str, body: bytes) -> bytes: ...
-
-    async def replace(self, path: str, body: bytes) -> bytes: ...
 
 
 class LeaderElection:

@@ -9,12 +9,10 @@ takes no other group with it.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 
-from wire.kube.client import JSON
 from wire.kube.discovery_documents import (
     Discovered,
     VersionListed,
@@ -31,6 +29,7 @@ from wire.kube.mapping import (
     Resource,
     ResourceTable,
 )
+from wire.kube.requests import JSON, Reader
 from wire.problem_log import ProblemLog
 from wire.status import StatusError, Unavailable
 
@@ -45,14 +44,6 @@ REFRESH_AFTER_MISS_SECONDS = 5.0
 VERSION_WAIT_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
-
-
-class Reader(Protocol):
-    """The request that discovery makes; `KubeClient` makes it."""
-
-    async def get(
-        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
-    ) -> bytes: ...
 
 
 class RestMapper:

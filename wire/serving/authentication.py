@@ -21,6 +21,7 @@ from cachetools import TTLCache
 from multidict import CIMultiDictProxy
 
 from wire.kube.client import decoded
+from wire.kube.requests import Writer
 from wire.serving.attributes import (
     ANONYMOUS,
     AUTHENTICATED_GROUP,
@@ -50,19 +51,13 @@ class CurrentTrust(Protocol):
     def current(self) -> Trust: ...
 
 
-class ReviewClient(Protocol):
-    """Creates reviews; `KubeClient` does."""
-
-    async def create(self, path: str, body: bytes) -> bytes: ...
-
-
 class Authenticator:
     """Finds the user of a request."""
 
     def __init__(
         self,
         trust: CurrentTrust,
-        reviewer: ReviewClient | None,
+        reviewer: Writer | None,
         *,
         token_cache_seconds: float = 10.0,
         monotonic: Callable[[], float] = time.monotonic,
@@ -212,7 +207,7 @@ def _verified(bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity | str:
         return str(error)
 
 
-async def _review(reviewer: ReviewClient, token: str) -> User | None:
+async def _review(reviewer: Writer, token: str) -> User | None:
     review = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenReview",

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from wire.kube.client import decoded
+from wire.kube.requests import Writer
 from wire.quoting import go_quote
 from wire.serving.attributes import PRIVILEGED_GROUP, Attributes, User
-from wire.serving.authentication import ReviewClient
 from wire.serving.options import ALWAYS_ALLOWED
 from wire.serving.review_cache import ReviewCache
 from wire.status import StatusDetails, StatusError, forbidden
@@ -36,7 +36,7 @@ class Authorizer:
 
     def __init__(
         self,
-        reviewer: ReviewClient | None,
+        reviewer: Writer | None,
         *,
         always_allow_paths: tuple[str, ...] = ALWAYS_ALLOWED,
         allowed_cache_seconds: float = 10.0,
@@ -119,7 +119,7 @@ class _AccessReview(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
 
 
-async def _review(reviewer: ReviewClient, user: User, attributes: Attributes) -> Decision:
+async def _review(reviewer: Writer, user: User, attributes: Attributes) -> Decision:
     spec: dict[str, Any] = {
         "user": user.name,
         "groups": user.groups,

@@ -17,10 +17,10 @@ from typing import Any, Protocol
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from wire.kube.cache import Reader
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.serving.authentication import Authenticator, ReviewClient
+from wire.kube.requests import Watcher, Writer
+from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.guard import AttributesOf, errors_to_status, guard, request_attributes
 from wire.serving.health import Check, Health
@@ -36,7 +36,7 @@ FILES_CHECK_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
-class AuthenticationClient(Reader, ReviewClient, Protocol):
+class AuthenticationClient(Watcher, Writer, Protocol):
     """Creates reviews and reads the ConfigMap with the CAs. `KubeClient` does both."""
 
 
@@ -44,7 +44,7 @@ class Delegates:
     """The clients for reviews: the program's own, or those of --authentication- and --authorization-kubeconfig."""
 
     def __init__(
-        self, authentication: AuthenticationClient | None, authorization: ReviewClient | None
+        self, authentication: AuthenticationClient | None, authorization: Writer | None
     ) -> None:
         self.authentication = authentication
         self.authorization = authorization

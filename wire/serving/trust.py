@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from wire.followed_file import FollowedFile
-from wire.kube.cache import NameAndLabels, Reader, WatchCache
+from wire.kube.cache import NameAndLabels, WatchCache
+from wire.kube.requests import Watcher
 from wire.serving.certificates import Bundle, CertificateError
 from wire.serving.options import RequestHeaderFlags, ServingOptions
 
@@ -60,7 +61,7 @@ class TrustSource:
     def __init__(
         self,
         options: ServingOptions,
-        client: Reader | None,
+        client: Watcher | None,
         *,
         on_change: Callable[[Trust], None] = lambda _: None,
     ) -> None:

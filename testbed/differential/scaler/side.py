@@ -17,7 +17,8 @@ from testbed.differential.scaler.observed_state import (
     neutral,
 )
 from testbed.differential.scaler.scenario_model import Autoscaler, ClusterState, Pod
-from wire.kube.client import MERGE_PATCH, KubeClient
+from wire.kube.client import KubeClient
+from wire.kube.requests import MERGE_PATCH
 from wire.loadline_api import API_VERSION as LOADLINE
 from wire.status import StatusError
 

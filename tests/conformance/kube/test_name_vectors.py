@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from wire.kube.client import JSON
 from wire.kube.mapper import RestMapper
 from wire.kube.mapping import AmbiguousError, GroupVersionResource, NoMatchError, ResourceTable
+from wire.kube.requests import JSON
 
 HERE = Path(__file__).parent
 

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from tests.process.wire.conftest import until  # noqa: F401
-from wire.kube.client import JSON
 from wire.kube.mapper import NoMatchError, RestMapper
+from wire.kube.requests import JSON
 
 CRD = """
 apiVersion: apiextensions.k8s.io/v1

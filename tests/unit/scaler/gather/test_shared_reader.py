@@ -20,7 +20,9 @@ class SlowKube:
         self.may_respond = asyncio.Event()
         self.error: Exception | None = None
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
+    ) -> bytes:
         self.sent += 1
         await self.may_respond.wait()
         if self.error:

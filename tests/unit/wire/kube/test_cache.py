@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Mapping
 import msgspec
 import pytest
 
-from wire.kube.backoff import Backoff
+from wire.backoff import Backoff
 from wire.kube.cache import METADATA_LIST, PartialObject, WatchCache
-from wire.kube.client import JSON
+from wire.kube.requests import JSON
 from wire.status import StatusError, Unavailable
 
 PATH = "/api/v1/pods"

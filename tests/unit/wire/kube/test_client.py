@@ -9,8 +9,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from wire.kube.client import STRATEGIC_MERGE_PATCH, KubeClient
+from wire.kube.client import KubeClient
 from wire.kube.connection import Access, Connection
+from wire.kube.requests import STRATEGIC_MERGE_PATCH
 from wire.status import StatusError, Unavailable
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from wire.kube.client import JSON
 from wire.kube.leases import LeaderElection, Lease
+from wire.kube.requests import JSON
 from wire.status import StatusError, Unavailable
 
 DEADLINE_SECONDS = 10

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from wire.kube.client import JSON
 from wire.kube.mapper import NoMatchError, RestMapper
+from wire.kube.requests import JSON
 from wire.status import StatusError, Unavailable
 
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from testbed.certificates import Authority, KeyPair
 from testbed.waiting import until
-from wire.kube.client import JSON
+from wire.kube.requests import JSON
 from wire.serving.guard import USER
 from wire.serving.health import Check
 from wire.serving.options import ServingOptions

@@ -1,4 +1,4 @@
-"""Pauses between attempts that fail: growing, jittered, and forgotten after a success."""
+"""Exponential backoff with jitter."""
 
 import random
 from collections.abc import Callable
@@ -7,10 +7,10 @@ import msgspec
 
 
 class BackoffLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long to wait after the first failure, at most, and how much of a pause is chance.
+    """The first and the longest pause, the growth, and the random share on top of each pause.
 
-    The defaults are those of client-go's reflector (tools/cache/reflector.go), which keeps a fleet
-    of clients from asking a restarted API server in step.
+    The defaults are those of client-go's reflector (tools/cache/reflector.go). The jitter keeps a
+    fleet of clients from sending their requests to a restarted API server at the same moments.
     """
 
     initial_seconds: float = 0.8
@@ -20,7 +20,7 @@ class BackoffLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backoff:
-    """The next pause. Not a sleeper: the caller owns the clock."""
+    """Computes the pauses between failing attempts; the caller sleeps."""
 
     def __init__(
         self,
@@ -28,17 +28,17 @@ class Backoff:
         *,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`chance` gives numbers from 0 up to 1."""
+        """`chance` returns random numbers in [0, 1)."""
         self._limits = limits or BackoffLimits()
         self._chance = chance
         self._base_seconds = self._limits.initial_seconds
 
     def next_seconds(self) -> float:
-        """The pause before the next attempt; the one after it will be longer."""
+        """The pause before the next attempt. Each call makes the next pause longer."""
         pause_seconds = self._base_seconds * (1 + self._limits.jitter_ratio * self._chance())
         self._base_seconds = min(self._base_seconds * self._limits.factor, self._limits.max_seconds)
         return pause_seconds
 
     def reset(self) -> None:
-        """Call after a success."""
+        """Start again with the first pause. Call after a success."""
         self._base_seconds = self._limits.initial_seconds

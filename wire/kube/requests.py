@@ -1,0 +1,54 @@
+"""The requests to an API server that the two programs make, as protocols; `KubeClient` makes them all.
+
+Paths are sent as they are, so names in them must be escaped. Bodies are bytes. Every method raises
+`wire.status.StatusError` for an answer that is not 2xx and `Unavailable` where no answer came.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Protocol
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+
+
+class Reader(Protocol):
+    """GET."""
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes: ...
+
+
+class Watcher(Reader, Protocol):
+    """GET, and the events of a watch as one line of JSON each."""
+
+    def watch(
+        self,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        accept: str = JSON,
+        timeout_seconds: float = ...,
+    ) -> AsyncGenerator[bytes, None]: ...
+
+
+class Writer(Reader, Protocol):
+    """GET, POST, PUT and PATCH."""
+
+    async def create(
+        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+    ) -> bytes: ...
+
+    async def replace(
+        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+    ) -> bytes: ...
+
+    async def patch(
+        self,
+        path: str,
+        body: bytes,
+        *,
+        content_type: str = MERGE_PATCH,
+        params: Mapping[str, str] | None = None,
+    ) -> bytes: ...
