@@ -10,7 +10,10 @@ from scaler.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
 
-# A leader that loses its Lease has five seconds (15 less 10) before another may begin.
+# A reconcile needs milliseconds of work. One that takes longer than this waits for a response, and
+# must not keep a worker from the others: a hanging metrics API or webhook delays only its own objects.
+WORKER_SECONDS_MAX = 0.1
+# How long reconciles in progress may take to finish when the controller stops.
 DRAIN_SECONDS = 3.0
 
 Reconcile = Callable[[str], Awaitable[bool]]
@@ -27,11 +30,14 @@ class Controller:
         telemetry: Telemetry,
         *,
         concurrent: int,
+        drain_seconds: float = DRAIN_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`concurrent`: how many reconciles may run at once, not counting those that wait for a response."""
         self._queue = queue
         self._reconcile = reconcile
         self._telemetry = telemetry
+        self._drain_seconds = drain_seconds
         self._monotonic = monotonic
         self._workers = asyncio.Semaphore(concurrent)
         self._running: set[asyncio.Task[None]] = set()
@@ -43,7 +49,10 @@ class Controller:
         self._changed.set()
 
     async def run(self) -> None:
-        """Run until cancelled; reconciles in progress then get a few seconds to finish."""
+        """Run until cancelled; reconciles in progress then get `drain_seconds` to finish.
+
+        None of them is running any more when this returns.
+        """
         try:
             while True:
                 key, due_seconds = await self._next()
@@ -58,6 +67,8 @@ class Controller:
         delay_seconds = max(0.0, self._monotonic() - due_seconds)
         self._telemetry.reconcile_delay_seconds.observe(delay_seconds)
         requeue = True
+        worker = _Worker(self._workers)
+        slow = asyncio.get_running_loop().call_later(WORKER_SECONDS_MAX, worker.release)
         try:
             requeue = await self._reconcile(key)
         except Exception:
@@ -66,7 +77,8 @@ class Controller:
             self._telemetry.crashes_total.inc()
         finally:
             self._queue.done(key, self._monotonic(), requeue=requeue)
-            self._workers.release()
+            slow.cancel()
+            worker.release()
             self._changed.set()
 
     async def _next(self) -> tuple[str, float]:
@@ -94,6 +106,22 @@ class Controller:
     async def _drain(self) -> None:
         if not self._running:
             return
-        _, unfinished = await asyncio.wait(self._running, timeout=DRAIN_SECONDS)
+        _, unfinished = await asyncio.wait(self._running, timeout=self._drain_seconds)
         for task in unfinished:
             task.cancel()
+        if unfinished:
+            await asyncio.wait(unfinished)
+
+
+class _Worker:
+    """One of the limited number of workers; released once, by whichever comes first."""
+
+    def __init__(self, workers: asyncio.Semaphore) -> None:
+        self._workers = workers
+        self._is_held = True
+
+    def release(self) -> None:
+        """Let the next reconcile start."""
+        if self._is_held:
+            self._is_held = False
+            self._workers.release()

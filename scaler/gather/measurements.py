@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
+from scaler.gather.bounded_reader import BoundedReader, no_answer
 from scaler.gather.custom import CustomMetrics, PreferredVersion
 from scaler.gather.external import ExternalMetrics
 from scaler.gather.metrics_api import MetricUnavailable
@@ -15,6 +16,7 @@ from scaler.gather.shared_reader import SharedReader
 from scaler.model.autoscaler import (
     ContainerResourceMetricSource,
     ExternalMetricSource,
+    MetricSourceType,
     MetricSpec,
     ObjectMetricSource,
     PodsMetricSource,
@@ -28,9 +30,22 @@ from scaler.telemetry import Telemetry
 from wire.kube.requests import Reader
 from wire.labels import NOTHING, Selector, from_label_selector
 
+# A metric that takes longer has failed, so that a reconcile is over before the next one is due. The
+# minimum is for periods so short that only tests use them.
+DEADLINE_PERIODS = 2 / 3
+DEADLINE_SECONDS_MIN = 1.0
 # A shared response is at most this old, and at most a tenth of the sync period.
 FRESH_SECONDS_MAX = 1.0
 FRESH_PERIODS = 0.1
+
+
+_API_NAMES: dict[str, str] = {
+    MetricSourceType.OBJECT: samples.CUSTOM_API,
+    MetricSourceType.PODS: samples.CUSTOM_API,
+    MetricSourceType.EXTERNAL: samples.EXTERNAL_API,
+    MetricSourceType.RESOURCE: samples.RESOURCE_API,
+    MetricSourceType.CONTAINER_RESOURCE: samples.RESOURCE_API,
+}
 
 
 class Measurements:
@@ -46,8 +61,10 @@ class Measurements:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._monotonic = monotonic
+        self._deadline_seconds = max(DEADLINE_SECONDS_MIN, DEADLINE_PERIODS * period_seconds)
+        bounded = BoundedReader(kube, deadline_seconds=self._deadline_seconds)
         fresh_seconds = min(FRESH_SECONDS_MAX, FRESH_PERIODS * period_seconds)
-        reader = SharedReader(kube, telemetry, fresh_seconds=fresh_seconds, monotonic=monotonic)
+        reader = SharedReader(bounded, telemetry, fresh_seconds=fresh_seconds, monotonic=monotonic)
         version = PreferredVersion(reader, period_seconds=period_seconds, monotonic=monotonic)
         self._custom = CustomMetrics(reader, version, mapper)
         self._external = ExternalMetrics(reader)
@@ -64,7 +81,13 @@ class Measurements:
         self, namespace: str, metric: MetricSpec, pod_selector: Selector
     ) -> TimedReading:
         started_seconds = self._monotonic()
-        reading = await self._read(namespace, metric, pod_selector)
+        reading: Reading
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                reading = await self._read(namespace, metric, pod_selector)
+        except TimeoutError:
+            message = no_answer(self._deadline_seconds)
+            reading = samples.fetch_failed(_API_NAMES[metric.type], message)
         return TimedReading(reading, self._monotonic() - started_seconds)
 
     async def _read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading:

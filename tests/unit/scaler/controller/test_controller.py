@@ -12,13 +12,18 @@ from tests.fakes import virtual_time
 
 
 def controller(
-    reconcile: Reconcile, *, concurrent: int = 5, period_seconds: float = 15.0
+    reconcile: Reconcile,
+    *,
+    concurrent: int = 5,
+    period_seconds: float = 15.0,
+    drain_seconds: float = 3.0,
 ) -> Controller:
     return Controller(
         WorkQueue(period_seconds, chance=lambda: 0.0),
         reconcile,
         Telemetry(),
         concurrent=concurrent,
+        drain_seconds=drain_seconds,
         monotonic=asyncio.get_running_loop().time,
     )
 
@@ -57,7 +62,7 @@ def test_no_more_reconciles_run_at_once_than_allowed():
             at_once += 1
             total += 1
             most = max(most, at_once)
-            await virtual_time.passes(1)
+            await virtual_time.passes(0.05)
             at_once -= 1
             return True
 
@@ -161,7 +166,7 @@ def test_a_controller_that_stopped_can_run_again():
 def test_the_delay_grows_when_reconciles_wait_for_a_worker():
     async def scenario() -> float:
         async def reconcile(_: str) -> bool:
-            await virtual_time.passes(4)
+            await virtual_time.passes(0.05)
             return False
 
         running = controller(reconcile, concurrent=1)
@@ -170,4 +175,64 @@ def test_the_delay_grows_when_reconciles_wait_for_a_worker():
         await run_for(running, 30)
         return running._telemetry.reconcile_delay_seconds._sum.get()
 
-    assert virtual_time.run(scenario()) == pytest.approx(4.0)
+    assert virtual_time.run(scenario()) == pytest.approx(0.05)
+
+
+def test_reconciles_that_wait_for_a_response_do_not_delay_the_others():
+    """A fifth of 1,000 autoscalers hangs for two thirds of the period; the others keep theirs."""
+
+    async def scenario() -> float:
+        async def reconcile(key: str) -> bool:
+            hangs = int(key.partition("/")[2]) % 5 == 0
+            await virtual_time.passes(10 if hangs else 0.02)
+            return True
+
+        running = controller(reconcile, concurrent=20)
+        for number in range(1000):
+            at_seconds = 15 * number / 1000
+            asyncio.get_running_loop().call_later(at_seconds, running.enqueue, f"ns/{number}")
+        await run_for(running, 120)
+        delay = running._telemetry.reconcile_delay_seconds
+        within_a_tenth = sum(bucket.get() for bucket in delay._buckets[:8])
+        total = sum(bucket.get() for bucket in delay._buckets)
+        assert total > 6_900, "every autoscaler is reconciled once a period"
+        return within_a_tenth / total
+
+    assert virtual_time.run(scenario()) >= 0.99
+
+
+def test_a_cancelled_reconcile_has_ended_before_the_controller_has():
+    """Else it could still write after the Lease is released and another replica scales."""
+
+    async def scenario() -> list[str]:
+        order: list[str] = []
+
+        async def reconcile(_: str) -> bool:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await virtual_time.passes(0.5)
+                order.append("reconcile ended")
+            return True
+
+        running = controller(reconcile)
+        running.enqueue("ns/a")
+        await run_for(running, 16)
+        order.append("controller ended")
+        return order
+
+    assert virtual_time.run(scenario()) == ["reconcile ended", "controller ended"]
+
+
+def test_the_time_to_finish_is_an_option():
+    async def scenario() -> float:
+        async def reconcile(_: str) -> bool:
+            await asyncio.Event().wait()
+            return True
+
+        running = controller(reconcile, drain_seconds=1.0)
+        running.enqueue("ns/a")
+        await run_for(running, 16)
+        return asyncio.get_running_loop().time()
+
+    assert virtual_time.run(scenario()) == pytest.approx(17, abs=0.1)
