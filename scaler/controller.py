@@ -43,9 +43,9 @@ class Controller:
         self._running: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
 
-    def enqueue(self, key: str, *, spread: bool = False) -> None:
+    def enqueue(self, key: str, uid: str) -> None:
         """An autoscaler was added or changed: make sure that it is reconciled periodically."""
-        self._queue.add(key, self._monotonic(), spread=spread)
+        self._queue.add(key, uid, self._monotonic())
         self._changed.set()
 
     async def run(self) -> None:

@@ -1,15 +1,15 @@
 """When each autoscaler is due for its next reconcile.
 
 Upstream: the rate-limited queue of `podautoscaler` (rate_limiters.go, horizontal.go). Kept from it:
-the first reconcile is one period after an autoscaler appears, a change of the object does not bring
-the next one forward, one autoscaler is never reconciled twice at once, and an error is not retried
-before the next period. Different: reconciles keep a fixed schedule instead of drifting by their own
-duration, and autoscalers that exist at startup are spread over the first period.
+the first reconcile is at most one period after an autoscaler appears, a change of the object does not
+bring the next one forward, one autoscaler is never reconciled twice at once, and an error is not
+retried before the next period. Different: each autoscaler has its own moment within the period, by a
+hash of its uid, and keeps it. However many are created together, or exist at startup, their
+reconciles are spread evenly.
 """
 
 import heapq
-import random
-from collections.abc import Callable
+import zlib
 
 # The shortest pause between two reconciles, as a share of the period: time for the watch to deliver
 # what the first one wrote.
@@ -19,12 +19,8 @@ PAUSE_PERIODS_MIN = 0.05
 class WorkQueue:
     """Keys (`namespace/name`) by due time. Holds no clock: `now_seconds` is any monotonic scale."""
 
-    def __init__(
-        self, period_seconds: float, *, chance: Callable[[], float] = random.random
-    ) -> None:
-        """`chance` gives numbers from 0 up to 1."""
+    def __init__(self, period_seconds: float) -> None:
         self._period_seconds = period_seconds
-        self._chance = chance
         self._due_seconds: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
         self._processing: dict[str, float] = {}
@@ -32,15 +28,16 @@ class WorkQueue:
     def __len__(self) -> int:
         return len(self._due_seconds.keys() | self._processing.keys())
 
-    def add(self, key: str, now_seconds: float, *, spread: bool = False) -> None:
-        """Make a new key due in one period, or with `spread` at a random moment within one.
+    def add(self, key: str, uid: str, now_seconds: float) -> None:
+        """Make a new key due within one period, at the moment that belongs to the object's `uid`.
 
         A key that is queued or processed keeps its due time.
         """
         if key in self._due_seconds or key in self._processing:
             return
-        share = 1 - self._chance() if spread else 1
-        self._schedule(key, now_seconds + share * self._period_seconds)
+        phase_seconds = zlib.crc32(uid.encode()) / 2**32 * self._period_seconds
+        wait_seconds = (phase_seconds - now_seconds) % self._period_seconds
+        self._schedule(key, now_seconds + (wait_seconds or self._period_seconds))
 
     def get(self, now_seconds: float) -> tuple[str, float] | None:
         """Start to process the key that has been due for longest: the key and its due time.

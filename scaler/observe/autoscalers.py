@@ -42,11 +42,10 @@ class WatchedAutoscalers:
                 return self._completed(found)
         return None
 
-    def __iter__(self) -> Iterator[str]:
-        """Every key."""
+    def __iter__(self) -> Iterator[Autoscaler]:
+        """Every autoscaler, without kind and apiVersion."""
         for cache in self.caches:
-            for each in cache.items:
-                yield each.key
+            yield from cache.items
 
     def __len__(self) -> int:
         return sum(map(len, self.caches))

@@ -130,7 +130,7 @@ class Scaler:
 
     def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None and self._is_leading:
-            self._controller.enqueue(new.key)
+            self._controller.enqueue(new.key, new.metadata.uid)
         self._telemetry.autoscalers.set(len(self._watches.autoscalers))
 
     async def _started_server(self) -> Server:
@@ -173,8 +173,8 @@ class Scaler:
         count = len(self._watches.autoscalers)
         log.info("reconciling %d %s objects", count, self._options.kind.kind)
         try:
-            for key in self._watches.autoscalers:
-                self._controller.enqueue(key, spread=True)
+            for autoscaler in self._watches.autoscalers:
+                self._controller.enqueue(autoscaler.key, autoscaler.metadata.uid)
             await self._controller.run()
         finally:
             self._is_leading = False

@@ -10,6 +10,9 @@ from scaler.telemetry import Telemetry
 from scaler.workqueue import WorkQueue
 from tests.fakes import virtual_time
 
+# Its moment is the start of each period: 0 s, 15 s, 30 s ...
+UID = ""
+
 
 def controller(
     reconcile: Reconcile,
@@ -19,7 +22,7 @@ def controller(
     drain_seconds: float = 3.0,
 ) -> Controller:
     return Controller(
-        WorkQueue(period_seconds, chance=lambda: 0.0),
+        WorkQueue(period_seconds),
         reconcile,
         Telemetry(),
         concurrent=concurrent,
@@ -46,7 +49,7 @@ def test_an_autoscaler_is_reconciled_once_a_period():
             return True
 
         running = controller(reconcile)
-        running.enqueue("ns/a")
+        running.enqueue("ns/a", UID)
         await run_for(running, 50)
         return reconciles
 
@@ -68,7 +71,7 @@ def test_no_more_reconciles_run_at_once_than_allowed():
 
         running = controller(reconcile, concurrent=3)
         for number in range(9):
-            running.enqueue(f"ns/{number}")
+            running.enqueue(f"ns/{number}", UID)
         await run_for(running, 20)
         return most, total
 
@@ -84,11 +87,11 @@ def test_an_autoscaler_that_appears_while_nothing_is_due_is_reconciled_in_time()
             return False
 
         running = controller(reconcile)
-        asyncio.get_running_loop().call_later(100, running.enqueue, "ns/a")
+        asyncio.get_running_loop().call_later(100, running.enqueue, "ns/a", UID)
         await run_for(running, 200)
         return reconciles
 
-    assert virtual_time.run(scenario()) == [115.0]
+    assert virtual_time.run(scenario()) == [105.0]
 
 
 def test_a_reconcile_that_crashes_is_logged_counted_and_repeated(caplog: pytest.LogCaptureFixture):
@@ -101,7 +104,7 @@ def test_a_reconcile_that_crashes_is_logged_counted_and_repeated(caplog: pytest.
             raise ZeroDivisionError
 
         running = controller(reconcile)
-        running.enqueue("ns/a")
+        running.enqueue("ns/a", UID)
         await run_for(running, 31)
         return reconciles, running._telemetry.crashes_total._value.get()
 
@@ -122,7 +125,7 @@ def test_a_reconcile_in_progress_may_finish_when_the_controller_stops():
             return True
 
         running = controller(reconcile)
-        running.enqueue("ns/a")
+        running.enqueue("ns/a", UID)
         await run_for(running, 16)
         return progress
 
@@ -136,7 +139,7 @@ def test_a_reconcile_that_hangs_does_not_keep_the_controller_from_stopping():
             return True
 
         running = controller(reconcile)
-        running.enqueue("ns/a")
+        running.enqueue("ns/a", UID)
         await run_for(running, 16)
         return asyncio.get_running_loop().time()
 
@@ -156,7 +159,7 @@ def test_a_controller_that_stopped_can_run_again():
 
         running = controller(reconcile, concurrent=1)
         for _ in range(3):
-            running.enqueue("ns/a")
+            running.enqueue("ns/a", UID)
             await run_for(running, 16)
         return reconciles
 
@@ -170,8 +173,8 @@ def test_the_delay_grows_when_reconciles_wait_for_a_worker():
             return False
 
         running = controller(reconcile, concurrent=1)
-        running.enqueue("ns/a")
-        running.enqueue("ns/b")
+        running.enqueue("ns/a", UID)
+        running.enqueue("ns/b", UID)
         await run_for(running, 30)
         return running._telemetry.reconcile_delay_seconds._sum.get()
 
@@ -189,8 +192,7 @@ def test_reconciles_that_wait_for_a_response_do_not_delay_the_others():
 
         running = controller(reconcile, concurrent=20)
         for number in range(1000):
-            at_seconds = 15 * number / 1000
-            asyncio.get_running_loop().call_later(at_seconds, running.enqueue, f"ns/{number}")
+            running.enqueue(f"ns/{number}", uid=str(number))
         await run_for(running, 120)
         delay = running._telemetry.reconcile_delay_seconds
         within_a_tenth = sum(bucket.get() for bucket in delay._buckets[:8])
@@ -216,7 +218,7 @@ def test_a_cancelled_reconcile_has_ended_before_the_controller_has():
             return True
 
         running = controller(reconcile)
-        running.enqueue("ns/a")
+        running.enqueue("ns/a", UID)
         await run_for(running, 16)
         order.append("controller ended")
         return order
@@ -231,7 +233,7 @@ def test_the_time_to_finish_is_an_option():
             return True
 
         running = controller(reconcile, drain_seconds=1.0)
-        running.enqueue("ns/a")
+        running.enqueue("ns/a", UID)
         await run_for(running, 16)
         return asyncio.get_running_loop().time()
 

@@ -1,5 +1,9 @@
 """When an autoscaler is due for its next reconcile."""
 
+import random
+import uuid
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,37 +12,74 @@ from scaler.workqueue import WorkQueue
 PERIOD_SECONDS = 15.0
 
 
-def workqueue(chance: float = 0.0) -> WorkQueue:
-    return WorkQueue(PERIOD_SECONDS, chance=lambda: chance)
+# Its moment is the start of each period: 0 s, 15 s, 30 s ...
+UID = ""
 
 
-def test_the_first_reconcile_is_one_period_after_an_autoscaler_appears():
+def workqueue() -> WorkQueue:
+    return WorkQueue(PERIOD_SECONDS)
+
+
+def test_the_first_reconcile_is_within_one_period_after_an_autoscaler_appears():
     queue = workqueue()
-    queue.add("ns/a", 100.0)
-    assert queue.get(114.9) is None
-    assert queue.get(115.0) == ("ns/a", 115.0)
+    queue.add("ns/a", UID, 100.0)
+    assert queue.get(104.9) is None
+    assert queue.get(105.0) == ("ns/a", 105.0)
+
+
+def test_an_autoscaler_that_appears_at_its_own_moment_is_due_one_period_later():
+    queue = workqueue()
+    queue.add("ns/a", UID, 30.0)
+    assert queue.next_due_seconds == 45.0
+
+
+@pytest.mark.parametrize("created_at_seconds", [0.0, 1234.5])
+def test_a_thousand_autoscalers_created_together_are_spread_over_the_period(created_at_seconds):
+    queue = workqueue()
+    generator = random.Random(7)
+    for number in range(1000):
+        uid = str(uuid.UUID(int=generator.getrandbits(128)))
+        queue.add(f"ns/{number}", uid, created_at_seconds)
+    per_second = [0] * 15
+    for second in range(15):
+        while queue.get(created_at_seconds + second + 1) is not None:
+            per_second[second] += 1
+    assert sum(per_second) == 1000
+    assert 40 <= min(per_second) <= max(per_second) <= 100
+
+
+def test_an_autoscaler_keeps_its_moment_when_it_is_added_again():
+    """As after a change of the leader."""
+    first, second = workqueue(), workqueue()
+    uid = "0f8e3c1a-5a53-4b8e-9f4e-2f1f4d1b7c55"
+    first.add("ns/a", uid, 3.0)
+    second.add("ns/a", uid, 100.0)
+    assert first.next_due_seconds is not None
+    assert second.next_due_seconds is not None
+    periods = (second.next_due_seconds - first.next_due_seconds) / PERIOD_SECONDS
+    assert periods == pytest.approx(round(periods))
 
 
 def test_a_change_of_the_object_leaves_the_due_time_alone():
     queue = workqueue()
-    queue.add("ns/a", 100.0)
-    queue.add("ns/a", 110.0)
-    assert queue.next_due_seconds == 115.0
-    queue.get(115.0)
+    queue.add("ns/a", UID, 100.0)
+    queue.add("ns/a", UID, 104.0)
+    assert queue.next_due_seconds == 105.0
+    queue.get(105.0)
     assert queue.get(1_000.0) is None
 
 
 def test_a_key_in_process_is_not_handed_out_again():
     queue = workqueue()
-    queue.add("ns/a", 0.0)
+    queue.add("ns/a", UID, 0.0)
     queue.get(15.0)
-    queue.add("ns/a", 15.0)
+    queue.add("ns/a", UID, 15.0)
     assert queue.get(1_000.0) is None
 
 
 def test_due_times_stay_a_period_apart_however_long_reconciles_take():
     queue = workqueue()
-    queue.add("ns/a", 0.0)
+    queue.add("ns/a", UID, 0.0)
     due = []
     for end_seconds in (16.0, 44.0, 46.0):
         item = queue.get(end_seconds)
@@ -50,7 +91,7 @@ def test_due_times_stay_a_period_apart_however_long_reconciles_take():
 
 def test_due_times_that_have_passed_are_skipped():
     queue = workqueue()
-    queue.add("ns/a", 0.0)
+    queue.add("ns/a", UID, 0.0)
     queue.get(15.0)
     queue.done("ns/a", 100.0, requeue=True)
     assert queue.next_due_seconds == 105.0
@@ -59,7 +100,7 @@ def test_due_times_that_have_passed_are_skipped():
 def test_a_due_time_right_after_a_reconcile_is_skipped():
     """That reconcile would read the autoscaler from before the status that this one wrote."""
     queue = workqueue()
-    queue.add("ns/a", 0.0)
+    queue.add("ns/a", UID, 0.0)
     queue.get(15.0)
     queue.done("ns/a", 29.9, requeue=True)
     assert queue.next_due_seconds == 45.0
@@ -67,7 +108,7 @@ def test_a_due_time_right_after_a_reconcile_is_skipped():
 
 def test_a_deleted_autoscaler_leaves_the_queue():
     queue = workqueue()
-    queue.add("ns/a", 0.0)
+    queue.add("ns/a", UID, 0.0)
     queue.get(15.0)
     queue.done("ns/a", 15.1, requeue=False)
     assert (queue.next_due_seconds, len(queue)) == (None, 0)
@@ -75,27 +116,18 @@ def test_a_deleted_autoscaler_leaves_the_queue():
 
 def test_the_key_that_has_been_due_for_longest_comes_first():
     queue = workqueue()
-    for name, at_seconds in (("b", 2.0), ("c", 3.0), ("a", 1.0)):
-        queue.add(name, at_seconds)
-    assert [queue.get(100.0), queue.get(100.0)] == [("a", 16.0), ("b", 17.0)]
-
-
-def test_autoscalers_found_at_startup_are_spread_over_the_first_period():
-    early, late = workqueue(chance=0.999), workqueue(chance=0.0)
-    for queue in (early, late):
-        queue.add("ns/a", 0.0, spread=True)
-    assert early.next_due_seconds is not None
-    assert 0 < early.next_due_seconds < 0.1
-    assert late.next_due_seconds == PERIOD_SECONDS
+    for name, added_at_seconds in (("b", 20.0), ("c", 35.0), ("a", 5.0)):
+        queue.add(name, UID, added_at_seconds)
+    assert [queue.get(100.0), queue.get(100.0)] == [("a", 15.0), ("b", 30.0)]
 
 
 def test_a_cleared_key_can_be_added_again():
     queue = workqueue()
-    queue.add("ns/a", 0.0)
+    queue.add("ns/a", UID, 0.0)
     queue.clear()
     assert queue.get(1_000.0) is None
-    queue.add("ns/a", 1_000.0)
-    assert queue.get(1_015.0) == ("ns/a", 1_015.0)
+    queue.add("ns/a", UID, 1_000.0)
+    assert queue.get(1_005.0) == ("ns/a", 1_005.0)
 
 
 @given(
@@ -111,7 +143,7 @@ def test_due_times_are_whole_periods_apart(steps):
     now_seconds = 0.0
     last_due: dict[str, float] = {}
     for key, wait_seconds, work_seconds in steps:
-        queue.add(key, now_seconds)
+        queue.add(key, key, now_seconds)
         now_seconds += wait_seconds
         # At most three keys are due before the next step.
         for item in filter(None, (queue.get(now_seconds) for _ in "abc")):
