@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Mapping
 from weakref import WeakValueDictionary
 
-from scaler.ports import Reader
 from wire.duration import format_duration
+from wire.kube.requests import JSON, Reader
 from wire.status import Unavailable
 
 # Requests in flight. At 50 ms per response 128 are 2,500 requests a second; and they are half of the
@@ -31,7 +31,9 @@ class BoundedReader:
             WeakValueDictionary()
         )
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes:
         """The body of the response. Raises `StatusError`, and `Unavailable` also after the deadline."""
         group, namespace, metric = _place(path)
         # The narrowest first: a request that waits for it takes no place in a wider one.
@@ -40,7 +42,7 @@ class BoundedReader:
         in_group = self._limit((group,), GROUP_REQUESTS_MAX)
         try:
             async with asyncio.timeout(self._deadline_seconds), in_metric, in_namespace, in_group:
-                return await self._kube.get(path, params)
+                return await self._kube.get(path, params, accept=accept)
         except TimeoutError as error:
             raise Unavailable(no_answer(self._deadline_seconds)) from error
 

@@ -81,7 +81,9 @@ def test_the_deadline_holds_for_all_requests_that_a_metric_needs():
         kube = HangingKube()
         kube_get = kube.get
 
-        async def slow_get(path: str, params: Mapping[str, str] | None = None) -> bytes:
+        async def slow_get(
+            path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
+        ) -> bytes:
             await virtual_time.passes(7)
             if path == "/apis":
                 group = b'{"name": "custom.metrics.k8s.io", "versions": [{"version": "v1beta2"}]}'
