@@ -17,15 +17,15 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.reconcile import Reconciler, Surroundings
 from scaler.report.events import COMPONENT, Events
 from scaler.runtime.background import BackgroundTasks, stopped
+from scaler.runtime.clients import Clients
 from scaler.runtime.watches import Watches
 from scaler.serve import scaler_server
 from scaler.telemetry import Telemetry
 from scaler.workqueue import WorkQueue
 from wire.clock import SYSTEM_CLOCK, Clock
-from wire.kube.client import KubeClient
 from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
 from wire.kube.events import EventRecorder
-from wire.kube.leases import LeaderElection
+from wire.kube.leases import LeaderElection, LeaseTimes
 from wire.kube.mapper import RestMapper
 from wire.serving.event_loop import stop_requested
 from wire.serving.health import Check
@@ -39,10 +39,14 @@ DISCOVERY_RETRY_SECONDS: Final = 1.0
 # How long shutdown waits for events that are still to be written.
 FLUSH_SECONDS: Final = 2.0
 
+# The share of the time between the renew deadline and the end of a lost Lease; the rest is for clocks
+# that differ and for requests that the API server still carries out.
+DRAIN_RATIO: Final = 0.6
+
 log = logging.getLogger(__name__)
 
 
-async def run_scaler(options: Options, version: str) -> int:
+async def run_scaler(options: Options, version: str, *, clock: Clock = SYSTEM_CLOCK) -> int:
     """Scale until SIGTERM or SIGINT; returns the exit code.
 
     Raises `ConnectionConfigError` and `ServingConfigError`.
@@ -50,30 +54,30 @@ async def run_scaler(options: Options, version: str) -> int:
     stop = stop_requested()
     user_agent = f"loadline-scaler/{version}"
     connection = await connect(options.kubeconfig, context=options.context, user_agent=user_agent)
-    client = KubeClient(connection)
+    clients = Clients.over(connection)
     try:
-        return await Scaler(options, client, version=version).run(stop)
+        return await Scaler(options, clients, version=version, clock=clock).run(stop)
     finally:
-        await client.close()
+        await clients.close()
 
 
 class Scaler:
     """The parts of the program and their connections."""
 
     def __init__(
-        self, options: Options, client: KubeClient, *, version: str, clock: Clock = SYSTEM_CLOCK
+        self, options: Options, clients: Clients, *, version: str, clock: Clock = SYSTEM_CLOCK
     ) -> None:
         self._options = options
-        self._client = client
+        self._clients = clients
         self._version = version
         self._clock = clock
         self._telemetry = Telemetry(options.kind)
         self._background = BackgroundTasks()
         self._is_leading = False
-        self._mapper = RestMapper(client, monotonic=clock.monotonic)
-        self._recorder = EventRecorder(client, component=COMPONENT, now=clock.now)
+        self._mapper = RestMapper(clients.requests, monotonic=clock.monotonic)
+        self._recorder = EventRecorder(clients.requests, component=COMPONENT, now=clock.now)
         self._watches = Watches(
-            client,
+            clients.watches,
             options.kind,
             options.namespaces,
             on_change=self._autoscaler_changed,
@@ -85,6 +89,7 @@ class Scaler:
             self._reconciler.look,
             self._telemetry,
             concurrent=options.concurrent_syncs,
+            drain_seconds=drain_seconds(options.leader_election.times),
             monotonic=clock.monotonic,
         )
 
@@ -107,14 +112,14 @@ class Scaler:
     def _new_reconciler(self) -> Reconciler:
         options, clock = self._options, self._clock
         measurements = Measurements(
-            self._client,
+            self._clients.metrics,
             self._mapper,
             self._telemetry,
             period_seconds=options.sync_period_seconds,
             monotonic=clock.monotonic,
         )
         around = Surroundings(
-            kube=self._client,
+            kube=self._clients.requests,
             mapper=self._mapper,
             autoscalers=self._watches.autoscalers,
             pods=self._watches.pods,
@@ -136,7 +141,9 @@ class Scaler:
     async def _started_server(self) -> Server:
         serving = self._options.serving
         user_agent = f"loadline-scaler/{self._version}"
-        delegates = await Delegates.connected(serving, self._client, user_agent=user_agent)
+        delegates = await Delegates.connected(
+            serving, self._clients.requests, user_agent=user_agent
+        )
         server = scaler_server(
             serving,
             delegates,
@@ -157,7 +164,7 @@ class Scaler:
             await self._scale()
             return
         await LeaderElection(
-            self._client,
+            self._clients.leases,
             namespace=election.resource_namespace or own_namespace(),
             name=election.resource_name,
             identity=f"{socket.gethostname()}_{uuid.uuid4()}",
@@ -210,6 +217,11 @@ async def _any_set(*events: asyncio.Event) -> None:
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
+
+
+def drain_seconds(times: LeaseTimes) -> float:
+    """How long reconciles may take to finish after the Lease is lost, before another replica can take over."""
+    return DRAIN_RATIO * (times.lease_seconds - times.renew_deadline_seconds)
 
 
 def own_namespace(folder: Path = SERVICE_ACCOUNT_FOLDER) -> str:

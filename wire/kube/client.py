@@ -37,10 +37,18 @@ class KubeClient:
     """A pool of connections to one API server. Create and close it within one event loop."""
 
     def __init__(
-        self, connection: Connection, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
+        self,
+        connection: Connection,
+        *,
+        timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        connections_max: int = CONNECTIONS_MAX,
+        busy_retries_max: int = BUSY_RETRIES_MAX,
     ) -> None:
+        """`connections_max`: 0 for no limit. `busy_retries_max`: how many times Retry-After is waited for."""
         self._connection = connection
         self._timeout_seconds = timeout_seconds
+        self._connections_max = connections_max
+        self._busy_retries_max = busy_retries_max
         self._session: aiohttp.ClientSession | None = None
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
@@ -159,7 +167,7 @@ class KubeClient:
                 pause_seconds = _pause_asked_seconds(response)
                 if response.status == 401 and refusals == 0:
                     refusals += 1  # perhaps the token was replaced: once more with a fresh one
-                elif pause_seconds is not None and busy_retries < BUSY_RETRIES_MAX:
+                elif pause_seconds is not None and busy_retries < self._busy_retries_max:
                     busy_retries += 1
                 else:
                     await _raise_unless_ok(response)
@@ -212,7 +220,7 @@ class KubeClient:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     ssl=self._connection.tls or True,
-                    limit=CONNECTIONS_MAX,
+                    limit=self._connections_max,
                     keepalive_timeout=90,  # net/http's idle time-out, as client-go has it
                     socket_factory=self._new_socket,
                 ),

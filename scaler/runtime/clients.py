@@ -1,0 +1,41 @@
+"""The connections of the scaler to the API server, in pools that cannot exhaust each other.
+
+| pool | for | why it has its own |
+|---|---|---|
+| requests | scales, statuses, discovery, events, reviews | |
+| watches | LIST and WATCH | each watch keeps a connection for as long as the process runs |
+| leases | the Lease | a leader that cannot renew in time stops scaling |
+| metrics | the metrics APIs | a metrics API that hangs keeps its connections until the deadline |
+"""
+
+from typing import Self
+
+import msgspec
+
+from wire.kube.client import KubeClient
+from wire.kube.connection import Connection
+
+
+class Clients(msgspec.Struct, frozen=True, kw_only=True):
+    """One client per pool, all for the same API server and with the same credentials."""
+
+    requests: KubeClient
+    watches: KubeClient
+    leases: KubeClient
+    metrics: KubeClient
+
+    @classmethod
+    def over(cls, connection: Connection) -> Self:
+        """Clients that share `connection`; nothing is sent yet."""
+        return cls(
+            requests=KubeClient(connection),
+            watches=KubeClient(connection, connections_max=0),
+            leases=KubeClient(connection),
+            # A busy metrics API has failed this time; the next period is soon enough.
+            metrics=KubeClient(connection, busy_retries_max=0),
+        )
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for client in (self.metrics, self.leases, self.watches, self.requests):
+            await client.close()

@@ -1,0 +1,78 @@
+"""Watches, leases and metrics have connections of their own."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from scaler.runtime.clients import Clients
+from wire.kube.client import CONNECTIONS_MAX
+from wire.kube.connection import Access, Connection
+from wire.status import StatusError
+
+
+class FixedAccess:
+    """The same access at every reading."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+
+    async def read(self) -> Access:
+        return Access(server=self._server)
+
+
+async def clients_of(server: str) -> Clients:
+    source = FixedAccess(server)
+    return Clients.over(Connection(source, await source.read(), user_agent="test"))
+
+
+@pytest.fixture
+async def server():
+    """Watches that never end, a metrics API that is busy, and an answer to anything else."""
+
+    async def respond(request: web.Request) -> web.StreamResponse:
+        if request.query.get("watch"):
+            response = web.StreamResponse()
+            await response.prepare(request)
+            await response.write(b"{}\n")
+            await asyncio.Event().wait()
+        if "metrics.k8s.io" in request.path:
+            return web.Response(status=429, headers={"Retry-After": "60"})
+        return web.Response(text="ok")
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", respond)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await runner.cleanup()
+
+
+async def test_more_watches_than_a_pool_holds_leave_connections_for_the_rest(server):
+    clients = await clients_of(server)
+    watches = [
+        clients.watches.watch(f"/api/v1/namespaces/{number}/pods")
+        for number in range(CONNECTIONS_MAX + 10)
+    ]
+    try:
+        async with asyncio.timeout(20):
+            assert await asyncio.gather(*(anext(watch) for watch in watches)) == [b"{}"] * 266
+            assert await clients.leases.get("/lease") == b"ok"
+            assert await clients.requests.get("/scale") == b"ok"
+    finally:
+        for watch in watches:
+            await watch.aclose()
+        await clients.close()
+
+
+async def test_a_busy_metrics_api_has_failed_at_once(server):
+    clients = await clients_of(server)
+    try:
+        async with asyncio.timeout(1):
+            with pytest.raises(StatusError) as refused:
+                await clients.metrics.get("/apis/external.metrics.k8s.io/v1beta1/x")
+        assert refused.value.code == 429
+    finally:
+        await clients.close()
