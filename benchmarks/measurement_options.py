@@ -1,17 +1,17 @@
-"""Duration and repetition of the measurements."""
+"""How long and how often to measure."""
 
 from collections.abc import Callable
 
 import msgspec
 
 Report = Callable[[str], None]
-"""Prints progress."""
+"""Progress, for whoever waits."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of every benchmark."""
+    """The same for every question."""
 
     rounds: int = 3
-    seconds: float = 3.0  # of each turn of each program
+    seconds: float = 3.0  # each turn of each program
     autoscalers: int = 200
     concurrency: tuple[int, ...] = (1, 50)

@@ -1,12 +1,11 @@
-"""One look at one autoscaler: read, then think without I/O, then write.
+"""One reconcile of one autoscaler: read, decide without I/O, write.
 
 Upstream: `reconcileKey` and `reconcileAutoscaler` (horizontal.go). The order of reads, writes and
-events is theirs; what they decide between is `scaler.recommend` and `scaler.normalize`.
+events is theirs; what is written is decided by `plan`, `decide` and `settle`, which are pure.
 """
 
 import logging
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -16,21 +15,21 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.model.decision import (
     Action,
     Actuation,
-    Branch,
+    Ask,
     Decision,
     ErrorClass,
     Event,
-    EventType,
-    NotAsked,
+    NotNeeded,
     Outcome,
+    warning,
 )
 from scaler.model.derivation import Derivation
-from scaler.model.kinds import WatchedKind
 from scaler.model.memory import Memory
-from scaler.model.observed import Observed, ScaleUnavailable
+from scaler.model.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
 from scaler.observe.scale import read_scale
+from scaler.plan.plan import plan
 from scaler.ports import (
     Autoscalers,
     EventSink,
@@ -41,13 +40,10 @@ from scaler.ports import (
     TimedReading,
     worded,
 )
-from scaler.recommend.branch import wants_metrics
-from scaler.recommend.combine import metrics_of
-from scaler.recommend.selector import SelectorProblem, target_selector
-from scaler.report.conditions import Conditions
 from scaler.report.status import status_body, stored_memory
 from scaler.settle import settle
 from scaler.telemetry import Telemetry
+from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.requests import Writer
 from wire.labels import Selector
 from wire.status import StatusError, Unavailable
@@ -55,8 +51,8 @@ from wire.status import StatusError, Unavailable
 log = logging.getLogger(__name__)
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a look reads from or writes to."""
+class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a reconcile reads from or writes to."""
 
     kube: Writer
     mapper: Mapper
@@ -69,55 +65,39 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What was observed, where to write, and whose metrics to ask for; None where there is nothing to."""
-
-    observed: Observed
-    target: TargetScale | None = None
-    selector: Selector | None = None
-
-
 class Reconciler:
-    """Looks at autoscalers of one kind, and remembers between looks what the algorithm must know."""
+    """Reconciles autoscalers of one kind, and keeps the memory that the algorithm needs between reconciles."""
 
     def __init__(
-        self,
-        around: Surroundings,
-        kind: WatchedKind,
-        settings: Settings,
-        *,
-        now: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.perf_counter,
+        self, dependencies: Dependencies, settings: Settings, *, clock: Clock = SYSTEM_CLOCK
     ) -> None:
-        """`now` in Unix seconds."""
-        self._around = around
-        self._kind = kind
+        self._with = dependencies
         self._settings = settings
-        self._now = now
-        self._monotonic = monotonic
+        self._kind = settings.kind
+        self._clock = clock
         self._memories: dict[str, Memory] = {}
         self._derivations: dict[str, Derivation] = {}
 
     def derivation(self, key: str) -> Derivation | None:
-        """How the last decision on it came about."""
+        """How the last decision on the autoscaler of this key (`namespace/name`) was computed."""
         return self._derivations.get(key)
 
     def forget_all(self) -> None:
-        """Somebody else may scale from now on: what we remember will not be true when we come back."""
+        """Another process may scale from now on, so the memory here becomes out of date."""
         self._memories.clear()
         self._derivations.clear()
 
-    async def look(self, key: str) -> bool:
-        """One look; False when the autoscaler is gone, and then nothing is remembered of it."""
-        autoscaler = self._around.autoscalers.get(key)
+    async def reconcile(self, key: str) -> bool:
+        """Reconcile once. False when the autoscaler no longer exists; then nothing is remembered of it."""
+        autoscaler = self._with.autoscalers.get(key)
         if autoscaler is None:
             self._forget(key)
             return False
-        started_seconds = self._monotonic()
+        started_seconds = self._clock.monotonic()
         try:
             memory = await self._memory(autoscaler)
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
-            log.warning("%s: its history cannot be read, so it is not scaled: %s", key, error)
+            log.warning("%s: not scaled, because its history cannot be read: %s", key, error)
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
             return True
         outcome = await self._reconcile(autoscaler, memory)
@@ -125,70 +105,53 @@ class Reconciler:
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
         if outcome.derivation.desired_replicas is not None:
-            self._around.telemetry.set_desired_replicas(key, outcome.derivation.desired_replicas)
+            self._with.telemetry.set_desired_replicas(key, outcome.derivation.desired_replicas)
         return True
 
     async def _reconcile(self, autoscaler: Autoscaler, memory: Memory) -> Outcome:
-        seen = await self._observe(autoscaler)
-        gathered = await self._gather(seen)
+        target = await read_scale(self._with.kube, self._with.mapper, autoscaler)
+        planned = plan(self._observed(autoscaler, target), memory, self._settings, self._now())
+        decision = await self._measure(planned) if isinstance(planned, Ask) else planned
+        actuation = await self._actuate(decision, target)
+        return await self._report(autoscaler, settle(decision, actuation, self._now()))
 
-        decision = self._decide(seen.observed, gathered, memory)
-
-        actuation = await self._actuate(decision, seen.target)
-        outcome = settle(decision, actuation, self._now())
-        return await self._report(autoscaler, outcome)
-
-    async def _observe(self, autoscaler: Autoscaler) -> Seen:
-        around = self._around
-        target = await read_scale(around.kube, around.mapper, autoscaler)
-        if isinstance(target, ScaleUnavailable):
-            return Seen(observed=Observed(autoscaler=autoscaler, scale=target))
-        observed = Observed(autoscaler=autoscaler, scale=target.view)
-        if not wants_metrics(observed, self._settings):
-            return Seen(observed=observed, target=target)
-        selector = target_selector(target.view)
-        if isinstance(selector, SelectorProblem):
-            return Seen(observed=observed, target=target)
-        around.selectors.store(autoscaler.key, selector)
-        namespace = autoscaler.metadata.namespace
-        pods = around.pods.matching(namespace, selector)
-        controllers = around.selectors.controllers_of(namespace, pods)
-        rivals = around.rivals.of(autoscaler)
-        if rivals:
-            controllers = (autoscaler.key, *rivals)
-        observed = msgspec.structs.replace(observed, pods=pods, controlled_by=controllers)
-        is_ours_alone = len(controllers) <= 1
-        return Seen(observed=observed, target=target, selector=selector if is_ours_alone else None)
-
-    async def _gather(self, seen: Seen) -> tuple[TimedReading, ...]:
-        """Every metric, in the order of the spec."""
-        if seen.selector is None:
-            return ()
-        autoscaler = seen.observed.autoscaler
-        return await self._around.measurements.read_all(
-            autoscaler.metadata.namespace, metrics_of(autoscaler.spec), seen.selector
+    def _observed(self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable) -> Observed:
+        return Observed(
+            autoscaler=autoscaler,
+            scale=target if isinstance(target, ScaleUnavailable) else target.view,
+            rivals=self._with.rivals.of(autoscaler) if self._kind.yields_to_hpas else (),
         )
 
-    def _decide(
-        self, observed: Observed, gathered: Sequence[TimedReading], memory: Memory
-    ) -> Decision:
-        autoscaler = observed.autoscaler
-        rivals = self._around.rivals.of(autoscaler)
-        if rivals:
-            return stand_back(observed, rivals, memory, self._settings, self._now())
-        readings = [each.reading for each in gathered]
-        decision = decide(observed, readings, memory, self._settings, self._now())
-        before = autoscaler.status.current_replicas if autoscaler.status else 0
-        durations_seconds = [each.duration_seconds for each in gathered]
-        self._around.telemetry.count_metrics(
-            decision.derivation.metrics, durations_seconds, replicas_before=before
+    async def _measure(self, ask: Ask) -> Decision:
+        """Read what the plan asks for, and decide by it."""
+        autoscaler = ask.situation.autoscaler
+        pods = self._target_pods(autoscaler, ask.selector)
+        gathered: Sequence[TimedReading] = ()
+        if not pods.are_ambiguous:
+            gathered = await self._with.measurements.read_all(
+                autoscaler.metadata.namespace, ask.metrics, ask.selector
+            )
+        decision = decide(ask, pods, [each.reading for each in gathered], self._now())
+        self._with.telemetry.count_metrics(
+            decision.derivation.metrics,
+            [each.duration_seconds for each in gathered],
+            replicas_before=autoscaler.status.current_replicas if autoscaler.status else 0,
         )
         return decision
 
-    async def _actuate(self, decision: Decision, target: TargetScale | None) -> Actuation:
-        if not decision.rescale or target is None or decision.desired_replicas is None:
-            return NotAsked()
-        return await rescale(self._around.kube, target, decision.desired_replicas)
+    def _target_pods(self, autoscaler: Autoscaler, selector: Selector) -> TargetPods:
+        namespace, selectors = autoscaler.metadata.namespace, self._with.selectors
+        selectors.store(autoscaler.key, selector)
+        pods = self._with.pods.matching(namespace, selector)
+        return TargetPods(pods=pods, controlled_by=selectors.controllers_of(namespace, pods))
+
+    async def _actuate(
+        self, decision: Decision, target: TargetScale | ScaleUnavailable
+    ) -> Actuation:
+        desired = decision.desired_replicas
+        if not decision.rescale or desired is None or isinstance(target, ScaleUnavailable):
+            return NotNeeded()
+        return await rescale(self._with.kube, target, desired)
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)
@@ -204,84 +167,43 @@ class Reconciler:
         return outcome
 
     async def _write_status(self, autoscaler: Autoscaler, outcome: Outcome) -> str:
-        """Not tried again before the next look, as upstream; returns what went wrong."""
+        """Not retried before the next reconcile, as upstream; returns what went wrong."""
         namespace, name = autoscaler.metadata.namespace, autoscaler.metadata.name
         body = status_body(autoscaler, outcome.status, outcome.memory, self._kind)
         try:
-            await self._around.kube.replace(f"{self._kind.object(namespace, name)}/status", body)
+            await self._with.kube.replace(f"{self._kind.object(namespace, name)}/status", body)
         except (StatusError, Unavailable) as error:
             message = worded(error, verb="put", resource=self._kind.plural, name=name)
-            event = Event(type=EventType.WARNING, reason="FailedUpdateStatus", message=message)
-            self._emit(autoscaler, (event,))
+            self._emit(autoscaler, (warning("FailedUpdateStatus", message),))
             return f"failed to update status for {name}: {message}"
         return ""
 
     def _emit(self, autoscaler: Autoscaler, events: Sequence[Event]) -> None:
         for event in events:
-            self._around.events.emit(autoscaler, event)
+            self._with.events.emit(autoscaler, event)
 
     async def _memory(self, autoscaler: Autoscaler) -> Memory:
-        """What we remember; at the first look, what a LoadAutoscaler's status remembers for us."""
+        """The memory of this process; at the first reconcile, the one stored in the status, if there is one."""
         known = self._memories.get(autoscaler.key)
         if known is not None:
             return known
         if not self._kind.keeps_history:
             return Memory()
         path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
-        return stored_memory(await self._around.kube.get(path))
+        return stored_memory(await self._with.kube.get(path))
 
     def _forget(self, key: str) -> None:
         self._memories.pop(key, None)
         self._derivations.pop(key, None)
-        self._around.telemetry.forget(key)
+        self._with.telemetry.forget(key)
+
+    def _now(self) -> float:
+        return self._clock.now()
 
     def _count(self, action: Action, error: ErrorClass, started_seconds: float) -> None:
         labels = (action.value, error.value)
-        elapsed_seconds = self._monotonic() - started_seconds
-        self._around.telemetry.reconciliations_total.labels(*labels).inc()
-        self._around.telemetry.reconciliation_duration_seconds.labels(*labels).observe(
+        elapsed_seconds = self._clock.monotonic() - started_seconds
+        self._with.telemetry.reconciliations_total.labels(*labels).inc()
+        self._with.telemetry.reconciliation_duration_seconds.labels(*labels).observe(
             elapsed_seconds
         )
-
-
-def stand_back(
-    observed: Observed,
-    rivals: Sequence[str],
-    memory: Memory,
-    settings: Settings,
-    now_unix_seconds: float,
-) -> Decision:
-    """Refuse a target that an autoscaler of another kind scales, on every branch: else the two would fight.
-
-    Ours, not upstream's, whose controller sees only one kind.
-    """
-    blinded = msgspec.structs.replace(observed, controlled_by=(observed.autoscaler.key, *rivals))
-    decision = decide(blinded, (), memory, settings, now_unix_seconds)
-    if decision.branch is Branch.NO_SCALE:
-        return decision
-    target = observed.autoscaler.spec.scale_target_ref
-    message = (
-        f"{target.kind}/{target.name} is scaled by {' and '.join(rivals)} as well: "
-        "delete one of them"
-    )
-    conditions = Conditions(decision.conditions, now_unix_seconds)
-    conditions.scaling_inactive("AmbiguousSelector", message)
-    return msgspec.structs.replace(
-        decision,
-        desired_replicas=None,
-        rescale=False,
-        rescale_reason="",
-        conditions=conditions.as_tuple(),
-        events=(Event(type=EventType.WARNING, reason="AmbiguousSelector", message=message),),
-        events_after_status=(),
-        memory=memory,
-        error=message,
-        error_class=ErrorClass.SPEC,
-        derivation=Derivation(
-            autoscaler=observed.autoscaler.key,
-            made_at_unix_seconds=now_unix_seconds,
-            branch=decision.branch.value,
-            problem=message,
-            current_replicas=decision.current_replicas,
-        ),
-    )

@@ -1,4 +1,4 @@
-"""Pure: what is to be reported and remembered, once the scale was written, or was not.
+"""Pure: what is to be reported and remembered after the scale was written, or was not.
 
 The second half of upstream's `reconcileAutoscaler`, from the outcome of the write to the status.
 """
@@ -16,12 +16,11 @@ from scaler.model.decision import (
     EventType,
     Outcome,
     RescaleFailed,
+    warning,
 )
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
 from scaler.normalize.history import with_scale_event
-from scaler.normalize.rules import scale_down_rules, scale_up_rules
-from scaler.recommend.branch import has_metric_from_outside, min_replicas
 from scaler.report.conditions import Conditions
 from scaler.report.why import summarize
 from wire.meta import time_from_unix
@@ -54,7 +53,7 @@ def _failed(decision: Decision, desired: int, error: str, now: float) -> Outcome
     outcome = _outcome(
         decision,
         _status(decision, conditions=conditions.as_tuple()),
-        Event(type=EventType.WARNING, reason="FailedRescale", message=message),
+        warning("FailedRescale", message),
         derivation=msgspec.structs.replace(decision.derivation, rescale_error=error),
     )
     reference = decision.autoscaler.spec.scale_target_ref
@@ -69,7 +68,7 @@ def _failed(decision: Decision, desired: int, error: str, now: float) -> Outcome
 def _rescaled(decision: Decision, desired: int, now: float) -> Outcome:
     conditions = Conditions(decision.conditions, now)
     conditions.rescaled(desired)
-    _remember_zero(conditions, decision, desired)
+    _mark_zero(conditions, decision, desired)
     status = _status(decision, desired=desired, conditions=conditions.as_tuple())
     message = f"New size: {desired}; reason: {decision.rescale_reason}"
     outcome = _outcome(
@@ -85,23 +84,23 @@ def _rescaled(decision: Decision, desired: int, now: float) -> Outcome:
     )
 
 
-def _remember_zero(conditions: Conditions, decision: Decision, desired: int) -> None:
-    """The condition is renewed by every rescale, so that it is never stale."""
-    if not decision.settings.scale_to_zero:
+def _mark_zero(conditions: Conditions, decision: Decision, desired: int) -> None:
+    """The condition is set again by every rescale, so that it is never stale."""
+    policy = decision.policy
+    if not policy.scale_to_zero:
         conditions.remove_scaled_to_zero()
         return
-    spec = decision.autoscaler.spec
     conditions.scaled_to_zero(
-        by_us=decision.current_replicas > 0
+        by_controller=decision.current_replicas > 0
         and desired == 0
-        and min_replicas(spec) == 0
-        and has_metric_from_outside(spec)
+        and policy.min_replicas == 0
+        and policy.has_metric_at_zero
     )
 
 
 def _memory(decision: Decision, desired: int, now: float) -> Memory:
     """Only policies need scale events, so they are kept only with `behavior`."""
-    behavior = decision.autoscaler.spec.behavior
+    behavior = decision.policy.behavior
     if behavior is None:
         return decision.memory
     scaling_up = desired > decision.current_replicas
@@ -109,9 +108,7 @@ def _memory(decision: Decision, desired: int, now: float) -> Memory:
         decision.memory,
         before=decision.current_replicas,
         after=desired,
-        rules=scale_up_rules(behavior)
-        if scaling_up
-        else scale_down_rules(behavior, decision.settings),
+        rules=behavior.scale_up if scaling_up else behavior.scale_down,
         now_unix_seconds=now,
     )
 
@@ -122,16 +119,16 @@ def _status(
     desired: int | None = None,
     conditions: tuple[Condition, ...] | None = None,
 ) -> AutoscalerStatus:
-    """The status made anew. Upstream drops `observedGeneration`; our own kind has it.
+    """The new status. Upstream drops `observedGeneration`; a LoadAutoscaler has it.
 
     `currentReplicas` is the count that was read, also after a rescale: upstream shows the new one
-    only after the next look.
+    only after the next reconcile.
     """
     old = _status_before(decision)
     autoscaler = decision.autoscaler
     return AutoscalerStatus(
         observed_generation=autoscaler.metadata.generation
-        if decision.settings.kind.has_observed_generation
+        if decision.policy.kind.has_observed_generation
         else None,
         last_scale_time=old.last_scale_time,
         current_replicas=decision.current_replicas,
@@ -152,7 +149,7 @@ def _outcome(
     derivation: Derivation | None = None,
 ) -> Outcome:
     derivation = derivation or decision.derivation
-    if decision.settings.kind.explains_in_status:
+    if decision.policy.kind.explains_in_status:
         status = msgspec.structs.replace(status, decision=summarize(derivation))
     return Outcome(
         status=status,

@@ -1,1 +1,1 @@
-"""Load generators, test APIs and meters of the benchmarks."""
+"""What the requests are measured with."""

@@ -24,8 +24,8 @@ from scaler.model.autoscaler import (
 )
 from scaler.model.readings import MetricFailed, Reading
 from scaler.ports import Mapper, TimedReading
-from scaler.recommend import samples
 from scaler.recommend.from_object import NO_TARGET, has_object_target
+from scaler.signal import samples
 from scaler.telemetry import Telemetry
 from wire.kube.requests import Reader
 from wire.labels import NOTHING, Selector, from_label_selector

@@ -1,16 +1,16 @@
-"""The words of the scaler: what is observed, measured, remembered, decided. Pure; imports only `wire`.
+"""The scaler's data types. Pure; imports only `wire`.
 
-`autoscaler` the object itself; `observed` scale and pods; `readings` what was measured; `memory` what is
-kept between looks; `settings` flags; `decision` and `derivation` what came out and how.
+`autoscaler` is the object itself, `kinds` which of the two kinds it is, `settings` the flags, `policy` what
+applies to one autoscaler now. `observed` holds scale and pods, `readings` what was measured, `memory` what is
+kept between reconciles. `decision` and `derivation` are the result, and how it was computed.
 
-One look of the shell, with `now` in Unix seconds:
+One reconcile, with `now` in Unix seconds:
 
-1. read the scale: `Observed(autoscaler=..., scale=ScaleView | ScaleUnavailable)`;
-2. when `recommend.branch.wants_metrics(observed, settings)`: list the pods by
-   `recommend.selector.target_selector(scale)` and find out who else controls them, put both into
-   `Observed`; when `recommend.selector.selector_problem(observed)` is None, make one `Reading` per metric;
-3. `scaler.decide.decide(observed, readings, memory, settings, now) -> Decision`;
+1. read the scale: `Observed(autoscaler, scale, rivals)`;
+2. `plan.plan(observed, memory, settings, now) -> Ask | Decision`;
+3. after an `Ask`: list the pods that its selector matches, read its metrics, and
+   `decide.decide(ask, pods, readings, now) -> Decision`;
 4. when `decision.rescale`: write `decision.desired_replicas` to the scale;
-5. `scaler.settle.settle(decision, actuation, now) -> Outcome`: emit `events`, write `status` when
+5. `settle.settle(decision, actuation, now) -> Outcome`: emit `events`, write `status` when
    `status_changed`, emit `events_after_status`, keep `memory`.
 """

@@ -1,6 +1,6 @@
-"""The autoscaling/v2 HorizontalPodAutoscaler, as it travels in JSON; a LoadAutoscaler is the same.
+"""The autoscaling/v2 HorizontalPodAutoscaler as JSON; a LoadAutoscaler has the same fields.
 
-Field names and what is left out when empty are those of `k8s.io/api/autoscaling/v2`. Closed sets stay
+Field names, and what is omitted when empty, are those of `k8s.io/api/autoscaling/v2`. Closed sets stay
 plain text here, so that a value from a newer API server fails one metric instead of the whole list;
 compare with the enumerations. Quantities stay text (`str | int | float`, because the API server
 does not rewrite them in a custom resource): `wire.quantity` reads them where they are used.
@@ -27,7 +27,7 @@ class MetricSourceType(StrEnum):
 
 
 class MetricTargetType(StrEnum):
-    """Which field of a target counts; only Object metrics ask."""
+    """Which field of a target counts; only Object metrics need it."""
 
     UTILIZATION = "Utilization"
     VALUE = "Value"
@@ -35,14 +35,14 @@ class MetricTargetType(StrEnum):
 
 
 class ScalingPolicyType(StrEnum):
-    """How the value of a policy is meant."""
+    """The unit of a policy's value."""
 
     PODS = "Pods"
     PERCENT = "Percent"
 
 
 class ScalingPolicySelect(StrEnum):
-    """Which policy of several decides."""
+    """Which of several policies decides."""
 
     MAX = "Max"
     MIN = "Min"
@@ -50,7 +50,7 @@ class ScalingPolicySelect(StrEnum):
 
 
 class ConditionType(StrEnum):
-    """The conditions of a status, in the order they usually stand."""
+    """The conditions of a status, in their usual order."""
 
     ABLE_TO_SCALE = "AbleToScale"
     SCALING_ACTIVE = "ScalingActive"
@@ -67,7 +67,7 @@ class ConditionStatus(StrEnum):
 
 
 class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Go's `omitempty`: what equals its default is left out."""
+    """Go's `omitempty`: a field that equals its default is omitted."""
 
 
 class CrossVersionObjectReference(_Json, frozen=True, kw_only=True):
@@ -110,14 +110,14 @@ class PodsMetricSource(_Json, frozen=True, kw_only=True):
 
 
 class ResourceMetricSource(_Json, frozen=True, kw_only=True):
-    """CPU, memory or the like of every pod, all containers together."""
+    """A resource (cpu, memory ...) of every pod, all containers together."""
 
     name: str
     target: MetricTarget
 
 
 class ContainerResourceMetricSource(_Json, frozen=True, kw_only=True):
-    """CPU, memory or the like of one container of every pod."""
+    """A resource (cpu, memory ...) of one container of every pod."""
 
     name: str
     target: MetricTarget
@@ -125,7 +125,7 @@ class ContainerResourceMetricSource(_Json, frozen=True, kw_only=True):
 
 
 class ExternalMetricSource(_Json, frozen=True, kw_only=True):
-    """A metric that belongs to no object of the cluster."""
+    """A metric that does not belong to an object of the cluster."""
 
     metric: MetricIdentifier
     target: MetricTarget
@@ -143,7 +143,7 @@ class MetricSpec(_Json, frozen=True, kw_only=True):
 
 
 class ScalingPolicy(_Json, frozen=True, kw_only=True):
-    """At most so much change within a period."""
+    """The most change within a period."""
 
     type: str
     value: int
@@ -151,7 +151,7 @@ class ScalingPolicy(_Json, frozen=True, kw_only=True):
 
 
 class ScalingRules(_Json, frozen=True, kw_only=True):
-    """How fast one direction may go."""
+    """How fast the count may change in one direction."""
 
     stabilization_window_seconds: int | None = None
     select_policy: str | None = None
@@ -167,7 +167,7 @@ class Behavior(_Json, frozen=True, kw_only=True):
 
 
 class AutoscalerSpec(_Json, frozen=True, kw_only=True):
-    """What the user asks for."""
+    """What the user wants."""
 
     scale_target_ref: CrossVersionObjectReference
     min_replicas: int | None = None
@@ -243,7 +243,7 @@ class Condition(_Json, frozen=True, kw_only=True):
 
 
 class DecisionSummary(_Json, frozen=True, kw_only=True):
-    """A LoadAutoscaler's last decision in a few words; no time in it, or every sync would write."""
+    """A LoadAutoscaler's last decision in a few words; without a time, which would change it at every sync."""
 
     summary: str
     proposed_replicas: int | None = None
@@ -252,7 +252,7 @@ class DecisionSummary(_Json, frozen=True, kw_only=True):
 
 
 class AutoscalerStatus(_Json, frozen=True, kw_only=True):
-    """What the controller last saw and did. `decision` is ours and stands only in a LoadAutoscaler."""
+    """What the controller last read and did. Only a LoadAutoscaler has `decision`."""
 
     observed_generation: int | None = None
     last_scale_time: datetime | None = None
@@ -274,5 +274,22 @@ class Autoscaler(_Json, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """`namespace/name`, as it stands in messages."""
+        """`namespace/name`, as in messages."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+# The API server puts this in for an empty list; an empty list itself would scale to the minimum.
+DEFAULT_METRICS = (
+    MetricSpec(
+        type=MetricSourceType.RESOURCE,
+        resource=ResourceMetricSource(
+            name="cpu",
+            target=MetricTarget(type=MetricTargetType.UTILIZATION, average_utilization=80),
+        ),
+    ),
+)
+
+
+def metrics_of(spec: AutoscalerSpec) -> tuple[MetricSpec, ...]:
+    """The metrics to evaluate, in order."""
+    return spec.metrics or DEFAULT_METRICS

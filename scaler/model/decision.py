@@ -1,23 +1,28 @@
-"""What was decided, what is to be written, and the whole way there.
-
-The shell's protocol: `decide(observed, readings, memory, settings, now) -> Decision`; when
-`decision.rescale`, write the Scale; then `settle(decision, actuation, now) -> Outcome`.
-"""
+"""What must be measured, what was decided, and what is then to be written and reported."""
 
 from enum import StrEnum
 
 import msgspec
 
-from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, Condition, MetricStatus
+from scaler.model.autoscaler import (
+    Autoscaler,
+    AutoscalerStatus,
+    Condition,
+    MetricSpec,
+    MetricStatus,
+)
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
-from scaler.model.settings import Settings
+from scaler.model.observed import ScaleView
+from scaler.model.policy import Policy
+from wire.labels import Selector
 
 
 class Branch(StrEnum):
-    """Which way a look goes, decided from the scale alone (and the ScaledToZero condition)."""
+    """Which way a reconcile goes, decided before any metric is requested."""
 
     NO_SCALE = "NoScale"
+    SHARED_TARGET = "SharedTarget"
     DISABLED = "Disabled"
     ABOVE_MAX = "AboveMax"
     BELOW_MIN = "BelowMin"
@@ -25,7 +30,7 @@ class Branch(StrEnum):
 
 
 class EventType(StrEnum):
-    """Kubernetes' two kinds of events."""
+    """Kubernetes' two types of events."""
 
     NORMAL = "Normal"
     WARNING = "Warning"
@@ -37,6 +42,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     type: EventType
     reason: str
     message: str
+
+
+def warning(reason: str, message: str) -> Event:
+    """An event of type Warning."""
+    return Event(type=EventType.WARNING, reason=reason, message=message)
 
 
 class ErrorClass(StrEnum):
@@ -55,17 +65,39 @@ class Action(StrEnum):
     SCALE_DOWN = "scale_down"
 
 
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a reconcile stands once the scale is known; `conditions` is the whole list so far."""
+
+    autoscaler: Autoscaler
+    scale: ScaleView
+    policy: Policy
+    memory: Memory
+    was_scaled_to_zero: bool
+    """Whether it was the controller that scaled to zero, so that it may leave zero again."""
+    conditions: tuple[Condition, ...]
+    derivation: Derivation
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """The count depends on metrics: read these, of the pods that `selector` matches, then `decide`."""
+
+    situation: Situation
+    selector: Selector
+    metrics: tuple[MetricSpec, ...]
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do about one autoscaler. Nothing has happened yet.
+    """What to do about one autoscaler. Nothing was written yet.
 
     `desired_replicas is None` means that nothing could be decided (no scale, no usable metric):
     the replicas stay, and the status keeps its old `desiredReplicas`. `conditions` is the whole
-    list as it stands so far. `events` were already due before the scale is written,
-    `events_after_status` come after the status is. `error` is the reconcile's own error, for the log.
+    list so far. `events` are emitted before the scale is written, `events_after_status` after the
+    status is. `error` is the reconcile's own error, for the log.
     """
 
     autoscaler: Autoscaler
     branch: Branch
+    policy: Policy
     current_replicas: int = 0
     desired_replicas: int | None = None
     rescale: bool = False
@@ -74,8 +106,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     current_metrics: tuple[MetricStatus, ...] = ()
     events: tuple[Event, ...] = ()
     events_after_status: tuple[Event, ...] = ()
-    memory: Memory = Memory()
-    settings: Settings = Settings()
+    memory: Memory
     error: str = ""
     error_class: ErrorClass = ErrorClass.NONE
     derivation: Derivation
@@ -91,11 +122,11 @@ class RescaleFailed(msgspec.Struct, frozen=True):
     message: str
 
 
-class NotAsked(msgspec.Struct, frozen=True):
-    """The decision asked for no rescale, so nothing was written."""
+class NotNeeded(msgspec.Struct, frozen=True):
+    """The decision was to keep the replicas, so nothing was written."""
 
 
-Actuation = Rescaled | RescaleFailed | NotAsked
+Actuation = Rescaled | RescaleFailed | NotNeeded
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

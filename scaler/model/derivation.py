@@ -1,20 +1,11 @@
-"""How a decision came about: every number on the way, as a record that `why` prints and a backtest keeps.
+"""How a decision was computed: every number on the way, as a record that `why` prints and a backtest keeps.
 
-Every field that a step did not reach is None. Values of metrics are thousandths (`_milli`).
+A field is None when its step was not reached. Values of metrics are thousandths (`_milli`).
 """
 
 import msgspec
 
-
-class Tolerances(msgspec.Struct, frozen=True, kw_only=True):
-    """How far from 1 the usage ratio may be without any change, per direction."""
-
-    scale_down: float
-    scale_up: float
-
-    def is_within(self, usage_ratio: float) -> bool:
-        """Whether the ratio lies in the band, both edges included."""
-        return (1.0 - self.scale_down) <= usage_ratio <= (1.0 + self.scale_up)
+from scaler.model.policy import Tolerances
 
 
 class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +31,7 @@ class FillIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric's way from its value to a proposal, or to `failure`.
+    """How one metric got from its value to a proposal, or to `failure`.
 
     `kept` says why the count was kept, empty when it was computed: `WithinTolerance`,
     `WithinToleranceAfterFillIn`, `DirectionChanged`, `CountAgainstDirection`.
@@ -63,7 +54,10 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stabilization(msgspec.Struct, frozen=True, kw_only=True):
-    """What the recent recommendations did. `deciding_*` name the one that decided, if any did."""
+    """What the recent recommendations did. `deciding_*` name the one that decided, if any did.
+
+    `deciding_made_at_unix_seconds` is when it was last made.
+    """
 
     up_window_seconds: float | None = None
     down_window_seconds: float
@@ -85,7 +79,7 @@ class PolicyLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """How far this look may go. `policies` is empty without `behavior` (double, or 4)."""
+    """How far this reconcile may go. `policies` is empty without `behavior` (double, or 4)."""
 
     direction: str
     select_policy: str = ""

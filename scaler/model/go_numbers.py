@@ -1,10 +1,11 @@
-"""The few conversions where Go's numbers differ from Python's, as go1.26 compiles them for amd64.
+"""The few conversions where Go's numbers and times differ from Python's, as go1.26 compiles them for amd64.
 
 The HPA controller computes in int64, int32 and float64. Out of range, an integer wraps around and a
 float becomes the smallest integer there is; users meet both (see docs/deviations.md).
 """
 
 import math
+from datetime import datetime
 
 from wire.int64 import wrap
 
@@ -12,6 +13,13 @@ INT32_MAX = 2**31 - 1
 INT32_MIN = -(2**31)
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
+# Go's zero time, which an absent time decodes to: the first of January of the year 1.
+ZERO_TIME_UNIX_SECONDS = -62_135_596_800.0
+
+
+def unix_seconds(time: datetime | None) -> float:
+    """An API time as Unix seconds; an absent one is Go's zero time."""
+    return ZERO_TIME_UNIX_SECONDS if time is None else time.timestamp()
 
 
 def int32(number: int) -> int:

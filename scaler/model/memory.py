@@ -1,28 +1,36 @@
-"""What an autoscaler remembers between two looks; immutable, and plain enough to be stored."""
+"""What an autoscaler remembers between reconciles: immutable, and stored as it is in `status.history`."""
 
 import msgspec
 
 
-class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
-    """A count that the metrics asked for, before stabilization, limits and bounds."""
+class _Stored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The same fields in memory and in the status of a LoadAutoscaler."""
+
+
+class Recommendation(_Stored, frozen=True, kw_only=True):
+    """One step: the metrics asked for `replicas`, first at `since` and last at `until`.
+
+    `replicas` is the count before stabilization, rates and bounds. Only `until` decides anything.
+    """
 
     replicas: int
-    made_at_unix_seconds: float
+    since_unix_seconds: float
+    until_unix_seconds: float
 
 
-class ScaleEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that was carried out; `outdated` marks a slot that the next event may take."""
+class ScaleEvent(_Stored, frozen=True, kw_only=True):
+    """A change of the scale that was carried out; `outdated` marks a slot that the next event may reuse."""
 
     replica_change: int
     happened_at_unix_seconds: float
     outdated: bool = False
 
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """Recommendations and scale events of one autoscaler, in upstream's slot order.
+class Memory(_Stored, frozen=True, kw_only=True):
+    """Recommendations, oldest first, and scale events, in upstream's slot order.
 
-    `recommendations is None` means never seen before: the first look then records the current
-    count, so that nothing shrinks below it for the length of the window.
+    `recommendations is None` means that this autoscaler was never reconciled: the first reconcile then records
+    the current count, so that the target does not shrink below it for the length of the window.
     """
 
     recommendations: tuple[Recommendation, ...] | None = None

@@ -1,4 +1,4 @@
-"""What is, before any metric was asked: the autoscaler, its target's scale, the target's pods."""
+"""What was observed before any metric was requested: the autoscaler, its target's scale, the target's pods."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from wire.meta import ObjectMeta
 
 
 class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Only the fields that the algorithm reads: pods are many, and decoding them is the cost."""
+    """Only the fields that the algorithm reads, because there are many pods to decode and keep."""
 
 
 class ResourceRequirements(_Json, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class Container(_Json, frozen=True, kw_only=True):
 
 
 class PodSpec(_Json, frozen=True, kw_only=True):
-    """What the pod asks for."""
+    """The containers and what they request."""
 
     containers: tuple[Container, ...] | None = ()
     init_containers: tuple[Container, ...] | None = ()
@@ -36,7 +36,7 @@ class PodSpec(_Json, frozen=True, kw_only=True):
 
 
 class PodCondition(_Json, frozen=True, kw_only=True):
-    """A condition of a pod; only `Ready` is looked at."""
+    """A condition of a pod; only `Ready` is read."""
 
     type: str
     status: str
@@ -44,7 +44,7 @@ class PodCondition(_Json, frozen=True, kw_only=True):
 
 
 class PodStatus(_Json, frozen=True, kw_only=True):
-    """How far the pod is."""
+    """The phase, start time and conditions."""
 
     phase: str = ""
     start_time: datetime | None = None
@@ -71,9 +71,9 @@ class ScaleView(msgspec.Struct, frozen=True, kw_only=True):
 class ScaleUnavailable(msgspec.Struct, frozen=True, kw_only=True):
     """The Scale could not be read.
 
-    `message` is the bare error (what upstream calls `err`). `context` is what upstream puts before
-    it in the reconcile's own error ("failed to query scale subresource for Deployment/ns/name");
-    `spec_error` tells a wrong `scaleTargetRef` from trouble with the cluster.
+    `message` is the bare error (upstream's `err`). `context` is what upstream puts before it in the
+    reconcile's own error ("failed to query scale subresource for Deployment/ns/name"). `spec_error` is
+    True when the `scaleTargetRef` is wrong, False when the cluster failed.
     """
 
     message: str
@@ -82,15 +82,28 @@ class ScaleUnavailable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything known before metrics.
+    """What is known at the start of a reconcile.
 
-    `pods` (those of the namespace that match the scale's selector, all phases, terminating ones
-    too) and `controlled_by` (`namespace/name` of every autoscaler of the namespace whose stored
-    selector matches one of those pods, normally just this one) are read only when
-    `recommend.branch.wants_metrics` says so.
+    `rivals` are the other autoscalers that name the same target, as `Kind namespace/name`; only kinds that
+    yield to others read them.
     """
 
     autoscaler: Autoscaler
     scale: ScaleView | ScaleUnavailable
+    rivals: tuple[str, ...] = ()
+
+
+class TargetPods(msgspec.Struct, frozen=True, kw_only=True):
+    """The pods of the namespace that the scale's selector matches: all phases, terminating ones too.
+
+    `controlled_by` is `namespace/name` of every autoscaler of the namespace whose stored selector matches
+    one of these pods; normally that is only the autoscaler itself.
+    """
+
     pods: tuple[Pod, ...] = ()
     controlled_by: tuple[str, ...] = ()
+
+    @property
+    def are_ambiguous(self) -> bool:
+        """Whether several autoscalers control these pods, so that none of them may scale."""
+        return len(self.controlled_by) > 1

@@ -1,11 +1,13 @@
-"""What was measured, one reading per metric of the spec, in its order.
+"""What was measured: one reading per metric of the spec, in its order.
 
-`recommend.samples` makes these from the answers of the metrics APIs.
+`signal.samples` makes them from the answers of the metrics APIs, `signal.signal` pairs them with the metrics.
 """
 
 from collections.abc import Mapping
 
 import msgspec
+
+from scaler.model.autoscaler import MetricSpec
 
 
 class PodSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +37,7 @@ class ExternalValues(msgspec.Struct, frozen=True):
 
 
 class MetricFailed(msgspec.Struct, frozen=True):
-    """The metric cannot be had; the algorithm goes on with the others.
+    """The metric has no usable value; the algorithm continues with the others.
 
     `message` is the innermost layer, as upstream's metrics client words it ("unable to fetch
     metrics from custom metrics API: ..."); `recommend` puts the outer layers around it.
@@ -45,3 +47,10 @@ class MetricFailed(msgspec.Struct, frozen=True):
 
 
 Reading = PodSamples | ObjectValue | ExternalValues | MetricFailed
+
+
+class Signal(msgspec.Struct, frozen=True):
+    """A metric of the spec and its value, which fits the metric's type unless it is a `MetricFailed`."""
+
+    metric: MetricSpec
+    reading: Reading

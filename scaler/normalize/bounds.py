@@ -1,4 +1,4 @@
-"""The last step: rate, maximum and minimum (upstream's `convertDesiredReplicasWith{Rules,BehaviorRate}`)."""
+"""The last step of normalization: rate, maximum and minimum (upstream's `convertDesiredReplicasWith{Rules,BehaviorRate}`)."""
 
 from scaler.model.derivation import Bound, Rate
 from scaler.model.go_numbers import float_to_int32
@@ -9,13 +9,13 @@ TOO_MANY_REPLICAS = "TooManyReplicas"
 TOO_FEW_REPLICAS = "TooFewReplicas"
 DESIRED_WITHIN_RANGE = "DesiredWithinRange"
 
-# Without `behavior`, one look may double the count, or reach four.
+# Without `behavior`, one reconcile may double the count, or reach four.
 _SCALE_UP_LIMIT_FACTOR = 2.0
 _SCALE_UP_LIMIT_MINIMUM = 4.0
 
 
 def bound(desired: int, *, current: int, min_replicas: int, max_replicas: int) -> Bound:
-    """Without `behavior`: the minimum goes before everything, also before the rate."""
+    """Without `behavior`: the minimum takes precedence over everything, also over the rate."""
     limit = float_to_int32(max(_SCALE_UP_LIMIT_FACTOR * float(current), _SCALE_UP_LIMIT_MINIMUM))
     highest, reason = min(max_replicas, limit), TOO_MANY_REPLICAS
     if max_replicas > limit:

@@ -1,33 +1,44 @@
-"""What a look adds to the memory: recommendations and scale events, in upstream's reused slots."""
+"""What a reconcile adds to the memory.
+
+Upstream keeps one recommendation per sync. Here a recommendation that repeats extends the last step, and a step
+that can never again be the highest or the lowest of any window is dropped. Both decide alike:
+`tests/unit/scaler/normalize/test_history_properties.py` compares them over random histories.
+"""
+
+import msgspec
 
 from scaler.model.memory import Memory, Recommendation, ScaleEvent
-from scaler.normalize.rules import Rules
+from scaler.model.policy import Rules
 
 
 def seeded(memory: Memory, *, replicas: int, now_unix_seconds: float) -> Memory:
-    """A first look remembers the current count, so that nothing shrinks before the window has passed."""
+    """The first reconcile remembers the current count, so that nothing shrinks before the window has passed."""
     if memory.recommendations is not None:
         return memory
-    first = Recommendation(replicas=replicas, made_at_unix_seconds=now_unix_seconds)
-    return Memory(
-        recommendations=(first,),
-        scale_up_events=memory.scale_up_events,
-        scale_down_events=memory.scale_down_events,
-    )
+    first = _step(replicas, now_unix_seconds)
+    return msgspec.structs.replace(memory, recommendations=(first,))
 
 
 def with_recommendation(
     memory: Memory, *, replicas: int, before_unix_seconds: float, now_unix_seconds: float
 ) -> Memory:
-    """Remember a recommendation in the last slot that is older than the cutoff, or in a new one."""
-    kept = memory.recommendations or ()
-    new = Recommendation(replicas=replicas, made_at_unix_seconds=now_unix_seconds)
-    slot = max(
-        (i for i, each in enumerate(kept) if each.made_at_unix_seconds < before_unix_seconds),
-        default=len(kept),
-    )
+    """Remember a recommendation; forget those last made before `before_unix_seconds`, which no window needs."""
+    steps = memory.recommendations or ()
+    if steps and steps[-1].replicas == replicas:
+        last = Recommendation(
+            replicas=replicas,
+            since_unix_seconds=steps[-1].since_unix_seconds,
+            until_unix_seconds=now_unix_seconds,
+        )
+        steps = (*steps[:-1], last)
+    else:
+        new = _step(replicas, now_unix_seconds)
+        steps = (*_still_deciding(steps, replicas), new)
+    first = 0
+    while steps[first].until_unix_seconds < before_unix_seconds:
+        first += 1
     return Memory(
-        recommendations=(*kept[:slot], new, *kept[slot + 1 :]),
+        recommendations=steps[first:],
         scale_up_events=memory.scale_up_events,
         scale_down_events=memory.scale_down_events,
     )
@@ -51,10 +62,28 @@ def with_scale_event(
     )
 
 
+def _step(replicas: int, now: float) -> Recommendation:
+    return Recommendation(replicas=replicas, since_unix_seconds=now, until_unix_seconds=now)
+
+
+def _still_deciding(steps: tuple[Recommendation, ...], newest: int) -> tuple[Recommendation, ...]:
+    """The steps that are higher than all later ones, or lower; any window's extremes are among them."""
+    highest = lowest = newest
+    kept = []
+    for step in reversed(steps):
+        if step.replicas > highest or step.replicas < lowest:
+            kept.append(step)
+        highest, lowest = max(highest, step.replicas), min(lowest, step.replicas)
+    return tuple(reversed(kept))
+
+
 def _logged(
     events: tuple[ScaleEvent, ...], new: ScaleEvent, cutoff: float
 ) -> tuple[ScaleEvent, ...]:
-    """Mark what is too old for every policy, and take the last marked slot, or a new one."""
+    """Mark what is too old for every policy of its direction, and reuse the last marked slot, or append.
+
+    A marked event still counts for a longer period of the other direction, until its slot is reused.
+    """
     marked = [
         ScaleEvent(
             replica_change=each.replica_change,

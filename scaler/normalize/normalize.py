@@ -2,13 +2,11 @@
 
 import msgspec
 
-from scaler.model.autoscaler import AutoscalerSpec, Behavior
 from scaler.model.derivation import Bound, Rate, Stabilization
 from scaler.model.memory import Memory
-from scaler.model.settings import Settings
+from scaler.model.policy import BehaviorRules, Policy
 from scaler.normalize.bounds import bound, bound_with_behavior
 from scaler.normalize.policies import scale_down_rate, scale_up_rate
-from scaler.normalize.rules import scale_down_rules, scale_up_rules
 from scaler.normalize.stabilization import stabilize, stabilize_with_behavior
 
 
@@ -26,75 +24,57 @@ class Normalized(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def normalize(
-    memory: Memory,
-    spec: AutoscalerSpec,
-    *,
-    current: int,
-    recommended: int,
-    min_replicas: int,
-    settings: Settings,
-    now_unix_seconds: float,
+    memory: Memory, policy: Policy, *, current: int, recommended: int, now_unix_seconds: float
 ) -> Normalized:
     """What history, rates and bounds make of a recommendation, and what is remembered of it."""
-    if spec.behavior is not None:
+    if policy.behavior is not None:
         return _with_behavior(
             memory,
-            spec.behavior,
+            policy,
+            policy.behavior,
             current=current,
             recommended=recommended,
-            min_replicas=min_replicas,
-            max_replicas=spec.max_replicas,
-            settings=settings,
-            now_unix_seconds=now_unix_seconds,
+            now=now_unix_seconds,
         )
     stabilization, memory = stabilize(
         memory,
         recommended=recommended,
-        window_seconds=settings.downscale_stabilization_seconds,
+        window_seconds=policy.downscale_stabilization_seconds,
         now_unix_seconds=now_unix_seconds,
     )
     bounded = bound(
         stabilization.stabilized,
         current=current,
-        min_replicas=min_replicas,
-        max_replicas=spec.max_replicas,
+        min_replicas=policy.min_replicas,
+        max_replicas=policy.max_replicas,
     )
     return Normalized(stabilization=stabilization, bound=bounded, memory=memory)
 
 
 def _with_behavior(
     memory: Memory,
-    behavior: Behavior,
+    policy: Policy,
+    behavior: BehaviorRules,
     *,
     current: int,
     recommended: int,
-    min_replicas: int,
-    max_replicas: int,
-    settings: Settings,
-    now_unix_seconds: float,
+    now: float,
 ) -> Normalized:
-    up, down = scale_up_rules(behavior), scale_down_rules(behavior, settings)
+    up, down = behavior.scale_up, behavior.scale_down
     stabilization, remembered = stabilize_with_behavior(
-        memory,
-        current=current,
-        recommended=recommended,
-        up=up,
-        down=down,
-        now_unix_seconds=now_unix_seconds,
+        memory, current=current, recommended=recommended, up=up, down=down, now_unix_seconds=now
     )
     stabilized = stabilization.stabilized
     rate: Rate | None = None
     if stabilized > current:
-        rate = scale_up_rate(memory, current=current, rules=up, now_unix_seconds=now_unix_seconds)
+        rate = scale_up_rate(memory, current=current, rules=up, now_unix_seconds=now)
     elif stabilized < current:
-        rate = scale_down_rate(
-            memory, current=current, rules=down, now_unix_seconds=now_unix_seconds
-        )
+        rate = scale_down_rate(memory, current=current, rules=down, now_unix_seconds=now)
     bounded = bound_with_behavior(
         stabilized,
         current=current,
-        min_replicas=min_replicas,
-        max_replicas=max_replicas,
+        min_replicas=policy.min_replicas,
+        max_replicas=policy.max_replicas,
         rate=rate,
     )
     return Normalized(stabilization=stabilization, bound=bounded, memory=remembered)

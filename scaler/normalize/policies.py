@@ -1,4 +1,4 @@
-"""How far the policies let one look go (upstream's `calculateScale{Up,Down}Limit*`).
+"""How far the policies let one reconcile go (upstream's `calculateScale{Up,Down}Limit*`).
 
 Percentages are binary floats, as upstream computes them: 10 pods and 10 % up make 12, not 11.
 """
@@ -15,7 +15,7 @@ from scaler.model.go_numbers import (
     int32,
 )
 from scaler.model.memory import Memory, ScaleEvent
-from scaler.normalize.rules import Rules
+from scaler.model.policy import Rules
 
 UP = "up"
 DOWN = "down"

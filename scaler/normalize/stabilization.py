@@ -1,15 +1,15 @@
 """What recent recommendations allow (upstream's `stabilizeRecommendation` and `...WithBehaviors`).
 
-Recommendations are remembered as they were made, before any limit. An age of exactly the window is
-still inside without `behavior`, and outside with it.
+Recommendations are remembered as they were made, before any limit. One that was last made exactly a window ago
+still counts without `behavior`, and no longer counts with it.
 """
 
 from collections.abc import Iterable
 
 from scaler.model.derivation import Stabilization
 from scaler.model.memory import Memory, Recommendation
+from scaler.model.policy import Rules
 from scaler.normalize.history import with_recommendation
-from scaler.normalize.rules import Rules
 
 READY_FOR_NEW_SCALE = "ReadyForNewScale"
 SCALE_UP_STABILIZED = "ScaleUpStabilized"
@@ -21,14 +21,14 @@ def stabilize(
 ) -> tuple[Stabilization, Memory]:
     """Without `behavior`: the highest recommendation of the window, even above the current count."""
     cutoff = now_unix_seconds - window_seconds
-    recent = [each for each in memory.recommendations or () if each.made_at_unix_seconds >= cutoff]
+    recent = [each for each in memory.recommendations or () if each.until_unix_seconds >= cutoff]
     deciding = _highest(recent, above=recommended)
     stabilization = Stabilization(
         down_window_seconds=window_seconds,
         recommended=recommended,
         stabilized=recommended if deciding is None else deciding.replicas,
         deciding_replicas=None if deciding is None else deciding.replicas,
-        deciding_made_at_unix_seconds=None if deciding is None else deciding.made_at_unix_seconds,
+        deciding_made_at_unix_seconds=None if deciding is None else deciding.until_unix_seconds,
         reason=READY_FOR_NEW_SCALE if deciding is None else SCALE_DOWN_STABILIZED,
     )
     memory = with_recommendation(
@@ -49,13 +49,13 @@ def stabilize_with_behavior(
     down: Rules,
     now_unix_seconds: float,
 ) -> tuple[Stabilization, Memory]:
-    """With `behavior`: as near to the current count as both windows allow, never past it."""
+    """With `behavior`: as near to the recommendation as both windows allow, never past it."""
     up_cutoff = now_unix_seconds - up.window_seconds
     down_cutoff = now_unix_seconds - down.window_seconds
     made = memory.recommendations or ()
-    lowest = _lowest((each for each in made if each.made_at_unix_seconds > up_cutoff), recommended)
+    lowest = _lowest((each for each in made if each.until_unix_seconds > up_cutoff), recommended)
     highest = _highest(
-        (each for each in made if each.made_at_unix_seconds > down_cutoff), above=recommended
+        (each for each in made if each.until_unix_seconds > down_cutoff), above=recommended
     )
     # `recommended` lies between the two, so at most one of them holds it back.
     at_least = recommended if lowest is None else lowest.replicas
@@ -73,7 +73,7 @@ def stabilize_with_behavior(
         recommended=recommended,
         stabilized=stabilized,
         deciding_replicas=None if deciding is None else deciding.replicas,
-        deciding_made_at_unix_seconds=None if deciding is None else deciding.made_at_unix_seconds,
+        deciding_made_at_unix_seconds=None if deciding is None else deciding.until_unix_seconds,
         reason=reason,
     )
     memory = with_recommendation(

@@ -4,27 +4,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scaler.model.autoscaler import AutoscalerSpec, MetricSpec, MetricTarget, ResourceMetricSource
-from scaler.model.readings import Reading
+from scaler.model.readings import Signal
 from scaler.recommend.propose import MetricFailure, Proposal, propose
-from scaler.recommend.subject import Subject
-
-# The API server puts this in for an empty list; an empty list itself would scale to the minimum.
-DEFAULT_METRICS = (
-    MetricSpec(
-        type="Resource",
-        resource=ResourceMetricSource(
-            name="cpu", target=MetricTarget(type="Utilization", average_utilization=80)
-        ),
-    ),
-)
+from scaler.recommend.workload import Workload
 
 
 class Recommended(msgspec.Struct, frozen=True, kw_only=True):
     """What the metrics ask for together.
 
-    `replicas is None`: they allow no decision, because all failed, or some did and the others would
-    scale down; `blocking` is then the first failure. `error` is set whenever one failed.
+    `replicas is None` when they allow no decision, because all failed, or some did and the others would
+    scale down; `blocking` is then the first failure. `error` is set whenever a metric failed.
     """
 
     proposals: tuple[Proposal, ...]
@@ -35,22 +24,14 @@ class Recommended(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def winner_name(self) -> str:
-        """The winning metric, as messages call it."""
+        """The winning metric's name in messages."""
         return "" if self.winner is None else self.proposals[self.winner].derivation.name
 
 
-def metrics_of(spec: AutoscalerSpec) -> tuple[MetricSpec, ...]:
-    """The metrics to evaluate, in order; one reading belongs to each."""
-    return spec.metrics or DEFAULT_METRICS
-
-
-def recommend(spec: AutoscalerSpec, readings: Sequence[Reading], subject: Subject) -> Recommended:
+def recommend(signals: Sequence[Signal], workload: Workload) -> Recommended:
     """Evaluate every metric, and take the largest proposal."""
-    proposals = tuple(
-        propose(metric, reading, subject)
-        for metric, reading in zip(metrics_of(spec), readings, strict=True)
-    )
-    return _combine(proposals, subject.spec_replicas)
+    proposals = tuple(propose(each.metric, each.reading, workload) for each in signals)
+    return _combine(proposals, workload.spec_replicas)
 
 
 def _combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended:
@@ -62,7 +43,7 @@ def _combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended
         f"invalid metrics ({len(failures)} invalid out of {len(proposals)}), "
         f"first error is: {failures[0].error}"
     )
-    # With a part of the metrics unknown, less may be too little: only up, or stay.
+    # While some metrics are unknown, fewer replicas may be too few: only scale up, or stay.
     if len(failures) == len(proposals) or replicas < spec_replicas:
         return Recommended(
             proposals=proposals, replicas=None, winner=winner, blocking=failures[0], error=error

@@ -1,5 +1,6 @@
 """Metrics with one value for all pods together: Object and External."""
 
+from scaler.model.amounts import milli
 from scaler.model.autoscaler import (
     ExternalMetricSource,
     ExternalMetricStatus,
@@ -15,7 +16,6 @@ from scaler.model.autoscaler import (
 )
 from scaler.model.derivation import MetricDerivation
 from scaler.model.readings import ExternalValues, ObjectValue, Reading
-from scaler.recommend.amounts import milli
 from scaler.recommend.pods import count_ready, require_pods
 from scaler.recommend.replicas import (
     Whole,
@@ -26,8 +26,8 @@ from scaler.recommend.replicas import (
     replicas_for_value,
 )
 from scaler.recommend.selector import metric_selector
-from scaler.recommend.subject import Finding, Subject, unusable_reading
 from scaler.recommend.unusable import MetricUnusable, error_layer, layer
+from scaler.recommend.workload import Evaluation, Workload, unusable_reading
 from wire.labels import go_string
 from wire.quantity import format_milli
 
@@ -37,7 +37,7 @@ NO_TARGET = (
 
 
 def has_object_target(source: ObjectMetricSource) -> bool:
-    """Whether the target's type and field belong together; where they do not, upstream asks for nothing."""
+    """Whether the target's type and field belong together; where they do not, upstream requests nothing."""
     target = source.target
     match target.type:
         case MetricTargetType.VALUE:
@@ -47,7 +47,7 @@ def has_object_target(source: ObjectMetricSource) -> bool:
     return False
 
 
-def object_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
+def object_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Evaluation:
     """One object's value. Type *and* field of the target must fit. Raises MetricUnusable."""
     source = metric.object
     if source is None:
@@ -55,22 +55,22 @@ def object_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Fin
     metric_selector(source.metric)
     target = source.target
     if target.type == MetricTargetType.VALUE and target.value is not None:
-        proposed = _for_value(_object_value(source, reading, subject), target.value, subject)
+        proposed = _for_value(_object_value(source, reading, workload), target.value, workload)
         current = MetricValueStatus(value=format_milli(proposed.reported_milli))
         name = f"{source.described_object.kind} metric {source.metric.name}"
-        told = f"value {target.value}"
+        target_text = f"value {target.value}"
     elif target.type == MetricTargetType.AVERAGE_VALUE and target.average_value is not None:
         with error_layer(f"failed to get {source.metric.name} object metric"):
-            value_milli = _object_value(source, reading, subject)
+            value_milli = _object_value(source, reading, workload)
         proposed = replicas_for_object_average(
             value_milli,
             target_milli=milli(target.average_value),
-            status_replicas=subject.status_replicas,
-            tolerances=subject.tolerances,
+            status_replicas=workload.status_replicas,
+            tolerances=workload.policy.tolerances,
         )
         current = MetricValueStatus(average_value=format_milli(proposed.reported_milli))
         name = _external_name(source.metric)  # upstream calls this one external, too
-        told = f"average value {target.average_value}"
+        target_text = f"average value {target.average_value}"
     else:
         raise MetricUnusable(NO_TARGET)
     status = ObjectMetricStatus(
@@ -78,79 +78,83 @@ def object_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Fin
         current=current,
         described_object=source.described_object,
     )
-    return Finding(
+    return Evaluation(
         status=MetricStatus(type=MetricSourceType.OBJECT, object=status),
-        derivation=_derivation(MetricSourceType.OBJECT, name, told, proposed, subject),
+        derivation=_derivation(MetricSourceType.OBJECT, name, target_text, proposed, workload),
     )
 
 
-def external_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
+def external_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Evaluation:
     """The sum of the items. `averageValue` goes before `value`; the type does not count."""
     source = metric.external
     if source is None:
         raise MetricUnusable("invalid external metric source: it is empty")
     if source.target.average_value is not None:
         with error_layer(f"failed to get {source.metric.name} external metric"):
-            values = _external_values(source, reading, subject)
+            values = _external_values(source, reading, workload)
         proposed = replicas_for_external_average(
             external_sum_for_average(values),
             target_milli=milli(source.target.average_value),
-            status_replicas=subject.status_replicas,
-            tolerances=subject.tolerances,
+            status_replicas=workload.status_replicas,
+            tolerances=workload.policy.tolerances,
         )
         current = MetricValueStatus(average_value=format_milli(proposed.reported_milli))
-        told = f"average value {source.target.average_value}"
+        target_text = f"average value {source.target.average_value}"
     elif source.target.value is not None:
         with error_layer(f"failed to get external metric {source.metric.name}"):
-            values = _external_values(source, reading, subject)
-            proposed = _for_value(external_sum(values), source.target.value, subject)
+            values = _external_values(source, reading, workload)
+            proposed = _for_value(external_sum(values), source.target.value, workload)
         current = MetricValueStatus(value=format_milli(proposed.reported_milli))
-        told = f"value {source.target.value}"
+        target_text = f"value {source.target.value}"
     else:
         raise MetricUnusable(
             "invalid external metric source: neither a value target nor an average value target was set"
         )
     status = ExternalMetricStatus(metric=_identifier(source.metric), current=current)
-    return Finding(
+    return Evaluation(
         status=MetricStatus(type=MetricSourceType.EXTERNAL, external=status),
         derivation=_derivation(
-            MetricSourceType.EXTERNAL, _external_name(source.metric), told, proposed, subject
+            MetricSourceType.EXTERNAL,
+            _external_name(source.metric),
+            target_text,
+            proposed,
+            workload,
         ),
     )
 
 
-def _object_value(source: ObjectMetricSource, reading: Reading, subject: Subject) -> int:
+def _object_value(source: ObjectMetricSource, reading: Reading, workload: Workload) -> int:
     if isinstance(reading, ObjectValue):
         return reading.value_milli
     described = source.described_object
     # Upstream's format string has its arguments in another order than its words; so the text reads.
-    where = f"{described.kind} on {subject.namespace} {described.name}/"
-    cause = unusable_reading(reading, "ObjectValue").message
+    where = f"{described.kind} on {workload.namespace} {described.name}/"
+    cause = unusable_reading(reading).message
     raise MetricUnusable(f"unable to get metric {source.metric.name}: {where}{cause}")
 
 
 def _external_values(
-    source: ExternalMetricSource, reading: Reading, subject: Subject
+    source: ExternalMetricSource, reading: Reading, workload: Workload
 ) -> tuple[int, ...]:
     metric_selector(source.metric)
     if isinstance(reading, ExternalValues):
         return reading.values_milli
-    name = f"{subject.namespace}/{source.metric.name}/{go_string(source.metric.selector)}"
+    name = f"{workload.namespace}/{source.metric.name}/{go_string(source.metric.selector)}"
     with layer(f"unable to get external metric {name}"):
-        raise unusable_reading(reading, "ExternalValues")
+        raise unusable_reading(reading)
 
 
-def _for_value(value_milli: int, target: QuantityText, subject: Subject) -> Whole:
+def _for_value(value_milli: int, target: QuantityText, workload: Workload) -> Whole:
     def ready_pods() -> int:
         with layer("unable to calculate ready pods"):
-            require_pods(subject.pods)
-        return count_ready(subject.pods)
+            require_pods(workload.pods)
+        return count_ready(workload.pods)
 
     return replicas_for_value(
         value_milli,
         target_milli=milli(target),
-        current=subject.spec_replicas,
-        tolerances=subject.tolerances,
+        current=workload.spec_replicas,
+        tolerances=workload.policy.tolerances,
         count_ready=ready_pods,
     )
 
@@ -165,7 +169,7 @@ def _identifier(metric: MetricIdentifier) -> MetricIdentifier:
 
 
 def _derivation(
-    type_: str, name: str, target: str, proposed: Whole, subject: Subject
+    type_: str, name: str, target: str, proposed: Whole, workload: Workload
 ) -> MetricDerivation:
     return MetricDerivation(
         type=type_,
@@ -176,7 +180,7 @@ def _derivation(
         if proposed.reported_milli == proposed.value_milli
         else proposed.reported_milli,
         usage_ratio=proposed.ratio,
-        tolerances=subject.tolerances,
+        tolerances=workload.policy.tolerances,
         ready_pods=proposed.ready_pods,
         kept=proposed.kept,
         proposal=proposed.replicas,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from scaler.model.amounts import milli
 from scaler.model.autoscaler import (
     ContainerResourceMetricStatus,
     MetricIdentifier,
@@ -18,14 +19,13 @@ from scaler.model.autoscaler import (
 from scaler.model.derivation import MetricDerivation, PodGroups
 from scaler.model.go_numbers import int64, quotient
 from scaler.model.readings import PodSample, PodSamples, Reading
-from scaler.recommend.amounts import milli
 from scaler.recommend.pods import group_pods, require_pods
 from scaler.recommend.ratio import Usage, plain_usage, utilization
 from scaler.recommend.replicas import PerPod, counted_samples, replicas_per_pod
 from scaler.recommend.requests import pod_requests
 from scaler.recommend.selector import metric_selector
-from scaler.recommend.subject import Finding, Subject, unusable_reading
 from scaler.recommend.unusable import MetricUnusable, layer
+from scaler.recommend.workload import Evaluation, Workload, unusable_reading
 from wire.quantity import Format, Quantity, format_milli
 
 MEMORY = "memory"
@@ -40,7 +40,7 @@ class _Resource(msgspec.Struct, frozen=True, kw_only=True):
     target: MetricTarget
 
 
-def pods_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
+def pods_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Evaluation:
     """An average over the pods' values of a custom metric. Raises MetricUnusable."""
     source = metric.pods
     if source is None or source.target.average_value is None:
@@ -48,12 +48,12 @@ def pods_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Findi
     metric_selector(source.metric)
     if not isinstance(reading, PodSamples):
         with layer(f"unable to get metric {source.metric.name}"):
-            raise unusable_reading(reading, "PodSamples")
+            raise unusable_reading(reading)
     target_milli = milli(source.target.average_value)
-    groups, proposed = _plain(reading.by_pod, subject, resource="", target_milli=target_milli)
+    groups, proposed = _plain(reading.by_pod, workload, resource="", target_milli=target_milli)
     current = MetricValueStatus(average_value=format_milli(proposed.usage.average_milli))
     identifier = MetricIdentifier(name=source.metric.name, selector=source.metric.selector)
-    return Finding(
+    return Evaluation(
         status=MetricStatus(
             type=MetricSourceType.PODS,
             pods=PodsMetricStatus(metric=identifier, current=current),
@@ -64,12 +64,12 @@ def pods_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Findi
             target=f"average value {source.target.average_value}",
             groups=groups,
             proposed=proposed,
-            subject=subject,
+            workload=workload,
         ),
     )
 
 
-def resource_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
+def resource_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Evaluation:
     """CPU, memory or the like of whole pods. Raises MetricUnusable."""
     source = metric.resource
     if source is None:
@@ -77,14 +77,16 @@ def resource_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> F
     asked = _Resource(
         type=MetricSourceType.RESOURCE, name=source.name, container="", target=source.target
     )
-    current, derivation = _resource(asked, reading, subject)
+    current, derivation = _resource(asked, reading, workload)
     status = MetricStatus(
         type=asked.type, resource=ResourceMetricStatus(name=source.name, current=current)
     )
-    return Finding(status=status, derivation=derivation)
+    return Evaluation(status=status, derivation=derivation)
 
 
-def container_resource_metric(metric: MetricSpec, reading: Reading, subject: Subject) -> Finding:
+def container_resource_metric(
+    metric: MetricSpec, reading: Reading, workload: Workload
+) -> Evaluation:
     """CPU, memory or the like of one container of each pod. Raises MetricUnusable."""
     source = metric.container_resource
     if source is None:
@@ -95,11 +97,11 @@ def container_resource_metric(metric: MetricSpec, reading: Reading, subject: Sub
         container=source.container,
         target=source.target,
     )
-    current, derivation = _resource(asked, reading, subject)
+    current, derivation = _resource(asked, reading, workload)
     status = ContainerResourceMetricStatus(
         name=source.name, container=source.container, current=current
     )
-    return Finding(
+    return Evaluation(
         status=MetricStatus(type=asked.type, container_resource=status), derivation=derivation
     )
 
@@ -115,16 +117,16 @@ def resource_quantity(resource: str, value_milli: int) -> str:
 
 
 def _resource(
-    asked: _Resource, reading: Reading, subject: Subject
+    asked: _Resource, reading: Reading, workload: Workload
 ) -> tuple[MetricValueStatus, MetricDerivation]:
     """`averageValue` decides which of the two formulas runs; the target's type does not count."""
     target = asked.target
     if target.average_value is not None:
         with layer(f"failed to get {asked.name} usage"):
-            return _resource_average(asked, _samples(asked, reading), subject)
+            return _resource_average(asked, _samples(asked, reading), workload)
     if target.average_utilization is not None:
         with layer(f"failed to get {asked.name} utilization"):
-            return _resource_utilization(asked, _samples(asked, reading), subject)
+            return _resource_utilization(asked, _samples(asked, reading), workload)
     raise MetricUnusable(
         "invalid resource metric source: neither an average utilization target "
         "nor an average value (usage) target was set"
@@ -134,17 +136,17 @@ def _resource(
 def _samples(asked: _Resource, reading: Reading) -> Mapping[str, PodSample]:
     if not isinstance(reading, PodSamples):
         with layer(f"unable to get metrics for resource {asked.name}"):
-            raise unusable_reading(reading, "PodSamples")
+            raise unusable_reading(reading)
     return reading.by_pod
 
 
 def _resource_average(
-    asked: _Resource, samples: Mapping[str, PodSample], subject: Subject
+    asked: _Resource, samples: Mapping[str, PodSample], workload: Workload
 ) -> tuple[MetricValueStatus, MetricDerivation]:
     average_value = asked.target.average_value
     assert average_value is not None  # noqa: S101 - the caller has just looked
     groups, proposed = _plain(
-        samples, subject, resource=asked.name, target_milli=milli(average_value)
+        samples, workload, resource=asked.name, target_milli=milli(average_value)
     )
     current = MetricValueStatus(
         average_value=resource_quantity(asked.name, proposed.usage.average_milli)
@@ -155,17 +157,17 @@ def _resource_average(
         target=f"average value {average_value}",
         groups=groups,
         proposed=proposed,
-        subject=subject,
+        workload=workload,
     )
     return current, derivation
 
 
 def _resource_utilization(
-    asked: _Resource, samples: Mapping[str, PodSample], subject: Subject
+    asked: _Resource, samples: Mapping[str, PodSample], workload: Workload
 ) -> tuple[MetricValueStatus, MetricDerivation]:
     target_percent = asked.target.average_utilization
     assert target_percent is not None  # noqa: S101 - the caller has just looked
-    groups, proposed = _utilized(samples, subject, asked, target_percent)
+    groups, proposed = _utilized(samples, workload, asked, target_percent)
     current = MetricValueStatus(
         average_utilization=proposed.usage.utilization_percent,
         average_value=resource_quantity(asked.name, proposed.usage.average_milli),
@@ -177,22 +179,22 @@ def _resource_utilization(
         target=f"{target_percent}% of the request",
         groups=groups,
         proposed=proposed,
-        subject=subject,
+        workload=workload,
     )
     return current, derivation
 
 
 def _utilized(
-    samples: Mapping[str, PodSample], subject: Subject, asked: _Resource, target_percent: int
+    samples: Mapping[str, PodSample], workload: Workload, asked: _Resource, target_percent: int
 ) -> tuple[PodGroups, PerPod]:
     """The formula of a utilization: usage over requests, missing pods at their whole request."""
-    groups = _group(samples, subject, asked.name)
+    groups = _group(samples, workload, asked.name)
     counted = counted_samples(samples, groups)
     requests = pod_requests(
-        subject.pods,
+        workload.pods,
         resource=asked.name,
         container=asked.container,
-        pod_level_resources=subject.settings.pod_level_resources,
+        pod_level_resources=workload.policy.pod_level_resources,
     )
 
     def measure(filled: Mapping[str, int]) -> Usage:
@@ -204,8 +206,8 @@ def _utilized(
     proposed = replicas_per_pod(
         counted,
         groups,
-        current=subject.spec_replicas,
-        tolerances=subject.tolerances,
+        current=workload.spec_replicas,
+        tolerances=workload.policy.tolerances,
         measure=measure,
         missing_on_scale_down=whole_request,
     )
@@ -213,29 +215,29 @@ def _utilized(
 
 
 def _plain(
-    samples: Mapping[str, PodSample], subject: Subject, *, resource: str, target_milli: int
+    samples: Mapping[str, PodSample], workload: Workload, *, resource: str, target_milli: int
 ) -> tuple[PodGroups, PerPod]:
     """The formula of an average value: all samples, missing pods exactly at the target."""
-    groups = _group(samples, subject, resource)
+    groups = _group(samples, workload, resource)
     proposed = replicas_per_pod(
         counted_samples(samples, groups),
         groups,
-        current=subject.spec_replicas,
-        tolerances=subject.tolerances,
+        current=workload.spec_replicas,
+        tolerances=workload.policy.tolerances,
         measure=lambda filled: plain_usage(filled, target_milli=target_milli),
         missing_on_scale_down=lambda _: target_milli,
     )
     return groups, proposed
 
 
-def _group(samples: Mapping[str, PodSample], subject: Subject, resource: str) -> PodGroups:
-    require_pods(subject.pods)
+def _group(samples: Mapping[str, PodSample], workload: Workload, resource: str) -> PodGroups:
+    require_pods(workload.pods)
     return group_pods(
-        subject.pods,
+        workload.pods,
         samples,
         resource=resource,
-        settings=subject.settings,
-        now_unix_seconds=subject.now_unix_seconds,
+        policy=workload.policy,
+        now_unix_seconds=workload.now_unix_seconds,
     )
 
 
@@ -246,7 +248,7 @@ def _derivation(
     target: str,
     groups: PodGroups,
     proposed: PerPod,
-    subject: Subject,
+    workload: Workload,
 ) -> MetricDerivation:
     return MetricDerivation(
         type=type_,
@@ -255,7 +257,7 @@ def _derivation(
         average_milli=proposed.usage.average_milli,
         utilization_percent=proposed.usage.utilization_percent,
         usage_ratio=proposed.usage.ratio,
-        tolerances=subject.tolerances,
+        tolerances=workload.policy.tolerances,
         groups=groups,
         ready_pods=len(groups.ready),
         fill_in=proposed.fill_in,

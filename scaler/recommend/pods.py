@@ -1,23 +1,15 @@
 """Which pods count, and how (upstream's `groupPods` and `getReadyPodsCount`)."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from scaler.model.derivation import PodGroups
+from scaler.model.go_numbers import unix_seconds
 from scaler.model.observed import Pod, PodCondition
+from scaler.model.policy import Policy
 from scaler.model.readings import PodSample
-from scaler.model.settings import Settings
 from scaler.recommend.unusable import MetricUnusable
 
 CPU = "cpu"
-
-# Go's zero time, which an absent time decodes to: the first of January of the year 1.
-GO_ZERO_UNIX_SECONDS = -62_135_596_800.0
-
-
-def unix_seconds(time: datetime | None) -> float:
-    """An API time as Unix seconds; an absent one is Go's zero time."""
-    return GO_ZERO_UNIX_SECONDS if time is None else time.timestamp()
 
 
 def require_pods(pods: Sequence[Pod]) -> None:
@@ -31,7 +23,7 @@ def group_pods(
     samples: Mapping[str, PodSample],
     *,
     resource: str,
-    settings: Settings,
+    policy: Policy,
     now_unix_seconds: float,
 ) -> PodGroups:
     """Sort every pod into the first group that fits: ignored, unready, missing, ready."""
@@ -48,7 +40,7 @@ def group_pods(
             unready.append(name)
         elif sample is None:
             missing.append(name)
-        elif resource == CPU and _cpu_is_unsettled(pod, sample, settings, now_unix_seconds):
+        elif resource == CPU and _cpu_is_unsettled(pod, sample, policy, now_unix_seconds):
             unready.append(name)
         else:
             ready.append(name)
@@ -68,18 +60,18 @@ def count_ready(pods: Sequence[Pod]) -> int:
     )
 
 
-def _cpu_is_unsettled(pod: Pod, sample: PodSample, settings: Settings, now: float) -> bool:
+def _cpu_is_unsettled(pod: Pod, sample: PodSample, policy: Policy, now: float) -> bool:
     """Whether the pod's CPU sample says more about its start than about its load."""
     condition, start_time = _ready_condition(pod), pod.status.start_time
     if condition is None or start_time is None:
         return True
     started, turned = unix_seconds(start_time), unix_seconds(condition.last_transition_time)
     is_unready = condition.status == "False"
-    if started + settings.cpu_initialization_period_seconds > now:
+    if started + policy.cpu_initialization_period_seconds > now:
         # It may still be warming up: a whole window must have passed since it turned ready.
         return is_unready or sample.sampled_at_unix_seconds < turned + sample.window_seconds
     # Later on, only a pod that never was ready is left out.
-    return is_unready and started + settings.initial_readiness_delay_seconds > turned
+    return is_unready and started + policy.initial_readiness_delay_seconds > turned
 
 
 def _ready_condition(pod: Pod) -> PodCondition | None:

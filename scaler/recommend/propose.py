@@ -16,8 +16,8 @@ from scaler.model.autoscaler import (
 from scaler.model.derivation import MetricDerivation
 from scaler.model.readings import Reading
 from scaler.recommend import from_object, from_pods
-from scaler.recommend.subject import Finding, Subject
 from scaler.recommend.unusable import MetricUnusable
+from scaler.recommend.workload import Evaluation, Workload
 from wire.quoting import go_quote
 
 
@@ -37,7 +37,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     failure: MetricFailure | None = None
 
 
-_Evaluate = Callable[[MetricSpec, Reading, Subject], Finding]
+_Evaluate = Callable[[MetricSpec, Reading, Workload], Evaluation]
 
 _EVALUATE: dict[str, tuple[_Evaluate, str]] = {
     MetricSourceType.OBJECT: (from_object.object_metric, "FailedGetObjectMetric"),
@@ -51,7 +51,7 @@ _EVALUATE: dict[str, tuple[_Evaluate, str]] = {
 }
 
 
-def propose(metric: MetricSpec, reading: Reading, subject: Subject) -> Proposal:
+def propose(metric: MetricSpec, reading: Reading, workload: Workload) -> Proposal:
     """Evaluate one metric; whatever is wrong with it is a value, so that the others go on."""
     known = _EVALUATE.get(metric.type)
     if known is None:
@@ -59,7 +59,7 @@ def propose(metric: MetricSpec, reading: Reading, subject: Subject) -> Proposal:
         return _failed(metric, "InvalidMetricSourceType", message, message)
     evaluate, reason = known
     try:
-        finding = evaluate(metric, reading, subject)
+        finding = evaluate(metric, reading, workload)
     except MetricUnusable as unusable:
         return _failed(metric, reason, unusable.message, f"{_layer(metric)}: {unusable.error}")
     except (

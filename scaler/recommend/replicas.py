@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from scaler.model.derivation import FillIn, PodGroups, Tolerances
+from scaler.model.derivation import FillIn, PodGroups
 from scaler.model.go_numbers import (
     INT32_MAX,
     INT64_MAX,
@@ -14,6 +14,7 @@ from scaler.model.go_numbers import (
     float_to_int64,
     int64,
 )
+from scaler.model.policy import Tolerances
 from scaler.model.readings import PodSample
 from scaler.recommend.ratio import Usage
 from scaler.recommend.unusable import MetricUnusable

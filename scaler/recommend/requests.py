@@ -6,9 +6,9 @@ metric unusable, also when that pod does not count otherwise.
 
 from collections.abc import Mapping, Sequence
 
+from scaler.model.amounts import milli, quantity
 from scaler.model.go_numbers import int64
 from scaler.model.observed import Container, Pod
-from scaler.recommend.amounts import milli, quantity
 from scaler.recommend.unusable import MetricUnusable
 from wire.quantity import Quantity
 

@@ -1,7 +1,7 @@
 """Pure: the conditions of a status, and the words in them.
 
-A condition is put at the end when it is first used, and changed in its place from then on. Its time
-moves only when its status does. All words are upstream's, so that dashboards and alerts keep working.
+A condition is appended when it is first used, and changed in place from then on. Its time changes only
+when its status does. All texts are upstream's, so that dashboards and alerts keep working.
 """
 
 from collections.abc import Sequence
@@ -28,18 +28,18 @@ MESSAGE_OF_REASON = {
 
 
 class Conditions:
-    """The conditions of one look while it goes on, made from those of the look before."""
+    """The conditions of one reconcile as it proceeds, starting from those of the last status."""
 
     def __init__(self, conditions: Sequence[Condition] | None, now_unix_seconds: float) -> None:
         self._conditions = list(conditions or ())
         self._now = time_from_unix(now_unix_seconds)
 
     def as_tuple(self) -> tuple[Condition, ...]:
-        """The conditions as they stand."""
+        """The conditions so far."""
         return tuple(self._conditions)
 
     def able_to_scale(self, reason: str, message: str = "") -> None:
-        """The target can be read, and written where that was tried."""
+        """The target can be read, and written if that was tried."""
         self._set(ConditionType.ABLE_TO_SCALE, ConditionStatus.TRUE, reason, message)
 
     def unable_to_get_scale(self, error: str) -> None:
@@ -71,15 +71,15 @@ class Conditions:
         status = ConditionStatus.TRUE if is_limited else ConditionStatus.FALSE
         self._set(ConditionType.SCALING_LIMITED, status, reason)
 
-    def scaled_to_zero(self, *, by_us: bool) -> None:
-        """Whether it was we who scaled to zero; that is what allows leaving zero again."""
-        if by_us:
+    def scaled_to_zero(self, *, by_controller: bool) -> None:
+        """Whether it was the controller that scaled to zero; that is what allows leaving zero again."""
+        if by_controller:
             self._set(ConditionType.SCALED_TO_ZERO, ConditionStatus.TRUE, "ScaledToZero")
         else:
             self._set(ConditionType.SCALED_TO_ZERO, ConditionStatus.FALSE, "NotScaledToZero")
 
     def remove_scaled_to_zero(self) -> None:
-        """Where scaling to zero is off, the condition has no meaning."""
+        """While scaling to zero is off, the condition has no meaning."""
         self._conditions = [
             each for each in self._conditions if each.type != ConditionType.SCALED_TO_ZERO
         ]

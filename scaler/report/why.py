@@ -16,8 +16,8 @@ from scaler.model.derivation import (
     PolicyLimit,
     Rate,
     Stabilization,
-    Tolerances,
 )
+from scaler.model.policy import Tolerances
 from scaler.normalize.bounds import (
     DESIRED_WITHIN_RANGE,
     SCALE_DOWN_LIMIT,
@@ -85,6 +85,8 @@ def _headline(derivation: Derivation) -> str:
     match derivation.branch:
         case Branch.NO_SCALE:
             return f"is left alone: the scale of its target cannot be read: {derivation.problem}"
+        case Branch.SHARED_TARGET:
+            return f"keeps {_replicas(current)}: {derivation.problem}."
         case Branch.DISABLED:
             return (
                 "is switched off: its target has 0 replicas. "

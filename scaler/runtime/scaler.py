@@ -14,7 +14,7 @@ from scaler.config import Options
 from scaler.controller import Controller
 from scaler.gather.measurements import Measurements
 from scaler.model.autoscaler import Autoscaler
-from scaler.reconcile import Reconciler, Surroundings
+from scaler.reconcile import Dependencies, Reconciler
 from scaler.report.events import COMPONENT, Events
 from scaler.runtime.background import BackgroundTasks, stopped
 from scaler.runtime.clients import Clients
@@ -86,7 +86,7 @@ class Scaler:
         self._reconciler = self._new_reconciler()
         self._controller = Controller(
             WorkQueue(options.sync_period_seconds),
-            self._reconciler.look,
+            self._reconciler.reconcile,
             self._telemetry,
             concurrent=options.concurrent_syncs,
             drain_seconds=drain_seconds(options.leader_election.times),
@@ -118,7 +118,7 @@ class Scaler:
             period_seconds=options.sync_period_seconds,
             monotonic=clock.monotonic,
         )
-        around = Surroundings(
+        dependencies = Dependencies(
             kube=self._clients.requests,
             mapper=self._mapper,
             autoscalers=self._watches.autoscalers,
@@ -129,9 +129,7 @@ class Scaler:
             events=Events(self._recorder, options.kind),
             telemetry=self._telemetry,
         )
-        return Reconciler(
-            around, options.kind, options.settings, now=clock.now, monotonic=clock.monotonic
-        )
+        return Reconciler(dependencies, options.settings, clock=clock)
 
     def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None and self._is_leading:

@@ -1,7 +1,7 @@
-"""Loadline's scaler decides as the real HPA controller does: same objects, pods and metrics, reconcile by reconcile.
+"""The scaler and the real HPA controller decide alike: same objects, pods and metrics, two namespaces, reconcile by reconcile.
 
-All scenarios of a variant run at once; then there is one test for each. `LOADLINE_DIFFERENTIAL_RANDOM` sets the number
-of random scenarios besides the handwritten ones, `LOADLINE_DIFFERENTIAL_SEED` their seed.
+One run for all scenarios of a variant, many at once; then one test for each. `LOADLINE_DIFFERENTIAL_RANDOM` says how
+many random scenarios there are besides the hand-written ones, `LOADLINE_DIFFERENTIAL_SEED` which.
 """
 
 import os
@@ -20,39 +20,39 @@ from wire.serving.event_loop import run
 RANDOM = int(os.environ.get("LOADLINE_DIFFERENTIAL_RANDOM", "24"))
 SEED = int(os.environ.get("LOADLINE_DIFFERENTIAL_SEED", "1"))
 
-ALL_SCENARIOS = selected(random_count=RANDOM, seed=SEED)
+EVERY = selected(random_count=RANDOM, seed=SEED)
 
 
 def some(*categories_: str, each: int) -> tuple[Scenario, ...]:
-    """All scenarios of these categories and every `each`-th of the others, without the long ones about events."""
+    """All of these categories, and one in so many of the others, but not the long ones about events."""
     return tuple(
         scenario
-        for number, scenario in enumerate(ALL_SCENARIOS)
+        for number, scenario in enumerate(EVERY)
         if scenario.category in categories_
         or (number % each == 0 and scenario.category != "events")
     )
 
 
-# The other variants differ in few code paths, so a sample of the other scenarios is enough.
+# The other variants run the same code but for what they vary, so a sample of the rest is enough.
 VARIANTS = {
-    "a LoadAutoscaler": (Variant(), ALL_SCENARIOS),
+    "a LoadAutoscaler": (Variant(), EVERY),
     "scale to zero": (
         Variant(scale_to_zero=True, custom_version="v1beta1"),
         some("zero", each=15),
     ),
-    "an HPA": (
+    "an HPA of loadline": (
         Variant(replaces_controller=True, downscale_stabilization_seconds=0.0),
         some("plain", "ambiguous", "deployment", each=15),
     ),
 }
 
 
-class VariantResults:
-    """The results of each variant, which runs when its first test needs them."""
+class Ran:
+    """The results of each variant; a variant runs when its first test asks."""
 
-    def __init__(self, directory: Path, report: Callable[[str], None]) -> None:
+    def __init__(self, directory: Path, tell: Callable[[str], None]) -> None:
         self._directory = directory
-        self._report = report
+        self._tell = tell
         self._results: dict[str, dict[str, Result]] = {}
 
     def result(self, variant: str, scenario: str) -> Result:
@@ -65,18 +65,18 @@ class VariantResults:
         started_at = time.monotonic()
         results = run(_run(options, scenarios, self._directory / variant.replace(" ", "-")))
         elapsed_seconds = time.monotonic() - started_at
-        self._report(f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s")
+        self._tell(f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s")
         return {each.scenario.name: each for each in results}
 
 
 def summary(results: Sequence[Result]) -> str:
     differ = sum(failed for _, failed in categories(results).values())
-    unconfirmed = sum(bool(each.unconfirmed) for each in results)
-    repeated = sum(len(each.disturbances) for each in results)
+    once = sum(bool(each.doubts) for each in results)
+    again = sum(len(each.disturbances) for each in results)
     counts = ", ".join(f"{total} {name}" for name, (total, _) in categories(results).items())
     return (
         f"{len(results)} scenarios ({counts}), {differ} differ, "
-        f"{unconfirmed} differed once, {repeated} run again"
+        f"{once} differed once, {again} run again"
     )
 
 
@@ -86,18 +86,16 @@ async def _run(variant: Variant, scenarios: Sequence[Scenario], directory: Path)
 
 
 @pytest.fixture(scope="module")
-def results_of(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> VariantResults:
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     plugins = request.config.pluginmanager
     terminal, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
 
-    def report(line: str) -> None:
+    def tell(line: str) -> None:
         with capture.global_and_fixture_disabled():
             terminal.write_line("")
             terminal.write_line(line)
 
-    return VariantResults(tmp_path_factory.mktemp("differential"), report)
+    return Ran(tmp_path_factory.mktemp("differential"), tell)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +106,7 @@ def results_of(
         for each in scenarios
     ],
 )
-def test_the_scaler_decides_as_the_hpa_controller_does(variant, scenario, results_of):
-    result = results_of.result(variant, scenario)
+def test_it_decides_as_the_hpa_controller_does(variant, scenario, ran):
+    result = ran.result(variant, scenario)
     assert not result.error
     assert not result.differences, "\n" + "\n".join(map(str, result.differences))

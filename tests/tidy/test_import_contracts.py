@@ -30,8 +30,14 @@ PLANTS = {
     ),
     "adapter: a request flows one way": Plant("adapter.ports", "import adapter.config"),
     "scaler: a reconcile flows one way": Plant("scaler.ports", "import scaler.config"),
+    "scaler: the stages of a decision are independent": Plant(
+        "scaler.normalize.bounds", "import scaler.recommend.ratio"
+    ),
+    "scaler: a stage reads the policy, not the flags": Plant(
+        "scaler.recommend.pods", "import scaler.model.settings"
+    ),
     "The core is pure: no I/O, no clock, no randomness, no logging": Plant(
-        "wire.quantity", "import time"
+        "scaler.trial", "import time"
     ),
     "Each third-party client is imported in one module": Plant(
         "adapter.ports", "import kubernetes_asyncio"

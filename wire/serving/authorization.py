@@ -17,7 +17,6 @@ from wire.quoting import go_quote
 from wire.serving.attributes import PRIVILEGED_GROUP, Attributes, User
 from wire.serving.options import ALWAYS_ALLOWED
 from wire.serving.review_cache import ReviewCache
-from wire.serving.reviews import review
 from wire.status import StatusDetails, StatusError, forbidden
 
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -139,7 +138,8 @@ async def _review(reviewer: Writer, user: User, attributes: Attributes) -> Decis
         }
     else:
         spec["nonResourceAttributes"] = {"path": attributes.path, "verb": attributes.verb}
-    response = await review(reviewer, ACCESS_REVIEWS, kind="SubjectAccessReview", spec=spec)
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    response = await reviewer.create(ACCESS_REVIEWS, msgspec.json.encode(review))
     status = decoded(response, _AccessReview, what="SubjectAccessReview").status
     if status.evaluation_error:
         log.info("SubjectAccessReview for %s: %s", user.name, status.evaluation_error)

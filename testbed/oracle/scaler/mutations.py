@@ -1,7 +1,7 @@
-"""`python -m testbed.oracle.scaler.mutations`: break the core on purpose, and see which test notices.
+"""`python -m testbed.oracle.scaler.mutations`: break the core on purpose, and see which test fails.
 
 Each mutation is one replacement in a copy of the sources; the unit tests of the core run against it, then,
-when they notice nothing, the vectors. A mutation that nobody notices is a test that is missing.
+and if those pass, the vectors. A mutation that no test notices is a missing test.
 """
 
 import re
@@ -17,7 +17,15 @@ _ROOT = Path(__file__).parents[3]
 _COPIED = ("scaler", "wire", "testbed", "tests/unit/scaler", "tests/conformance/scaler")
 _UNIT = [
     f"tests/unit/scaler/{each}"
-    for each in ("model", "recommend", "normalize", "decide", "report/test_conditions.py")
+    for each in (
+        "model",
+        "plan",
+        "signal",
+        "recommend",
+        "normalize",
+        "decide",
+        "report/test_conditions.py",
+    )
 ]
 _VECTORS = ["tests/conformance/scaler"]
 
@@ -48,14 +56,14 @@ MUTATIONS = (
     Mutation("recommend/replicas.py", "INT32_MAX if replicas > INT32_MAX else ", ""),
     Mutation("recommend/replicas.py", "        if total < 0:\n", "        if total < INT64_MAX and False:\n"),
     Mutation("recommend/from_pods.py", "max(100, target_percent)", "target_percent"),
-    Mutation("recommend/from_object.py", "status_replicas=subject.status_replicas", "status_replicas=subject.spec_replicas"),
+    Mutation("recommend/from_object.py", "status_replicas=workload.status_replicas", "status_replicas=workload.spec_replicas"),
     Mutation("recommend/requests.py", "            together = _plus(together, container.resources.requests, resource)\n            sidecars", "            sidecars"),
     Mutation("recommend/combine.py", "replicas == 0 or proposed > replicas", "proposed > replicas"),
     Mutation("recommend/combine.py", "or replicas < spec_replicas", ""),
-    Mutation("recommend/branch.py", "current > spec.max_replicas", "current >= spec.max_replicas"),
-    Mutation("recommend/tolerances.py", "scale_down=_tolerance(behavior.scale_down", "scale_down=_tolerance(behavior.scale_up"),
-    Mutation("normalize/stabilization.py", "made_at_unix_seconds >= cutoff", "made_at_unix_seconds > cutoff"),
-    Mutation("normalize/stabilization.py", "made_at_unix_seconds > up_cutoff", "made_at_unix_seconds > down_cutoff"),
+    Mutation("plan/branch.py", "current > policy.max_replicas", "current >= policy.max_replicas"),
+    Mutation("plan/policy.py", "scale_down=_tolerance(behavior.scale_down", "scale_down=_tolerance(behavior.scale_up"),
+    Mutation("normalize/stabilization.py", "until_unix_seconds >= cutoff", "until_unix_seconds > cutoff"),
+    Mutation("normalize/stabilization.py", "until_unix_seconds > up_cutoff", "until_unix_seconds > down_cutoff"),
     Mutation("normalize/stabilization.py", "min(up_cutoff, down_cutoff)", "max(up_cutoff, down_cutoff)"),
     Mutation("normalize/stabilization.py", "min(max(current, at_least), at_most)", "recommended"),
     Mutation("normalize/policies.py", "current - added + deleted", "current - added"),
@@ -64,7 +72,13 @@ MUTATIONS = (
     Mutation("normalize/bounds.py", "_SCALE_UP_LIMIT_FACTOR = 2.0", "_SCALE_UP_LIMIT_FACTOR = 8.0"),
     Mutation("normalize/bounds.py", "max_replicas > rate.limit", "max_replicas >= rate.limit"),
     Mutation("normalize/history.py", "each.outdated or each.happened_at_unix_seconds < cutoff", "False"),
-    Mutation("decide.py", "reason = self._reason(proposed, ", "reason = self._reason(normalized.bound.after, "),
+    Mutation("normalize/history.py", "or step.replicas < lowest", ""),
+    Mutation("normalize/history.py", "step.replicas > highest or ", ""),
+    Mutation("normalize/history.py", "steps[first].until_unix_seconds < before", "steps[first].since_unix_seconds < before"),
+    Mutation("signal/signal.py", "if index < measured else _NOT_MEASURED", "if index < measured else readings[0]"),
+    Mutation("trial.py", "rescale=desired != current", "rescale=True"),
+    Mutation("trial.py", "        and situation.was_scaled_to_zero\n", ""),
+    Mutation("decide.py", "reason=_reason(replicas, ", "reason=_reason(normalized.bound.after, "),
     Mutation("settle.py", "desired == 0\n", "True\n"),
     Mutation("settle.py", "current_replicas=decision.current_replicas,\n", "current_replicas=decision.desired_replicas or 0,\n"),
     Mutation("report/conditions.py", "found[0].last_transition_time if same else self._now", "self._now"),
@@ -72,7 +86,7 @@ MUTATIONS = (
 
 
 def main() -> int:
-    """Returns the exit code: 1 when a mutation was noticed by no test."""
+    """Returns the exit code: 1 when no test noticed some mutation."""
     unnoticed = 0
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory)
@@ -81,13 +95,13 @@ def main() -> int:
             path = copy / "scaler" / mutation.path
             original = path.read_text()
             if mutation.old not in original:
-                raise ValueError(f"{mutation.path} no longer has {mutation.old!r}: mend MUTATIONS")
+                raise ValueError(f"{mutation.path} no longer has {mutation.old!r}: fix MUTATIONS")
             path.write_text(original.replace(mutation.old, mutation.new))
             noticed = _first_failure(copy, _UNIT) or _first_failure(copy, _VECTORS)
             path.write_text(original)
             unnoticed += noticed is None
-            told = f"{mutation.path}: `{mutation.old.strip()}` -> `{mutation.new.strip()}`"
-            print(f"{noticed or 'NOBODY':90} {told}", flush=True)
+            change = f"{mutation.path}: `{mutation.old.strip()}` -> `{mutation.new.strip()}`"
+            print(f"{noticed or 'NO TEST':90} {change}", flush=True)
     print(f"{len(MUTATIONS)} mutations, {unnoticed} unnoticed")
     return 1 if unnoticed else 0
 
@@ -100,7 +114,7 @@ def _copy_to(copy: Path) -> None:
 
 
 def _first_failure(copy: Path, tests: list[str]) -> str | None:
-    """The test that failed first; the mutated copy stands before the installed sources."""
+    """The test that failed first; the mutated copy comes before the installed sources."""
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     if done.returncode == 0:

@@ -1,8 +1,8 @@
-// Package podautoscaler: this file is copied next to the controller's own sources and built
-// as a test binary, because only a test can use a bubble of fake time (testing/synctest).
+// Package podautoscaler, seen from inside: this file is copied next to the controller's own sources and built
+// as a test binary, because only a test may live in a bubble of fake time (testing/synctest).
 //
-// One JSON document per line on $ORACLE_INPUT, one result per line to $ORACLE_OUTPUT. Time starts at
-// 2000-01-01T00:00:00Z and advances only as a step says.
+// One JSON document per line on $ORACLE_INPUT, one answer per line to $ORACLE_OUTPUT. Time starts at
+// 2000-01-01T00:00:00Z and moves only as far as a step says.
 package podautoscaler
 
 import (
@@ -57,7 +57,7 @@ type question struct {
 func TestOracle(t *testing.T) {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	// The default handlers log and rate-limit repeated errors, which would advance the fake clock.
+	// The default handlers log, and slow down a caller that fails often: that would move the fake clock.
 	utilruntime.ErrorHandlers = nil
 	input, err := os.Open(os.Getenv("ORACLE_INPUT"))
 	if err != nil {
@@ -68,44 +68,44 @@ func TestOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, results := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
+	lines, answers := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 1 {
-			writeResult(t, line, results)
+			answerLine(t, line, answers)
 		}
 		if err == io.EOF {
 			break
 		}
 	}
-	if err := results.Flush(); err != nil {
+	if err := answers.Flush(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func writeResult(t *testing.T, line []byte, results *bufio.Writer) {
-	var input question
-	if err := json.Unmarshal(line, &input); err != nil {
+func answerLine(t *testing.T, line []byte, answers *bufio.Writer) {
+	var asked question
+	if err := json.Unmarshal(line, &asked); err != nil {
 		t.Fatalf("%v in %s", err, line)
 	}
-	setGates(t, input.Settings)
-	var result any
+	setGates(t, asked.Settings)
+	var said any
 	synctest.Test(t, func(t *testing.T) {
-		switch input.Mode {
+		switch asked.Mode {
 		case "metrics":
-			result = evaluateMetrics(t, input)
+			said = evaluateMetrics(t, asked)
 		case "normalize":
-			result = normalizeOnce(input)
+			said = normalizeOnce(asked)
 		default:
-			result = reconcileSteps(t, input)
+			said = reconcileSteps(t, asked)
 		}
 	})
-	encoded, err := json.Marshal(result)
+	encoded, err := json.Marshal(said)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results.Write(encoded)
-	results.WriteByte('\n')
+	answers.Write(encoded)
+	answers.WriteByte('\n')
 }
 
 func setGates(t *testing.T, s settings) {
@@ -113,7 +113,7 @@ func setGates(t *testing.T, s settings) {
 		"HPAScaleToZero":           s.ScaleToZero,
 		"HPAConfigurableTolerance": s.ConfigurableTolerance,
 		"PodLevelResources":        s.PodLevelResources,
-		// Depends on the one above; the HPA does not need it.
+		// Depends on the one above; the HPA does not ask for it.
 		"InPlacePodLevelResourcesVerticalScaling": s.PodLevelResources,
 	}
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {

@@ -6,7 +6,6 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, MetricStatus
 from scaler.model.observed import Pod
-from scaler.model.settings import Settings
 from wire.custom_metrics import MetricValueList
 from wire.external_metrics import ExternalMetricValueList
 from wire.resource_metrics import PodMetricsList
@@ -70,6 +69,18 @@ class Step(Json, frozen=True, kw_only=True):
     update_error: str = ""
 
 
+class Flags(msgspec.Struct, frozen=True, kw_only=True):
+    """The controller's flags and gates; the defaults are kube-controller-manager's."""
+
+    tolerance: float = 0.1
+    downscale_stabilization_seconds: float = 300.0
+    cpu_initialization_period_seconds: float = 300.0
+    initial_readiness_delay_seconds: float = 30.0
+    scale_to_zero: bool = False
+    configurable_tolerance: bool = True
+    pod_level_resources: bool = True
+
+
 class Entry(Json, frozen=True, kw_only=True):
     """A recommendation or a scale event, in seconds since the start of the bubble."""
 
@@ -100,7 +111,7 @@ class Question(Json, frozen=True, kw_only=True):
     """
 
     mode: Literal["metrics", "reconcile", "normalize"]
-    settings: Settings
+    settings: Flags
     memory: Remembered = Remembered()
     steps: tuple[Step, ...]
     normalize: Normalization = Normalization()

@@ -1,37 +1,43 @@
-"""Our core's answer to a question, in the oracle's form. It stands in for the shell, and does nothing else."""
+"""Our core's answer to a question, in the oracle's form. It replaces the shell, and does nothing else."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from scaler.decide import decide
-from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, MetricSpec
-from scaler.model.decision import Event, NotAsked, Rescaled, RescaleFailed
-from scaler.model.memory import Memory, Recommendation, ScaleEvent
-from scaler.model.observed import Observed, Pod, ScaleUnavailable, ScaleView
+from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, MetricSpec, metrics_of
+from scaler.model.decision import Ask, Event, NotNeeded, Rescaled, RescaleFailed
+from scaler.model.memory import Memory
+from scaler.model.observed import Observed, Pod, ScaleUnavailable, ScaleView, TargetPods
+from scaler.model.policy import Policy
 from scaler.model.readings import MetricFailed, Reading
 from scaler.model.settings import Settings
 from scaler.normalize.normalize import normalize
-from scaler.recommend import samples
-from scaler.recommend.branch import min_replicas, wants_metrics
-from scaler.recommend.combine import metrics_of
+from scaler.plan.plan import plan
+from scaler.plan.policy import policy_of
 from scaler.recommend.propose import propose
-from scaler.recommend.selector import selector_problem, target_selector
-from scaler.recommend.subject import subject_of
+from scaler.recommend.workload import Workload
 from scaler.report.conditions import Conditions
 from scaler.settle import settle
+from scaler.signal import samples
+from scaler.signal.signal import signal
 from testbed.oracle.scaler.questions import (
     START_UNIX_SECONDS,
-    Entry,
     MetricAnswer,
     MetricAnswers,
     Question,
-    Remembered,
     ScaleAnswer,
     Step,
     StepAnswer,
     Vector,
+)
+from testbed.oracle.scaler.slots import (
+    deciding_within,
+    longest_window_seconds,
+    memory_of,
+    remembered_of,
 )
 from wire.labels import Selector, parse
 
@@ -43,13 +49,18 @@ _AMBIGUOUS = "controlled by multiple HPAs"
 def metric_answers(question: Question) -> tuple[MetricAnswer, ...]:
     """Every metric of the first step on its own."""
     step = question.steps[0]
-    now = START_UNIX_SECONDS + step.at_seconds
-    scale = _scale_view(step.scale, step.scale.spec)
-    observed = _observed(step, step.autoscaler, scale)
-    subject = subject_of(observed, scale, question.settings, now)
+    workload = Workload(
+        namespace=step.autoscaler.metadata.namespace,
+        pods=_target_pods(step, step.autoscaler, parse(step.scale.selector)).pods,
+        spec_replicas=step.scale.spec,
+        status_replicas=step.scale.status,
+        policy=_policy(question, step),
+        now_unix_seconds=START_UNIX_SECONDS + step.at_seconds,
+    )
+    metrics = metrics_of(step.autoscaler.spec)
     found = [
-        propose(metric, _reading(metric, step.metrics), subject)
-        for metric in metrics_of(step.autoscaler.spec)
+        propose(each.metric, each.reading, workload)
+        for each in signal(metrics, _readings(metrics, step.metrics))
     ]
     return tuple(
         MetricAnswer(
@@ -66,15 +77,16 @@ def metric_answers(question: Question) -> tuple[MetricAnswer, ...]:
 
 
 def step_answers(question: Question) -> tuple[StepAnswer, ...]:
-    """Whole looks; status, memory and replicas go from one to the next."""
-    memory = _memory(question.memory)
+    """Whole reconciles; status, memory and replicas go from one to the next."""
+    memory = memory_of(question.memory)
+    settings = _settings(question)
     status, replicas = question.steps[0].autoscaler.status, 0
     answers = []
     for step in question.steps:
         autoscaler = msgspec.structs.replace(step.autoscaler, status=status)
         if not step.scale.error and not step.scale.follow:
             replicas = step.scale.spec
-        answer, memory, replicas = _look(step, autoscaler, memory, question.settings, replicas)
+        answer, memory, replicas = _reconcile(step, autoscaler, memory, settings, replicas)
         status = answer.status
         answers.append(answer)
     return tuple(answers)
@@ -84,14 +96,11 @@ def normalized_answer(question: Question) -> tuple[StepAnswer, ...]:
     """What the first step makes of a recommendation; the log holds the count."""
     step, asked = question.steps[0], question.normalize
     now = START_UNIX_SECONDS + step.at_seconds
-    spec = step.autoscaler.spec
     found = normalize(
-        _memory(question.memory),
-        spec,
+        memory_of(question.memory),
+        _policy(question, step),
         current=asked.current,
         recommended=asked.desired,
-        min_replicas=min_replicas(spec),
-        settings=question.settings,
         now_unix_seconds=now,
     )
     conditions = Conditions((), now)
@@ -101,7 +110,7 @@ def normalized_answer(question: Question) -> tuple[StepAnswer, ...]:
         log=(("desired", str(found.bound.after)),),
         status=AutoscalerStatus(conditions=conditions.as_tuple()),
         error="",
-        memory=_remembered(found.memory),
+        memory=remembered_of(found.memory),
     )
     return (answer,)
 
@@ -114,25 +123,39 @@ def difference(vector: Vector) -> str | None:
         pairs = list(zip(vector.metrics, metric_answers(question), strict=True))
     else:
         answer = normalized_answer if question.mode == "normalize" else step_answers
-        ours = answer(question)
         pairs = [
-            (comparable(real), comparable(own))
-            for real, own in zip(vector.steps, ours, strict=True)
+            (comparable(real, cutoff), comparable(own, cutoff))
+            for real, own, cutoff in zip(
+                vector.steps, answer(question), _cutoffs_seconds(question), strict=True
+            )
         ]
     for index, (real, own) in enumerate(pairs):
         if real != own:
-            asked, said, we_say = (
+            asked, expected, actual = (
                 msgspec.json.encode(each).decode() for each in (question, real, own)
             )
-            return f"answer {index} to {asked}\nis  {said}\nnot {we_say}"
+            return f"answer {index} to {asked}\nis  {expected}\nnot {actual}"
     return None
 
 
-def comparable(answer: StepAnswer) -> StepAnswer:
-    """The same answer whatever the order in which Go's maps were walked, and with null as an empty list.
+def _cutoffs_seconds(question: Question) -> Iterator[float]:
+    """Per step, the time before which no recommendation counts.
 
-    That order stands in the message of an ambiguous selector, so there it is chance whether the
-    message has changed and the status is written.
+    It never moves back: what a shorter window has left behind stays forgotten when the window grows again
+    (`lengthened-windows` in docs/deviations.md).
+    """
+    cutoff = -math.inf
+    for step in question.steps:
+        window_seconds = longest_window_seconds(_policy(question, step))
+        cutoff = max(cutoff, step.at_seconds - window_seconds)
+        yield cutoff
+
+
+def comparable(answer: StepAnswer, cutoff_seconds: float) -> StepAnswer:
+    """The same answer whatever the order of Go's maps and the form of the memory, and with null as an empty list.
+
+    Map order shows in the message of an ambiguous selector, so there it is chance whether the message
+    has changed and the status is written. Of the recommendations, those are compared that can still decide.
     """
     status = answer.status
     is_ambiguous = any(_AMBIGUOUS in each.message for each in status.conditions or ())
@@ -150,15 +173,11 @@ def comparable(answer: StepAnswer) -> StepAnswer:
             status, conditions=conditions, current_metrics=status.current_metrics or ()
         ),
         error=_sorted_keys(answer.error),
-        memory=Remembered(
-            recommendations=answer.memory.recommendations or (),
-            scale_up_events=answer.memory.scale_up_events or (),
-            scale_down_events=answer.memory.scale_down_events or (),
-        ),
+        memory=deciding_within(answer.memory, cutoff_seconds),
     )
 
 
-def _look(
+def _reconcile(
     step: Step, autoscaler: Autoscaler, memory: Memory, settings: Settings, replicas: int
 ) -> tuple[StepAnswer, Memory, int]:
     now = START_UNIX_SECONDS + step.at_seconds
@@ -168,14 +187,14 @@ def _look(
         target = f"{reference.kind}/{autoscaler.metadata.namespace}/{reference.name}"
         context = f"failed to query scale subresource for {target}"
         scale = ScaleUnavailable(message=step.scale.error, context=context)
-    observed = _observed(step, autoscaler, scale)
-    readings: list[Reading] = []
-    if wants_metrics(observed, settings) and selector_problem(observed) is None:
-        readings = [_reading(each, step.metrics) for each in metrics_of(autoscaler.spec)]
-    decision = decide(observed, readings, memory, settings, now)
+    decision = plan(Observed(autoscaler=autoscaler, scale=scale), memory, settings, now)
+    if isinstance(decision, Ask):
+        pods = _target_pods(step, autoscaler, decision.selector)
+        measured = () if pods.are_ambiguous else _readings(decision.metrics, step.metrics)
+        decision = decide(decision, pods, measured, now)
 
     log: Log = ()
-    actuation: Rescaled | RescaleFailed | NotAsked = NotAsked()
+    actuation: Rescaled | RescaleFailed | NotNeeded = NotNeeded()
     if decision.rescale:
         log = (("scale", str(decision.desired_replicas)),)
         actuation = RescaleFailed(step.update_error) if step.update_error else Rescaled()
@@ -183,11 +202,11 @@ def _look(
     # Upstream sends the metrics' events before it writes the scale; `events` begins with them.
     before = len(decision.events)
     log = (
-        *_told(outcome.events[:before]),
+        *_logged(outcome.events[:before]),
         *log,
-        *_told(outcome.events[before:]),
+        *_logged(outcome.events[before:]),
         *((("status",),) if outcome.status_changed else ()),
-        *_told(outcome.events_after_status),
+        *_logged(outcome.events_after_status),
     )
     after = decision.desired_replicas if isinstance(actuation, Rescaled) else replicas
     answer = StepAnswer(
@@ -196,12 +215,12 @@ def _look(
         if outcome.status_changed
         else autoscaler.status or AutoscalerStatus(),
         error=outcome.error,
-        memory=_remembered(outcome.memory),
+        memory=remembered_of(outcome.memory),
     )
     return answer, outcome.memory, replicas if after is None else after
 
 
-def _told(events: Sequence[Event]) -> Log:
+def _logged(events: Sequence[Event]) -> Log:
     return tuple(("event", each.type.value, each.reason, each.message) for each in events)
 
 
@@ -209,23 +228,32 @@ def _scale_view(scale: ScaleAnswer, replicas: int) -> ScaleView:
     return ScaleView(spec_replicas=replicas, status_replicas=scale.status, selector=scale.selector)
 
 
-def _observed(step: Step, autoscaler: Autoscaler, scale: ScaleView | ScaleUnavailable) -> Observed:
-    """What the watch caches would say: the pods of the selector, and whose other selectors match them."""
-    selector = target_selector(scale) if isinstance(scale, ScaleView) else None
-    if not isinstance(selector, Selector):
-        return Observed(autoscaler=autoscaler, scale=scale)
+def _target_pods(step: Step, autoscaler: Autoscaler, selector: Selector) -> TargetPods:
+    """What the watch caches would return: the pods of the selector, and whose other selectors match them."""
     pods = tuple(pod for pod in step.pods if selector.matches(pod.metadata.labels))
     others = [key for key, text in step.others.items() if _matches_any(parse(text), pods)]
     own = (autoscaler.key,) if pods else ()
-    return Observed(autoscaler=autoscaler, scale=scale, pods=pods, controlled_by=(*own, *others))
+    return TargetPods(pods=pods, controlled_by=(*own, *others))
+
+
+def _policy(question: Question, step: Step) -> Policy:
+    return policy_of(step.autoscaler.spec, _settings(question))
+
+
+def _settings(question: Question) -> Settings:
+    return msgspec.convert(question.settings, Settings, from_attributes=True)
 
 
 def _matches_any(selector: Selector, pods: Sequence[Pod]) -> bool:
     return any(selector.matches(pod.metadata.labels) for pod in pods)
 
 
+def _readings(metrics: Sequence[MetricSpec], said: MetricAnswers) -> tuple[Reading, ...]:
+    return tuple(_reading(metric, said) for metric in metrics)
+
+
 def _reading(metric: MetricSpec, said: MetricAnswers) -> Reading:
-    """What the shell's gathering would make of the APIs' answers."""
+    """What the shell would make of the APIs' answers."""
     if metric.external is not None:
         external = said.external[metric.external.metric.name]
         if external.error:
@@ -254,60 +282,11 @@ def _resource_reading(metric: MetricSpec, said: MetricAnswers) -> Reading:
         )
     if metric.resource is not None:
         return samples.resource_samples(said.resource.list, resource=metric.resource.name)
-    return MetricFailed("never asked")
-
-
-def _memory(said: Remembered) -> Memory:
-    recommendations = tuple(
-        Recommendation(
-            replicas=each.replicas, made_at_unix_seconds=START_UNIX_SECONDS + each.at_seconds
-        )
-        for each in said.recommendations or ()
-    )
-    return Memory(
-        recommendations=recommendations or None,
-        scale_up_events=_events(said.scale_up_events),
-        scale_down_events=_events(said.scale_down_events),
-    )
-
-
-def _events(entries: tuple[Entry, ...] | None) -> tuple[ScaleEvent, ...]:
-    return tuple(
-        ScaleEvent(
-            replica_change=each.replicas,
-            happened_at_unix_seconds=START_UNIX_SECONDS + each.at_seconds,
-            outdated=each.outdated,
-        )
-        for each in entries or ()
-    )
-
-
-def _remembered(memory: Memory) -> Remembered:
-    def entries(events: tuple[ScaleEvent, ...]) -> tuple[Entry, ...]:
-        return tuple(
-            Entry(
-                replicas=each.replica_change,
-                at_seconds=each.happened_at_unix_seconds - START_UNIX_SECONDS,
-                outdated=each.outdated,
-            )
-            for each in events
-        )
-
-    return Remembered(
-        recommendations=tuple(
-            Entry(
-                replicas=each.replicas,
-                at_seconds=each.made_at_unix_seconds - START_UNIX_SECONDS,
-            )
-            for each in memory.recommendations or ()
-        ),
-        scale_up_events=entries(memory.scale_up_events),
-        scale_down_events=entries(memory.scale_down_events),
-    )
+    return MetricFailed("never requested")
 
 
 def _sorted_keys(text: str) -> str:
-    """`[b a]` as `[a b]`: the controllers of ambiguous pods stand in random order upstream."""
+    """`[b a]` as `[a b]`: upstream lists the controllers of ambiguous pods in random order."""
     return re.sub(
         rf"({_AMBIGUOUS}: )\[([^\]]*)\]",
         lambda found: f"{found[1]}[{' '.join(sorted(found[2].split()))}]",

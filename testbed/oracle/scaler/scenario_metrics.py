@@ -5,6 +5,7 @@ from random import Random
 
 import msgspec
 
+from scaler.model.amounts import milli
 from scaler.model.autoscaler import (
     ContainerResourceMetricSource,
     CrossVersionObjectReference,
@@ -17,7 +18,6 @@ from scaler.model.autoscaler import (
     ResourceMetricSource,
 )
 from scaler.model.observed import Pod
-from scaler.recommend.amounts import milli
 from testbed.oracle.scaler.questions import (
     CustomAnswer,
     ExternalAnswer,

@@ -10,7 +10,7 @@ from scaler.model.observed import (
     PodStatus,
     ResourceRequirements,
 )
-from scaler.model.settings import Settings
+from testbed.oracle.scaler.questions import Flags
 from wire.meta import ObjectMeta, time_from_unix
 
 SELECTOR = "app=web"
@@ -19,9 +19,7 @@ _CPU = ("100m", "250m", "1", "1500m", "2", "333u")
 _MEMORY = ("64Mi", "128Mi", "1Gi", "100M", "1500")
 
 
-def pods(
-    random: Random, replicas: int, now_unix_seconds: float, settings: Settings
-) -> tuple[Pod, ...]:
+def pods(random: Random, replicas: int, now_unix_seconds: float, flags: Flags) -> tuple[Pod, ...]:
     """About as many as the target has; often of one making, so that utilizations are often computable."""
     count = max(0, replicas + random.choice((0, 0, 0, 0, 1, -1, 2)))
     wild = random.random() < 0.5
@@ -37,7 +35,7 @@ def pods(
                 else None,
             ),
             spec=_spec(random) if wild and random.random() < 0.3 else spec,
-            status=_status(random, now_unix_seconds, settings, wild=wild),
+            status=_status(random, now_unix_seconds, flags, wild=wild),
         )
         for index in range(min(count, 14))
     )
@@ -80,7 +78,7 @@ def _pod_level(random: Random) -> ResourceRequirements:
     return ResourceRequirements(requests={name: requests[name] for name in kept})
 
 
-def _status(random: Random, now: float, settings: Settings, *, wild: bool) -> PodStatus:
+def _status(random: Random, now: float, flags: Flags, *, wild: bool) -> PodStatus:
     if not wild:
         started = time_from_unix(now - 10_000)
         ready = PodCondition(type="Ready", status="True", last_transition_time=started)
@@ -88,12 +86,12 @@ def _status(random: Random, now: float, settings: Settings, *, wild: bool) -> Po
     ages = (
         1,
         20,
-        settings.cpu_initialization_period_seconds,
-        settings.cpu_initialization_period_seconds + 1,
+        flags.cpu_initialization_period_seconds,
+        flags.cpu_initialization_period_seconds + 1,
         1_000,
     )
     age = random.choice(ages)
-    turned = now - age + random.choice((0, 5, settings.initial_readiness_delay_seconds, 60, 500))
+    turned = now - age + random.choice((0, 5, flags.initial_readiness_delay_seconds, 60, 500))
     conditions = [PodCondition(type="Initialized", status="True")]
     if random.random() < 0.95:
         conditions.append(

@@ -15,10 +15,10 @@ from scaler.model.autoscaler import (
     ScalingPolicy,
     ScalingRules,
 )
-from scaler.model.settings import Settings
 from testbed.oracle.scaler.questions import (
     START_UNIX_SECONDS,
     Entry,
+    Flags,
     MetricAnswers,
     Normalization,
     Question,
@@ -108,7 +108,7 @@ def _reconcile_question(random: Random) -> Question:
 
 
 def _step(
-    random: Random, settings: Settings, spec: AutoscalerSpec, at_seconds: float, *, count: int
+    random: Random, settings: Flags, spec: AutoscalerSpec, at_seconds: float, *, count: int
 ) -> Step:
     now = START_UNIX_SECONDS + at_seconds
     replicas = _replicas(random, spec)
@@ -145,10 +145,10 @@ def _silent(answers: MetricAnswers) -> MetricAnswers:
     )
 
 
-def _settings(random: Random) -> Settings:
+def _settings(random: Random) -> Flags:
     if random.random() < 0.5:
-        return Settings(scale_to_zero=random.random() < 0.3)
-    return Settings(
+        return Flags(scale_to_zero=random.random() < 0.3)
+    return Flags(
         tolerance=random.choice((0.1, 0.0, 0.05, 0.2, 0.57)),
         downscale_stabilization_seconds=random.choice((300.0, 0.0, 60.0, 90.5)),
         cpu_initialization_period_seconds=random.choice((300.0, 0.0, 120.0)),
@@ -159,7 +159,7 @@ def _settings(random: Random) -> Settings:
     )
 
 
-def _spec(random: Random, settings: Settings) -> AutoscalerSpec:
+def _spec(random: Random, settings: Flags) -> AutoscalerSpec:
     low = 0 if settings.scale_to_zero and random.random() < 0.5 else random.choice((1, 1, 2, 3))
     return AutoscalerSpec(
         scale_target_ref=_TARGET,
@@ -240,7 +240,7 @@ def _memory(random: Random) -> Remembered:
     )
 
 
-def _with_past(random: Random, settings: Settings, step: Step) -> Step:
+def _with_past(random: Random, settings: Flags, step: Step) -> Step:
     """An autoscaler that has a status already; one that scaled to zero remembers it there."""
     at_zero = settings.scale_to_zero and step.scale.spec == 0
     if not at_zero and random.random() < 0.5:

@@ -1,9 +1,10 @@
 """Small objects for the tests of the scaler's core: only what a test says differs from the ordinary."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from hypothesis import settings
+from hypothesis import settings as hypothesis_settings
 
+from scaler.decide import decide
 from scaler.model.autoscaler import (
     Autoscaler,
     AutoscalerSpec,
@@ -21,6 +22,7 @@ from scaler.model.autoscaler import (
     ScalingPolicy,
     ScalingRules,
 )
+from scaler.model.decision import Decision
 from scaler.model.memory import Memory, Recommendation, ScaleEvent
 from scaler.model.observed import (
     Container,
@@ -31,15 +33,21 @@ from scaler.model.observed import (
     PodStatus,
     ResourceRequirements,
     ScaleView,
+    TargetPods,
 )
-from scaler.model.readings import PodSample, PodSamples
+from scaler.model.readings import PodSample, PodSamples, Reading
+from scaler.model.settings import Settings
+from scaler.plan.plan import plan
+from scaler.plan.policy import policy_of
+from scaler.recommend.workload import Workload
 from wire.meta import LabelSelector, ObjectMeta, time_from_unix
 
 NOW = 1_000_000.0
 LABELS = {"app": "web"}
+FLAGS = Settings()
 
-# The random questions of tests/conformance/scaler go far; these stay quick, and no loaded machine fails them.
-few_examples = settings(max_examples=30, deadline=None)
+# The vectors of tests/conformance/scaler go far; these stay quick, and a loaded machine does not fail them.
+few_examples = hypothesis_settings(max_examples=30, deadline=None)
 
 
 def pod(
@@ -181,12 +189,11 @@ def observed(
     *,
     replicas: int,
     status_replicas: int | None = None,
-    target_pods: tuple[Pod, ...] | None = None,
     status: AutoscalerStatus | None = None,
-    controlled_by: tuple[str, ...] = ("shop/web",),
     selector: str = "app=web",
+    rivals: tuple[str, ...] = (),
 ) -> Observed:
-    """What a look sees: as many settled pods as replicas, unless said otherwise."""
+    """The autoscaler and its scale at the start of a reconcile."""
     return Observed(
         autoscaler=autoscaler(of, status=status),
         scale=ScaleView(
@@ -194,8 +201,44 @@ def observed(
             status_replicas=replicas if status_replicas is None else status_replicas,
             selector=selector,
         ),
+        rivals=rivals,
+    )
+
+
+def decided(
+    seen: Observed,
+    readings: Sequence[Reading],
+    *,
+    memory: Memory,
+    settings: Settings = FLAGS,
+    target_pods: tuple[Pod, ...] | None = None,
+    controlled_by: tuple[str, ...] = ("shop/web",),
+    now: float = NOW,
+) -> Decision:
+    """Plan and decide, with as many settled pods as replicas, unless said otherwise."""
+    planned = plan(seen, memory, settings, now)
+    if isinstance(planned, Decision):
+        return planned
+    if target_pods is None:
+        target_pods = pods(planned.situation.scale.spec_replicas)
+    return decide(planned, TargetPods(pods=target_pods, controlled_by=controlled_by), readings, now)
+
+
+def workload(
+    of: AutoscalerSpec,
+    *,
+    replicas: int,
+    status_replicas: int | None = None,
+    target_pods: tuple[Pod, ...] | None = None,
+) -> Workload:
+    """The target as the formulas see it."""
+    return Workload(
+        namespace="shop",
         pods=pods(replicas) if target_pods is None else target_pods,
-        controlled_by=controlled_by,
+        spec_replicas=replicas,
+        status_replicas=replicas if status_replicas is None else status_replicas,
+        policy=policy_of(of, FLAGS),
+        now_unix_seconds=NOW,
     )
 
 
@@ -220,12 +263,20 @@ def at_most(type_: str, amount: int, period_seconds: int) -> ScalingPolicy:
 
 
 def recommended(*entries: tuple[int, float]) -> Memory:
-    """A memory of recommendations: (replicas, seconds ago)."""
+    """A memory of recommendations that were made once: (replicas, seconds ago)."""
     return Memory(
         recommendations=tuple(
-            Recommendation(replicas=replicas, made_at_unix_seconds=NOW - ago)
-            for replicas, ago in entries
+            step(replicas, ago) for replicas, ago in sorted(entries, key=lambda each: -each[1])
         )
+    )
+
+
+def step(replicas: int, until_seconds_ago: float, *, lasted_seconds: float = 0) -> Recommendation:
+    """One recommendation, and how long it was repeated."""
+    return Recommendation(
+        replicas=replicas,
+        since_unix_seconds=NOW - until_seconds_ago - lasted_seconds,
+        until_unix_seconds=NOW - until_seconds_ago,
     )
 
 

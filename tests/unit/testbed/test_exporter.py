@@ -10,7 +10,7 @@ from testbed.exporter import Exporter, render
 
 @pytest.fixture
 def exporter():
-    """An exporter that is not scraped."""
+    """One that nobody scrapes."""
     made = Exporter()
     yield made
     made.stop()

@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from scaler.decide import decide
 from scaler.model.autoscaler import AutoscalerStatus, Behavior, Condition, ConditionType
-from scaler.model.decision import Action, Branch, ErrorClass, NotAsked, Rescaled, RescaleFailed
+from scaler.model.decision import Action, Branch, ErrorClass, NotNeeded, Rescaled, RescaleFailed
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable
@@ -16,6 +15,7 @@ from tests.unit.scaler.objects import (
     NOW,
     autoscaler,
     average,
+    decided,
     external,
     observed,
     recommended,
@@ -36,10 +36,18 @@ def queue(length):
     return (ExternalValues((length * 1000,)),)
 
 
-def look(seen, readings, *, memory=None, settings=SETTINGS, actuation=None):
-    """One whole look, the write of the scale included."""
-    decision = decide(seen, readings, memory or recommended((1, 900)), settings, NOW)
-    outcome = settle(decision, actuation or Rescaled() if decision.rescale else NotAsked(), NOW)
+def reconcile(
+    seen, readings, *, memory=None, settings=SETTINGS, actuation=None, controlled_by=("shop/web",)
+):
+    """One whole reconcile, the write of the scale included."""
+    decision = decided(
+        seen,
+        readings,
+        memory=memory or recommended((1, 900)),
+        settings=settings,
+        controlled_by=controlled_by,
+    )
+    outcome = settle(decision, actuation or Rescaled() if decision.rescale else NotNeeded(), NOW)
     return decision, outcome
 
 
@@ -54,7 +62,7 @@ def told(events):
 
 
 def test_a_scale_up_is_written_told_and_remembered():
-    decision, outcome = look(observed(spec(), replicas=3), queue(50))
+    decision, outcome = reconcile(observed(spec(), replicas=3), queue(50))
     assert (decision.desired_replicas, decision.rescale) == (5, True)
     assert told(outcome.events) == [
         (
@@ -86,7 +94,7 @@ def test_a_scale_up_is_written_told_and_remembered():
 
 
 def test_nothing_to_do_is_told_by_the_status_only():
-    decision, outcome = look(observed(spec(), replicas=3), queue(30))
+    decision, outcome = reconcile(observed(spec(), replicas=3), queue(30))
     assert not decision.rescale
     assert outcome.events == ()
     assert (outcome.status.current_replicas, outcome.status.desired_replicas) == (3, 3)
@@ -95,7 +103,7 @@ def test_nothing_to_do_is_told_by_the_status_only():
 
 
 def test_a_smaller_count_is_reasoned_by_all_metrics():
-    _, outcome = look(observed(spec(), replicas=5), queue(20))
+    _, outcome = reconcile(observed(spec(), replicas=5), queue(20))
     assert told(outcome.events) == [
         ("Normal", "SuccessfulRescale", "New size: 2; reason: All metrics below target")
     ]
@@ -103,13 +111,17 @@ def test_a_smaller_count_is_reasoned_by_all_metrics():
 
 
 def test_a_held_scale_down_says_so():
-    decision, outcome = look(observed(spec(), replicas=5), queue(20), memory=recommended((5, 60)))
+    decision, outcome = reconcile(
+        observed(spec(), replicas=5), queue(20), memory=recommended((5, 60))
+    )
     assert not decision.rescale
     assert conditions(outcome)["AbleToScale"][:2] == ("True", "ScaleDownStabilized")
 
 
 def test_without_behavior_an_old_recommendation_can_even_scale_up():
-    decision, outcome = look(observed(spec(), replicas=3), queue(20), memory=recommended((5, 60)))
+    decision, outcome = reconcile(
+        observed(spec(), replicas=3), queue(20), memory=recommended((5, 60))
+    )
     assert decision.desired_replicas == 5
     assert told(outcome.events)[0][2] == "New size: 5; reason: All metrics below target"
 
@@ -125,7 +137,7 @@ def test_outside_the_bounds_no_metric_is_asked(replicas, branch, desired, reason
     behavior = Behavior(scale_up=rules(select="Disabled"), scale_down=rules(select="Disabled"))
     of = spec(min_replicas=2, max_replicas=10, behavior=behavior)
     memory = recommended((11, 10))
-    decision, outcome = look(observed(of, replicas=replicas), (), memory=memory)
+    decision, outcome = reconcile(observed(of, replicas=replicas), (), memory=memory)
     assert (decision.branch, decision.desired_replicas) == (branch, desired)
     assert told(outcome.events)[0][2] == f"New size: {desired}; reason: {reason}"
     assert outcome.status.current_metrics == ()
@@ -138,7 +150,7 @@ def test_zero_replicas_switch_autoscaling_off():
     before = AutoscalerStatus(
         conditions=(Condition(type="ScaledToZero", status="True", last_transition_time=BEFORE),)
     )
-    decision, outcome = look(observed(spec(min_replicas=0), replicas=0, status=before), ())
+    decision, outcome = reconcile(observed(spec(min_replicas=0), replicas=0, status=before), ())
     assert (decision.branch, decision.rescale) == (Branch.DISABLED, False)
     assert list(conditions(outcome)) == ["AbleToScale", "ScalingActive"]
     assert conditions(outcome)["ScalingActive"] == (
@@ -155,7 +167,7 @@ def test_a_scale_that_cannot_be_read_changes_the_condition_only():
         autoscaler=autoscaler(spec(), status=before),
         scale=ScaleUnavailable(message='deployments/scale.apps "web" not found', spec_error=True),
     )
-    decision, outcome = look(seen, ())
+    decision, outcome = reconcile(seen, ())
     assert decision.desired_replicas is None
     assert told(outcome.events) == [
         ("Warning", "FailedGetScale", 'deployments/scale.apps "web" not found')
@@ -175,7 +187,7 @@ def test_a_scale_that_cannot_be_read_changes_the_condition_only():
 
 def test_failed_metrics_are_told_before_and_their_sum_after_the_status():
     before = AutoscalerStatus(desired_replicas=9, last_scale_time=BEFORE)
-    decision, outcome = look(observed(spec(), replicas=3, status=before), (DOWN,))
+    decision, outcome = reconcile(observed(spec(), replicas=3, status=before), (DOWN,))
     inner = "unable to get external metric shop/queue/nil: unable to fetch metrics from external metrics API: down"
     assert told(outcome.events) == [("Warning", "FailedGetExternalMetric", inner)]
     assert told(outcome.events_after_status) == [
@@ -201,7 +213,7 @@ def test_failed_metrics_are_told_before_and_their_sum_after_the_status():
 
 def test_failed_metrics_leave_no_recommendation():
     memory = recommended((5, 60))
-    _, outcome = look(observed(spec(), replicas=3), (DOWN,), memory=memory)
+    _, outcome = reconcile(observed(spec(), replicas=3), (DOWN,), memory=memory)
     assert outcome.memory == memory
 
 
@@ -209,7 +221,7 @@ TWO = spec(external(average("10"), name="a"), external(average("10"), name="b"))
 
 
 def test_one_failed_metric_does_not_stop_a_scale_up():
-    decision, outcome = look(observed(TWO, replicas=3), (DOWN, *queue(50)))
+    decision, outcome = reconcile(observed(TWO, replicas=3), (DOWN, *queue(50)))
     assert decision.desired_replicas == 5
     assert [each.reason for each in outcome.events] == [
         "FailedGetExternalMetric",
@@ -221,15 +233,15 @@ def test_one_failed_metric_does_not_stop_a_scale_up():
 
 
 def test_one_failed_metric_stops_a_scale_down():
-    decision, outcome = look(observed(TWO, replicas=5), (DOWN, *queue(20)))
+    decision, outcome = reconcile(observed(TWO, replicas=5), (DOWN, *queue(20)))
     assert not decision.rescale
     assert [each.reason for each in outcome.events_after_status] == ["FailedComputeMetricsReplicas"]
     assert [each.type for each in outcome.status.current_metrics] == ["", "External"]
 
 
 def test_pods_of_two_autoscalers_scale_nothing():
-    seen = observed(spec(), replicas=3, controlled_by=("shop/web", "shop/other"))
-    decision, outcome = look(seen, ())
+    seen = observed(spec(), replicas=3)
+    decision, outcome = reconcile(seen, (), controlled_by=("shop/web", "shop/other"))
     message = "pods by selector app=web are controlled by multiple HPAs: [shop/web shop/other]"
     assert not decision.rescale
     assert told(outcome.events) == [("Warning", "AmbiguousSelector", message)]
@@ -244,7 +256,7 @@ def test_a_scale_that_cannot_be_written_is_told_and_not_remembered():
     before = AutoscalerStatus(desired_replicas=9)
     behavior = Behavior(scale_up=rules(), scale_down=rules())
     seen = observed(spec(behavior=behavior), replicas=3, status=before)
-    _, outcome = look(seen, queue(50), actuation=RescaleFailed("conflict"))
+    _, outcome = reconcile(seen, queue(50), actuation=RescaleFailed("conflict"))
     assert told(outcome.events) == [
         (
             "Warning",
@@ -263,7 +275,7 @@ def test_a_scale_that_cannot_be_written_is_told_and_not_remembered():
 
 
 def test_a_first_look_seeds_the_memory_with_the_count_and_adds_the_recommendation():
-    _, outcome = look(observed(spec(), replicas=5), queue(20), memory=Memory())
+    _, outcome = reconcile(observed(spec(), replicas=5), queue(20), memory=Memory())
     assert [each.replicas for each in outcome.memory.recommendations or ()] == [5, 2]
     assert outcome.status.desired_replicas == 5
 
@@ -279,7 +291,9 @@ def test_a_first_look_seeds_the_memory_with_the_count_and_adds_the_recommendatio
 )
 def test_scaling_to_zero_is_remembered_in_the_status(of, length, settings, is_by_us):
     before = AutoscalerStatus(conditions=(Condition(type="ScaledToZero", status="Unknown"),))
-    _, outcome = look(observed(of, replicas=3, status=before), queue(length), settings=settings)
+    _, outcome = reconcile(
+        observed(of, replicas=3, status=before), queue(length), settings=settings
+    )
     assert conditions(outcome).get("ScaledToZero", (None,))[0] == is_by_us
 
 
@@ -300,7 +314,7 @@ def at_zero(of):
     ],
 )  # fmt: skip
 def test_who_scaled_to_zero_leaves_it_again(of, length, desired, reason):
-    decision, outcome = look(
+    decision, outcome = reconcile(
         at_zero(of), queue(length), settings=ZERO_ON, memory=recommended((0, 9))
     )
     assert decision.desired_replicas == desired
@@ -309,7 +323,7 @@ def test_who_scaled_to_zero_leaves_it_again(of, length, desired, reason):
 
 
 def test_staying_at_zero_writes_no_scale():
-    decision, _ = look(
+    decision, _ = reconcile(
         at_zero(spec(min_replicas=0)), queue(0), settings=ZERO_ON, memory=recommended((0, 9))
     )
     assert (decision.branch, decision.rescale) == (Branch.METRICS, False)
@@ -318,21 +332,23 @@ def test_staying_at_zero_writes_no_scale():
 def test_the_observed_generation_is_dropped_for_an_hpa_and_set_for_a_loadautoscaler():
     for kind, generation in ((HORIZONTAL_POD_AUTOSCALERS, None), (LOAD_AUTOSCALERS, 7)):
         seen = observed(spec(), replicas=3, status=AutoscalerStatus(observed_generation=3))
-        _, outcome = look(seen, queue(30), settings=Settings(kind=kind))
+        _, outcome = reconcile(seen, queue(30), settings=Settings(kind=kind))
         assert outcome.status.observed_generation == generation
 
 
 def test_only_a_loadautoscaler_gets_the_decision_in_words():
     for kind, has_words in ((HORIZONTAL_POD_AUTOSCALERS, False), (LOAD_AUTOSCALERS, True)):
-        _, outcome = look(observed(spec(), replicas=3), queue(50), settings=Settings(kind=kind))
+        _, outcome = reconcile(
+            observed(spec(), replicas=3), queue(50), settings=Settings(kind=kind)
+        )
         assert (outcome.status.decision is not None) is has_words
 
 
 def test_a_status_that_says_nothing_new_is_not_written():
-    _, first = look(observed(spec(), replicas=3), queue(30))
+    _, first = reconcile(observed(spec(), replicas=3), queue(30))
     assert first.status_changed
     null_for_empty = msgspec.structs.replace(first.status, decision=None)
-    _, second = look(observed(spec(), replicas=3, status=null_for_empty), queue(30))
+    _, second = reconcile(observed(spec(), replicas=3, status=null_for_empty), queue(30))
     assert not second.status_changed
 
 
@@ -342,7 +358,7 @@ def test_an_absent_list_is_an_empty_one():
 
 
 def test_the_conditions_stand_in_their_usual_order():
-    _, outcome = look(observed(spec(min_replicas=0), replicas=3), queue(0), settings=ZERO_ON)
+    _, outcome = reconcile(observed(spec(min_replicas=0), replicas=3), queue(0), settings=ZERO_ON)
     assert [each.type for each in outcome.status.conditions or ()] == [
         each.value for each in ConditionType
     ]

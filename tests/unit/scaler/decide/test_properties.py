@@ -3,15 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.decide import decide
 from scaler.model.decision import Rescaled
 from scaler.model.memory import Memory
 from scaler.model.readings import ExternalValues, MetricFailed
-from scaler.model.settings import Settings
 from scaler.settle import settle
 from tests.unit.scaler.objects import (
     NOW,
     average,
+    decided,
     external,
     few_examples,
     observed,
@@ -29,7 +28,7 @@ def looked(wanted, *, low, high, replicas, memory=None):
     metrics = [external(average("10"), name=f"m{index}") for index in range(len(wanted))]
     seen = observed(spec(*metrics, min_replicas=low, max_replicas=high), replicas=replicas)
     said = [GONE if each is None else ExternalValues((each * 1000,)) for each in wanted]
-    return decide(seen, said, memory or recommended((1, 900)), Settings(), NOW)
+    return decided(seen, said, memory=memory or recommended((1, 900)))
 
 
 @few_examples
@@ -79,7 +78,7 @@ def test_the_status_always_fits_what_was_done(looks):
         metrics = [external(average("10"), name=f"m{index}") for index in range(len(wanted))]
         seen = observed(spec(*metrics, max_replicas=50), replicas=replicas)
         said = [GONE if each is None else ExternalValues((each * 1000,)) for each in wanted]
-        decision = decide(seen, said, memory, Settings(), now)
+        decision = decided(seen, said, memory=memory, now=now)
         outcome = settle(decision, Rescaled(), now)
         assert outcome.status.current_replicas == replicas
         assert len(outcome.status.current_metrics) == len(wanted)

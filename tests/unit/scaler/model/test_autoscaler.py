@@ -3,7 +3,14 @@
 import msgspec
 import pytest
 
-from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, MetricStatus
+from scaler.model.autoscaler import (
+    DEFAULT_METRICS,
+    Autoscaler,
+    AutoscalerStatus,
+    MetricStatus,
+    metrics_of,
+)
+from tests.unit.scaler.objects import spec
 
 WHOLE = (
     b'{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",'
@@ -51,3 +58,10 @@ def test_a_metric_type_of_the_future_does_not_break_the_object():
     read = msgspec.json.decode(body, type=Autoscaler)
     assert read.spec.metrics is not None
     assert read.spec.metrics[0].type == "Dream"
+
+
+def test_no_metrics_mean_the_default_metric_of_the_api():
+    of = spec()
+    assert metrics_of(of) == of.metrics
+    bare = type(of)(scale_target_ref=of.scale_target_ref, max_replicas=3, metrics=())
+    assert metrics_of(bare) == DEFAULT_METRICS

@@ -1,11 +1,11 @@
-"""What a look adds to the memory."""
+"""What a reconcile adds to the memory."""
 
 import pytest
 
 from scaler.model.memory import Memory
-from scaler.normalize.history import seeded, with_scale_event
-from scaler.normalize.rules import Rules
-from tests.unit.scaler.objects import NOW, at_most, events, recommended
+from scaler.model.policy import Rules
+from scaler.normalize.history import seeded, with_recommendation, with_scale_event
+from tests.unit.scaler.objects import NOW, at_most, events, recommended, step
 
 MINUTE = Rules(
     window_seconds=0,
@@ -14,14 +14,55 @@ MINUTE = Rules(
 )
 
 
-def test_a_first_look_remembers_the_count_it_found():
+def test_the_first_reconcile_remembers_the_current_count():
     [first] = seeded(Memory(), replicas=7, now_unix_seconds=NOW).recommendations or ()
-    assert (first.replicas, first.made_at_unix_seconds) == (7, NOW)
+    assert (first.replicas, first.until_unix_seconds) == (7, NOW)
 
 
 @pytest.mark.parametrize("memory", [recommended((3, 10)), Memory(recommendations=())])
-def test_a_later_look_does_not(memory):
+def test_a_later_reconcile_does_not(memory):
     assert seeded(memory, replicas=7, now_unix_seconds=NOW) == memory
+
+
+def remembered(memory, replicas, *, window_seconds=300):
+    found = with_recommendation(
+        memory,
+        replicas=replicas,
+        before_unix_seconds=NOW - window_seconds,
+        now_unix_seconds=NOW,
+    )
+    return found.recommendations
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param([], [(3, 0, 0)], id="the first"),
+        pytest.param([(3, 15, 60)], [(3, 0, 75)], id="the same count extends its step"),
+        pytest.param([(8, 15, 60)], [(8, 15, 60), (3, 0, 0)], id="another count begins a step"),
+        pytest.param([(8, 300, 0)], [(8, 300, 0), (3, 0, 0)], id="exactly the window still counts"),
+        pytest.param([(8, 301, 0)], [(3, 0, 0)], id="older than the window is forgotten"),
+        pytest.param([(8, 400, 0), (3, 15, 0)], [(3, 0, 15)], id="also while the last step is extended"),
+        pytest.param([(8, 60, 0), (9, 30, 0)], [(9, 30, 0), (3, 0, 0)], id="outdone by a later and higher one"),
+        pytest.param([(1, 60, 0), (2, 30, 0), (9, 15, 0)], [(1, 60, 0), (2, 30, 0), (9, 15, 0), (3, 0, 0)], id="rising, each is the lowest of some window"),
+    ],
+)  # fmt: skip
+def test_only_steps_that_can_still_decide_are_remembered(before, after):
+    def steps(entries):
+        return tuple(step(count, ago, lasted_seconds=lasted) for count, ago, lasted in entries)
+
+    assert remembered(Memory(recommendations=steps(before)), 3) == steps(after)
+
+
+def test_a_steady_hour_is_one_step():
+    memory = Memory()
+    for tick in range(240):
+        now = NOW + 15 * tick
+        memory = with_recommendation(
+            memory, replicas=3, before_unix_seconds=now - 300, now_unix_seconds=now
+        )
+    [only] = memory.recommendations or ()
+    assert (only.since_unix_seconds, only.until_unix_seconds) == (NOW, NOW + 239 * 15)
 
 
 def logged(ups, *, before=3, after=5):

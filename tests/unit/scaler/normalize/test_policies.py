@@ -3,8 +3,8 @@
 import pytest
 
 from scaler.model.memory import Memory
+from scaler.model.policy import Rules
 from scaler.normalize.policies import scale_down_rate, scale_up_rate
-from scaler.normalize.rules import Rules
 from tests.unit.scaler.objects import NOW, at_most, events
 
 PODS_4 = at_most("Pods", 4, 60)

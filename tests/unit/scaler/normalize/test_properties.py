@@ -4,23 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.model.autoscaler import Behavior
-from scaler.model.memory import Memory, Recommendation
+from scaler.model.memory import Memory
 from scaler.model.settings import Settings
 from scaler.normalize.history import with_scale_event
 from scaler.normalize.normalize import normalize
-from scaler.normalize.rules import scale_down_rules, scale_up_rules
-from tests.unit.scaler.objects import NOW, at_most, few_examples, rules, spec
+from scaler.plan.policy import policy_of
+from tests.unit.scaler.objects import NOW, at_most, few_examples, recommended, rules, spec
 
-SETTINGS = Settings()
 counts = st.integers(1, 60)
-histories = st.lists(
-    st.builds(
-        Recommendation,
-        replicas=counts,
-        made_at_unix_seconds=st.integers(0, 900).map(lambda ago: NOW - ago),
-    ),
-    max_size=8,
-).map(lambda made: Memory(recommendations=tuple(made)))
+histories = st.lists(st.tuples(counts, st.integers(0, 900)), max_size=8).map(
+    lambda made: recommended(*made)
+)
 policies = st.builds(
     at_most,
     st.sampled_from(["Pods", "Percent"]),
@@ -39,11 +33,9 @@ behaviors = st.builds(Behavior, scale_up=some_rules, scale_down=some_rules)
 def normalized(memory, of, *, current, wanted, now=NOW):
     return normalize(
         memory,
-        of,
+        policy_of(of, Settings()),
         current=current,
         recommended=wanted,
-        min_replicas=of.min_replicas,
-        settings=SETTINGS,
         now_unix_seconds=now,
     )
 
@@ -137,13 +129,13 @@ def test_no_period_sees_more_change_than_its_policy_allows(allowed, period, look
         if after < current:
             assert after >= min(current, start - allowed)
         if after != current:
-            direction = (
-                scale_up_rules(behavior)
-                if after > current
-                else scale_down_rules(behavior, SETTINGS)
-            )
+            filled = policy_of(of, Settings()).behavior
             memory = with_scale_event(
-                memory, before=current, after=after, rules=direction, now_unix_seconds=now
+                memory,
+                before=current,
+                after=after,
+                rules=filled.scale_up if after > current else filled.scale_down,
+                now_unix_seconds=now,
             )
             current = after
             counts_at.append((now, current))

@@ -3,7 +3,7 @@
 import pytest
 
 from scaler.model.memory import Memory
-from scaler.normalize.rules import Rules
+from scaler.model.policy import Rules
 from scaler.normalize.stabilization import stabilize, stabilize_with_behavior
 from tests.unit.scaler.objects import NOW, recommended
 
@@ -59,33 +59,3 @@ def test_with_behavior_each_direction_has_its_window(
         now_unix_seconds=NOW,
     )
     assert (found.stabilized, found.reason) == (stabilized, reason)
-
-
-def replicas(memory):
-    return [each.replicas for each in memory.recommendations]
-
-
-@pytest.mark.parametrize(
-    ("memory", "after"),
-    [
-        pytest.param(recommended((8, 10)), [8, 3], id="appended"),
-        pytest.param(recommended((8, 300)), [8, 3], id="exactly the window is still used"),
-        pytest.param(recommended((8, 301)), [3], id="an old slot is used again"),
-        pytest.param(recommended((8, 400), (7, 301), (6, 10)), [8, 3, 6], id="the last of the old ones"),
-    ],
-)  # fmt: skip
-def test_a_recommendation_is_remembered_as_it_was_made(memory, after):
-    _, remembered = stabilize(memory, recommended=3, window_seconds=300, now_unix_seconds=NOW)
-    assert replicas(remembered) == after
-
-
-def test_with_behavior_a_slot_is_old_only_when_no_window_needs_it():
-    _, remembered = stabilize_with_behavior(
-        recommended((8, 61), (7, 301)),
-        current=5,
-        recommended=3,
-        up=window(60),
-        down=window(300),
-        now_unix_seconds=NOW,
-    )
-    assert replicas(remembered) == [8, 3]

@@ -2,11 +2,9 @@
 
 import pytest
 
-from scaler.model.readings import ExternalValues, MetricFailed
-from scaler.model.settings import Settings
-from scaler.recommend.combine import DEFAULT_METRICS, metrics_of, recommend
-from scaler.recommend.subject import subject_of
-from tests.unit.scaler.objects import NOW, average, external, observed, spec
+from scaler.model.readings import ExternalValues, MetricFailed, Signal
+from scaler.recommend.combine import recommend
+from tests.unit.scaler.objects import average, external, spec, workload
 
 GONE = MetricFailed("no metrics returned from external metrics API")
 
@@ -15,9 +13,8 @@ def combined(*wanted, replicas=4):
     """External metrics with a target of 1 each; None is one that failed."""
     metrics = [external(average("1"), name=f"m{index}") for index in range(len(wanted))]
     readings = [GONE if each is None else ExternalValues((each * 1000,)) for each in wanted]
-    seen = observed(spec(*metrics), replicas=replicas)
-    subject = subject_of(seen, seen.scale, Settings(), NOW)
-    return recommend(seen.autoscaler.spec, readings, subject)
+    signals = [Signal(*each) for each in zip(metrics, readings, strict=True)]
+    return recommend(signals, workload(spec(*metrics), replicas=replicas))
 
 
 @pytest.mark.parametrize(
@@ -57,10 +54,3 @@ def test_the_first_failure_is_the_one_that_is_told():
 
 def test_a_failed_metric_keeps_its_place_among_the_statuses():
     assert [each.status.type for each in combined(None, 9).proposals] == ["", "External"]
-
-
-def test_no_metrics_mean_the_default_metric_of_the_api():
-    of = spec()
-    assert metrics_of(of) == of.metrics
-    bare = type(of)(scale_target_ref=of.scale_target_ref, max_replicas=3, metrics=())
-    assert metrics_of(bare) == DEFAULT_METRICS

@@ -5,10 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.model.settings import Settings
+from scaler.plan.policy import policy_of
 from scaler.recommend.pods import count_ready, group_pods
-from tests.unit.scaler.objects import NOW, few_examples, pod, sample
+from tests.unit.scaler.objects import NOW, few_examples, pod, sample, spec
 
-SETTINGS = Settings(cpu_initialization_period_seconds=120, initial_readiness_delay_seconds=10)
+POLICY = policy_of(
+    spec(), Settings(cpu_initialization_period_seconds=120, initial_readiness_delay_seconds=10)
+)
 FRESH = sample(100)
 
 
@@ -17,7 +20,7 @@ def group_of(one, *, resource="cpu", reading=FRESH):
         (one,),
         {} if reading is None else {one.metadata.name: reading},
         resource=resource,
-        settings=SETTINGS,
+        policy=POLICY,
         now_unix_seconds=NOW,
     )
     [found] = [name for name in groups.__struct_fields__ if getattr(groups, name)]
@@ -137,7 +140,7 @@ def test_the_groups_share_all_pods_among_them(pods, data):
         pods,
         dict.fromkeys(sampled, FRESH),
         resource="cpu",
-        settings=SETTINGS,
+        policy=POLICY,
         now_unix_seconds=NOW,
     )
     all_groups = (*groups.ready, *groups.unready, *groups.missing, *groups.ignored)

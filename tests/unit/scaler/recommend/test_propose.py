@@ -4,15 +4,11 @@ import pytest
 
 from scaler.model.autoscaler import MetricSpec, MetricTarget
 from scaler.model.readings import ExternalValues, MetricFailed, ObjectValue
-from scaler.model.settings import Settings
 from scaler.recommend.propose import propose
-from scaler.recommend.subject import subject_of
 from tests.unit.scaler.objects import (
-    NOW,
     average,
     container_resource,
     external,
-    observed,
     of_object,
     of_pods,
     resource,
@@ -20,6 +16,7 @@ from tests.unit.scaler.objects import (
     spec,
     utilization,
     value,
+    workload,
 )
 from wire.meta import LabelSelector, LabelSelectorRequirement
 
@@ -30,8 +27,9 @@ TWO = samples({"web-0": 500, "web-1": 700})
 
 
 def proposed(metric, reading, *, replicas=2, target_pods=None):
-    seen = observed(spec(metric), replicas=replicas, target_pods=target_pods)
-    return propose(metric, reading, subject_of(seen, seen.scale, Settings(), NOW))
+    return propose(
+        metric, reading, workload(spec(metric), replicas=replicas, target_pods=target_pods)
+    )
 
 
 @pytest.mark.parametrize(
@@ -294,6 +292,5 @@ def test_scaling_down_a_missing_pod_counts_with_its_whole_request():
     ],
 )
 def test_an_average_over_a_lagging_rollout_proposes_what_is_there(metric, reading):
-    seen = observed(spec(metric), replicas=10, status_replicas=8)
-    found = propose(metric, reading, subject_of(seen, seen.scale, Settings(), NOW))
+    found = propose(metric, reading, workload(spec(metric), replicas=10, status_replicas=8))
     assert found.derivation.proposal == 8

@@ -13,7 +13,7 @@ from scaler.model.observed import Pod
 from scaler.model.readings import ExternalValues, MetricFailed, Reading
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
-from scaler.reconcile import Reconciler, Surroundings
+from scaler.reconcile import Dependencies, Reconciler
 from scaler.telemetry import Telemetry
 from tests.fakes.scaler import (
     FakeAutoscalers,
@@ -24,6 +24,7 @@ from tests.fakes.scaler import (
     FakePods,
     resource,
 )
+from wire.clock import Clock
 from wire.meta import ObjectMeta
 from wire.status import Unavailable, conflict, not_found
 
@@ -83,7 +84,7 @@ class World:
         self.reconciler = self.started()
 
     def started(self) -> Reconciler:
-        around = Surroundings(
+        dependencies = Dependencies(
             kube=self.kube,
             mapper=FakeMapper(resource("apps", "v1", "deployments", "Deployment")),
             autoscalers=self.autoscalers,
@@ -95,13 +96,8 @@ class World:
             telemetry=self.telemetry,
         )
         settings = Settings(kind=self.kind, scale_to_zero=self.kind.scales_to_zero_by_default)
-        return Reconciler(
-            around,
-            self.kind,
-            settings,
-            now=lambda: self.now_seconds,
-            monotonic=lambda: self.now_seconds,
-        )
+        clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.now_seconds)
+        return Reconciler(dependencies, settings, clock=clock)
 
     def scaled(self, replicas: int, selector: str = "app=web") -> None:
         """The target has so many replicas."""
@@ -110,8 +106,8 @@ class World:
         scale = {"metadata": metadata, "spec": {"replicas": replicas}, "status": status}
         self.kube.serve(SCALE_PATH, scale)
 
-    async def look(self) -> bool:
-        return await self.reconciler.look(KEY)
+    async def reconcile(self) -> bool:
+        return await self.reconciler.reconcile(KEY)
 
     def status(self) -> dict[str, Any]:
         """The status that was written last."""
@@ -130,7 +126,7 @@ class World:
 
 async def test_a_look_scales_tells_and_writes_the_status():
     world = World()
-    assert await world.look()
+    assert await world.reconcile()
     paths = [path for path, _ in world.kube.put]
     assert paths == [
         SCALE_PATH,
@@ -149,7 +145,7 @@ async def test_a_look_scales_tells_and_writes_the_status():
 async def test_the_rest_of_the_object_is_written_back_as_it_was():
     """A PUT of a status also replaces labels, so they have to be in it."""
     world = World()
-    await world.look()
+    await world.reconcile()
     body = world.kube.put[-1][1]
     assert (body["apiVersion"], body["kind"]) == ("loadline.io/v1beta1", "LoadAutoscaler")
     metadata = body["metadata"]
@@ -159,7 +155,7 @@ async def test_the_rest_of_the_object_is_written_back_as_it_was():
 
 async def test_an_hpa_gets_the_status_of_an_hpa():
     world = World(kind=HORIZONTAL_POD_AUTOSCALERS)
-    await world.look()
+    await world.reconcile()
     assert not {"observedGeneration", "reference", "targets", "history", "decision"} & set(
         world.status()
     )
@@ -169,20 +165,20 @@ async def test_an_hpa_gets_the_status_of_an_hpa():
 async def test_a_status_that_says_nothing_new_is_not_written():
     world = World()
     world.scaled(3)
-    await world.look()
+    await world.reconcile()
     written = msgspec.convert(world.status(), AutoscalerStatus)
     world.autoscalers.by_key[KEY] = msgspec.structs.replace(
         world.autoscalers.by_key[KEY], status=written
     )
     writes = len(world.kube.put)
     world.now_seconds += 15
-    await world.look()
+    await world.reconcile()
     assert len(world.kube.put) == writes
 
 
 async def test_a_metric_that_cannot_be_had_keeps_the_replicas_and_tells_after_the_status():
     world = World(MetricFailed("unable to fetch metrics from external metrics API: down"))
-    await world.look()
+    await world.reconcile()
     assert [path for path, _ in world.kube.put] == [
         f"{LOAD_AUTOSCALERS.object('shop', 'web')}/status"
     ]
@@ -196,7 +192,7 @@ async def test_a_metric_that_cannot_be_had_keeps_the_replicas_and_tells_after_th
 async def test_a_write_of_the_scale_that_fails_is_told_with_its_reason():
     world = World()
     world.kube.put_answers = [not_found("gone")]
-    await world.look()
+    await world.reconcile()
     kind, reason, message = world.told()[0]
     assert (kind, reason) == ("Warning", "FailedRescale")
     assert message.endswith("error: gone")
@@ -207,7 +203,7 @@ async def test_a_status_that_cannot_be_written_is_told_and_left_until_the_next_l
     world = World()
     world.kube.put_answers = [b"{}", conflict("the object has been modified")]
     with caplog.at_level(logging.INFO):
-        assert await world.look()
+        assert await world.reconcile()
     assert world.told()[-1] == ("Warning", "FailedUpdateStatus", "the object has been modified")
     assert len(world.kube.put) == 2
     assert "failed to update status for web: the object has been modified" in caplog.text
@@ -221,10 +217,10 @@ async def test_what_was_recommended_is_remembered_between_looks():
     """Six were asked for; the low reading after it must not stop the way there."""
     world = World(ExternalValues((60_000,)), ExternalValues((10_000,)))
     world.scaled(3)
-    await world.look()
+    await world.reconcile()
     world.kube.put.clear()
     world.now_seconds += 15
-    await world.look()
+    await world.reconcile()
     assert world.kube.put[0] == (SCALE_PATH, {**world.kube.put[0][1], "spec": {"replicas": 6}})
     assert world.conditions()["AbleToScale"] == ("True", "SucceededRescale")
 
@@ -232,27 +228,31 @@ async def test_what_was_recommended_is_remembered_between_looks():
 async def test_a_new_process_remembers_what_the_status_of_a_loadautoscaler_says():
     """Six were recommended a minute ago; whoever starts now must not begin with what is there."""
     world = World(ExternalValues((10_000,)))
-    past = {"replicas": 6, "madeAtUnixSeconds": NOW_SECONDS - 60}
+    past = {
+        "replicas": 6,
+        "sinceUnixSeconds": NOW_SECONDS - 75,
+        "untilUnixSeconds": NOW_SECONDS - 60,
+    }
     world.kube.serve(
         LOAD_AUTOSCALERS.object("shop", "web"), {"status": {"history": {"recommendations": [past]}}}
     )
     world.scaled(3)
-    await world.look()
+    await world.reconcile()
     assert world.kube.put[0][1]["spec"] == {"replicas": 6}
 
 
 async def test_nothing_is_scaled_while_the_history_cannot_be_read():
     world = World()
     world.kube.answers[LOAD_AUTOSCALERS.object("shop", "web")] = Unavailable("connection refused")
-    assert await world.look()
+    assert await world.reconcile()
     assert world.kube.put == []
 
 
 async def test_the_memory_of_one_that_is_gone_goes_with_it():
     world = World()
-    await world.look()
+    await world.reconcile()
     del world.autoscalers.by_key[KEY]
-    assert not await world.look()
+    assert not await world.reconcile()
     assert world.reconciler.derivation(KEY) is None
     assert world.reconciler._memories == {}
     gauge = "loadline_scaler_desired_replicas"
@@ -261,14 +261,14 @@ async def test_the_memory_of_one_that_is_gone_goes_with_it():
 
 async def test_who_no_longer_leads_remembers_nothing():
     world = World()
-    await world.look()
+    await world.reconcile()
     world.reconciler.forget_all()
     assert (world.reconciler._memories, world.reconciler.derivation(KEY)) == ({}, None)
 
 
 async def test_the_last_decision_can_be_asked_for():
     world = World()
-    await world.look()
+    await world.reconcile()
     derivation = world.reconciler.derivation(KEY)
     assert derivation is not None
     assert (derivation.current_replicas, derivation.desired_replicas) == (1, 3)
@@ -286,7 +286,7 @@ async def test_a_target_that_an_hpa_scales_is_left_alone_on_every_branch(replica
     world = World()
     world.rivals.change(None, autoscaler(metadata={"namespace": "shop", "name": "hpa"}))
     world.scaled(replicas)
-    await world.look()
+    await world.reconcile()
     assert [path for path, _ in world.kube.put] == [
         f"{LOAD_AUTOSCALERS.object('shop', 'web')}/status"
     ]
@@ -305,14 +305,14 @@ async def test_a_target_that_an_hpa_scales_is_left_alone_on_every_branch(replica
 async def test_metrics_are_not_asked_for_when_the_bounds_decide():
     world = World()
     world.scaled(20)
-    await world.look()
+    await world.reconcile()
     assert world.measurements.asked == []
     assert world.kube.put[0][1]["spec"] == {"replicas": 9}
 
 
 async def test_looks_and_metrics_are_counted_as_the_hpa_controller_counts_them():
     world = World()
-    await world.look()
+    await world.reconcile()
     value = world.telemetry.registry.get_sample_value
     assert (
         value("loadline_scaler_reconciliations_total", {"action": "scale_up", "error": "none"}) == 1

@@ -1,26 +1,22 @@
-"""The history in a status: what comes back decides as what was remembered."""
+"""The memory in a status: it comes back as it was, and fits what the CRD allows."""
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.model.autoscaler import Behavior, ScalingRules
+from scaler.model.autoscaler import AutoscalerStatus
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.model.memory import Memory, Recommendation, ScaleEvent
-from scaler.report.status import LoadAutoscalerStatus, history_of, stored_memory
+from scaler.report.status import EVENTS_MAX, status_body, stored_memory
+from tests.unit.scaler.objects import autoscaler, few_examples, spec
 
-UP_AND_DOWN = Behavior(scale_up=ScalingRules(stabilization_window_seconds=60))
-
-
-def stored(memory: Memory, behavior: Behavior | None) -> Memory:
-    status = LoadAutoscalerStatus(history=history_of(memory, behavior))
-    return stored_memory(msgspec.json.encode({"status": status}))
-
-
+times = st.floats(0, 50)
 recommendations = st.lists(
     st.builds(
         Recommendation,
         replicas=st.integers(0, 9),
-        made_at_unix_seconds=st.integers(0, 50).map(float),
+        since_unix_seconds=times,
+        until_unix_seconds=times,
     ),
     max_size=30,
 ).map(tuple)
@@ -28,52 +24,41 @@ events = st.lists(
     st.builds(
         ScaleEvent,
         replica_change=st.integers(0, 9),
-        happened_at_unix_seconds=st.floats(0, 50),
+        happened_at_unix_seconds=times,
         outdated=st.booleans(),
     ),
     max_size=5,
 ).map(tuple)
 
 
-@given(recommendations, st.integers(-1, 51), st.booleans())
-def test_the_highest_and_lowest_of_every_window_survive(made, since_seconds, is_up_stabilized):
-    """Whatever the window: what stabilization asks for is in the part that was kept."""
-    behavior = UP_AND_DOWN if is_up_stabilized else None
-    kept = stored(Memory(recommendations=made), behavior).recommendations
-    assert kept is not None
-
-    def within(found):
-        return [each.replicas for each in found if each.made_at_unix_seconds > since_seconds]
-
-    assert max(within(kept), default=None) == max(within(made), default=None)
-    if is_up_stabilized:
-        assert min(within(kept), default=None) == min(within(made), default=None)
-    assert set(kept) <= set(made)
+def stored(memory, kind=LOAD_AUTOSCALERS):
+    return stored_memory(status_body(autoscaler(spec()), AutoscalerStatus(), memory, kind))
 
 
-@given(events, events)
-def test_scale_events_come_back_as_they_were(ups, downs):
-    memory = Memory(recommendations=(), scale_up_events=ups, scale_down_events=downs)
-    assert stored(memory, None) == memory
+@few_examples
+@given(recommendations, events, events)
+def test_the_memory_comes_back_as_it_was(made, ups, downs):
+    memory = Memory(recommendations=made, scale_up_events=ups, scale_down_events=downs)
+    assert stored(memory) == memory
 
 
-def test_one_that_was_never_looked_at_has_no_history():
+def test_an_autoscaler_that_was_never_reconciled_has_no_history():
     assert stored_memory(b"{}") == Memory()
     assert stored_memory(b'{"status": {"history": null}}') == Memory()
-    assert stored(Memory(), None).recommendations is None
+    assert stored(Memory()).recommendations is None
 
 
-def test_a_quiet_hour_is_a_short_history():
-    quiet = tuple(Recommendation(replicas=3, made_at_unix_seconds=15.0 * n) for n in range(240))
-    kept = history_of(Memory(recommendations=quiet), UP_AND_DOWN).recommendations
-    assert kept is not None
-    assert [each.made_at_unix_seconds for each in kept] == [239 * 15.0]
+def test_an_hpa_has_no_history():
+    body = status_body(autoscaler(spec()), AutoscalerStatus(), Memory(), HORIZONTAL_POD_AUTOSCALERS)
+    assert not {"history", "reference", "targets"} & set(msgspec.json.decode(body)["status"])
 
 
-def test_of_very_many_changes_the_latest_are_kept():
-    """More than the CRD takes would make every status write fail."""
+def test_of_more_events_than_the_crd_allows_the_latest_are_kept():
+    """A status with more of them would be rejected at every write."""
     events = tuple(
         ScaleEvent(replica_change=1, happened_at_unix_seconds=float(n)) for n in range(3000)
     )
-    kept = history_of(Memory(scale_up_events=events), None).scale_up_events
-    assert [each.happened_at_unix_seconds for each in kept] == [float(n) for n in range(2000, 3000)]
+    kept = stored(Memory(scale_up_events=events)).scale_up_events
+    assert [each.happened_at_unix_seconds for each in kept] == [
+        float(n) for n in range(3000 - EVENTS_MAX, 3000)
+    ]

@@ -3,12 +3,10 @@
 import msgspec
 import pytest
 
-from scaler.decide import decide
 from scaler.model.autoscaler import Behavior
-from scaler.model.decision import NotAsked, Rescaled, RescaleFailed
+from scaler.model.decision import NotNeeded, Rescaled, RescaleFailed
 from scaler.model.observed import Observed, ScaleUnavailable
 from scaler.model.readings import ExternalValues, MetricFailed
-from scaler.model.settings import Settings
 from scaler.report.why import explain, summarize
 from scaler.settle import settle
 from tests.unit.scaler.objects import (
@@ -16,6 +14,7 @@ from tests.unit.scaler.objects import (
     at_most,
     autoscaler,
     average,
+    decided,
     events,
     external,
     observed,
@@ -35,9 +34,9 @@ def queue(length):
     return (ExternalValues((length * 1000,)),)
 
 
-def derived(seen, readings, *, memory=None, actuation=None):
-    decision = decide(seen, readings, memory or recommended((1, 900)), Settings(), NOW)
-    return settle(decision, actuation or NotAsked(), NOW).derivation
+def derived(seen, readings, *, memory=None, actuation=None, **pods):
+    decision = decided(seen, readings, memory=memory or recommended((1, 900)), **pods)
+    return settle(decision, actuation or NotNeeded(), NOW).derivation
 
 
 def by_policy():
@@ -55,8 +54,9 @@ def with_unready_pods():
         pod("web-4", deleted=True),
         pod("web-5"),
     )
-    seen = observed(spec(resource(utilization(50))), replicas=4, target_pods=target_pods)
-    return derived(seen, (samples({"web-0": 990, "web-1": 990, "web-2": 5, "web-4": 5}),))
+    seen = observed(spec(resource(utilization(50))), replicas=4)
+    measured = samples({"web-0": 990, "web-1": 990, "web-2": 5, "web-4": 5})
+    return derived(seen, (measured,), target_pods=target_pods)
 
 
 TWO = spec(external(average("10"), name="a"), external(average("10"), name="b"))
@@ -107,7 +107,7 @@ shop/web stays at 4 replicas.
         id="pods that are not ready",
     ),
     pytest.param(
-        derived(observed(spec(), replicas=3, controlled_by=("shop/web", "shop/other")), ()),
+        derived(observed(spec(), replicas=3), (), controlled_by=("shop/web", "shop/other")),
         "shop/web keeps 3 replicas, no metric is asked: pods by selector app=web are controlled by "
         "multiple HPAs: [shop/web shop/other].",
         "keeps 3 replicas, no metric is asked: pods by selector app=web are controlled by "

@@ -2,9 +2,9 @@
 
 import pytest
 
+from scaler.model.go_numbers import ZERO_TIME_UNIX_SECONDS
 from scaler.model.readings import ExternalValues, MetricFailed, ObjectValue, PodSample, PodSamples
-from scaler.recommend.pods import GO_ZERO_UNIX_SECONDS
-from scaler.recommend.samples import (
+from scaler.signal.samples import (
     CUSTOM_API,
     external_values,
     fetch_failed,
@@ -94,7 +94,7 @@ def test_a_pods_metric_without_time_and_window_has_go_zero_time_and_a_minute():
         {
             "a": PodSample(
                 value_milli=1000,
-                sampled_at_unix_seconds=GO_ZERO_UNIX_SECONDS,
+                sampled_at_unix_seconds=ZERO_TIME_UNIX_SECONDS,
                 window_seconds=60.0,
             )
         }

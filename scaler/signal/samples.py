@@ -6,7 +6,8 @@ An answer without items is a failure here; so is a value that is no quantity.
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from scaler.model.go_numbers import int64
+from scaler.model.amounts import milli
+from scaler.model.go_numbers import int64, unix_seconds
 from scaler.model.readings import (
     ExternalValues,
     MetricFailed,
@@ -15,8 +16,6 @@ from scaler.model.readings import (
     PodSamples,
     Reading,
 )
-from scaler.recommend.amounts import milli
-from scaler.recommend.pods import unix_seconds
 from wire.custom_metrics import MetricValueList
 from wire.duration import parse_duration
 from wire.external_metrics import ExternalMetricValueList

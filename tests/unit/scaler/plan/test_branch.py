@@ -3,11 +3,13 @@
 import pytest
 
 from scaler.model.autoscaler import AutoscalerStatus, Condition
-from scaler.model.decision import Branch
+from scaler.model.decision import Ask, Branch
+from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable
 from scaler.model.settings import Settings
-from scaler.recommend.branch import branch_of, wants_metrics
+from scaler.plan.plan import plan
 from tests.unit.scaler.objects import (
+    NOW,
     autoscaler,
     average,
     external,
@@ -20,6 +22,14 @@ from tests.unit.scaler.objects import (
 ZERO_ON = Settings(scale_to_zero=True)
 CPU = resource(utilization(50))
 QUEUE = external(average("1"))
+
+
+def branch_of(seen, settings):
+    """Which branch a plan takes; METRICS means that it asks for metrics."""
+    planned = plan(seen, Memory(), settings, NOW)
+    found = planned.situation.derivation if isinstance(planned, Ask) else planned.derivation
+    assert isinstance(planned, Ask) is (found.branch == Branch.METRICS)
+    return Branch(found.branch)
 
 
 def scaled_to_zero(status):
@@ -39,7 +49,6 @@ def scaled_to_zero(status):
 def test_the_count_decides(replicas, branch):
     seen = observed(spec(min_replicas=2, max_replicas=5), replicas=replicas)
     assert branch_of(seen, Settings()) is branch
-    assert wants_metrics(seen, Settings()) is (branch is Branch.METRICS)
 
 
 def test_a_missing_minimum_is_one():
@@ -66,4 +75,3 @@ def test_only_who_scaled_to_zero_leaves_it(settings, min_replicas, condition, me
 def test_without_a_scale_no_metric_is_asked():
     seen = Observed(autoscaler=autoscaler(spec()), scale=ScaleUnavailable(message="gone"))
     assert branch_of(seen, Settings()) is Branch.NO_SCALE
-    assert not wants_metrics(seen, Settings())

@@ -1,0 +1,61 @@
+"""The effective settings of one autoscaler at one moment.
+
+`plan` makes a `Policy` from the spec and the flags. Later stages read it and nothing else, so a setting that a
+spec can override, a schedule changes or a trial replaces is one field here and one line in `scaler.plan.policy`.
+"""
+
+import msgspec
+
+from scaler.model.autoscaler import ScalingPolicy
+from scaler.model.kinds import WatchedKind
+
+
+class Tolerances(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the usage ratio may be from 1 without a change, per direction."""
+
+    scale_down: float
+    scale_up: float
+
+    def is_within(self, usage_ratio: float) -> bool:
+        """Whether the ratio lies in the band, both edges included."""
+        return (1.0 - self.scale_down) <= usage_ratio <= (1.0 + self.scale_up)
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """One direction's stabilization window, and its policies with the way to choose among them."""
+
+    window_seconds: float
+    select_policy: str
+    policies: tuple[ScalingPolicy, ...]
+
+    @property
+    def longest_period_seconds(self) -> int:
+        """How long a scale event of this direction matters to the policies of this direction."""
+        return max((policy.period_seconds for policy in self.policies), default=0)
+
+
+class BehaviorRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.behavior` with every default filled in."""
+
+    scale_up: Rules
+    scale_down: Rules
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
+
+    kind: WatchedKind
+    min_replicas: int
+    max_replicas: int
+    tolerances: Tolerances
+    behavior: BehaviorRules | None
+    """None without `spec.behavior`: then `downscale_stabilization_seconds` and fixed rates apply."""
+    downscale_stabilization_seconds: float
+    cpu_initialization_period_seconds: float
+    initial_readiness_delay_seconds: float
+    pod_level_resources: bool
+    """Whether requests of the whole pod count."""
+    scale_to_zero: bool
+    """Whether the controller may scale to zero and back (HPAScaleToZero)."""
+    has_metric_at_zero: bool
+    """Whether a metric still has a value when there are no pods (Object, External)."""

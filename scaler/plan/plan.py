@@ -1,0 +1,165 @@
+"""The first half of a reconcile: what applies now, and whether metrics are needed at all.
+
+The order is upstream's (`reconcileAutoscaler`); what follows an `Ask` is `scaler.decide`.
+"""
+
+import msgspec
+
+from scaler.model.autoscaler import metrics_of
+from scaler.model.decision import Ask, Branch, Decision, ErrorClass, Situation, warning
+from scaler.model.derivation import Derivation
+from scaler.model.memory import Memory
+from scaler.model.observed import Observed, ScaleUnavailable, ScaleView
+from scaler.model.policy import Policy
+from scaler.model.settings import Settings
+from scaler.normalize.history import seeded
+from scaler.plan.branch import branch_of, was_scaled_to_zero
+from scaler.plan.policy import policy_of
+from scaler.plan.selector import UnusableSelector, target_selector
+from scaler.report.conditions import Conditions
+from scaler.trial import BELOW_MIN, trial, uncomputable, undecided
+
+ABOVE_MAX = "Current number of replicas above Spec.MaxReplicas"
+
+
+def plan(
+    observed: Observed, memory: Memory, settings: Settings, now_unix_seconds: float
+) -> Ask | Decision:
+    """Decide at once where no metric is needed; otherwise say which metrics are, and of whose pods."""
+    policy = policy_of(observed.autoscaler.spec, settings)
+    if isinstance(observed.scale, ScaleUnavailable):
+        return _without_scale(observed, observed.scale, policy, memory, now_unix_seconds)
+    situation = _situation(observed, observed.scale, policy, memory, now_unix_seconds)
+    match situation.derivation.branch:
+        case Branch.METRICS:
+            return _by_metrics(situation, now_unix_seconds)
+        case Branch.SHARED_TARGET:
+            return _shared_target(situation, observed.rivals, now_unix_seconds)
+        case Branch.ABOVE_MAX:
+            return _at_once(situation, policy.max_replicas, ABOVE_MAX)
+        case Branch.BELOW_MIN:
+            return _at_once(situation, policy.min_replicas, BELOW_MIN)
+        case _:
+            return _disabled(situation, now_unix_seconds)
+
+
+def _situation(
+    observed: Observed, scale: ScaleView, policy: Policy, memory: Memory, now: float
+) -> Situation:
+    autoscaler, current = observed.autoscaler, scale.spec_replicas
+    by_controller = was_scaled_to_zero(autoscaler, policy)
+    branch = branch_of(current, policy, was_scaled_to_zero=by_controller)
+    if observed.rivals:
+        branch = Branch.SHARED_TARGET
+    conditions = _conditions(observed, now)
+    conditions.able_to_scale("SucceededGetScale")
+    return Situation(
+        autoscaler=autoscaler,
+        scale=scale,
+        policy=policy,
+        memory=seeded(memory, replicas=current, now_unix_seconds=now),
+        was_scaled_to_zero=by_controller,
+        conditions=conditions.as_tuple(),
+        derivation=Derivation(
+            autoscaler=autoscaler.key,
+            made_at_unix_seconds=now,
+            branch=branch.value,
+            current_replicas=current,
+            status_replicas=scale.status_replicas,
+            min_replicas=policy.min_replicas,
+            max_replicas=policy.max_replicas,
+        ),
+    )
+
+
+def _by_metrics(situation: Situation, now: float) -> Ask | Decision:
+    selector = target_selector(situation.scale)
+    if not isinstance(selector, UnusableSelector):
+        metrics = metrics_of(situation.autoscaler.spec)
+        return Ask(situation=situation, selector=selector, metrics=metrics)
+    conditions = Conditions(situation.conditions, now)
+    conditions.scaling_inactive("InvalidSelector", selector.condition_message)
+    return uncomputable(
+        situation,
+        msgspec.structs.replace(situation.derivation, problem=selector.event_message),
+        error=selector.event_message,
+        conditions=conditions.as_tuple(),
+        events=(warning(selector.event_reason, selector.event_message),),
+    )
+
+
+def _at_once(situation: Situation, desired: int, reason: str) -> Decision:
+    """Outside the bounds: to the bound at once, whatever metrics and history say."""
+    return trial(
+        situation,
+        situation.derivation,
+        desired=desired,
+        reason=reason,
+        memory=situation.memory,
+        conditions=situation.conditions,
+    )
+
+
+def _disabled(situation: Situation, now: float) -> Decision:
+    """Zero replicas that the controller did not set disable autoscaling."""
+    conditions = Conditions(situation.conditions, now)
+    conditions.scaling_inactive("ScalingDisabled")
+    if not situation.policy.scale_to_zero:
+        conditions.remove_scaled_to_zero()
+    return trial(
+        situation,
+        situation.derivation,
+        desired=situation.scale.spec_replicas,
+        memory=situation.memory,
+        conditions=conditions.as_tuple(),
+    )
+
+
+def _shared_target(situation: Situation, rivals: tuple[str, ...], now: float) -> Decision:
+    """Another autoscaler names the same target: scaling it too would make the two fight, also about bounds.
+
+    Not upstream's, whose controller does not see other kinds.
+    """
+    target = situation.autoscaler.spec.scale_target_ref
+    others = " and ".join(rivals)
+    message = f"{target.kind}/{target.name} is scaled by {others} as well: delete one of them"
+    conditions = Conditions(situation.conditions, now)
+    conditions.scaling_inactive("AmbiguousSelector", message)
+    return undecided(
+        situation,
+        msgspec.structs.replace(situation.derivation, problem=message),
+        error=message,
+        error_class=ErrorClass.SPEC,
+        conditions=conditions.as_tuple(),
+        events=(warning("AmbiguousSelector", message),),
+    )
+
+
+def _without_scale(
+    observed: Observed, scale: ScaleUnavailable, policy: Policy, memory: Memory, now: float
+) -> Decision:
+    """Nothing is known about the target: only the condition changes."""
+    conditions = _conditions(observed, now)
+    conditions.unable_to_get_scale(scale.message)
+    return Decision(
+        autoscaler=observed.autoscaler,
+        branch=Branch.NO_SCALE,
+        policy=policy,
+        conditions=conditions.as_tuple(),
+        events=(warning("FailedGetScale", scale.message),),
+        memory=memory,
+        error=f"{scale.context}: {scale.message}",
+        error_class=ErrorClass.SPEC if scale.spec_error else ErrorClass.INTERNAL,
+        derivation=Derivation(
+            autoscaler=observed.autoscaler.key,
+            made_at_unix_seconds=now,
+            branch=Branch.NO_SCALE.value,
+            problem=scale.message,
+        ),
+    )
+
+
+def _conditions(observed: Observed, now: float) -> Conditions:
+    """Those of the last status, to be changed in place."""
+    status = observed.autoscaler.status
+    return Conditions(status.conditions if status else (), now)

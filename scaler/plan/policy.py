@@ -1,0 +1,74 @@
+"""Spec and flags to one `Policy` (upstream's defaults, `tolerancesForHpa` and `maybeInitScaleDownStabilizationWindow`).
+
+The API server fills in a HorizontalPodAutoscaler's `behavior`; a custom resource may have been stored without.
+"""
+
+from scaler.model.amounts import approximate
+from scaler.model.autoscaler import (
+    AutoscalerSpec,
+    Behavior,
+    MetricSourceType,
+    ScalingPolicy,
+    ScalingPolicySelect,
+    ScalingPolicyType,
+    ScalingRules,
+)
+from scaler.model.policy import BehaviorRules, Policy, Rules, Tolerances
+from scaler.model.settings import Settings
+
+_DOUBLE = ScalingPolicy(type=ScalingPolicyType.PERCENT, value=100, period_seconds=15)
+_FOUR = ScalingPolicy(type=ScalingPolicyType.PODS, value=4, period_seconds=15)
+_MEASURED_WITHOUT_PODS = (MetricSourceType.OBJECT, MetricSourceType.EXTERNAL)
+
+
+def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
+    """The effective settings: the spec's own where it has them, else the flags."""
+    return Policy(
+        kind=settings.kind,
+        min_replicas=1 if spec.min_replicas is None else spec.min_replicas,
+        max_replicas=spec.max_replicas,
+        tolerances=_tolerances(spec.behavior, settings),
+        behavior=None if spec.behavior is None else _behavior_rules(spec.behavior, settings),
+        downscale_stabilization_seconds=settings.downscale_stabilization_seconds,
+        cpu_initialization_period_seconds=settings.cpu_initialization_period_seconds,
+        initial_readiness_delay_seconds=settings.initial_readiness_delay_seconds,
+        pod_level_resources=settings.pod_level_resources,
+        scale_to_zero=settings.scale_to_zero,
+        has_metric_at_zero=any(
+            metric.type in _MEASURED_WITHOUT_PODS for metric in spec.metrics or ()
+        ),
+    )
+
+
+def _tolerances(behavior: Behavior | None, settings: Settings) -> Tolerances:
+    """The flag's tolerance, or the one that `behavior` gives to a direction."""
+    if behavior is None or not settings.configurable_tolerance:
+        return Tolerances(scale_down=settings.tolerance, scale_up=settings.tolerance)
+    return Tolerances(
+        scale_down=_tolerance(behavior.scale_down, settings),
+        scale_up=_tolerance(behavior.scale_up, settings),
+    )
+
+
+def _tolerance(rules: ScalingRules | None, settings: Settings) -> float:
+    if rules is None or rules.tolerance is None:
+        return settings.tolerance
+    return approximate(rules.tolerance)
+
+
+def _behavior_rules(behavior: Behavior, settings: Settings) -> BehaviorRules:
+    """Up at once, by four pods or to the double; down after the flag's stabilization (whole seconds), without a rate."""
+    down_window_seconds = int(settings.downscale_stabilization_seconds)
+    return BehaviorRules(
+        scale_up=_filled(behavior.scale_up or ScalingRules(), 0, (_FOUR, _DOUBLE)),
+        scale_down=_filled(behavior.scale_down or ScalingRules(), down_window_seconds, (_DOUBLE,)),
+    )
+
+
+def _filled(rules: ScalingRules, window_seconds: int, policies: tuple[ScalingPolicy, ...]) -> Rules:
+    given = rules.stabilization_window_seconds
+    return Rules(
+        window_seconds=window_seconds if given is None else given,
+        select_policy=rules.select_policy or ScalingPolicySelect.MAX,
+        policies=policies if rules.policies is None else rules.policies,
+    )
