@@ -1,14 +1,14 @@
-"""The adapter's words: what is asked, what is configured, what Prometheus said, what is answered.
+"""The adapter's data: requests, configuration, the results of Prometheus, and values.
 
-Law of this file: values only. Nothing here reads, waits, looks at a clock or writes. The words are Kubernetes'
-(group-resource, namespace, label selector) and Prometheus' (series, sample, label, instant vector).
+Values only: nothing here does I/O or reads a clock. The terms are those of Kubernetes (group-resource, namespace, label
+selector) and Prometheus (series, sample, label, instant vector).
 
-The path of one question, stage by stage:
+The stages of one request:
 
     request  (CustomMetricRequest | ExternalMetricRequest | ResourceMetricRequest)
-      -> Offer       the rule that serves the metric, and the series it stands for (from the catalog)
-      -> MetricQuery    a Plan, which may be evaluated once for many, and the Rows of it that answer this request
-      -> Evaluation  what the plan's backend returned
+      -> Offer       the rule that serves the metric, and the name of its series (from the catalog)
+      -> MetricQuery a Plan, which may be evaluated once for many, and the Rows of it that answer this request
+      -> Evaluation  what the backend of the plan returned
       -> values      (ObjectValue | ExternalValue | UsageValue), milli-units, ready to be rendered
 """
 
@@ -46,7 +46,7 @@ NAMESPACES: Final = GroupResource("namespaces")
 
 
 class GroupVersionKind(msgspec.Struct, frozen=True):
-    """What a `describedObject` says it is."""
+    """The kind of a `describedObject`."""
 
     group: str
     version: str
@@ -59,7 +59,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True):
 
 
 class UnknownResource(LookupError):
-    """The cluster has no such resource (now: a CustomResourceDefinition may still come)."""
+    """The cluster has no such resource (yet: a CustomResourceDefinition may be created)."""
 
     def __init__(self, resource: GroupResource) -> None:
         self.resource = resource
@@ -67,9 +67,9 @@ class UnknownResource(LookupError):
 
 
 class ResourceMapping(Protocol):
-    """What the cluster's discovery says about its resources. A lookup in memory: it never waits.
+    """The cluster's resources, as its discovery lists them. Lookups read memory only.
 
-    Here and not among the ports, because the pure stages are given one.
+    It is here and not among the ports because the pure stages use it.
     """
 
     def resource_for(self, resource: GroupResource) -> GroupResource:
@@ -97,15 +97,15 @@ class KubeObject(msgspec.Struct, frozen=True, kw_only=True):
     labels: Mapping[str, str] = {}
 
 
-# --- what is asked ----------------------------------------------------------------------------------------------------
+# --- requests ----------------------------------------------------------------------------------------------------------
 
 EVERY_OBJECT: Final = "*"
 
 
 class CustomMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to custom.metrics.k8s.io, as it stood in the path and the query string.
+    """A request to custom.metrics.k8s.io, from the path and the query string.
 
-    `resource` is as asked (any spelling of it). `namespace` is empty for a root-scoped question; a metric *of* a
+    `resource` is as written in the request. `namespace` is empty for a root-scoped request; a metric *of* a
     namespace is the root-scoped resource `namespaces` with the namespace as its `name`. `name` is `*` for every object
     that `selector` matches.
     """
@@ -120,7 +120,7 @@ class CustomMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExternalMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to external.metrics.k8s.io: a metric by name, and a selector over the series' labels."""
+    """A request to external.metrics.k8s.io: a metric by name, and a selector of the series' labels."""
 
     namespace: str
     metric: str
@@ -135,13 +135,13 @@ class FieldTerm(msgspec.Struct, frozen=True, kw_only=True):
     value: str
 
     def matches(self, found: KubeObject) -> bool:
-        """Whether an object may pass; a field that it does not have is empty."""
+        """Whether an object matches; a field that it does not have is empty."""
         fields = {"metadata.name": found.name, "metadata.namespace": found.namespace}
         return (fields.get(self.field, "") == self.value) is self.equal
 
 
 class ResourceMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to metrics.k8s.io. `resource` is `PODS` or `NODES`; no `name` asks for a list."""
+    """A request to metrics.k8s.io. `resource` is `PODS` or `NODES`; without a `name` it is for a list."""
 
     resource: GroupResource
     selector: Selector
@@ -153,24 +153,24 @@ class ResourceMetricRequest(msgspec.Struct, frozen=True, kw_only=True):
 MetricRequest = CustomMetricRequest | ExternalMetricRequest | ResourceMetricRequest
 
 
-# --- what is configured -----------------------------------------------------------------------------------------------
+# --- configuration ----------------------------------------------------------------------------------------------------
 
 DEFAULT_BACKEND: Final = "default"
-"""The Prometheus of `--prometheus-url`; rules that name no backend use it."""
+"""The Prometheus of `--prometheus-url`, for rules that name no backend."""
 
 
 class Reaction(enum.Enum):
-    """What a signal contract does with a value that is not there or is not to be trusted."""
+    """What a signal contract does with a value that is missing or not usable."""
 
-    FAIL = "fail"  # answer with an error: the autoscaler keeps its replicas
-    ZERO = "zero"  # answer 0
-    LAST = "last"  # answer the last good value, while it is younger than `last_for_seconds`
+    FAIL = "fail"  # respond with an error: the autoscaler keeps its replicas
+    ZERO = "zero"  # respond with 0
+    LAST = "last"  # respond with the last good value, while it is younger than `last_for_seconds`
     OMIT = "omit"  # leave the object or the row out
-    ACCEPT = "accept"  # take it as it is
+    ACCEPT = "accept"  # use it
 
 
 class SignalContract(msgspec.Struct, frozen=True, kw_only=True):
-    """What an empty result, NaN or infinity, an old sample and a partial answer mean for one metric."""
+    """What an empty result, NaN or infinity, an old sample and a partial response mean for one metric."""
 
     on_empty: Reaction
     on_nan: Reaction
@@ -198,16 +198,16 @@ class ResourceLabels(msgspec.Struct, frozen=True, kw_only=True):
     overrides: tuple[
         tuple[str, GroupResource], ...
     ] = ()  # (label, resource as spelled in the file)
-    namespaced: bool = True  # read for external rules only: restrict to the asker's namespace
+    namespaced: bool = True  # for external rules only: restrict to the namespace of the request
 
 
 class DiscoveryRule(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of `rules` or `externalRules`: prometheus-adapter's way, which needs to see the series first.
+    """One entry of `rules` or `externalRules`, as in prometheus-adapter: its metrics are discovered from series.
 
-    All texts are checked when the configuration is loaded: patterns compile, templates parse, defaults are filled in.
+    All texts are validated when the configuration is loaded: patterns compile, templates parse, defaults are set.
     """
 
-    path: str  # where it stands in the file, for messages: "rules[2]"
+    path: str  # its key path in the file, for messages: "rules[2]"
     external: bool
     series_query: str
     series_filters: tuple[SeriesFilter, ...] = ()  # the implicit filter of `name.matches` included
@@ -220,11 +220,11 @@ class DiscoveryRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NamedRule(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of `metrics`, our way: the query is written out, so nothing has to be discovered.
+    """One entry of `metrics`: the query is explicit, so nothing has to be discovered.
 
-    `describes` is None for an external metric. `object_label` holds the object's name in the query's result,
-    `namespace_label` its namespace (empty when the resource is cluster-scoped or, for an external metric, when
-    rows of every namespace answer everyone).
+    `describes` is None for an external metric. `object_label` is the label with the object's name in the result,
+    `namespace_label` the one with its namespace (empty when the resource is cluster-scoped or, for an external metric,
+    when every namespace gets all rows).
     """
 
     path: str  # "metrics[0]"
@@ -233,7 +233,9 @@ class NamedRule(msgspec.Struct, frozen=True, kw_only=True):
     describes: GroupResource | None = None
     object_label: str = ""
     namespace_label: str = ""
-    window_seconds: float | None = None  # over what time the query averages; None: an instant value
+    window_seconds: float | None = (
+        None  # the range over which the query averages; None: an instant value
+    )
     backend: str = DEFAULT_BACKEND
     contract: SignalContract
 
@@ -242,7 +244,7 @@ Rule = DiscoveryRule | NamedRule
 
 
 class ResourceRule(msgspec.Struct, frozen=True, kw_only=True):
-    """How one of cpu and memory is asked for (`resourceRules.cpu`, `resourceRules.memory`)."""
+    """The queries for cpu or memory (`resourceRules.cpu`, `resourceRules.memory`)."""
 
     path: str
     container_query: str
@@ -252,7 +254,7 @@ class ResourceRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`resourceRules`: what serves metrics.k8s.io."""
+    """`resourceRules`: the rules of metrics.k8s.io."""
 
     cpu: ResourceRule
     memory: ResourceRule
@@ -261,7 +263,7 @@ class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True):
-    """One Prometheus, or something with its HTTP API. Files are named, not read: they may be rotated."""
+    """One Prometheus, or another server with its HTTP API. Files are named and not read, since they may be rotated."""
 
     url: str
     name: str = DEFAULT_BACKEND
@@ -274,27 +276,27 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True):
     username: str = ""
     password_file: Path | None = None
     timeout_seconds: float = 30.0
-    """For one query, its waiting for a free place included."""
+    """For one query, including its wait for `concurrency_max`."""
     discovery_timeout_seconds: float = 120.0
     """For one list of series, which may be large."""
     concurrency_max: int = 20
-    """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would only wait there."""
+    """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would wait there."""
     answer_bytes_max: int = 64 * 1024 * 1024
-    """A query that answers more than this is a mistake, and would be the end of a small pod."""
+    """A larger response is a mistake in the query, and would exceed the memory of a small pod."""
 
 
-# --- what exists ------------------------------------------------------------------------------------------------------
+# --- metrics -----------------------------------------------------------------------------------------------------------
 
 
 class Series(msgspec.Struct, frozen=True):
-    """A metric name of Prometheus with the names of labels that occur on it; values are of no interest here."""
+    """A metric name of Prometheus with the names of its labels, without their values."""
 
     name: str
     labels: frozenset[str] = frozenset()
 
 
 class MetricEntry(msgspec.Struct, frozen=True, order=True):
-    """What discovery lists for custom metrics, and the key under which a request finds its rule."""
+    """What discovery lists for custom metrics, and the key by which a request finds its rule."""
 
     resource: GroupResource
     namespaced: bool
@@ -302,32 +304,32 @@ class MetricEntry(msgspec.Struct, frozen=True, order=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A metric that can be asked for: the rule behind it and, for a discovered one, Prometheus' name of the series."""
+    """A metric that can be requested: its rule and, for a discovered one, the name of its series in Prometheus."""
 
     rule: Rule
     series: str = ""
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule whose series could not be listed so far, so that its metrics are unknown and not merely absent."""
+    """A rule whose series have not been listed yet, so that its metrics are unknown and not merely absent."""
 
     rule: str  # the path of the rule
     cause: str
-    temporary: bool  # it may go away by itself
+    temporary: bool  # it may resolve itself
 
 
 class ListedRule(msgspec.Struct, frozen=True):
-    """A rule and the series that its selector selects now; None: they could not be listed so far. A named one has none."""
+    """A rule and the series that its selector selects now; None: not listed yet. A named rule has none."""
 
     rule: Rule
     series: Sequence[Series] | None = ()
 
 
-# --- asking Prometheus ------------------------------------------------------------------------------------------------
+# --- querying Prometheus ----------------------------------------------------------------------------------------------
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """One PromQL query for one backend. Equal plans have equal answers, so they are evaluated once."""
+    """One PromQL query for one backend. Equal plans have equal results, so they are evaluated once."""
 
     query: str
     backend: str = DEFAULT_BACKEND
@@ -336,7 +338,7 @@ class Plan(msgspec.Struct, frozen=True):
 class Rows(msgspec.Struct, frozen=True, kw_only=True):
     """Which rows of an evaluation belong to one request, and how they name objects.
 
-    A plan made for one request needs no `where`; a query of ours, or a plan merged out of several, is told apart by it.
+    A plan for one request needs no `where`; the rows of a named rule's query are selected by it.
     """
 
     object_label: str = ""
@@ -346,16 +348,16 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ages(msgspec.Struct, frozen=True, kw_only=True):
-    """A second plan that says how old the samples behind each row are; rows are told apart by `labels`."""
+    """A second plan that yields how old the samples behind each row are; rows are identified by `labels`."""
 
     plan: Plan
     labels: tuple[str, ...]
 
 
 class MetricQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A request made ready for Prometheus: evaluate `plan`, then read the answer with `rows` and `contract`.
+    """What a request needs from Prometheus: evaluate `plan`, then read the result with `rows` and `contract`.
 
-    `ages` is there when the contract bounds the age of samples, and the query has some.
+    `ages` is set when the contract bounds the age of samples and the query reads samples.
     """
 
     plan: Plan
@@ -367,7 +369,7 @@ class MetricQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to metrics.k8s.io made ready: both plans are evaluated, and read together.
+    """What a request to metrics.k8s.io needs from Prometheus: both plans are evaluated and read together.
 
     `container_label` is empty for nodes, which have no containers.
     """
@@ -382,7 +384,7 @@ class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResultKind(enum.Enum):
-    """The `resultType` of a Prometheus answer."""
+    """The `resultType` of a Prometheus response."""
 
     VECTOR = "vector"
     SCALAR = "scalar"
@@ -399,16 +401,16 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan came to. `samples` is empty for kinds that carry no usable value (matrix, string)."""
+    """The result of a plan. `samples` is empty for kinds without usable values (matrix, string)."""
 
     samples: tuple[Sample, ...]
     evaluated_at_seconds: float
     kind: ResultKind = ResultKind.VECTOR
     warnings: tuple[str, ...] = ()
-    partial: bool = False  # a backend of several stores says that some of them did not answer
+    partial: bool = False  # some of the stores behind the backend did not answer
 
 
-# --- what is answered -------------------------------------------------------------------------------------------------
+# --- values -----------------------------------------------------------------------------------------------------------
 
 
 class ObjectValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -420,7 +422,7 @@ class ObjectValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExternalValue(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of an external metric, in milli-units; a scalar has no labels at all (None)."""
+    """One row of an external metric, in milli-units; a scalar has no labels (None)."""
 
     labels: Mapping[str, str] | None
     value_milli: int
@@ -435,7 +437,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageValue(msgspec.Struct, frozen=True, kw_only=True):
-    """What one pod (usage by container, in the order seen) or one node (one entry under "") uses."""
+    """The usage of one pod (by container, in the order of the result) or of one node (one entry under "")."""
 
     subject: KubeObject
     usage: Mapping[str, Usage]

@@ -1,7 +1,7 @@
-"""The adapter's doors as Protocols: what the core needs of the outside, and what it may fail with.
+"""What the core needs from the outside, as Protocols, and how it may fail.
 
-`fetch` implements them, `answer` uses them, `__main__` joins the two. A cache or a batcher is a `Prometheus` that
-wraps a `Prometheus`. No library's exception passes a port: a door raises what is named here or in `wire.status`.
+`fetch` implements them, `answer` and `diagnosis` use them, `runtime` connects the two. No exception of a library
+passes a port: only what is named here or in `wire.status` is raised.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,10 +33,10 @@ __all__ = [
 
 
 class QueryFailed(Exception):
-    """A backend did not answer a question: unreachable, too slow, refused, or unintelligible.
+    """A backend did not answer a query: unreachable, too slow, refused, or not understood.
 
-    `retryable` is true when the same question may succeed a moment later (connection, timeout, 5xx), and false when it
-    will not (bad PromQL, a query over a limit).
+    `retryable` is true when the same query may succeed a moment later (connection, timeout, 5xx), and false when it will
+    not (bad PromQL, a query over a limit).
     """
 
     def __init__(self, *, backend: str, query: str, cause: str, retryable: bool) -> None:
@@ -74,7 +74,7 @@ class Prometheus(Evaluator, SeriesIndex, Protocol):
 
 
 class ObjectNames(Protocol):
-    """Objects behind a label selector, from a watch cache of their metadata: no request per question.
+    """Objects behind a label selector, from a watch cache of their metadata: there is no LIST per request.
 
     Both methods raise `UnknownResource` (the cluster has no such resource) or `wire.status.Unavailable` (not known yet).
     """
@@ -91,28 +91,28 @@ class ObjectNames(Protocol):
 
 
 class Catalog(Protocol):
-    """Which metrics can be asked for now: the discovered ones and the named ones. Answers from memory."""
+    """Which metrics can be requested now: the discovered ones and the named ones. Reads memory only."""
 
     def custom_entries(self) -> Sequence[MetricEntry]:
-        """What custom.metrics.k8s.io lists, sorted."""
+        """The metrics that custom.metrics.k8s.io lists, sorted."""
         ...
 
     def external_metrics(self) -> Sequence[str]:
-        """What external.metrics.k8s.io lists, sorted."""
+        """The metrics that external.metrics.k8s.io lists, sorted."""
         ...
 
     def custom(self, entry: MetricEntry) -> Offer | None:
-        """Who serves a custom metric; `entry.resource` is canonical. None: nobody."""
+        """The offer for a custom metric; `entry.resource` is canonical. None: no rule serves it."""
         ...
 
     def external(self, metric: str) -> Offer | None:
-        """Who serves an external metric. None: nobody."""
+        """The offer for an external metric. None: no rule serves it."""
         ...
 
     def gaps(self) -> Sequence[Gap]:
-        """Rules that offer nothing yet, and why; sorted by rule."""
+        """The rules that offer nothing yet, and why; sorted by rule."""
         ...
 
     def listed(self) -> Sequence[ListedRule]:
-        """Every rule with the series it was made of, in the order of the file: for explaining, not for answering."""
+        """Every rule with its series, in the order of the file: for `explain`, not for answering."""
         ...

@@ -1,6 +1,6 @@
-"""What the adapter counts about itself: `loadline_adapter_*`, served at /metrics.
+"""The adapter's own metrics: `loadline_adapter_*`, served at /metrics.
 
-The names follow Prometheus' naming rules; label values come from small closed sets, so that no client can grow them.
+The names follow Prometheus' naming rules; label values come from small closed sets, so that clients cannot grow them.
 """
 
 import time
@@ -34,7 +34,7 @@ REQUESTS = Counter(
 )
 REQUEST_SECONDS = Histogram(
     "loadline_adapter_request_duration_seconds",
-    "Time from a request's arrival to its answer, authentication included.",
+    "Time from a request's arrival to its response, including authentication.",
     ["api"],
     buckets=_SECONDS,
 )
@@ -45,7 +45,7 @@ PROMETHEUS_REQUESTS = Counter(
 )
 PROMETHEUS_SECONDS = Histogram(
     "loadline_adapter_prometheus_request_duration_seconds",
-    "Time from a question to Prometheus to its answer, waiting for a free place included.",
+    "Time from a request to Prometheus to its response, including the wait for --prometheus-concurrency.",
     ["backend", "endpoint"],
     buckets=_SECONDS,
 )
@@ -56,7 +56,7 @@ EVALUATIONS = Counter(
 )
 SAMPLE_AGE_SECONDS = Histogram(
     "loadline_adapter_served_sample_age_seconds",
-    "Age of the oldest sample in an answer at the moment it is served.",
+    "Age of the oldest sample in a response when it is served.",
     ["api"],
     buckets=(0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0),
 )
@@ -72,26 +72,26 @@ DISCOVERED_SERIES = Gauge(
 )
 DISCOVERY_FAILURES = Counter(
     "loadline_adapter_discovery_failures",
-    "Listings of a rule's series that failed; the rule goes on with what it knew.",
+    "Listings of a rule's series that failed; the rule keeps the series it had.",
     ["rule"],
 )
 CONFIGURATION_GENERATION = Gauge(
     "loadline_adapter_configuration_generation",
-    "Rises by one with every configuration that came into force; the first is 1.",
+    "Number of the active configuration: 1 for the first, one more after each reload.",
 )
 CONFIGURATION_RELOADS = Counter(
     "loadline_adapter_configuration_reloads",
-    "Changes of the configuration file, by outcome: applied, or refused (the former one goes on serving).",
+    "Changes of the configuration file, by outcome: applied, or refused (the previous one stays active).",
     ["outcome"],
 )
 CONFIGURATION_ACCEPTED = Gauge(
     "loadline_adapter_configuration_last_reload_successful",
-    "1 while the configuration file is the one in force, 0 while it is refused.",
+    "1 while the configuration file is the active one, 0 while it is refused.",
 )
 
 
 def forget_rules() -> None:
-    """Drop what is told about rules: another configuration has other rules under the same paths."""
+    """Drop the metrics of rules: another configuration has other rules under the same paths."""
     for metric in (DISCOVERED_AT, DISCOVERED_SERIES, DISCOVERY_FAILURES):
         metric.clear()
 

@@ -191,7 +191,7 @@ def _fallback_key(
 ) -> str:
     """The key of the last good values; empty when the contract never falls back on them.
 
-    The rule's query is a part of it: after a reload, the values of another query must not stand in.
+    The rule's query is a part of it: after a reload, the values of another query must not be used.
     """
     contract = query.contract
     reactions = (contract.on_empty, contract.on_nan, contract.on_stale, contract.on_partial)
@@ -209,7 +209,7 @@ def _fallback_key(
 def _still_good(
     known: dict[str, ObjectValue], query: MetricQuery, now_seconds: float
 ) -> dict[str, ObjectValue]:
-    """Only the values that may still stand in; otherwise every pod there ever was would be kept."""
+    """Only the values that may still be used; otherwise every pod that ever existed would be kept."""
     limit_seconds = query.contract.last_for_seconds or 0.0
     return {
         name: value

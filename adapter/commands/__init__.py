@@ -1,1 +1,1 @@
-"""What `loadline-adapter` can be told to do: `serve` when nothing is said, and commands for people."""
+"""The commands of `loadline-adapter`: their flags, and what they print. Without one, it serves."""

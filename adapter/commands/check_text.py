@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from adapter.diagnosis.check_report import Report, RuleReport, Tried
-from adapter.diagnosis.rule_yields import some
+from adapter.translate.wording import some
 
 METRICS_SHOWN_MAX = 10
 
@@ -19,7 +19,7 @@ def _lines(report: Report) -> Iterator[str]:
     for warning in report.warnings:
         yield f"{report.file}: warning: {_where(warning.line, warning.path)}: {warning.problem}. {warning.fix}"
     if report.resources == "built-in":
-        yield "labels are mapped to Kubernetes' own resources; with --kubeconfig the cluster is asked, custom resources included"
+        yield "labels are mapped to the resources built into Kubernetes; use --kubeconfig to include the custom resources of a cluster"
     for rule in report.rules:
         yield from _rule(rule)
     for overlap in report.overlaps:
@@ -37,7 +37,7 @@ def _rule(rule: RuleReport) -> Iterator[str]:
     series = f", {rule.series_seen} series" if rule.series_seen else ""
     yield f"{rule.rule}{backend}: {'yields' if rule.yields else 'yields nothing'}{series}"
     for metric in rule.metrics[:METRICS_SHOWN_MAX]:
-        source = f" out of {metric.series}" if metric.series else ""
+        source = f" from {metric.series}" if metric.series else ""
         resources = f" for {some(metric.resources, METRICS_SHOWN_MAX)}" if metric.resources else ""
         yield f"  metric {metric.name}{resources}{source}"
     if len(rule.metrics) > METRICS_SHOWN_MAX:
@@ -58,11 +58,11 @@ def _tried(tried: Tried) -> Iterator[str]:
 def _verdict(report: Report) -> str:
     if report.errors:
         count = len(report.errors)
-        return f"{count} {'fault' if count == 1 else 'faults'} in {report.file}"
+        return f"{count} {'error' if count == 1 else 'errors'} in {report.file}"
     nothing = sum(not rule.yields for rule in report.rules)
-    doubts = len(report.warnings) + len(report.overlaps)
-    doubts += sum(len(rule.findings) for rule in report.rules)
+    warnings = len(report.warnings) + len(report.overlaps)
+    warnings += sum(len(rule.findings) for rule in report.rules)
     ending = f", {nothing} of them yield nothing" if nothing else ""
-    warned = f" ({doubts} {'warning' if doubts == 1 else 'warnings'})" if doubts else ""
-    able = "can be used" if report.ok else "is not good enough"
+    warned = f" ({warnings} {'warning' if warnings == 1 else 'warnings'})" if warnings else ""
+    able = "can be used" if report.ok else "has warnings, and --strict is set"
     return f"{report.file} {able}: {report.rule_count} rules{ending}{warned}"

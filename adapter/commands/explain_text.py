@@ -1,4 +1,4 @@
-"""An explanation for people: one line per step, then what is wrong and how to mend it."""
+"""An explanation for people: one line per step, then what is wrong and how to fix it."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -14,34 +14,34 @@ def text_of(title: str, explanation: Explanation) -> str:
     return "\n".join(_lines(title, explanation))
 
 
-def _lines(title: str, told: Explanation) -> Iterator[str]:
+def _lines(title: str, explanation: Explanation) -> Iterator[str]:
     if title:
         yield title
-    yield f"path     {told.path}"
-    if told.request:
-        yield f"asks     {_asked_for(told.request)}"
-    if told.rule:
-        made_of = f" out of the series {told.rule.series}" if told.rule.series else ""
-        yield f"rule     {told.rule.path}{made_of}: {told.rule.template}"
-    if told.objects and told.rule:
-        yield f"objects  {_listed(told.objects.names, told.objects.count)}"
-    for query in told.queries:
+    yield f"path     {explanation.path}"
+    if explanation.request:
+        yield f"request  {_request(explanation.request)}"
+    if explanation.rule:
+        source = f" from the series {explanation.rule.series}" if explanation.rule.series else ""
+        yield f"rule     {explanation.rule.path}{source}: {explanation.rule.template}"
+    if explanation.objects and explanation.rule:
+        yield f"objects  {_listed(explanation.objects.names, explanation.objects.count)}"
+    for query in explanation.queries:
         yield from _query(query)
-    if told.ended_at == "":
-        yield f"value    {told.value_count or 'no'} {'value' if told.value_count == 1 else 'values'}"
-        for value in told.values:
+    if explanation.ended_at == "":
+        yield f"value    {explanation.value_count or 'no'} {'value' if explanation.value_count == 1 else 'values'}"
+        for value in explanation.values:
             yield f"         {value.of or '(no labels)'} = {value.value}"
-        yield from _more(told.value_count, len(told.values))
+        yield from _more(explanation.value_count, len(explanation.values))
     else:
-        yield f"ended    at the step `{told.ended_at}`, with {told.code}: {told.message}"
-    for finding in told.findings:
+        yield f"failed   at the step `{explanation.ended_at}`, with {explanation.code}: {explanation.message}"
+    for finding in explanation.findings:
         yield f"{finding.reason}: {finding.message}"
         yield f"  fix: {finding.fix}"
-    if told.similar:
-        yield f"similar metrics: {', '.join(told.similar)}"
+    if explanation.similar:
+        yield f"similar metrics: {', '.join(explanation.similar)}"
 
 
-def _asked_for(request: ParsedRequest) -> str:
+def _request(request: ParsedRequest) -> str:
     parts = [request.metric or "usage"]
     if request.resource:
         parts.append(f"of {'all ' if request.name == '*' else ''}{request.resource}")
@@ -56,18 +56,18 @@ def _asked_for(request: ParsedRequest) -> str:
     return f"{request.api}: {' '.join(parts)}"
 
 
-def _query(asked: EvaluatedQuery) -> Iterator[str]:
-    backend = "" if asked.backend == DEFAULT_BACKEND else f" (backend {asked.backend})"
-    yield f"query    {asked.query}{backend}"
-    if not asked.result:
+def _query(query: EvaluatedQuery) -> Iterator[str]:
+    backend = "" if query.backend == DEFAULT_BACKEND else f" (backend {query.backend})"
+    yield f"query    {query.query}{backend}"
+    if not query.result:
         return
-    others = asked.rows_returned - asked.rows_counted
+    others = query.rows_returned - query.rows_counted
     of_others = f", and {others} of other objects" if others else ""
-    yield f"samples  {asked.rows_counted} {'row' if asked.rows_counted == 1 else 'rows'} ({asked.result}){of_others}"
-    for row in asked.rows:
+    yield f"samples  {query.rows_counted} {'row' if query.rows_counted == 1 else 'rows'} ({query.result}){of_others}"
+    for row in query.rows:
         yield f"         {_row(row)}"
-    yield from _more(asked.rows_counted, len(asked.rows))
-    for warning in asked.warnings:
+    yield from _more(query.rows_counted, len(query.rows))
+    for warning in query.warnings:
         yield f"         warning: {warning}"
 
 

@@ -1,7 +1,7 @@
-"""The configuration file: YAML (or JSON) text to rules that are known to be usable.
+"""The configuration file: YAML (or JSON) text to validated rules.
 
-prometheus-adapter's file is read unchanged; `metrics` and `backends`, and `signal` and `backend` on a rule, are ours.
-All problems are found at once. Every text is checked here, so that nothing fails later for its spelling.
+prometheus-adapter's file is read unchanged; `metrics` and `backends`, and `signal` and `backend` on a rule, are
+Loadline's own. All problems are found at once, and every text is validated here.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ __all__ = ["ConfigError", "ConfigProblem", "Configuration", "load", "parse"]
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """What the adapter serves. `rules` are in the order in which later ones take over metrics of earlier ones."""
+    """What the adapter serves. A later one of `rules` serves a metric instead of an earlier one."""
 
     rules: tuple[Rule, ...] = ()
     resource_rules: ResourceRules | None = None
@@ -29,17 +29,17 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def serves_custom(self) -> bool:
-        """Whether custom.metrics.k8s.io is served at all; without a rule the peer does not register the group."""
+        """Whether custom.metrics.k8s.io is served; as in prometheus-adapter, a group without rules is not."""
         return any(_is_custom(rule) for rule in self.rules)
 
     @property
     def serves_external(self) -> bool:
-        """Whether external.metrics.k8s.io is served at all."""
+        """Whether external.metrics.k8s.io is served."""
         return any(not _is_custom(rule) for rule in self.rules)
 
     @property
     def serves_usage(self) -> bool:
-        """Whether metrics.k8s.io is served at all."""
+        """Whether metrics.k8s.io is served."""
         return self.resource_rules is not None
 
 
@@ -98,7 +98,7 @@ def _read(text: str, problems: Problems) -> Configuration | None:
         problems.warning(
             None,
             "(file)",
-            "there is no rule, so no API is served",
+            "there is no rule, so no metrics API is served",
             "Add `rules`, `externalRules`, `metrics` or `resourceRules`.",
         )
     return Configuration(

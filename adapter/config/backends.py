@@ -9,14 +9,14 @@ from adapter.model import DEFAULT_BACKEND, Backend
 
 
 def read_backends(top: Block) -> tuple[Backend, ...]:
-    """All backends of the file; each name stands for one."""
+    """All backends of the file, with unique names."""
     found: dict[str, Backend] = {}
     for block in top.blocks("backends"):
         backend = _read_backend(block)
         if backend.name in found:
             block.error(
                 "name",
-                f"there is a backend {backend.name!r} already",
+                f"there is already a backend {backend.name!r}",
                 "Give each backend its own name.",
             )
         found[backend.name] = backend
@@ -24,14 +24,14 @@ def read_backends(top: Block) -> tuple[Backend, ...]:
 
 
 def read_backend_name(rule: Block, known: tuple[Backend, ...]) -> str:
-    """The backend a rule asks; the one of `--prometheus-url` when it names none."""
+    """The backend of a rule; that of `--prometheus-url` when it names none."""
     name = rule.text("backend", DEFAULT_BACKEND)
     names = sorted({DEFAULT_BACKEND, *(backend.name for backend in known)})
     if name not in names:
         rule.error(
             "backend",
             f"there is no backend {name!r}",
-            f"Name one of {', '.join(names)}, or add it under `backends`.",
+            f"Use one of {', '.join(names)}, or add it under `backends`.",
         )
     return name
 
@@ -44,7 +44,7 @@ def _read_backend(block: Block) -> Backend:
         return Path(text) if text else None
 
     backend = Backend(
-        name=block.required_text("name", "Name it, for rules to say `backend: NAME`."),
+        name=block.required_text("name", "Give it a name; rules refer to it by `backend: NAME`."),
         url=_url(block),
         verb=cast("Literal['GET', 'POST']", block.choice("verb", ("GET", "POST"), defaults.verb)),
         headers=_headers(block),
@@ -71,7 +71,7 @@ def _url(block: Block) -> str:
     except ValueError:
         usable = False
     if url and not usable:
-        block.error("url", "this is no URL of a Prometheus", fix)
+        block.error("url", "this is not a URL of a Prometheus", fix)
     return url
 
 
@@ -96,6 +96,6 @@ def _check_credentials(block: Block, backend: Backend) -> None:
     if backend.username and backend.token_file:
         block.error(
             "",
-            "a token and a password exclude each other",
+            "a token and a password are mutually exclusive",
             "Keep `tokenFile`, or `username` and `passwordFile`.",
         )

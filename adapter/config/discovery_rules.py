@@ -21,7 +21,7 @@ from adapter.model import (
 
 
 def read_rule(block: Block, *, external: bool, backends: tuple[Backend, ...]) -> DiscoveryRule:
-    """One rule; what is wrong with it is among the block's problems."""
+    """One rule; its problems are reported to the block."""
     name_matches, name_as = _read_name(block)
     filters = [
         each
@@ -53,7 +53,7 @@ def _read_series_query(block: Block) -> str:
     if text and (problem := selector_problem(text)):
         block.warning(
             "seriesQuery",
-            f"{text!r} is not understood as a selector: {problem}",
+            f"{text!r} cannot be parsed as a selector: {problem}",
             'Write something like \'{__name__=~"^http_.*",namespace!=""}\'.',
         )
     return text
@@ -64,11 +64,11 @@ def _read_filter(block: Block) -> SeriesFilter | None:
     wanted, unwanted = block.text("is"), block.text("isNot")
     block.close()
     if bool(wanted) == bool(unwanted):
-        fault = "both `is` and `isNot` stand" if wanted else "neither `is` nor `isNot` stands"
+        fault = "both `is` and `isNot` are given" if wanted else "neither `is` nor `isNot` is given"
         block.error(
             "",
-            f"{fault} in one filter",
-            "Write exactly one of them; several filters must all pass.",
+            f"{fault} in a filter",
+            "Write exactly one of them; all filters of a list must match.",
         )
         return None
     name = "is" if wanted else "isNot"
@@ -78,7 +78,7 @@ def _read_filter(block: Block) -> SeriesFilter | None:
 
 
 def _read_name(rule: Block) -> tuple[str, str]:
-    """`name.matches` ("" for any) and `name.as`, by default the one group, or all of it when there is none."""
+    """`name.matches` ("" for any) and `name.as`, by default the only group, or the whole match without groups."""
     block = rule.block("name")
     matches, as_ = block.text("matches"), block.text("as")
     block.close()
@@ -89,7 +89,7 @@ def _read_name(rule: Block) -> tuple[str, str]:
     if groups > 1:
         block.error(
             "as",
-            f"`matches` has {groups} groups, so `as` must say which make the name",
+            f"`matches` has {groups} groups, so `as` must say which of them make the name",
             'Add `as`, for example "${1}_per_second".',
         )
     return matches, "$1" if groups == 1 else "$0"
@@ -120,7 +120,7 @@ def read_resources(rule: Block, *, external: bool) -> ResourceLabels:
         fix = 'Add `resources: {template: "<<.Resource>>"}` or `overrides`.'
         rule.warning(
             "resources",
-            "no label is mapped to a resource, so no metric of the rule can be asked for",
+            "no label is mapped to a resource, so no metric of the rule can be requested",
             fix,
         )
     block.close()
@@ -128,7 +128,7 @@ def read_resources(rule: Block, *, external: bool) -> ResourceLabels:
 
 
 def read_resource_rules(top: Block, backends: tuple[Backend, ...]) -> ResourceRules | None:
-    """`resourceRules`, or None when the block is not there."""
+    """`resourceRules`, or None without the block."""
     if not top.has("resourceRules"):
         return None
     block = top.block("resourceRules")

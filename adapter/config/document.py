@@ -1,7 +1,7 @@
-"""YAML text to blocks that are read field by field. What a reader did not take is an unknown field.
+"""YAML text to blocks that are read field by field. A field that no reader has read is unknown.
 
-prometheus-adapter reads its file with yaml.v2's UnmarshalStrict: any scalar serves where a text is wanted, null is
-the default, unknown fields and duplicate keys are errors. Here every error is collected, with its key path and line.
+prometheus-adapter reads its file with yaml.v2's UnmarshalStrict: any scalar is valid for a text, null means the
+default, unknown fields and duplicate keys are errors. Here all errors are collected, with key path and line.
 """
 
 import difflib
@@ -22,18 +22,18 @@ _FALSE = {"false", "no", "off", "n"}
 
 
 class Problems:
-    """What was found wrong and what was found odd, in the order found."""
+    """The errors and warnings, in the order found."""
 
     def __init__(self) -> None:
         self.errors: list[ConfigProblem] = []
         self.warnings: list[ConfigProblem] = []
 
     def error(self, node: yaml.Node | None, path: str, problem: str, fix: str) -> None:
-        """Something that stops the start."""
+        """A problem with which the file cannot be used."""
         self.errors.append(_problem(node, path, problem, fix))
 
     def warning(self, node: yaml.Node | None, path: str, problem: str, fix: str) -> None:
-        """Something that works, and hardly as meant."""
+        """A problem with which the file works, but probably not as intended."""
         self.warnings.append(_problem(node, path, problem, fix))
 
 
@@ -48,21 +48,24 @@ def read_document(text: str, problems: Problems) -> "Block | None":
         node, several = _compose(text)
     except yaml.YAMLError as e:
         problems.error(
-            None, "(file)", f"not YAML: {_complaint(e)}", "Mend the syntax; indent with spaces."
+            None, "(file)", f"not YAML: {_message(e)}", "Fix the syntax; indent with spaces."
         )
         return None
     if several:
         problems.warning(
             node,
             "(file)",
-            "the file holds several documents",
+            "the file contains several documents",
             "Only the first one is read; delete the others.",
         )
     if node is None or _is_null(node):
         return Block("", None, problems)
     if not isinstance(node, yaml.MappingNode):
         problems.error(
-            node, "(file)", f"the file holds {_kind(node)}", "Write `rules:` and a list below it."
+            node,
+            "(file)",
+            f"the file contains {_kind(node)}",
+            "Write `rules:` and a list below it.",
         )
         return None
     return Block("", node, problems)
@@ -78,14 +81,14 @@ def _compose(text: str) -> tuple[yaml.Node | None, bool]:
         loader.dispose()
 
 
-def _complaint(error: yaml.YAMLError) -> str:
+def _message(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     return where + str(getattr(error, "problem", None) or error).replace("\n", " ")
 
 
 class Block:
-    """A mapping of the document. Fields are taken by name; `close` complains about those nobody took."""
+    """A mapping of the document. Fields are read by name; `close` reports those that were not read."""
 
     def __init__(self, path: str, node: yaml.MappingNode | None, problems: Problems) -> None:
         self.path = path
@@ -99,7 +102,7 @@ class Block:
         return f"{self.path}.{name}" if self.path else name
 
     def error(self, name: str, problem: str, fix: str) -> None:
-        """A problem with a field, or with this block when `name` is empty."""
+        """Report an error in a field, or in this block when `name` is empty."""
         self.problems.error(
             self._fields.get(name, self._node),
             self.path_of(name) if name else self.path,
@@ -108,7 +111,7 @@ class Block:
         )
 
     def warning(self, name: str, problem: str, fix: str) -> None:
-        """An oddity of a field, or of this block when `name` is empty."""
+        """Report a warning about a field, or about this block when `name` is empty."""
         self.problems.warning(
             self._fields.get(name, self._node),
             self.path_of(name) if name else self.path,
@@ -117,25 +120,25 @@ class Block:
         )
 
     def has(self, name: str) -> bool:
-        """Whether a field is there and not null."""
+        """Whether a field is present and not null."""
         return self._take(name) is not None
 
     def close(self) -> None:
-        """Complain about the fields nobody took."""
+        """Report the fields that were not read."""
         for name, node in self._fields.items():
             if name not in self._taken:
                 near = difflib.get_close_matches(name, self._taken, n=1)
                 hint = (
                     f"Did you mean `{near[0]}`?"
                     if near
-                    else f"Known here: {', '.join(sorted(self._taken))}."
+                    else f"Known fields: {', '.join(sorted(self._taken))}."
                 )
                 self.problems.error(node, self.path_of(name), f"unknown field `{name}`", hint)
 
     # --- values -----------------------------------------------------------------------------------------------------
 
     def text(self, name: str, default: str = "") -> str:
-        """A scalar as written, whatever it looks like."""
+        """A scalar as written, of any YAML type."""
         node = self._take(name)
         if node is None:
             return default
@@ -143,20 +146,20 @@ class Block:
             return str(node.value)
         self.error(
             name,
-            f"{_kind(node)} stands where a text is wanted",
+            f"{_kind(node)} where a text is expected",
             "Write one value; quote it if in doubt.",
         )
         return default
 
     def required_text(self, name: str, fix: str) -> str:
-        """A text that must be there and not empty."""
+        """A text that must be present and not empty."""
         text = self.text(name)
         if not text and not isinstance(self._take(name), yaml.CollectionNode):
             self.error(name, f"`{name}` is missing", fix)
         return text
 
     def parsed(self, name: str, parse: Callable[[str], T], default: T, fix: str) -> T:
-        """A text read by `parse`, whose `ValueError` becomes the problem."""
+        """A text read by `parse`, whose `ValueError` becomes an error."""
         if not self.has(name):
             return default
         try:
@@ -175,14 +178,14 @@ class Block:
         if text not in allowed:
             self.error(
                 name,
-                f"{text!r} is none of {', '.join(allowed)}",
+                f"{text!r} is not one of {', '.join(allowed)}",
                 f"Write one of {', '.join(allowed)}.",
             )
             return default
         return text
 
     def seconds(self, name: str, default: float | None = None) -> float | None:
-        """A duration in Prometheus' syntax, longer than nothing."""
+        """A duration above 0 in Prometheus' syntax."""
         fix = "Write a duration such as 30s, 5m or 1h."
         seconds = self.parsed(name, parse_prometheus_duration, default, fix)
         if self.has(name) and seconds is not None and seconds <= 0:
@@ -191,7 +194,7 @@ class Block:
         return seconds
 
     def go_seconds(self, name: str, default: float) -> float:
-        """A duration in Go's syntax, longer than nothing."""
+        """A duration above 0 in Go's syntax."""
         fix = "Write a duration such as 500ms, 30s or 1m30s."
         seconds = self.parsed(name, parse_duration, default, fix)
         if seconds <= 0:
@@ -208,15 +211,15 @@ class Block:
             return default
         return value
 
-    # --- what is nested -----------------------------------------------------------------------------------------------
+    # --- nested blocks ------------------------------------------------------------------------------------------------
 
     def block(self, name: str) -> "Block":
-        """The mapping under a field; an empty one when it is not there."""
+        """The mapping under a field; an empty one when there is none."""
         node = self._take(name)
         if node is not None and not isinstance(node, yaml.MappingNode):
             self.error(
                 name,
-                f"{_kind(node)} stands where a mapping is wanted",
+                f"{_kind(node)} where a mapping is expected",
                 "Write `key: value` lines below it.",
             )
             node = None
@@ -227,7 +230,7 @@ class Block:
         node = self._take(name)
         if node is not None and not isinstance(node, yaml.SequenceNode):
             self.error(
-                name, f"{_kind(node)} stands where a list is wanted", "Begin each entry with `- `."
+                name, f"{_kind(node)} where a list is expected", "Begin each entry with `- `."
             )
             return
         for index, item in enumerate(node.value if node is not None else ()):
@@ -238,7 +241,7 @@ class Block:
                 self.problems.error(
                     item,
                     path,
-                    f"{_kind(item)} stands where a mapping is wanted",
+                    f"{_kind(item)} where a mapping is expected",
                     "Write `key: value` lines.",
                 )
 
@@ -255,7 +258,7 @@ class Block:
 def _fields(
     node: yaml.MappingNode, path: str, problems: Problems
 ) -> Iterator[tuple[str, yaml.Node]]:
-    """Fields by name; merged ones (`<<: *anchor`) first, so that the mapping's own replace them."""
+    """Fields by name; merged ones (`<<: *anchor`) first, so that the mapping's own fields replace them."""
     seen: set[str] = set()
     own: list[tuple[str, yaml.Node]] = []
     for key, value in node.value:
@@ -268,7 +271,7 @@ def _fields(
         name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
         if name in seen:
             where = f"{path}.{name}" if path else name
-            problems.error(key, where, f"`{name}` stands here twice", "Keep one of them.")
+            problems.error(key, where, f"`{name}` is given twice", "Keep one of them.")
         seen.add(name)
         own.append((name, value))
     yield from own

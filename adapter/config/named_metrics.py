@@ -1,4 +1,4 @@
-"""`metrics`: our own part of the file, metrics whose queries are written out."""
+"""`metrics`: the part of the file that is Loadline's own, metrics with explicit queries."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from adapter.config.document import Block
 from adapter.config.signal_block import NAMED, read_contract
 from adapter.config.texts import promql_problem, read_template
 from adapter.model import Backend, GroupResource, NamedRule
-from adapter.translate.named import NAMED_FIELDS, named_query
+from adapter.translate.named_query import NAMED_FIELDS, named_query
 from wire.labels import EVERYTHING
 
 _CLUSTER_SCOPED: Final = {
@@ -20,13 +20,11 @@ _CLUSTER_SCOPED: Final = {
     "persistentvolumes",
     "persistentvolume",
 }
-_NEWER_FUNCTION: Final = (
-    "unknown function"  # promql-parser's words: this Prometheus may know more functions than it
-)
+_NEWER_FUNCTION: Final = "unknown function"  # promql-parser's message; the Prometheus may know more functions than the parser
 
 
 def read_metrics(top: Block, backends: tuple[Backend, ...]) -> tuple[NamedRule, ...]:
-    """All named metrics; a name stands once for each resource it describes."""
+    """All named metrics; a name is unique for each resource that it describes."""
     seen: dict[tuple[str, GroupResource | None], str] = {}
     found = []
     for block in top.blocks("metrics"):
@@ -61,10 +59,12 @@ def _read_metric(block: Block, backends: tuple[Backend, ...]) -> NamedRule:
 
 
 def _read_name(block: Block) -> str:
-    name = block.required_text("name", "Name the metric as autoscalers ask for it.")
+    name = block.required_text("name", "Add the name under which autoscalers request the metric.")
     if "/" in name or name in (".", "..", "*"):
         block.error(
-            "name", f"{name!r} cannot stand in a URL path", "Use letters, digits, `_`, `-` and `.`."
+            "name",
+            f"{name!r} cannot be part of a URL path",
+            "Use letters, digits, `_`, `-` and `.`.",
         )
     return name
 
@@ -83,16 +83,16 @@ def _read_query(block: Block) -> str:
     if _NEWER_FUNCTION in problem:
         block.warning(
             "query",
-            f"a function is not known here: {problem}",
-            "It is sent as it is; a metric selector cannot be put into it.",
+            f"a function is not known to Loadline: {problem}",
+            "The query is sent as it is; metric selectors cannot be added to it.",
         )
     elif problem:
-        block.error("query", f"this is not PromQL: {problem}", "Try it in Prometheus.")
+        block.error("query", f"this is not valid PromQL: {problem}", "Try it in Prometheus.")
     return query
 
 
 def _check_rows(block: Block, rule: NamedRule) -> None:
-    """An aggregation that drops the labels by which rows are told apart answers nobody."""
+    """An aggregation that drops the labels which identify rows yields nothing usable."""
     try:
         tree = promql_parser.parse(named_query(rule.query, EVERYTHING))
     except ValueError:
@@ -109,23 +109,23 @@ def _check_rows(block: Block, rule: NamedRule) -> None:
     else:
         return
     if missing and str(tree.op) not in ("topk", "bottomk", "limitk", "limit_ratio"):
-        fix = f"Aggregate `by ({', '.join(needed)})`, or say under `labels` which label names the object."
+        fix = f"Aggregate `by ({', '.join(needed)})`, or set under `labels` which label names the object."
         block.error(
             "query",
-            f"the query drops the label {' and '.join(missing)}, by which rows are told apart",
+            f"the query drops the label {' and '.join(missing)}, which identifies rows",
             fix,
         )
 
 
 def _default_namespace_label(describes: GroupResource | None) -> str:
-    """Objects live in namespaces unless known not to; an external metric is everybody's unless said otherwise."""
+    """Objects are taken for namespaced unless known not to be; an external metric is for all namespaces by default."""
     return (
         "namespace" if describes is not None and describes.resource not in _CLUSTER_SCOPED else ""
     )
 
 
 def _singular(resource: str) -> str:
-    """`pods` is `pod`, `ingresses` is `ingress`, `policies` is `policy`: the label Prometheus users give an object."""
+    """`pods` is `pod`, `ingresses` is `ingress`, `policies` is `policy`: the usual label of an object in Prometheus."""
     for plural, singular in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("s", "")):
         if resource.endswith(plural) and not resource.endswith("ss"):
             return resource.removesuffix(plural) + singular

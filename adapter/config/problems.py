@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, said so that it can be mended: where, what, and how."""
+"""What is wrong with a configuration: where, what, and how to fix it."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ConfigProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing wrong. `path` is the key path (`rules[2].name.matches`), `line` counts from 1; 0 is the whole file."""
+    """One problem. `path` is the key path (`rules[2].name.matches`), `line` counts from 1; 0 is the whole file."""
 
     path: str
     line: int
@@ -21,7 +21,7 @@ class ConfigProblem(msgspec.Struct, frozen=True, kw_only=True):
 class ConfigError(Exception):
     """A configuration cannot be used; `problems` are all that was found, in the order of the file.
 
-    `warnings` alone would not have stopped it.
+    With `warnings` alone it could be used.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`signal`: what a value that is missing, senseless, old or partial means for a rule."""
+"""`signal`: what a missing, invalid, old or partial value means for a rule."""
 
 from typing import Final
 
@@ -10,17 +10,17 @@ from adapter.model import Reaction, SignalContract
 NAMED: Final = SignalContract(
     on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL
 )
-"""Named metrics: nothing is scaled on data that is not there."""
+"""Named metrics: nothing is scaled on missing data."""
 
 DISCOVERED_CUSTOM: Final = SignalContract(
     on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT
 )
-"""`rules`: as prometheus-adapter, whose users rely on 0/0 being idle."""
+"""`rules`: as in prometheus-adapter, whose users rely on 0/0 meaning idle."""
 
 DISCOVERED_EXTERNAL: Final = SignalContract(
     on_empty=Reaction.OMIT, on_nan=Reaction.FAIL, on_partial=Reaction.ACCEPT
 )
-"""`externalRules`: as prometheus-adapter, save that NaN is an error and not the smallest integer."""
+"""`externalRules`: as in prometheus-adapter, except that NaN is an error and not the smallest integer."""
 
 _VALUE_CHOICES = ("fail", "zero", "last", "omit")
 _PARTIAL_CHOICES = ("fail", "last", "accept")
@@ -59,14 +59,16 @@ def _check_ages(block: Block, contract: SignalContract) -> None:
     if uses_last and contract.last_for_seconds is None:
         block.error(
             "lastFor",
-            "`last` is used without an age",
-            "Add `lastFor: 5m`: how old a last good value may be.",
+            "`last` is used without a limit on the age",
+            "Add `lastFor: 5m`: the greatest age of a last good value.",
         )
     if contract.last_for_seconds is not None and not uses_last:
         block.warning(
             "lastFor",
             "nothing uses the last good value",
-            "Write `last` for onEmpty, onNaN, onStale or onPartial.",
+            "Set onEmpty, onNaN, onStale or onPartial to `last`, or delete it.",
         )
     if block.has("onStale") and contract.stale_after_seconds is None:
-        block.error("onStale", "it is not said when a sample is stale", "Add `staleAfter: 2m`.")
+        block.error(
+            "onStale", "there is no age at which a sample is stale", "Add `staleAfter: 2m`."
+        )

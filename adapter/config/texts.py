@@ -1,4 +1,4 @@
-"""Checks of the texts inside a rule: expressions, templates, PromQL. Each yields its text, or a problem."""
+"""Checks of the texts in a rule: regular expressions, templates, PromQL."""
 
 from collections.abc import Sequence
 
@@ -20,28 +20,28 @@ _EXAMPLE: dict[str, Value] = {
 
 
 def read_pattern(block: Block, name: str, text: str) -> Pattern | None:
-    """A regular expression; None after a problem."""
+    """A regular expression; None when it is not valid, which is reported."""
     try:
         return pattern(text)
     except ValueError as e:
         block.error(
             name,
-            f"{text!r} is no RE2 expression: {e}",
+            f"{text!r} is not a valid RE2 expression: {e}",
             "RE2 has no lookaheads and no backreferences.",
         )
         return None
 
 
 def read_template(block: Block, name: str, known: Sequence[str]) -> str:
-    """A template's text, parsed once to see that it can be; unknown fields fail only when it is used, as in the peer."""
+    """The text of a template that parses. As in prometheus-adapter, unknown fields fail only when the template is used."""
     text = block.text(name)
     template = _parsed(block, name, text)
     if template is not None:
         for field in dict.fromkeys(template.unknown_fields(known)):
-            fix = f"There are {', '.join(f'.{each}' for each in known)}."
+            fix = f"Known fields: {', '.join(f'.{each}' for each in known)}."
             block.warning(
                 name,
-                f"the template asks for .{field}, which does not exist: every request fails",
+                f"the template uses .{field}, which does not exist: every request fails",
                 fix,
             )
     return text
@@ -54,13 +54,13 @@ def _parsed(block: Block, name: str, text: str) -> Template | None:
         block.error(
             name,
             f"the template cannot be read: {e}",
-            "Position is line:column in the template; the delimiters are << and >>.",
+            "The position is line:column in the template; the delimiters are << and >>.",
         )
         return None
 
 
 def read_label_template(block: Block, name: str) -> str:
-    """`resources.template`: must parse, and must be readable backwards."""
+    """`resources.template`: must parse, and must be invertible."""
     text = read_template(block, name, TEMPLATE_FIELDS)
     if text and _parsed(block, name, text) is not None:
         try:
@@ -68,14 +68,14 @@ def read_label_template(block: Block, name: str) -> str:
         except ValueError as e:
             block.error(
                 name,
-                f"labels cannot be read back by it: {e}",
+                f"labels cannot be mapped to resources by it: {e}",
                 "Write something like kube_<<.Group>>_<<.Resource>>.",
             )
     return text
 
 
 def read_query_template(block: Block, name: str) -> str:
-    """`metricsQuery` and its like: must parse as a template; what it makes should be PromQL."""
+    """`metricsQuery` and the like: must parse as a template that renders to PromQL."""
     text = read_template(block, name, QUERY_FIELDS)
     if not text:
         fix = "Add it, for example 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'."
@@ -84,32 +84,32 @@ def read_query_template(block: Block, name: str) -> str:
     try:
         example = compiled(text).execute(Record(_EXAMPLE))
     except TemplateExecutionError:
-        return text  # it may index labels that the example does not have
+        return text  # it may index labels that the example lacks
     except ValueError:
         return text  # reported when it was parsed
     if problem := promql_problem(example):
         block.warning(
             name,
-            f"rendered as {example!r} it is not understood as PromQL: {problem}",
+            f"rendered as {example!r}, it cannot be parsed as PromQL: {problem}",
             "Try the rendered query in Prometheus.",
         )
     return text
 
 
 def selector_problem(text: str) -> str:
-    """What keeps a text from being a series selector, which is all that a list of series takes; or nothing."""
+    """Why a text is not a series selector, which listing series needs; empty when it is one."""
     if problem := promql_problem(text):
         return problem
     tree = promql_parser.parse(text)
     if not isinstance(tree, promql_parser.VectorSelector):
-        return "it is an expression, and series are listed by a selector alone"
+        return "it is an expression, but series are listed by a selector"
     if tree.offset is not None or tree.at is not None:
-        return "a selector of series has no offset and no @"
+        return "a series selector cannot have an offset or @"
     return ""
 
 
 def promql_problem(query: str) -> str:
-    """What keeps a text from being PromQL, or nothing."""
+    """Why a text is not PromQL; empty when it is."""
     try:
         promql_parser.parse(query)
     except ValueError as e:

@@ -1,6 +1,6 @@
-"""What `explain` can be asked about: a path of the metrics APIs, or an autoscaler, whose metrics are paths.
+"""The target of `explain`: a path of the metrics APIs, or an autoscaler, whose metrics are paths.
 
-The paths are those that the HPA controller asks for (k8s.io/metrics pkg/client).
+The paths are those that the HPA controller requests (k8s.io/metrics pkg/client).
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ USAGE: Final = "/apis/metrics.k8s.io/v1beta1"
 
 
 class Autoscaler(msgspec.Struct, frozen=True):
-    """`namespace/name`, `hpa/namespace/name` or `la/namespace/name`; without a kind, whichever there is."""
+    """`namespace/name`, `hpa/namespace/name` or `la/namespace/name`; without a kind, whichever exists."""
 
     namespace: str
     name: str
@@ -35,7 +35,7 @@ class Autoscaler(msgspec.Struct, frozen=True):
 
 
 class MetricPath(msgspec.Struct, frozen=True):
-    """One metric of the target, and the path at which it is asked for."""
+    """One metric of the target, and the path at which it is requested."""
 
     title: str
     path: str
@@ -55,7 +55,7 @@ def target_of(text: str) -> Autoscaler | str:
     )
 
 
-# --- as much of an autoscaler as its questions need -------------------------------------------------------------------
+# --- the part of an autoscaler that its requests depend on ------------------------------------------------------------
 
 
 class _Named(msgspec.Struct, frozen=True, rename="camel"):
@@ -111,7 +111,7 @@ class _Scale(msgspec.Struct, frozen=True):
 async def metric_paths(
     autoscaler: Autoscaler, client: KubeClient, mapper: RestMapper
 ) -> tuple[MetricPath, ...]:
-    """What the autoscaler asks for; raises `StatusError` and `Unavailable`."""
+    """The requests of an autoscaler; raises `StatusError` and `Unavailable`."""
     spec = await _spec(autoscaler, client)
     selector = await _target_selector(autoscaler.namespace, spec.scale_target_ref, client, mapper)
     return tuple(
@@ -138,7 +138,7 @@ async def _spec(autoscaler: Autoscaler, client: KubeClient) -> _Spec:
 async def _target_selector(
     namespace: str, target: _Named, client: KubeClient, mapper: RestMapper
 ) -> str:
-    """The labels of the target's pods, from its scale."""
+    """The selector of the target's pods, from its Scale."""
     try:
         resource = mapper.resources_for_kind(target.group, target.kind)[0]
     except NoMatchError as error:
@@ -151,19 +151,19 @@ def _metric_path(metric: Metric, namespace: str, selector: str, mapper: RestMapp
     inside = f"namespaces/{quote(namespace, safe='')}"
     match metric.type:
         case "Pods":
-            asked = metric.pods.metric
-            path = f"{CUSTOM}/{inside}/pods/*/{quote(asked.name, safe='')}"
+            named = metric.pods.metric
+            path = f"{CUSTOM}/{inside}/pods/*/{quote(named.name, safe='')}"
             return MetricPath(
-                f"Pods metric {asked.name}",
-                path + _query(labelSelector=selector, metricLabelSelector=_text(asked)),
+                f"Pods metric {named.name}",
+                path + _query(labelSelector=selector, metricLabelSelector=_text(named)),
             )
         case "Object":
             return _of_object(metric.object, inside, mapper)
         case "External":
-            asked = metric.external.metric
-            path = f"{EXTERNAL}/{inside}/{quote(asked.name, safe='')}"
+            named = metric.external.metric
+            path = f"{EXTERNAL}/{inside}/{quote(named.name, safe='')}"
             return MetricPath(
-                f"External metric {asked.name}", path + _query(labelSelector=_text(asked))
+                f"External metric {named.name}", path + _query(labelSelector=_text(named))
             )
     source = metric.resource if metric.type == "Resource" else metric.container_resource
     return MetricPath(
@@ -173,23 +173,25 @@ def _metric_path(metric: Metric, namespace: str, selector: str, mapper: RestMapp
 
 
 def _of_object(source: _Source, inside: str, mapper: RestMapper) -> MetricPath:
-    described, asked = source.described_object, source.metric
-    title = f"Object metric {asked.name} of {described.kind}/{described.name}"
-    metric = quote(asked.name, safe="")
+    described, named = source.described_object, source.metric
+    title = f"Object metric {named.name} of {described.kind}/{described.name}"
+    metric = quote(named.name, safe="")
     if described.kind == "Namespace" and not described.group:
         path = f"{CUSTOM}/{inside}/metrics/{metric}"
-        return MetricPath(title, path + _query(metricLabelSelector=_text(asked)))
+        return MetricPath(title, path + _query(metricLabelSelector=_text(named)))
     try:
         found = mapper.resources_for_kind(described.group, described.kind)[0]
         resource = f"{found.name}.{found.group}" if found.group else found.name
     except NoMatchError:
-        resource = described.kind.lower()  # which the explanation then says the cluster lacks
+        resource = (
+            described.kind.lower()
+        )  # the explanation then says that the cluster does not have it
     path = f"{CUSTOM}/{inside}/{resource}/{quote(described.name, safe='')}/{metric}"
-    return MetricPath(title, path + _query(metricLabelSelector=_text(asked)))
+    return MetricPath(title, path + _query(metricLabelSelector=_text(named)))
 
 
-def _text(asked: _Identifier) -> str:
-    return str(from_label_selector(asked.selector)) if asked.selector else ""
+def _text(named: _Identifier) -> str:
+    return str(from_label_selector(named.selector)) if named.selector else ""
 
 
 def _query(**parameters: str) -> str:

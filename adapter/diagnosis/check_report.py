@@ -1,4 +1,4 @@
-"""What `check` found: the document of `--output json`. Fields are added, never renamed."""
+"""What `check` found: the document of `--output json`. Fields may be added and are never renamed."""
 
 from typing import Final
 
@@ -11,11 +11,11 @@ from adapter.diagnosis.rule_yields import Metric
 SCHEMA: Final = "loadline.io/check/v1"
 
 NAMES_MAX: Final = 100
-"""Of the series' names so many are listed, beside their count."""
+"""How many names of series are listed, beside their count."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One fault of the file, or one thing that is hardly meant."""
+    """One error or warning about the file."""
 
     path: str
     line: int
@@ -24,12 +24,12 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @classmethod
     def of(cls, problem: ConfigProblem) -> "Problem":
-        """As the configuration tells it."""
+        """From a problem of the configuration."""
         return cls(path=problem.path, line=problem.line, problem=problem.problem, fix=problem.fix)
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A question to the rule as the server would send it. `value` is a Quantity; empty when there was none."""
+    """A request answered by the rule as the server would. `value` is a Quantity; empty when there is none."""
 
     metric: str
     of: str
@@ -39,7 +39,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RuleReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one rule comes to with the Prometheus there is."""
+    """What one rule yields from this Prometheus."""
 
     rule: str
     backend: str
@@ -52,14 +52,14 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True):
-    """Metrics of a rule that a later one takes over."""
+    """Metrics of a rule that a later rule serves instead."""
 
     rule: str
     message: str
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Everything. `ok` says what the exit code says; `resources` whose resources were taken, if any."""
+    """The whole report. `ok` says what the exit code says; `resources` where the known resources come from."""
 
     file: str
     ok: bool
@@ -67,19 +67,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     errors: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     prometheus: str = ""
-    resources: str = ""  # built-in, cluster, or nothing: Prometheus was not asked
+    resources: str = ""  # built-in, cluster, or empty: no Prometheus was given
     rules: tuple[RuleReport, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     schema: str = SCHEMA
 
     @property
     def warned(self) -> bool:
-        """Whether anything is hardly meant."""
+        """Whether there is any warning."""
         return bool(self.warnings or self.overlaps or any(rule.findings for rule in self.rules))
 
     @property
     def unreachable(self) -> bool:
-        """Whether something could not be asked, so that the check is not complete."""
+        """Whether something could not be reached, so that the check is incomplete."""
         return any(
             finding.reason == "PrometheusDown" for rule in self.rules for finding in rule.findings
         )

@@ -1,7 +1,7 @@
-"""What `explain` says: how a question became an answer, step by step, or where it ended and how to mend that.
+"""What `explain` reports: how a value was computed, step by step, or where it failed and how to fix it.
 
-Law of this file: values only. They are the JSON of `--output json` and of `/debug/explain`; fields are added, never
-renamed, and `schema` counts changes that are neither. Every field is written, absent things as null or empty.
+Values only. They are the JSON of `--output json` and of `/debug/explain`: fields may be added, are never renamed, and
+any other change gets a new `schema`. Every field is written; what is missing is null or empty.
 """
 
 from typing import Final
@@ -11,11 +11,11 @@ import msgspec
 SCHEMA: Final = "loadline.io/explanation/v1"
 
 SHOWN_MAX: Final = 20
-"""Of long lists (objects, rows, values) so many are shown, beside their count."""
+"""How many entries of a long list (objects, rows, values) are shown, beside their count."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Something that keeps a value away, or changes it. `reason` is for programs, the sentences for people."""
+    """A reason why there is no value, or why it is another one. `reason` is for programs, the sentences for people."""
 
     step: str  # request, rule, objects, query, samples or value
     reason: str
@@ -24,7 +24,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ParsedRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the path was understood. `name` is `*` for every object that `selector` matches."""
+    """The parsed path. `name` is `*` for every object that `selector` matches."""
 
     api: str
     resource: str = ""
@@ -36,7 +36,7 @@ class ParsedRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ChosenRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which entry of the configuration serves the metric. `series` is what a discovered metric is made of."""
+    """The entry of the configuration that serves the metric. `series` is the name of a discovered metric's series."""
 
     path: str
     backend: str
@@ -45,14 +45,14 @@ class ChosenRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class MatchedObjects(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The objects that are asked for; `names` are the first of `count`."""
+    """The requested objects; `names` are the first of `count`."""
 
     count: int
     names: tuple[str, ...]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One sample as Prometheus gave it. `value` is text, as in Prometheus' own JSON: it may be NaN."""
+    """One sample from Prometheus. `value` is text, as in Prometheus' JSON: it may be NaN."""
 
     labels: dict[str, str]
     value: str
@@ -60,11 +60,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class EvaluatedQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One query and what came back. Only rows that belong to the request are shown; `rows_returned` counts all."""
+    """One query and its result. Only rows that belong to the request are shown; `rows_returned` counts all of them."""
 
     backend: str
     query: str
-    result: str = ""  # vector, scalar, matrix, string; empty: no answer
+    result: str = ""  # vector, scalar, matrix, string; empty: no result
     rows_returned: int = 0
     rows_counted: int = 0
     rows: tuple[Row, ...] = ()
@@ -81,10 +81,10 @@ class ServedValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole story of one question. `code` is the HTTP status of the answer, `message` that of a refusal.
+    """All steps of one request. `code` is the HTTP status of the response, `message` the message of an error.
 
-    `ended_at` names the step at which it ended, and is empty when there was an answer; `findings` says why, and may
-    also remark on an answer. Later steps than `ended_at` are null or empty.
+    `ended_at` is the step that failed, and empty when none did; `findings` says why, and may also explain a successful
+    response. The steps after `ended_at` are null or empty.
     """
 
     path: str
@@ -99,7 +99,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     values: tuple[ServedValue, ...] = ()
     findings: tuple[Finding, ...] = ()
     similar: tuple[str, ...] = ()
-    """Metrics that can be asked for and have a like name, as discovery lists them."""
+    """Metrics with a similar name that exist, as discovery lists them."""
     schema: str = SCHEMA
 
 

@@ -1,6 +1,6 @@
-"""What is wrong with one question to the metrics APIs, and how to mend it: one function per step at which it may end.
+"""What is wrong with one request to the metrics APIs, and how to fix it: a function for each step that may fail.
 
-Each sentence names what was seen; each fix is something that its reader can do.
+Each message names what was found; each fix is something that its reader can do.
 """
 
 import math
@@ -23,20 +23,21 @@ from adapter.model import (
     Sample,
 )
 from adapter.translate.naming import NoLabel
+from adapter.translate.wording import some
 
 NAMES_SHOWN_MAX: Final = 8
 
 _OUTCOME: Final = {
     Reaction.FAIL: "is an error",
     Reaction.ZERO: "counts as 0",
-    Reaction.LAST: "is replaced by the last good value while that is young enough",
+    Reaction.LAST: "is replaced by the last good value while that is recent enough",
     Reaction.OMIT: "is left out",
-    Reaction.ACCEPT: "is taken as it is",
+    Reaction.ACCEPT: "is accepted",
 }
 
 
 def group_not_served(group: str) -> Finding:
-    """No rule feeds that API."""
+    """No rule is for that API."""
     field = {
         "external.metrics.k8s.io": "externalRules` or `metrics",
         "metrics.k8s.io": "resourceRules",
@@ -45,13 +46,13 @@ def group_not_served(group: str) -> Finding:
         step="request",
         reason="GroupNotServed",
         message=f"this adapter does not serve {group}: its configuration has no rule for it",
-        fix=f"Add rules under `{field.get(group, 'rules` or `metrics')}`, or ask whoever serves it: "
+        fix=f"Add rules under `{field.get(group, 'rules` or `metrics')}`, or see which server has it: "
         f"kubectl get apiservices | grep {group}",
     )
 
 
 def bad_request(message: str) -> Finding:
-    """The path says nothing that can be asked."""
+    """The path is not that of a metric."""
     return Finding(
         step="request",
         reason="BadRequest",
@@ -72,7 +73,7 @@ def unknown_resource(resource: GroupResource) -> Finding:
 
 
 def no_objects(request: CustomMetricRequest) -> Finding:
-    """The selector matches nothing."""
+    """The selector matches no object."""
     where = f" in the namespace {request.namespace}" if request.namespace else ""
     scope = f" -n {request.namespace}" if request.namespace else ""
     selector = f" -l '{request.selector}'" if not request.selector.is_empty() else ""
@@ -85,18 +86,18 @@ def no_objects(request: CustomMetricRequest) -> Finding:
 
 
 def objects_not_listed(cause: str) -> Finding:
-    """The API server did not say which objects there are."""
+    """The API server did not list the objects."""
     return Finding(
         step="objects",
         reason="ObjectsNotListed",
         message=cause,
         fix="Grant the adapter's ServiceAccount list and watch on the resource (chart: rbac.describedResources), "
-        "or mend the connection to the API server.",
+        "or fix the connection to the API server.",
     )
 
 
 def query_not_built(error: BaseException | None, message: str) -> Finding:
-    """A rule serves the metric and no query can be made for this request."""
+    """A rule serves the metric, but no query can be built for this request."""
     if isinstance(error, NoLabel):
         return Finding(
             step="query",
@@ -108,30 +109,30 @@ def query_not_built(error: BaseException | None, message: str) -> Finding:
         step="query",
         reason="QueryNotBuilt",
         message=message,
-        fix="Mend the rule's template, or ask without the selector that has no PromQL form.",
+        fix="Fix the rule's template, or remove the selector that has no PromQL form from the request.",
     )
 
 
 def no_answer(*, backend: str, cause: str, retryable: bool) -> Finding:
-    """Prometheus failed or refused."""
+    """Prometheus did not answer, or refused the query."""
     if retryable:
         return Finding(
             step="samples",
             reason="PrometheusDown",
             message=f"Prometheus ({backend}) did not answer: {cause}",
             fix="Check that it runs and that --prometheus-url (or the backend's url) and the credentials are right. "
-            "Autoscalers keep their replicas meanwhile.",
+            "Until then, autoscalers keep their replicas.",
         )
     return Finding(
         step="samples",
         reason="QueryRefused",
-        message=f"Prometheus ({backend}) refuses the query: {cause}",
-        fix="Run the query in Prometheus itself and mend the rule's `metricsQuery` or `query`.",
+        message=f"Prometheus ({backend}) refused the query: {cause}",
+        fix="Run the query in Prometheus itself and fix the rule's `metricsQuery` or `query`.",
     )
 
 
 def counted(evaluation: Evaluation, rows: Rows, names: Sequence[str]) -> list[Sample]:
-    """The rows that belong to a request for these objects; others may be of namespaces that its asker may not see."""
+    """The rows that belong to a request for these objects; the client may have no right to see the others."""
     wanted, label = set(names), rows.object_label
     return [
         row
@@ -142,7 +143,7 @@ def counted(evaluation: Evaluation, rows: Rows, names: Sequence[str]) -> list[Sa
 
 
 def about_values(
-    question: MetricQuery,
+    query: MetricQuery,
     evaluation: Evaluation,
     having: Sequence[Sample],
     request: MetricRequest,
@@ -150,21 +151,21 @@ def about_values(
     *,
     now_seconds: float,
 ) -> list[Finding]:
-    """What is to be said of the samples, whether or not there was an answer."""
+    """What is remarkable about the samples, whether or not the request succeeded."""
     if evaluation.kind not in (ResultKind.VECTOR, ResultKind.SCALAR):
         return [
             Finding(
                 step="value",
                 reason="NotAVector",
-                message=f"the query yields a {evaluation.kind.value}, and a metric is made of an instant vector",
+                message=f"the query yields a {evaluation.kind.value}, but a metric needs an instant vector",
                 fix="Wrap a range selector in rate() or avg_over_time().",
             )
         ]
     found = [
-        _partial(question.contract.on_partial) if evaluation.partial else None,
-        _no_rows(question, evaluation, having, request, names),
-        _not_a_number(question, having),
-        _stale(question, having, now_seconds),
+        _partial(query.contract.on_partial) if evaluation.partial else None,
+        _no_rows(query, evaluation, having, request, names),
+        _not_a_number(query, having),
+        _stale(query, having, now_seconds),
     ]
     return [each for each in found if each is not None]
 
@@ -173,13 +174,13 @@ def _partial(reaction: Reaction) -> Finding:
     return Finding(
         step="value",
         reason="PartialAnswer",
-        message=f"some stores behind Prometheus did not answer; by signal.onPartial that {_OUTCOME[reaction]}",
-        fix="See the query's warnings, and the stores of Thanos or Mimir.",
+        message=f"some stores behind Prometheus did not answer; by signal.onPartial, this {_OUTCOME[reaction]}",
+        fix="See the warnings of the query, and the stores of Thanos or Mimir.",
     )
 
 
 def _no_rows(
-    question: MetricQuery,
+    query: MetricQuery,
     evaluation: Evaluation,
     having: Sequence[Sample],
     request: MetricRequest,
@@ -190,29 +191,33 @@ def _no_rows(
         if having:
             return None
     else:
-        label = question.rows.object_label
+        label = query.rows.object_label
         found = {row.labels.get(label, "") for row in having}
         missing = [name for name in names if name not in found]
         if not missing:
             return None
     count = len(evaluation.samples)
     rows = "no row" if not count else f"{count} {'row' if count == 1 else 'rows'}"
-    but = f" and none for {_some(missing)}" if missing else " and none of them for this request"
-    outcome = f"that {_OUTCOME[question.contract.on_empty]}"
-    if having or question.contract.on_empty is Reaction.OMIT:
-        outcome = "the answer leaves that out"
+    but = (
+        f" and none for {some(missing, NAMES_SHOWN_MAX)}"
+        if missing
+        else " and none of them for this request"
+    )
+    outcome = f"this {_OUTCOME[query.contract.on_empty]}"
+    if having or query.contract.on_empty is Reaction.OMIT:
+        outcome = "it is left out of the response"
     return Finding(
         step="value",
         reason="NoRows",
-        message=f"the query of {question.rule} yields {rows}{but if count else ''}; {outcome}",
-        fix=_why_no_rows(question, request),
+        message=f"the query of {query.rule} yields {rows}{but if count else ''}; {outcome}",
+        fix=_why_no_rows(query, request),
     )
 
 
-def _why_no_rows(question: MetricQuery, request: MetricRequest) -> str:
+def _why_no_rows(query: MetricQuery, request: MetricRequest) -> str:
     if isinstance(request, ExternalMetricRequest):
-        return "Run the query in Prometheus: no series has all of these labels now. An external metric is restricted to the asker's namespace unless `resources.namespaced: false`."
-    label = question.rows.object_label
+        return "Run the query in Prometheus: no series has all of these labels now. An external metric is restricted to the namespace of the request unless `resources.namespaced: false`."
+    label = query.rows.object_label
     return (
         f"Run the query in Prometheus: the series must carry the object's name in the label {label!r} "
         "and its namespace. Scraped without honor_labels, Prometheus renames a target's own labels to `exported_...`; "
@@ -220,27 +225,27 @@ def _why_no_rows(question: MetricQuery, request: MetricRequest) -> str:
     )
 
 
-def _not_a_number(question: MetricQuery, having: Sequence[Sample]) -> Finding | None:
+def _not_a_number(query: MetricQuery, having: Sequence[Sample]) -> Finding | None:
     odd = [row for row in having if not math.isfinite(row.value)]
     if not odd:
         return None
-    label = question.rows.object_label
+    label = query.rows.object_label
     names = list(dict.fromkeys(row.labels.get(label, "") for row in odd)) if label else []
-    whose = f" for {_some(names)}" if names else ""
+    whose = f" for {some(names, NAMES_SHOWN_MAX)}" if names else ""
     value = odd[0].value
-    reaction = question.contract.on_nan
+    reaction = query.contract.on_nan
     if not math.isnan(value) and reaction is Reaction.ZERO:
         reaction = Reaction.FAIL
     return Finding(
         step="value",
         reason="NotANumber",
-        message=f"Prometheus says {'NaN' if math.isnan(value) else value}{whose}, which by signal.onNaN {_OUTCOME[reaction]}",
-        fix="NaN is mostly 0/0: keep the divisor from being 0 (`... > 0`), or say with signal.onNaN what it means (fail, zero, last, omit).",
+        message=f"Prometheus returned {'NaN' if math.isnan(value) else value}{whose}; by signal.onNaN, this {_OUTCOME[reaction]}",
+        fix="NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit).",
     )
 
 
-def _stale(question: MetricQuery, having: Sequence[Sample], now_seconds: float) -> Finding | None:
-    limit = question.contract.stale_after_seconds
+def _stale(query: MetricQuery, having: Sequence[Sample], now_seconds: float) -> Finding | None:
+    limit = query.contract.stale_after_seconds
     if limit is None:
         return None
     oldest = max((now_seconds - row.timestamp_seconds for row in having), default=0.0)
@@ -249,7 +254,7 @@ def _stale(question: MetricQuery, having: Sequence[Sample], now_seconds: float) 
     return Finding(
         step="value",
         reason="StaleSample",
-        message=f"a sample is {oldest:.0f}s old, more than signal.staleAfter; that {_OUTCOME[question.contract.on_stale]}",
+        message=f"a sample is {oldest:.0f}s old, more than signal.staleAfter; this {_OUTCOME[query.contract.on_stale]}",
         fix="Check that the target is still scraped.",
     )
 
@@ -259,12 +264,6 @@ def usage_missing(request: ResourceMetricRequest, names: Sequence[str]) -> Findi
     return Finding(
         step="value",
         reason="NoRows",
-        message=f"Prometheus has no cpu or no memory usage of {_some(names)}",
-        fix=f"Run both queries in Prometheus: `resourceRules` must map the labels of {request.resource} and of {NAMESPACES} as the series carry them.",
+        message=f"Prometheus has no cpu or no memory usage of {some(names, NAMES_SHOWN_MAX)}",
+        fix=f"Run both queries in Prometheus: `resourceRules` must map the labels of {request.resource} and of {NAMESPACES} as they are on the series.",
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMES_SHOWN_MAX])
-    more = len(names) - NAMES_SHOWN_MAX
-    return f"{shown} and {more} more" if more > 0 else shown

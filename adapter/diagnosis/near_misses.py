@@ -1,4 +1,4 @@
-"""Why there is no such metric: what the rules come to, held against a name that nobody serves."""
+"""A metric that does not exist, compared with what the rules yield."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ from adapter.translate.selectors import selectors
 NAME: Final = "__name__"
 SIMILAR_MAX: Final = 5
 
-# What rules usually cut off (the default rules of the prometheus-community chart among them).
+# What rules usually remove from a name (the default rules of the prometheus-community chart among them).
 _SUFFIXES: Final = ("", "_total", "_seconds_total", "_count", "_sum", "_bucket")
 _PREFIXES: Final = ("", "container_")
 _STEM: Final = ("_per_second", "_per_minute", "_rate")
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A rule that would serve a metric if there were a series of this name."""
+    """A rule that would serve a metric if there were a series with this name."""
 
     rule: DiscoveryRule
     series: str
@@ -31,7 +31,7 @@ class Source(msgspec.Struct, frozen=True):
 def made_of(
     listed: Sequence[ListedRule], metric: str, *, external: bool
 ) -> list[tuple[DiscoveryRule, Series]]:
-    """The series that exist and that a rule gives this name, whatever resource they describe."""
+    """The existing series that a rule gives this name, whatever resource they describe."""
     return [
         (each.rule, series)
         for each in listed
@@ -42,7 +42,7 @@ def made_of(
 
 
 def sources(rules: Sequence[Rule], metric: str, *, external: bool) -> list[Source]:
-    """The rules that would make the metric out of a series that does not exist, with its name as far as it can be told."""
+    """The rules that would yield the metric from a series that does not exist, with the series' name where it is known."""
     return [
         Source(rule, name)
         for rule in rules
@@ -52,13 +52,13 @@ def sources(rules: Sequence[Rule], metric: str, *, external: bool) -> list[Sourc
 
 
 def likely_series_names(metric: str) -> tuple[str, ...]:
-    """Names under which Prometheus may know what somebody calls by this name."""
+    """Names that the series of a metric with this name may have in Prometheus."""
     stems = [metric, *(metric.removesuffix(end) for end in _STEM if metric.endswith(end))]
     return tuple(dict.fromkeys(f"{stem}{suffix}" for stem in stems for suffix in ("", "_total")))
 
 
 def similar(metric: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Entries of discovery (`pods/http_requests`, or a bare external name) whose metric has a like name."""
+    """Entries of discovery (`pods/http_requests`, or the name of an external metric) with a similar name."""
     by_metric: dict[str, list[str]] = {}
     for entry in known:
         by_metric.setdefault(entry.rpartition("/")[2], []).append(entry)
@@ -67,7 +67,7 @@ def similar(metric: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _candidates(rule: DiscoveryRule, metric: str) -> Iterator[str]:
-    """Series names that the rule's selector takes by name, and its naming turns into the metric."""
+    """Series names that the rule's selector matches and its naming turns into the metric."""
     conditions = _name_conditions(rule.series_query)
     named = [value for operator, value in conditions if operator == "="]
     guesses = [

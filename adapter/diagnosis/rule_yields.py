@@ -1,10 +1,9 @@
-"""What a rule comes to with the series that there are: metrics, resources and a question to try, or why nothing.
+"""What a rule yields from the series that exist: metrics, resources and a request to try, or why it yields nothing.
 
-The law of `check`: it holds each rule against whole series, label values included, which the server never reads.
+`check` compares each rule with whole series, label values included, which the server never reads.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 import msgspec
 
@@ -24,15 +23,15 @@ from adapter.translate.naming import NoLabel, ResourceConverter, series_metric
 from adapter.translate.promql import QueryNotBuilt
 from adapter.translate.regex import pattern
 from adapter.translate.selectors import selectors
+from adapter.translate.wording import some
 from wire.labels import EVERYTHING
 from wire.quoting import go_quote
 
 LabelSet = Mapping[str, str]
-SHOWN_MAX: Final = 5
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One metric of a rule: what it is called, out of which series, and which resources it describes."""
+    """One metric of a rule: its name, the name of its series, and the resources it describes."""
 
     name: str
     series: str
@@ -40,14 +39,14 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """A question that an autoscaler could ask of the rule, about an object that the series name."""
+    """A request that an autoscaler could send, for an object that the series name."""
 
     request: CustomMetricRequest | ExternalMetricRequest
     offer: Offer
 
 
 class Yield(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rule comes to. Without metrics, `findings` says why."""
+    """What the rule yields. Without metrics, `findings` says why."""
 
     metrics: tuple[Metric, ...] = ()
     trial: Trial | None = None
@@ -55,7 +54,7 @@ class Yield(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def yielded(rule: DiscoveryRule, found: Sequence[LabelSet], mapping: ResourceMapping) -> Yield:
-    """The rule held against the series that its selector selected."""
+    """What the rule yields from the series that its selector selects."""
     converter = ResourceConverter(rule.resources, mapping)
     unknown = tuple(_unknown(rule, label, resource) for label, resource in converter.unknown)
     if not found:
@@ -75,7 +74,7 @@ def yielded(rule: DiscoveryRule, found: Sequence[LabelSet], mapping: ResourceMap
 
 
 def no_series(rule: DiscoveryRule, without_labels: Sequence[LabelSet] = ()) -> Finding:
-    """The selector selects nothing. `without_labels`: what it selects by the name alone."""
+    """The selector selects nothing. `without_labels`: what it selects by name only."""
     if without_labels:
         labels = sorted(set().union(*without_labels) - {NAME})
         name = without_labels[0].get(NAME, "")
@@ -83,7 +82,7 @@ def no_series(rule: DiscoveryRule, without_labels: Sequence[LabelSet] = ()) -> F
             step="series",
             reason="NoSeries",
             message=f"Prometheus has {name} with the labels {', '.join(labels)}, but none that {rule.series_query} selects",
-            fix="Give the series the labels that seriesQuery asks for (relabeling), or ask for less there.",
+            fix="Give the series the labels that seriesQuery requires (relabeling), or require fewer labels there.",
         )
     return Finding(
         step="series",
@@ -94,7 +93,7 @@ def no_series(rule: DiscoveryRule, without_labels: Sequence[LabelSet] = ()) -> F
 
 
 def by_name_alone(series_query: str) -> str | None:
-    """The selector without its conditions on labels; None when that is the same, or would select everything."""
+    """The selector without its conditions on labels; None when there are none, or when it would select everything."""
     try:
         found = selectors(series_query)
     except QueryNotBuilt:
@@ -166,7 +165,7 @@ def _mapped(each: LabelSet, converter: ResourceConverter) -> Iterator[tuple[str,
 def _trial(
     rule: DiscoveryRule, named: Sequence[tuple[LabelSet, str]], converter: ResourceConverter
 ) -> Trial | None:
-    """A pod's metric where there is one; else any object's, and a namespace's last."""
+    """A metric of a pod if there is one, else of any other object, and of a namespace last."""
     best: tuple[int, LabelSet, str, str, GroupResource] | None = None
     for each, name in named:
         for label, resource in _mapped(each, converter):
@@ -198,7 +197,7 @@ def _trial(
 def _namespace_missing(
     rule: DiscoveryRule, named: Sequence[tuple[LabelSet, str]], converter: ResourceConverter
 ) -> Finding | None:
-    """Namespaced objects are asked for with their namespace, which some label must name."""
+    """Requests for namespaced objects contain the namespace, which some label must name."""
     describes = {resource for each, _ in named for _, resource in _mapped(each, converter)}
     if not rule.external and not any(converter.is_listed_as_namespaced(r) for r in describes):
         return None
@@ -219,7 +218,7 @@ def _namespace_missing(
     return Finding(
         step="resources",
         reason="NoNamespaceLabel",
-        message=f"the namespace is read from the label {label!r}, which no series has, so no request finds anything",
+        message=f"the namespace is read from the label {label!r}, which no series has, so every result is empty",
         fix=f"Relabel the target so that it has {label!r}, or map another one. {fix}.",
     )
 
@@ -228,7 +227,7 @@ def _unknown(rule: DiscoveryRule, label: str, resource: GroupResource) -> Findin
     return Finding(
         step="resources",
         reason="UnknownResource",
-        message=f"{rule.path}.resources.overrides.{label}: there is no resource {resource}, so the label is left out",
+        message=f"{rule.path}.resources.overrides.{label}: the cluster has no resource {resource}, so the label is ignored",
         fix="See `kubectl api-resources`. Without --kubeconfig only Kubernetes' own resources are known here.",
     )
 
@@ -247,8 +246,8 @@ def _filtered(rule: DiscoveryRule, found: Sequence[LabelSet]) -> Finding:
     return Finding(
         step="filters",
         reason="Filtered",
-        message=f"{len(found)} series are selected ({some(names)}), and `{culprit}` leaves out the last of them",
-        fix="Expressions are RE2 and match anywhere in the series' name: mend it, or delete it.",
+        message=f"{len(found)} series are selected ({some(names)}), and `{culprit}` excludes the last of them",
+        fix="Expressions are RE2 and match anywhere in the series' name: fix it, or delete it.",
     )
 
 
@@ -256,8 +255,8 @@ def _bad_name(rule: DiscoveryRule, series: Sequence[str]) -> Finding:
     return Finding(
         step="filters",
         reason="BadName",
-        message=f"`name.as: {rule.name_as}` makes an empty name, or one with a slash, of {some(sorted(set(series)))}",
-        fix="Write ${1}_x and not $1_x, which means a group called 1_x.",
+        message=f"`name.as: {rule.name_as}` makes an empty name, or one with a slash, from {some(sorted(set(series)))}",
+        fix="Write ${1}_x and not $1_x, which means a group named 1_x.",
     )
 
 
@@ -268,11 +267,6 @@ def _unmapped(rule: DiscoveryRule, unmapped: Mapping[str, LabelSet], *, some_are
     return Finding(
         step="resources",
         reason="LabelNotMapped",
-        message=f"{which} no label that `resources` maps to a resource, so nobody can ask for them: {some(names)} (labels: {some(labels, 10)})",
+        message=f"{which} no label that `resources` maps to a resource, so they cannot be requested: {some(names)} (labels: {some(labels, 10)})",
         fix=f"Say under {rule.path}.resources.overrides which label names which resource, such as `pod_name: {{resource: pod}}`.",
     )
-
-
-def some(names: Sequence[str], at_most: int = SHOWN_MAX) -> str:
-    """The first few."""
-    return ", ".join(names[:at_most]) + (", ..." if len(names) > at_most else "")

@@ -136,7 +136,7 @@ def _row(sample: Sample) -> Row:
 
 
 def prometheus_text(value: float) -> str:
-    """A number as Prometheus writes it: 12, 1.5, NaN, +Inf."""
+    """A number in Prometheus' notation: 12, 1.5, NaN, +Inf."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

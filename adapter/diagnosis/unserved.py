@@ -1,4 +1,4 @@
-"""Why nobody serves a metric, and what would have to change: the rules and their series held against the question."""
+"""Why no rule serves a metric, and what has to change: the request compared with the rules and their series."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ from adapter.translate.naming import NoLabel, ResourceConverter
 def series_names_to_search(
     request: CustomMetricRequest | ExternalMetricRequest, listed: Sequence[ListedRule]
 ) -> tuple[str, ...]:
-    """Series names whose presence in Prometheus would tell why the metric is not there."""
+    """Series names to search in Prometheus: whether they exist says why the metric does not."""
     external = isinstance(request, ExternalMetricRequest)
     if made_of(listed, request.metric, external=external):
         return ()
@@ -39,7 +39,7 @@ def no_rule(
     mapping: ResourceMapping,
     seen: Mapping[str, Sequence[Series]],
 ) -> Finding:
-    """Nobody serves the metric. `seen`: what Prometheus has under the names to look for."""
+    """No rule serves the metric. `seen`: the series that Prometheus has under the names searched."""
     external = isinstance(request, ExternalMetricRequest)
     made = made_of(listed, request.metric, external=external)
     if resource is not None and any(
@@ -53,7 +53,7 @@ def no_rule(
     if elsewhere := [str(e.resource) for e in entries if e.metric == request.metric]:
         return _of_another_resource(request.metric, elsewhere)
     if found := sources(_rules(listed), request.metric, external=external):
-        # What Prometheus has is likeliest meant; else what needs the least cut off its name.
+        # Most likely a series that Prometheus has; else the one with the shortest name.
         likeliest = min(found, key=lambda each: (not seen.get(each.series), len(each.series)))
         return _no_series(likeliest.rule, likeliest.series, seen)
     return _no_rule_at_all(request.metric, external=external, seen=seen)
@@ -70,8 +70,8 @@ def _wrong_scope(
     return Finding(
         step="rule",
         reason="WrongScope",
-        message=f"{resource} {'do not ' if inside else ''}live in namespaces, and the path {'names one' if inside else 'names none'}",
-        fix=f"Ask at {'/' if inside else '/namespaces/NAMESPACE/'}{resource}/NAME/{request.metric}.",
+        message=f"{resource} {'do not ' if inside else ''}live in namespaces, but the path {'names one' if inside else 'names none'}",
+        fix=f"Request it at {'/' if inside else '/namespaces/NAMESPACE/'}{resource}/NAME/{request.metric}.",
     )
 
 
@@ -86,23 +86,23 @@ def _not_mapped(
 ) -> Finding:
     labels = ", ".join(sorted(series.labels)) or "none"
     there = sorted({str(e.resource) for e in entries if e.metric == metric})
-    instead = f" As it is, the metric is there for {', '.join(there)}." if there else ""
+    instead = f" The metric exists for {', '.join(there)}." if there else ""
     try:
         label = ResourceConverter(rule.resources, mapping).label_for(resource)
     except NoLabel:
         return Finding(
             step="rule",
             reason="LabelNotMapped",
-            message=f"{rule.path} makes {metric} out of {series.name}, and maps no label to {resource}. The series' labels: {labels}",
+            message=f"{rule.path} makes {metric} from {series.name}, but maps no label to {resource}. The series' labels: {labels}",
             fix=f"Add the label that names them to {rule.path}.resources.overrides, such as "
             f"`pod: {{resource: pod}}`.{instead}",
         )
     return Finding(
         step="rule",
         reason="LabelNotMapped",
-        message=f"{rule.path} makes {metric} out of {series.name} and reads {resource} from its label {label!r}, "
+        message=f"{rule.path} makes {metric} from {series.name} and reads {resource} from its label {label!r}, "
         f"which the series does not have. Its labels: {labels}",
-        fix=f"Relabel the target so that it has {label!r}, or map the label that does name {resource} under "
+        fix=f"Relabel the target so that it has {label!r}, or map the label that names {resource} under "
         f"{rule.path}.resources.overrides.{instead}",
     )
 
@@ -112,8 +112,8 @@ def _of_another_resource(metric: str, elsewhere: Sequence[str]) -> Finding:
     return Finding(
         step="rule",
         reason="OtherResource",
-        message=f"{metric} is there for {there} only",
-        fix=f"Ask for it there (a metric of a namespace: /namespaces/NAMESPACE/metrics/{metric}), or add a metric that describes this resource.",
+        message=f"{metric} exists only for {there}",
+        fix=f"Request it for that resource (a metric of a namespace: /namespaces/NAMESPACE/metrics/{metric}), or add a metric that describes this one.",
     )
 
 
@@ -124,13 +124,13 @@ def _not_listed(gaps: Sequence[Gap]) -> Finding:
             step="rule",
             reason="PrometheusDown",
             message=f"the series of these rules were never listed, so it is not known whether the metric exists: {what}",
-            fix="Check that Prometheus runs and that --prometheus-url (or the backend's url) is right; the listing is retried by itself.",
+            fix="Check that Prometheus runs and that --prometheus-url (or the backend's url) is right; the listing is retried automatically.",
         )
     return Finding(
         step="rule",
         reason="SeriesNotListed",
         message=f"Prometheus refuses to list the series of: {what}",
-        fix="Run the rule's seriesQuery in Prometheus itself and mend it.",
+        fix="Run the rule's seriesQuery in Prometheus itself and fix it.",
     )
 
 
@@ -140,14 +140,14 @@ def _no_series(rule: DiscoveryRule, series: str, seen: Mapping[str, Sequence[Ser
         return Finding(
             step="rule",
             reason="NoSeries",
-            message=f"{rule.path} would serve it and Prometheus has {series} (labels: {labels}), "
+            message=f"{rule.path} would serve it, and Prometheus has {series} (labels: {labels}), "
             f"but the rule's seriesQuery does not select it: {rule.series_query}",
-            fix="Give the series the labels that seriesQuery asks for (relabeling), or ask for less there.",
+            fix="Give the series the labels that seriesQuery requires (relabeling), or require fewer labels there.",
         )
     return Finding(
         step="rule",
         reason="NoSeries",
-        message=f"{rule.path} would serve it, but Prometheus has no series for it now (it would be called {series})",
+        message=f"{rule.path} would serve it, but Prometheus has no series for it now (its name would be {series})",
         fix="Check that the target is up and exposes it: query `up` and the name in Prometheus. A series is listed "
         "within --metrics-relist-interval of its first sample.",
     )
@@ -167,6 +167,6 @@ def _no_rule_at_all(
     return Finding(
         step="rule",
         reason="NoRule",
-        message=f"no rule makes a metric called {metric}{known}",
+        message=f"no rule yields a metric named {metric}{known}",
         fix=f"Check the spelling, or add under `metrics` of the configuration: {example}",
     )

@@ -1,6 +1,6 @@
-"""Kubernetes' own resources, for checking a configuration where there is no cluster to ask.
+"""The resources built into Kubernetes, for checking a configuration without a cluster.
 
-Those of Kubernetes 1.36 in their stable versions, in the order of its discovery, which decides who `event` is.
+Those of Kubernetes 1.36 in their stable versions, in the order of its discovery, which decides what `event` means.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ _VERSIONS: Final = {"autoscaling": "v2"}
 
 def built_in_mapping() -> ClusterMapping:
     """A `ResourceMapping` of any cluster without custom resources."""
-    return ClusterMapping(RestMapper(_Nobody(), known=built_in_versions()))
+    return ClusterMapping(RestMapper(_NoCluster(), known=built_in_versions()))
 
 
 def built_in_versions() -> tuple[GroupVersion, ...]:
@@ -85,8 +85,8 @@ def _version(group: str, in_namespaces: str, of_the_cluster: str) -> GroupVersio
     return GroupVersion(group=group, version=version, preferred=True, resources=tuple(resources))
 
 
-class _Nobody:
-    """There is no cluster to ask."""
+class _NoCluster:
+    """A client without a cluster."""
 
     async def get(
         self,
@@ -95,4 +95,4 @@ class _Nobody:
         *,
         accept: str = "",  # noqa: ARG002
     ) -> bytes:
-        raise Unavailable(f"no cluster is asked for {path}")
+        raise Unavailable(f"there is no cluster to get {path} from")

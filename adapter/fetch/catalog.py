@@ -1,8 +1,8 @@
-"""Which metrics can be asked for now: every rule's series are listed by themselves, again and again.
+"""Which metrics can be requested now: the series of every rule are listed separately, on a period.
 
-prometheus-adapter lists all rules together: one broken rule, or one slow answer, and no metric appears or disappears
-any more; and when Prometheus is down at the start it waits a whole interval. Here each distinct selector has a loop
-of its own, which goes on with what it knew when a listing fails, and tries again soon.
+prometheus-adapter lists the series of all rules together: with one broken rule, or one slow response, no metric
+appears or disappears any more; and when Prometheus is down at the start it waits a whole interval. Here each distinct
+selector has a loop of its own, which keeps what it knew when a listing fails, and retries soon.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """What is listed by one request: the series of one selector on one backend. Rules may share it."""
+    """What one request lists: the series of one selector on one backend. Rules may share it."""
 
     backend: str
     series_query: str
@@ -44,15 +44,15 @@ class Listing(msgspec.Struct):
     """What is known of a selection."""
 
     series: Sequence[Series] | None = None
-    """None: never listed so far."""
+    """None: not listed yet."""
     listed_at_seconds: float = 0.0
     failure: QueryFailed | None = None
-    """Why the newest attempt failed; None when it succeeded or there was none."""
+    """Why the last attempt failed; None when it succeeded or there was none."""
     attempts: int = 0
 
 
-class _Made(msgspec.Struct, frozen=True, kw_only=True):
-    """The offers, and in the order in which they are listed."""
+class _Table(msgspec.Struct, frozen=True, kw_only=True):
+    """The offers, and the lists of discovery made from them."""
 
     offers: Offers
     entries: Sequence[MetricEntry]
@@ -60,14 +60,14 @@ class _Made(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
-    """How often series are listed, and how old a series may be to be listed still."""
+    """How often series are listed, and how old the last sample of a listed series may be."""
 
     relist_seconds: float = 600.0
     max_age_seconds: float = 600.0
 
 
 class DiscoveredCatalog:
-    """The `Catalog` of one configuration. `run` keeps it; lookups are answered from memory."""
+    """The `Catalog` of one configuration. `run` keeps it up to date; lookups read memory only."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class DiscoveredCatalog:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`known`: the listings of a former configuration, so that a reload forgets nothing it need not."""
+        """`known`: the listings of the previous configuration, so that a reload keeps what is still true."""
         self._rules = rules
         self._prometheus = prometheus
         self._mapping = mapping
@@ -92,33 +92,34 @@ class DiscoveredCatalog:
             if isinstance(rule, DiscoveryRule):
                 selection = Selection(rule.backend, rule.series_query)
                 self._paths.setdefault(selection, []).append(rule.path)
-        former = known or {}
+        previous = known or {}
         self.listings = {
-            each: copy.copy(former[each]) if each in former else Listing() for each in self._paths
+            each: copy.copy(previous[each]) if each in previous else Listing()
+            for each in self._paths
         }
         self._tried = asyncio.Event()
-        self._told: set[tuple[str, str]] = set()
-        self._making = asyncio.Lock()
-        self._take(self._made(self._known()))
+        self._logged: set[tuple[str, str]] = set()
+        self._building = asyncio.Lock()
+        self._use(self._build(self._known()))
 
     async def run(self) -> None:
-        """List every selection for ever; ends only by cancellation."""
+        """List every selection on a period, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for selection in self.listings:
                 group.create_task(self._follow(selection))
 
     async def tried(self) -> None:
-        """Wait until every selection was listed, or tried in vain, once."""
+        """Wait until every selection was listed once, or failed once."""
         if not all(each.attempts for each in self.listings.values()):
             await self._tried.wait()
 
     async def rebuild(self) -> None:
-        """Make the offers anew: series have come or gone, or the cluster has got other resources.
+        """Build the offers again: series have appeared or disappeared, or the cluster's resources have changed.
 
-        In a thread, since twenty thousand series take half a second, and one after the other, so that the newest wins.
+        In a thread, since twenty thousand series take half a second, and one at a time, so that the newest wins.
         """
-        async with self._making:
-            self._take(await asyncio.to_thread(self._made, self._known()))
+        async with self._building:
+            self._use(await asyncio.to_thread(self._build, self._known()))
 
     def _known(self) -> Mapping[SeriesKey, Sequence[Series]]:
         return {
@@ -127,32 +128,32 @@ class DiscoveredCatalog:
             if listing.series is not None
         }
 
-    def _made(self, known: Mapping[SeriesKey, Sequence[Series]]) -> _Made:
-        made = offers(self._rules, known, self._mapping)
-        return _Made(offers=made, entries=sorted(made.custom), names=sorted(made.external))
+    def _build(self, known: Mapping[SeriesKey, Sequence[Series]]) -> _Table:
+        found = offers(self._rules, known, self._mapping)
+        return _Table(offers=found, entries=sorted(found.custom), names=sorted(found.external))
 
-    def _take(self, made: _Made) -> None:
-        self._offers, self._entries, self._names = made.offers, made.entries, made.names
-        self._tell_problems()
+    def _use(self, table: _Table) -> None:
+        self._offers, self._entries, self._names = table.offers, table.entries, table.names
+        self._log_problems()
 
     def custom_entries(self) -> Sequence[MetricEntry]:
-        """What custom.metrics.k8s.io lists."""
+        """The metrics that custom.metrics.k8s.io lists."""
         return self._entries
 
     def external_metrics(self) -> Sequence[str]:
-        """What external.metrics.k8s.io lists."""
+        """The metrics that external.metrics.k8s.io lists."""
         return self._names
 
     def custom(self, entry: MetricEntry) -> Offer | None:
-        """Who serves a custom metric."""
+        """The offer for a custom metric."""
         return self._offers.custom.get(entry)
 
     def external(self, metric: str) -> Offer | None:
-        """Who serves an external metric."""
+        """The offer for an external metric."""
         return self._offers.external.get(metric)
 
     def gaps(self) -> Sequence[Gap]:
-        """The rules whose series were never listed so far."""
+        """The rules whose series have not been listed yet."""
         gaps = [
             Gap(rule=path, cause=_cause(listing), temporary=_temporary(listing))
             for selection, listing in self.listings.items()
@@ -162,7 +163,7 @@ class DiscoveredCatalog:
         return sorted(gaps, key=lambda gap: gap.rule)
 
     def listed(self) -> Sequence[ListedRule]:
-        """Every rule with the series it was made of."""
+        """Every rule with its series."""
         return [
             ListedRule(rule, self.listings[Selection(rule.backend, rule.series_query)].series)
             if isinstance(rule, DiscoveryRule)
@@ -172,14 +173,14 @@ class DiscoveredCatalog:
 
     @property
     def problem(self) -> str:
-        """Why nothing can be told yet; empty when at least one selection is known, or there is none."""
+        """Why no metric is known yet; empty when at least one selection is listed, or there is none."""
         if not self.listings or any(each.series is not None for each in self.listings.values()):
             return ""
         return "; ".join(f"{gap.rule}: {gap.cause}" for gap in self.gaps())
 
     @property
     def failures(self) -> str:
-        """Which rules' series could not be listed the last time, and why; empty when all could."""
+        """The rules whose last listing failed, and why; empty when all succeeded."""
         return "; ".join(
             f"{', '.join(self._paths[selection])}: {listing.failure.cause}"
             for selection, listing in self.listings.items()
@@ -198,7 +199,7 @@ class DiscoveredCatalog:
 
     async def _list(self, selection: Selection) -> None:
         listing = self.listings[selection]
-        before, failed_before = listing.series, listing.failure
+        before, previous_failure = listing.series, listing.failure
         try:
             listing.series = await self._prometheus.series(
                 match=selection.series_query,
@@ -210,7 +211,7 @@ class DiscoveredCatalog:
         except QueryFailed as error:
             listing.failure = error
         self._count(selection, listing)
-        _tell(self._paths[selection], listing, failed_before)
+        _log_change(self._paths[selection], listing, previous_failure)
         if not listing.failure and set(before or ()) != set(listing.series or ()):
             await self.rebuild()
         listing.attempts += 1
@@ -226,26 +227,30 @@ class DiscoveredCatalog:
                 telemetry.DISCOVERED_SERIES.labels(path).set(len(listing.series or ()))
 
     def publish(self) -> None:
-        """Tell of these rules alone: they are the ones in force now."""
+        """Export the metrics of these rules only: they are the active ones."""
         telemetry.forget_rules()
         for selection, listing in self.listings.items():
             if listing.series is not None:
                 self._count(selection, listing)
 
-    def _tell_problems(self) -> None:
-        """Log what is wrong with an offer, when it is new."""
+    def _log_problems(self) -> None:
+        """Log what is wrong with an offer, once."""
         found = {(path, each) for path, all_of in self._offers.problems.items() for each in all_of}
-        for path, problem in sorted(found - self._told):
+        for path, problem in sorted(found - self._logged):
             log.warning("%s: %s", path, problem)
-        self._told = found
+        self._logged = found
 
 
-def _tell(paths: Sequence[str], listing: Listing, failed_before: QueryFailed | None) -> None:
-    """Say what changed, and nothing when all is as before."""
+def _log_change(
+    paths: Sequence[str], listing: Listing, previous_failure: QueryFailed | None
+) -> None:
+    """Log a change, and nothing else."""
     rules = ", ".join(paths)
-    if listing.failure and (failed_before is None or failed_before.cause != listing.failure.cause):
+    if listing.failure and (
+        previous_failure is None or previous_failure.cause != listing.failure.cause
+    ):
         log.warning("%s: series cannot be listed: %s", rules, listing.failure)
-    elif failed_before and not listing.failure:
+    elif previous_failure and not listing.failure:
         log.info("%s: series can be listed again", rules)
 
 

@@ -6,17 +6,17 @@ from wire.kube.mapping import Resource
 
 
 class ClusterMapping:
-    """`ResourceMapping` over the newest discovery. Short names are not resolved, as in the peer: a label `ns` or `po`
-    would otherwise become a resource.
+    """`ResourceMapping` over the newest discovery. As in prometheus-adapter, short names are not resolved: a label `ns` or
+    `po` would otherwise become a resource.
     """
 
     def __init__(self, mapper: RestMapper) -> None:
         self._mapper = mapper
-        # The table and what was found in it, exchanged together: offers are made in another thread.
+        # The table and what was found in it, replaced together: offers are built in another thread.
         self._found: tuple[object, dict[GroupResource, Resource]] = (mapper.table, {})
 
     def resource(self, named: GroupResource) -> Resource:
-        """What discovery says of a resource, in its preferred version; raises `UnknownResource`."""
+        """A resource in its preferred version; raises `UnknownResource`."""
         if self._found[0] is not self._mapper.table:
             self._found = (self._mapper.table, {})
         _, resources = self._found
@@ -31,7 +31,7 @@ class ClusterMapping:
         return GroupResource(found.name, found.group)
 
     def singular(self, resource: str) -> str:
-        """The singular of a plural; an unknown one unchanged."""
+        """The singular of a plural; an unknown one is returned unchanged."""
         try:
             return self._mapper.singular(resource)
         except NoMatchError:

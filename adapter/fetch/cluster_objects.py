@@ -1,7 +1,7 @@
-"""The cluster as the adapter sees it: which resources there are, and which objects a label selector means.
+"""The objects behind a label selector.
 
-Objects come from watch caches of their metadata, one for each resource that was ever asked for, started by the first
-question. prometheus-adapter sends a LIST of whole objects for every question, five a second at most.
+They come from watch caches of their metadata, one for each resource that was ever requested, started by the first
+request. prometheus-adapter sends a LIST of whole objects for every request, at most five a second.
 """
 
 import asyncio
@@ -21,17 +21,17 @@ from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 
 FIRST_LIST_SECONDS = 5.0
-"""How long the first question about a resource waits for its watch cache before it asks for its own objects alone."""
+"""How long the first request for a resource waits for its watch cache before it lists only its own objects."""
 FIRST_LIST_POLL_SECONDS = 0.02
 
 SELECTORS_MAX = 10_000
-"""Answers remembered for one namespace of one resource; a client that makes up selectors cannot fill the memory."""
+"""Results kept for one namespace of one resource; a client that invents selectors cannot fill the memory."""
 
 RUNNING = "status.phase=Running"
 
 
 class _Watched:
-    """One resource's watch cache, and the answers of selectors over it until a name or label changes."""
+    """One resource's watch cache, and the results of selectors on it until a name or label changes."""
 
     def __init__(self, client: Watcher, path: str, field_selector: str) -> None:
         self.cache = WatchCache(
@@ -57,7 +57,7 @@ class _Watched:
         return found
 
     def _changed(self, old: PartialObject | None, new: PartialObject | None) -> None:
-        # Most events change a status, which nobody here asks about.
+        # Most events change a status, which does not matter here.
         if old is None or new is None or old.metadata.labels != new.metadata.labels:
             changed = new or old
             self._found.pop("", None)
@@ -66,7 +66,7 @@ class _Watched:
 
 
 class WatchedObjects:
-    """`ObjectNames` from watch caches; `spawn` runs their upkeep until the program ends."""
+    """`ObjectNames` from watch caches; `spawn` runs the watches until the program ends."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class WatchedObjects:
         return await self._objects(resource, namespace, selector, "")
 
     async def running_pods(self, *, namespace: str, selector: Selector) -> Sequence[KubeObject]:
-        """Matching pods whose phase is Running, as the peer's resource metrics take them."""
+        """Matching pods whose phase is Running, as for the resource metrics of prometheus-adapter."""
         return await self._objects(PODS, namespace, selector, RUNNING)
 
     async def _objects(
@@ -109,12 +109,14 @@ class WatchedObjects:
     async def _list(
         self, resource: Resource, namespace: str, selector: Selector, field_selector: str
     ) -> Sequence[KubeObject]:
-        """Ask for just these objects: the cache is slow to fill, or we may see this namespace but not the cluster."""
-        asked = {"labelSelector": str(selector), "fieldSelector": field_selector}
+        """List only these objects: the cache is slow to fill, or the adapter may list this namespace but not the cluster."""
+        parameters = {"labelSelector": str(selector), "fieldSelector": field_selector}
         path = resource.path(quote(namespace, safe=""))
         try:
             body = await self._client.get(
-                path, {name: text for name, text in asked.items() if text}, accept=METADATA_LIST
+                path,
+                {name: text for name, text in parameters.items() if text},
+                accept=METADATA_LIST,
             )
         except StatusError as error:
             if error.code != 403:
@@ -125,7 +127,7 @@ class WatchedObjects:
         try:
             return _in_list_order(kube_json.decode(body, _List).items)
         except msgspec.DecodeError as error:
-            raise Unavailable(f"cannot list {resource.name}: the answer is no list") from error
+            raise Unavailable(f"cannot list {resource.name}: the response is not a list") from error
 
 
 class _List(msgspec.Struct, frozen=True):
@@ -133,7 +135,7 @@ class _List(msgspec.Struct, frozen=True):
 
 
 async def _first_list(cache: WatchCache[PartialObject]) -> bool:
-    """Whether the cache was filled in time; a cache that fails is not waited for."""
+    """Whether the cache was filled in time; a cache that fails is not awaited."""
     for _ in range(int(FIRST_LIST_SECONDS / FIRST_LIST_POLL_SECONDS)):
         if cache.is_synced or cache.last_error:
             break

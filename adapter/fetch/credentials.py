@@ -1,7 +1,7 @@
-"""What proves who we are to a Prometheus, and that Prometheus to us.
+"""How the adapter authenticates to a Prometheus, and how it verifies that Prometheus.
 
-Every file is looked at for every request, so that a rotated token, CA or certificate needs no restart
-(prometheus-adapter reads all of them once).
+Every file is checked for every request, so that a rotated token, CA or certificate needs no restart
+(prometheus-adapter reads them once).
 """
 
 import base64
@@ -19,7 +19,7 @@ from wire.kube.connection import Connection
 
 
 class Address(msgspec.Struct, frozen=True):
-    """A backend's URL taken apart, so that the part which is shown holds no secret."""
+    """The parts of a backend's URL, so that the part which is shown contains no secret."""
 
     base: str
     """Scheme, host and path; without the last slash, user and parameters. Safe to show."""
@@ -30,7 +30,7 @@ class Address(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, url: str) -> "Address":
-        """Take a URL apart; raises `ValueError` that tells the fix."""
+        """Split a URL; raises `ValueError` that says the fix."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(
@@ -42,14 +42,14 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class Credentials(Protocol):
-    """Asked anew for every request. Both raise `OSError` or `ValueError` when a file cannot be used."""
+    """Read again for every request. Both raise `OSError` or `ValueError` when a file cannot be used."""
 
     async def headers(self) -> Mapping[str, str]:
-        """The headers that say who we are."""
+        """The headers that authenticate the adapter."""
         ...
 
     def tls(self) -> ssl.SSLContext | bool:
-        """The context of the next connection; True for the system's own trust."""
+        """The context of the next connection; True for the system's CA certificates."""
         ...
 
 
@@ -67,16 +67,16 @@ class FileCredentials:
         self._context: ssl.SSLContext | bool = True
 
     def check(self) -> None:
-        """Read every file once, so that one which cannot be used is found at the start; raises `OSError`, `ValueError`."""
+        """Read every file once, so that an unusable one is found at the start; raises `OSError`, `ValueError`."""
         for file in (self._token, self._password):
             if file:
                 file.read().decode()
         self.tls()
 
     async def headers(self) -> Mapping[str, str]:
-        """A bearer token wins over a user and password, as in Go's client."""
+        """A bearer token has priority over a user and password, as in Go's client."""
         if self._token:
-            # Tokens written by hand end in a newline, which no header may hold.
+            # Tokens written by hand end with a newline, which is not allowed in a header.
             return {"Authorization": f"Bearer {self._token.read().decode().strip()}"}
         if self._userinfo:
             secret = self._userinfo
@@ -86,7 +86,7 @@ class FileCredentials:
         return {}
 
     def tls(self) -> ssl.SSLContext | bool:
-        """The context of the newest files, built anew when one of them changed."""
+        """The context of the newest files, built again when one of them has changed."""
         files = [f for f in (self._ca, self._certificate, self._key) if f]
         for file in files:
             file.read()
@@ -96,14 +96,14 @@ class FileCredentials:
                 self._context = self._build()
                 self._built_of = generations
             except ssl.SSLError:
-                # Certificate and key are swapped one after the other: until they match, the old pair serves.
+                # Certificate and key are replaced one after the other: until they match, the old pair is used.
                 if not self._built_of:
                     raise
         return self._context
 
     def _build(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cadata=self._ca.read().decode() if self._ca else None)
-        # Many private CAs lack the key identifiers that this flag demands; Go never asks for them.
+        # Many private CAs lack the key identifiers that this flag requires; Go does not require them.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self._certificate:
             context.load_cert_chain(self._certificate.path, self._key.path if self._key else None)
@@ -111,25 +111,25 @@ class FileCredentials:
 
 
 class ClusterCredentials:
-    """The credentials of a kubeconfig or of the pod's service account, shown to Prometheus.
+    """The credentials of a kubeconfig or of the pod's service account, sent to Prometheus.
 
-    What `--prometheus-auth-incluster` and `--prometheus-auth-config` ask for: Prometheus behind a proxy that knows the
-    cluster's identities (kube-rbac-proxy, OpenShift's thanos-querier).
+    For `--prometheus-auth-incluster` and `--prometheus-auth-config`: Prometheus behind a proxy that authenticates with
+    the cluster (kube-rbac-proxy, OpenShift's thanos-querier).
     """
 
     def __init__(self, connection: Connection, files: FileCredentials) -> None:
-        """`files`: a token file or a password given as well goes before the cluster's identity."""
+        """`files`: a token file or a password has priority over the cluster's identity."""
         self._connection = connection
         self._files = files
 
     async def headers(self) -> Mapping[str, str]:
-        """The newest token, if the identity is a token."""
+        """The newest token, if there is one."""
         authorization = await self._connection.authorization()
         cluster = {"Authorization": authorization} if authorization else {}
         return {**cluster, **await self._files.headers()}
 
     def tls(self) -> ssl.SSLContext | bool:
-        """The cluster's CA and the client certificate, if the identity is a certificate."""
+        """The cluster's CA, and the client certificate if there is one."""
         return self._connection.tls or True
 
 

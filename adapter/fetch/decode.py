@@ -1,7 +1,7 @@
-"""What Prometheus' HTTP API says, as typed values.
+"""The responses of Prometheus' HTTP API as typed values.
 
-https://prometheus.io/docs/prometheus/latest/querying/api/ ; Thanos, Mimir and VictoriaMetrics answer in the same form
-and add fields of their own, which are skipped.
+https://prometheus.io/docs/prometheus/latest/querying/api/ ; Thanos, Mimir and VictoriaMetrics use the same format and
+add fields of their own, which are skipped.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ class Scalar(msgspec.Struct, tag_field="resultType", tag="scalar"):
 
 
 class Matrix(msgspec.Struct, tag_field="resultType", tag="matrix"):
-    """A range of values per series: what a query asks for that ends in a range selector."""
+    """A range of values per series: the result of a query that is a range selector."""
 
     result: list[Any] | None = None
 
@@ -47,7 +47,7 @@ Result = Vector | Scalar | Matrix | Text
 
 
 class Envelope(msgspec.Struct, rename="camel", kw_only=True):
-    """What every answer has around its `data`."""
+    """What every response has around its `data`."""
 
     status: str
     error_type: str = ""
@@ -56,7 +56,7 @@ class Envelope(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class QueryAnswer(Envelope, rename="camel", kw_only=True):
-    """The answer of `/api/v1/query`."""
+    """The response of `/api/v1/query`."""
 
     data: Result | None = None
     infos: list[str] | None = None
@@ -64,7 +64,7 @@ class QueryAnswer(Envelope, rename="camel", kw_only=True):
 
 
 class SeriesAnswer(Envelope, rename="camel", kw_only=True):
-    """The answer of `/api/v1/series`."""
+    """The response of `/api/v1/series`."""
 
     data: list[dict[str, str]] | None = None
 
@@ -77,7 +77,7 @@ class Refusal(msgspec.Struct, rename="camel"):
 
 
 SeriesShape = tuple[str, frozenset[str]]
-"""A series' name and the names of its other labels: all that discovery needs to know of it."""
+"""A series' name and the names of its other labels: all that discovery needs."""
 
 _query_decoder = msgspec.json.Decoder(QueryAnswer)
 _series_decoder = msgspec.json.Decoder(SeriesAnswer)
@@ -91,12 +91,12 @@ _BETWEEN_ELEMENTS = b'"},{"__name__":"'
 
 
 def decode_query(body: bytes) -> QueryAnswer:
-    """Decode an answer of `/api/v1/query`; raises `ValueError` when it is none."""
+    """Decode a response of `/api/v1/query`; raises `ValueError` when it is not one."""
     return _query_decoder.decode(body)
 
 
 def decode_series(body: bytes) -> SeriesAnswer:
-    """Decode an answer of `/api/v1/series` as a whole; raises `ValueError` when it is not one."""
+    """Decode a whole response of `/api/v1/series`; raises `ValueError` when it is not one."""
     return _series_decoder.decode(body)
 
 
@@ -111,13 +111,13 @@ def decode_refusal(body: bytes) -> Refusal | None:
 class SeriesReader:
     """Reads `/api/v1/series` piece by piece and keeps only the distinct shapes.
 
-    A cluster's answer has hundreds of megabytes and a few thousand shapes; holding the whole of it is what makes the
-    peer need half a gigabyte. Order is that of a shape's last appearance: with two series names behind one metric
-    name the later one wins, as in the peer.
+    The response of a cluster has hundreds of megabytes and a few thousand shapes; prometheus-adapter, which holds all of
+    it, needs half a gigabyte. The order is that of a shape's last occurrence: of two series names with one metric name
+    the later one wins, as in prometheus-adapter.
     """
 
     def __init__(self, *, held_bytes_max: int = 64 * 1024 * 1024) -> None:
-        """`held_bytes_max`: what may be held undecoded; more is no list of series, however long it goes on."""
+        """`held_bytes_max`: how much may be held undecoded; more than that is not a list of series."""
         self._held_bytes_max = held_bytes_max
         self._shapes: dict[SeriesShape, None] = {}
         self._head = b""
@@ -125,7 +125,7 @@ class SeriesReader:
         self.series_count = 0
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes; raises `ValueError` when they are not JSON, or no end of a series is in sight."""
+        """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end."""
         self._rest += piece
         if len(self._rest) > self._held_bytes_max:
             raise ValueError(f"{self._held_bytes_max} bytes without the end of a series")
@@ -141,7 +141,7 @@ class SeriesReader:
             del self._rest[: end + 3]
 
     def finish(self) -> SeriesAnswer:
-        """Check the whole and decode what is left; raises `ValueError` when the answer was cut off."""
+        """Check the whole and decode what is left; raises `ValueError` when the response was cut off."""
         answer = _series_decoder.decode(self._head + self._rest)
         self._keep(answer.data or [])
         return answer

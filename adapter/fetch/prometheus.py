@@ -1,6 +1,6 @@
-"""The serving path's only door to Prometheus: its HTTP API. The upstream counterpart is `pkg/client/api.go`.
+"""The client of Prometheus' HTTP API. The counterpart in prometheus-adapter is `pkg/client/api.go`.
 
-Everything that goes wrong comes out as `QueryFailed` with the query and the cause, never with a secret.
+Every failure is raised as `QueryFailed` with the query and the cause, and without secrets.
 """
 
 import logging
@@ -39,23 +39,23 @@ class PrometheusClient:
         await self._transport.close()
 
     async def evaluate(self, plan: Plan) -> Evaluation:
-        """Evaluate the plan's query at Prometheus' own now, which no skew of clocks can shift."""
+        """Evaluate the plan's query at Prometheus' current time, which is independent of this machine's clock."""
         log.debug("%s: %s", plan.backend, plan.query)
         seconds = self.backend.timeout_seconds
-        asked = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
+        parameters = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
 
         def finish(body: bytes) -> Evaluation:
             return _evaluation(decode.decode_query(body))
 
         with telemetry.prometheus_request(plan.backend, "query"):
-            return await self._whole("/api/v1/query", asked, plan.query, finish, seconds)
+            return await self._whole("/api/v1/query", parameters, plan.query, finish, seconds)
 
     async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
         """The distinct shapes of the series, read piece by piece."""
         reader = decode.SeriesReader(held_bytes_max=self.backend.answer_bytes_max)
         try:
             with telemetry.prometheus_request(backend, "series"):
-                await self._transport.ask(
+                await self._transport.send(
                     "/api/v1/series",
                     _lately(match, max_age_seconds),
                     seconds=self.backend.discovery_timeout_seconds,
@@ -89,12 +89,12 @@ class PrometheusClient:
     async def _whole(
         self,
         path: str,
-        asked: dict[str, str],
-        question: str,
+        parameters: dict[str, str],
+        query: str,
         finish: Callable[[bytes], Answer],
         seconds: float,
     ) -> Answer:
-        """An answer that is decoded when all of it is there."""
+        """A response that is decoded when it is complete."""
         body = bytearray()
 
         def take(piece: bytes) -> None:
@@ -102,42 +102,42 @@ class PrometheusClient:
             if len(body) > self.backend.answer_bytes_max:
                 limit = self.backend.answer_bytes_max
                 raise NoAnswer(
-                    f"the answer is larger than {limit} bytes: aggregate in the query",
+                    f"the response is larger than {limit} bytes: aggregate in the query",
                     retryable=False,
                 )
 
         try:
-            await self._transport.ask(path, asked, seconds=seconds, take=take)
+            await self._transport.send(path, parameters, seconds=seconds, take=take)
             return _json(finish)(bytes(body))
         except NoAnswer as error:
-            raise self._failed(question, error) from error
+            raise self._failed(query, error) from error
 
-    def _failed(self, question: str, error: NoAnswer) -> QueryFailed:
+    def _failed(self, query: str, error: NoAnswer) -> QueryFailed:
         return QueryFailed(
             backend=self.backend.name,
-            query=question,
+            query=query,
             cause=error.cause,
             retryable=error.retryable,
         )
 
 
 class Backends:
-    """Several backends as one `ports.Prometheus`: each question goes to the one it names."""
+    """Several backends as one `ports.Prometheus`: each request goes to the one it names."""
 
     def __init__(self, clients: Mapping[str, PrometheusClient]) -> None:
         self._clients = clients
 
     def replace(self, clients: Mapping[str, PrometheusClient]) -> Sequence[PrometheusClient]:
-        """Send questions to these from now on; returns those no longer used, to be closed when they are done."""
-        former, self._clients = self._clients, clients
-        return [each for each in former.values() if each not in clients.values()]
+        """Send requests to these from now on; returns the clients that are no longer used, for the caller to close."""
+        previous, self._clients = self._clients, clients
+        return [each for each in previous.values() if each not in clients.values()]
 
     async def evaluate(self, plan: Plan) -> Evaluation:
-        """Ask the plan's backend."""
+        """On the plan's backend."""
         return await self._client(plan.backend, plan.query).evaluate(plan)
 
     async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
-        """Ask the named backend."""
+        """From the named backend."""
         client = self._client(backend, match)
         return await client.series(match=match, backend=backend, max_age_seconds=max_age_seconds)
 
@@ -155,37 +155,37 @@ class Backends:
         for client in self._clients.values():
             await client.close()
 
-    def _client(self, backend: str, question: str) -> PrometheusClient:
+    def _client(self, backend: str, query: str) -> PrometheusClient:
         try:
             return self._clients[backend]
         except KeyError:
             raise QueryFailed(
                 backend=backend,
-                query=question,
-                cause="no backend of that name is configured",
+                query=query,
+                cause="no backend has that name",
                 retryable=False,
             ) from None
 
 
 def _json(decoder: Callable[[bytes], Answer]) -> Callable[[bytes], Answer]:
-    """What cannot be decoded is no answer. msgspec's DecodeError and UnicodeDecodeError are both a ValueError."""
+    """A response that cannot be decoded is a `NoAnswer`. DecodeError and UnicodeDecodeError are both a ValueError."""
 
     def decoded(body: bytes) -> Answer:
         try:
             return decoder(body)
         except ValueError as error:
-            raise NoAnswer(f"the answer is not Prometheus' JSON: {error}") from error
+            raise NoAnswer(f"the response is not Prometheus' JSON: {error}") from error
 
     return decoded
 
 
 def _refused(answer: decode.Envelope) -> NoAnswer:
-    """A refusal, or nothing at all, under a 2xx."""
-    return NoAnswer(f"{answer.error_type or 'error'}: {answer.error or 'the answer holds nothing'}")
+    """An error, or no data, in a 2xx response."""
+    return NoAnswer(f"{answer.error_type or 'error'}: {answer.error or 'the response has no data'}")
 
 
 def _lately(match: str, max_age_seconds: float) -> dict[str, str]:
-    # No `end`, as the peer: up to Prometheus' own now.
+    # No `end`, as in prometheus-adapter: up to Prometheus' current time.
     return {"match[]": match, "start": f"{time.time() - max_age_seconds:.3f}"}
 
 
@@ -199,12 +199,12 @@ def _evaluation(answer: decode.QueryAnswer) -> Evaluation:
         samples=_samples(result),
         evaluated_at_seconds=time.time(),
         warnings=warnings + tuple(answer.infos or ()),
-        partial=answer.is_partial or any(_tells_of_missing_stores(text) for text in warnings),
+        partial=answer.is_partial or any(_reports_missing_stores(text) for text in warnings),
     )
 
 
-def _tells_of_missing_stores(warning: str) -> bool:
-    """Thanos answers what it has and says in a warning what it has not; PromQL's own remarks are something else."""
+def _reports_missing_stores(warning: str) -> bool:
+    """Thanos returns what it has and says in a warning what is missing; PromQL's own warnings are something else."""
     return not warning.startswith("PromQL ")
 
 
@@ -220,7 +220,7 @@ def _samples(result: decode.Result) -> tuple[Sample, ...]:
 def _sample(row: decode.Row) -> Sample:
     if row.value is None:
         raise NoAnswer(
-            "the query answers native histograms, which are no numbers: use histogram_quantile()",
+            "the query yields native histograms, which are not numbers: use histogram_quantile()",
             retryable=False,
         )
     return Sample(row.metric, float(row.value[1]), row.value[0])

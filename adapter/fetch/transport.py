@@ -1,7 +1,7 @@
-"""One question over HTTP to one backend: bounded in time, in number and in size.
+"""Requests over HTTP to one backend: bounded in time, number and size.
 
-Nothing of aiohttp passes this file; what goes wrong is a `NoAnswer` with its cause in words. A URL is shown without
-its user and parameters, and no credential is ever shown.
+Nothing of aiohttp leaves this file: every failure is a `NoAnswer` with its cause in words. A URL is shown without its
+user and parameters, and credentials are never shown.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ KEEPALIVE_SECONDS = 75.0
 
 
 class NoAnswer(Exception):
-    """There is no usable answer; `retryable` when the same question may succeed a moment later."""
+    """There is no usable response; `retryable` when the same request may succeed a moment later."""
 
     def __init__(self, cause: str, *, retryable: bool = True) -> None:
         super().__init__(cause)
@@ -41,30 +41,30 @@ class Transport:
         self._gate = asyncio.Semaphore(backend.concurrency_max)
         self._http: aiohttp.ClientSession | None = None
 
-    async def ask(
+    async def send(
         self,
         path: str,
-        asked: dict[str, str],
+        parameters: dict[str, str],
         *,
         seconds: float,
         take: Callable[[bytes], None],
         compressed: bool = False,
     ) -> None:
-        """Give the body of a 2xx answer to `take`, piece by piece; raises `NoAnswer`, also when `take` does.
+        """Pass the body of a 2xx response to `take`, piece by piece; raises `NoAnswer`, also when `take` does.
 
-        `compressed` is for large answers: for one number, gzip costs both ends more than the wire.
+        `compressed` is for large responses: for one number, gzip costs both ends more than it saves.
         """
         try:
             async with asyncio.timeout(seconds), self._gate:
                 try:
-                    await self._exchange(path, asked, take, compressed)
+                    await self._exchange(path, parameters, take, compressed)
                 except aiohttp.ServerDisconnectedError:
-                    # An idle connection was closed by the other end just as we took it: once more on a new one.
-                    await self._exchange(path, asked, take, compressed)
+                    # The server closed an idle connection just when it was reused: retry once on a new one.
+                    await self._exchange(path, parameters, take, compressed)
         except TimeoutError as error:
-            raise NoAnswer(f"{self._address.base} gave no answer within {seconds:g} s") from error
+            raise NoAnswer(f"{self._address.base} did not respond within {seconds:g} s") from error
         except aiohttp.ClientPayloadError as error:
-            raise NoAnswer(f"the answer of {self._address.base} broke off") from error
+            raise NoAnswer(f"the response of {self._address.base} was cut off") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise NoAnswer(f"{self._address.base}: {_in_words(error)}") from error
 
@@ -76,12 +76,12 @@ class Transport:
     async def _exchange(
         self,
         path: str,
-        asked: dict[str, str],
+        parameters: dict[str, str],
         take: Callable[[bytes], None],
         compressed: bool,
     ) -> None:
-        verb, encoded = self._backend.verb, urlencode(asked)
-        parameters = [self._address.parameters] if self._address.parameters else []
+        verb, encoded = self._backend.verb, urlencode(parameters)
+        in_url = [self._address.parameters] if self._address.parameters else []
         headers = [*self._backend.headers, *(await self._credentials.headers()).items()]
         headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))
         body = None
@@ -89,8 +89,8 @@ class Transport:
             body = encoded.encode()
             headers.append(("Content-Type", "application/x-www-form-urlencoded"))
         else:
-            parameters.append(encoded)
-        url = URL(f"{self._address.base}{path}?{'&'.join(parameters)}", encoded=True)
+            in_url.append(encoded)
+        url = URL(f"{self._address.base}{path}?{'&'.join(in_url)}", encoded=True)
         async with self._session().request(
             verb, url, data=body, headers=headers, ssl=self._credentials.tls()
         ) as response:
@@ -102,23 +102,23 @@ class Transport:
     def _session(self) -> aiohttp.ClientSession:
         if self._http is None:
             self._http = aiohttp.ClientSession(
-                # The gate is the limit; connections outlive the fifteen seconds between two rounds of an HPA.
+                # The semaphore is the limit; connections outlive the 15 s between two reconciles of an HPA.
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS),
-                timeout=aiohttp.ClientTimeout(total=None),  # The time-out of `ask` is the limit.
+                timeout=aiohttp.ClientTimeout(total=None),  # The timeout of `send` is the limit.
                 headers={"User-Agent": "loadline-adapter", "Accept": "application/json"},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._http
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> NoAnswer:
-        """Prometheus explains 400, 422 and 503 itself; anything else is explained by its code."""
+        """Prometheus explains 400, 422 and 503 itself; for any other code the cause is the code."""
         refusal = decode.decode_refusal(await response.content.read(REFUSAL_BYTES_MAX))
         code = response.status
         retryable = code >= HTTPStatus.INTERNAL_SERVER_ERROR or code == HTTPStatus.TOO_MANY_REQUESTS
         status = f"HTTP {code} {response.reason or ''}".strip()
         if refusal:
             return NoAnswer(f"{refusal.error_type or status}: {refusal.error}", retryable=retryable)
-        cause = f"{self._address.base} answered {status}"
+        cause = f"{self._address.base} responded with {status}"
         if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             cause += (
                 ": check the credentials of this backend (--prometheus-token-file and the like)"
@@ -129,7 +129,7 @@ class Transport:
 
 
 def _in_words(error: Exception) -> str:
-    """A cause in the system's own words where there are some."""
+    """The operating system's message where there is one."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its certificate is not trusted: {error.certificate_error}"
     if isinstance(error, aiohttp.ClientConnectorError):

@@ -1,6 +1,6 @@
-"""The HTTP face of the metrics APIs: which path means what, and every answer as a document.
+"""The HTTP routes of the metrics APIs, and every response as a document.
 
-Who may ask is decided before (`wire.serving.guard`), and a failure becomes a Status after (`errors_to_status`).
+Requests are authorized before (`wire.serving.guard`), and failures become a Status after (`errors_to_status`).
 """
 
 import time
@@ -23,11 +23,11 @@ from wire.serving.rendering import JSON, check_representation, negotiated_type, 
 from wire.status import StatusDetails, StatusError, failure, not_found
 
 EMPTY = StatusDetails()
-"""Refusals of the generic API server have details without content."""
+"""The errors of the generic API server have empty details."""
 
 READ_MAX = 4096
 READ_LENGTH_MAX = 4096
-"""Longer requests are rare, and many of them would fill the memory."""
+"""Longer requests are rare, and keeping many of them would fill the memory."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -47,7 +47,7 @@ class MetricsAPI:
         app.router.add_get("/openapi/{rest:.*}", self.openapi)
 
     async def apis(self, request: web.Request) -> web.Response:
-        """Everything under `/apis`: what there is, and the figures."""
+        """Everything under `/apis`: discovery, and the values of metrics."""
         match request.path.strip("/").split("/", 3):
             case ["apis"]:
                 _check_read(request)
@@ -64,7 +64,7 @@ class MetricsAPI:
         raise _no_such_path()
 
     async def openapi(self, request: web.Request) -> web.Response:
-        """The OpenAPI documents of the groups that are served now."""
+        """The OpenAPI documents of the groups that are served."""
         served = [
             f"{group}/{version}"
             for group in self._answers.active.groups
@@ -84,16 +84,16 @@ class MetricsAPI:
         self, request: web.Request, group: str, version: str, path: str
     ) -> msgspec.Struct:
         query = request.query_string
-        read = _read_before if len(path) + len(query) <= READ_LENGTH_MAX else _read
+        read = _read_cached if len(path) + len(query) <= READ_LENGTH_MAX else _read
         try:
-            asked = read(group, version, path, query)
+            parsed = read(group, version, path, query)
         except StatusError as refused:
-            # A path that does not exist is refused before method and Accept are looked at, a bad parameter after.
+            # A path that does not exist is refused before method and Accept are checked, a bad parameter after.
             if refused.code != HTTPStatus.NOT_FOUND:
                 _check_read_metric(request, group)
             raise
         _check_read_metric(request, group)
-        return await self._answers.answer(asked)
+        return await self._answers.answer(parsed)
 
     def _groups(self, request: web.Request) -> web.Response:
         aggregated = discovery_documents.aggregated_document(
@@ -114,13 +114,13 @@ def _read(group: str, version: str, path: str, query: str) -> MetricRequest:
     return parse.metric(group, version, path, parse_qsl(query, keep_blank_values=True))
 
 
-# An autoscaler asks the same every 15 s: reading a selector takes longer than finding it read.
-_read_before = lru_cache(maxsize=READ_MAX)(_read)
+# Autoscalers repeat their requests every 15 s, and parsing a selector takes longer than a lookup.
+_read_cached = lru_cache(maxsize=READ_MAX)(_read)
 
 
 @web.middleware
 async def count_requests(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Count and time every request to a metrics API, refused ones included. It stands outside all other middlewares."""
+    """Count and time every request to a metrics API, refused ones too. It is the outermost middleware."""
     group = request.path.split("/", 3)[2:3]
     if not group or group[0] not in VERSIONS:
         return await handler(request)
@@ -132,7 +132,7 @@ async def count_requests(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def _own_address(request: web.Request) -> str:
-    """The port alone, as the peer, whose host is every address."""
+    """The port alone, as in prometheus-adapter, which listens on every address."""
     socket = request.transport.get_extra_info("sockname") if request.transport else None
     return f":{socket[1]}" if socket else ""
 
@@ -149,14 +149,14 @@ def _tagged(request: web.Request, body: bytes) -> web.Response:
 
 
 def _check_read(request: web.Request) -> None:
-    """What go-restful refuses before it calls a handler, in its order."""
+    """The checks of go-restful before it calls a handler, in its order."""
     if request.method != "GET":
         raise _method_not_allowed()
     check_representation(request)
 
 
 def _check_read_metric(request: web.Request, group: str) -> None:
-    """The generic handlers of the other two groups ask for the form, too, before they look at anything."""
+    """The generic handlers of the other two groups negotiate the media type too, before anything else."""
     _check_read(request)
     if group != custom_metrics.GROUP:
         negotiated_type(request)
@@ -169,6 +169,6 @@ def _no_such_path() -> StatusError:
 def _method_not_allowed() -> StatusError:
     return failure(
         405,
-        "the server does not allow this method on the requested resource: metrics are only read",
+        "the server does not allow this method on the requested resource: metrics are read-only",
         EMPTY,
     )

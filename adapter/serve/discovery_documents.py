@@ -1,8 +1,8 @@
-"""The documents that say what there is, as bytes, encoded anew only when the catalog or the configuration changed.
+"""The discovery documents as bytes, encoded again only when the catalog or the configuration has changed.
 
-They say what prometheus-adapter's say, so that nobody who looks sees a difference: the group document of
-custom.metrics.k8s.io names v1beta1 alone although both versions are served, every external metric is namespaced, and
-the aggregated document has metrics.k8s.io alone, which keeps thousands of metrics out of the cluster's own.
+They are equal to prometheus-adapter's: the group document of custom.metrics.k8s.io names only v1beta1 although both
+versions are served, every external metric is namespaced, and the aggregated document contains only metrics.k8s.io,
+which keeps thousands of metrics out of the cluster's own.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,17 +41,17 @@ _USAGE = discovery.APIGroupDiscovery(
 
 
 def is_served(active: ActiveConfiguration, group: str, version: str) -> bool:
-    """Whether there is such a group version now."""
+    """Whether a group version is served now."""
     return group in active.groups and version in VERSIONS[group]
 
 
 def groups_document(active: ActiveConfiguration, address: str) -> bytes:
-    """The answer of `/apis`; `address` is where we listen. Go leaves apiVersion out of this one document."""
-    anybody = discovery.ServerAddress(client_cidr="0.0.0.0/0", server_address=address)
+    """The response of `/apis`; `address` is the listener's. Go leaves apiVersion out of this document only."""
+    every_client = discovery.ServerAddress(client_cidr="0.0.0.0/0", server_address=address)
     groups = [
         msgspec.structs.replace(
             discovery.group(name=name, versions=["v1beta1"]),
-            server_address_by_client_cidrs=[anybody],
+            server_address_by_client_cidrs=[every_client],
         )
         for name in active.groups
     ]
@@ -61,15 +61,15 @@ def groups_document(active: ActiveConfiguration, address: str) -> bytes:
 
 
 def aggregated_document(accept: str, active: ActiveConfiguration) -> tuple[bytes, str] | None:
-    """The aggregated document and its media type, for a client that asks for one; None for all others."""
+    """The aggregated document and its media type for a client that accepts it; None for all others."""
     for clause in accept.split(","):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
-        asked = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
-        version = asked.get("v", "")
+        accepted = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
+        version = accepted.get("v", "")
         if (
             media_type in ("application/json", "application/*", "*/*")
-            and asked.get("g") == "apidiscovery.k8s.io"
-            and asked.get("as") == "APIGroupDiscoveryList"
+            and accepted.get("g") == "apidiscovery.k8s.io"
+            and accepted.get("as") == "APIGroupDiscoveryList"
             and version in _AGGREGATED_VERSIONS
         ):
             document = discovery.APIGroupDiscoveryList(
@@ -83,19 +83,19 @@ def aggregated_document(accept: str, active: ActiveConfiguration) -> tuple[bytes
 
 
 def group_document(name: str) -> bytes:
-    """The answer of `/apis/<group>`."""
+    """The response of `/apis/<group>`."""
     group = discovery.group(name=name, versions=["v1beta1"])
     return _encode(msgspec.structs.replace(group, kind="APIGroup", api_version="v1"))
 
 
 class ResourceDocuments:
-    """The answers of `/apis/<group>/<version>`: kube-apiserver asks for each five times a minute, in full."""
+    """The responses of `/apis/<group>/<version>`: kube-apiserver requests each five times a minute, in full."""
 
     def __init__(self) -> None:
         self._encoded: dict[str, tuple[Sequence[object], bytes]] = {}
 
     def document(self, active: ActiveConfiguration, group: str, version: str) -> bytes:
-        """The list of what a group version has."""
+        """The resource list of a group version."""
         catalog = active.catalog
         if group == custom_metrics.GROUP:
             entries = catalog.custom_entries()
@@ -113,7 +113,7 @@ class ResourceDocuments:
         listed: Sequence[object],
         make: Callable[[], discovery.APIResourceList],
     ) -> bytes:
-        # The catalog makes a new list whenever something changed, and never changes one.
+        # The catalog makes a new list for every change, and never modifies one.
         held = self._encoded.get(key)
         if held is None or held[0] is not listed:
             held = self._encoded[key] = (listed, _encode(make()))

@@ -1,7 +1,7 @@
-"""`/debug/explain?path=...`: how a path of the metrics APIs is answered now, for who may read that path.
+"""`/debug/explain?path=...`: how a path of the metrics APIs is answered now, for users who may read that path.
 
-The right on `/debug/explain` is checked before, as on every path. Here the right to the metric itself is checked as
-well, since an explanation shows its values.
+Access to `/debug/explain` is checked before, as for every path. Access to the metric itself is checked here too, since
+an explanation shows its values.
 """
 
 import re
@@ -27,13 +27,13 @@ def add_explain_route(app: web.Application, explainer: Explainer, authorizer: Au
 
     async def explain(request: web.Request) -> web.Response:
         path = request.query.get("path", "")
-        asked = urlsplit(path)
-        if not asked.path.startswith("/apis/") or _MALFORMED_ESCAPE.search(asked.path):
+        target = urlsplit(path)
+        if not target.path.startswith("/apis/") or _MALFORMED_ESCAPE.search(target.path):
             raise bad_request(
-                "say what to explain: ?path= and, escaped, a path such as "
+                "set the parameter path to the escaped path to explain, such as "
                 "/apis/custom.metrics.k8s.io/v1beta1/namespaces/shop/pods/*/http_requests"
             )
-        attributes = attributes_of("GET", unquote(asked.path), asked.query)
+        attributes = attributes_of("GET", unquote(target.path), target.query)
         await authorizer.authorize(request[USER], attributes)
         return respond(request, await explainer.explain(path))
 

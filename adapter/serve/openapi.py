@@ -1,7 +1,7 @@
-"""OpenAPI documents: small, but true. kube-apiserver's aggregator fetches them and kubectl reads the merged result.
+"""OpenAPI documents: small, but correct. kube-apiserver's aggregator fetches them and kubectl reads the merged result.
 
-A metric has no schema of its own, so every path answers one of the list types. The v3 index names a document for each
-group version, under a URL that changes with its content, as kube-openapi's handler3 does.
+A metric has no schema of its own, so every path returns one of the list types. The v3 index names a document for each
+group version, under a URL that changes with its content, as in kube-openapi's handler3.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ PATHS: Mapping[str, tuple[str, ...]] = {
 
 
 def v2_document(group_versions: Sequence[str], version: str) -> bytes:
-    """The answer of `/openapi/v2`: Swagger 2.0 over every path."""
+    """The response of `/openapi/v2`: Swagger 2.0 over every path."""
     paths = {
         path: _path_item(path, group_version, in_v3=False)
         for group_version in group_versions
@@ -54,7 +54,7 @@ def v2_document(group_versions: Sequence[str], version: str) -> bytes:
 
 
 def v3_document(group_version: str, version: str) -> bytes:
-    """The answer of `/openapi/v3/apis/<group>/<version>`."""
+    """The response of `/openapi/v3/apis/<group>/<version>`."""
     return _encode(
         {
             "openapi": "3.0.0",
@@ -68,7 +68,7 @@ def v3_document(group_version: str, version: str) -> bytes:
 
 
 def v3_index(documents: Mapping[str, bytes]) -> bytes:
-    """The answer of `/openapi/v3`, from the documents by group version."""
+    """The response of `/openapi/v3`, from the documents by group version."""
     paths = {
         f"apis/{name}": {"serverRelativeURL": f"/openapi/v3/apis/{name}?hash={digest(document)}"}
         for name, document in documents.items()
@@ -77,7 +77,7 @@ def v3_index(documents: Mapping[str, bytes]) -> bytes:
 
 
 def digest(document: bytes) -> str:
-    """What tells one content from another; the entity tag of a document."""
+    """A digest of the content: the entity tag of a document."""
     return hashlib.sha512(document).hexdigest().upper()
 
 

@@ -1,4 +1,4 @@
-"""A line for every request, for who looks for the one that goes wrong (`-v=3`, as in every Kubernetes API server)."""
+"""A log line for every request (`-v=3`, as in every Kubernetes API server)."""
 
 import logging
 import time
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @web.middleware
 async def log_requests(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Who asked what, what came of it, and how long it took. It stands outside all other middlewares."""
+    """The request, its user, its status and its duration. It is the outermost middleware."""
     started = time.perf_counter()
     response = await handler(request)
     user = request.get(USER)
@@ -23,7 +23,7 @@ async def log_requests(request: web.Request, handler: Handler) -> web.StreamResp
         "%s %s by %s from %s: %d in %.1f ms",
         request.method,
         request.path_qs,
-        user.name if user else "somebody who was refused",
+        user.name if user else "an unauthenticated client",
         request.remote,
         response.status,
         (time.perf_counter() - started) * 1000,

@@ -1,8 +1,8 @@
-"""How old the samples behind a row are. An instant query cannot tell: it stamps every row with its own time.
+"""How old the samples behind a row are. An instant query does not say: every row has the time of the evaluation.
 
-So a metric with `staleAfter` has a second query beside its own, made out of the first one's selectors: for each row,
-when the newest sample of the series behind it was taken. Newest, because pods come and go, and a row is stale when
-its source has fallen silent; of several selectors in a query the one that fell silent first counts.
+So a metric with `staleAfter` has a second query, built from the selectors of its own one: for each row, the time of
+the newest sample of the series behind it. Newest, because pods come and go, and a row is stale when its source sends
+nothing any more; of several selectors in a query, the one that stopped first counts.
 """
 
 from collections.abc import Sequence
@@ -14,28 +14,28 @@ from adapter.model import Evaluation, Sample
 from adapter.translate.promql import Matcher
 from adapter.translate.selectors import matchers_of
 
-LOOKS_MAX = 60
+POINTS_MAX = 60
 STEP_MIN_MILLISECONDS = 1_000
-"""A range is searched for the last sample of a series that is gone: at so many points, no closer than this."""
+"""A range is searched for the last sample of a series that has ended: at this many points, no closer than this."""
 
 _NUMBER = "loadline_selector"
 
 
 def age_query(query: str, labels: Sequence[str]) -> str:
-    """PromQL that yields, by `labels`, when the newest sample behind a row of `query` was taken (Unix seconds).
+    """PromQL that yields, by `labels`, the time of the newest sample behind each row of `query` (Unix seconds).
 
-    Empty when there is nothing to be old: no selector, or only such as look into the past on purpose (`offset`, `@`);
-    and when promql-parser does not understand the query.
+    Empty when nothing can be old: there is no selector, or only selectors that read the past on purpose (`offset`,
+    `@`); and when promql-parser cannot parse the query.
     """
     try:
         ranges = _selectors(query)
     except ValueError:
         return ""
     by = ",".join(labels)
-    newest = [f"max by ({by}) ({_taken(text, looked)})" for text, looked in ranges.items()]
+    newest = [f"max by ({by}) ({_taken(text, range_ms)})" for text, range_ms in ranges.items()]
     if len(newest) < 2:
         return "".join(newest)
-    # `or` would take two rows with equal labels for one, so each selector's are marked.
+    # `or` would merge two rows with equal labels, so the rows of each selector are marked.
     marked = (
         f'label_replace({each}, "{_NUMBER}", "{number}", "", "")'
         for number, each in enumerate(newest)
@@ -58,7 +58,7 @@ def grouping_of(query: str) -> tuple[str, ...]:
 
 
 def dated(evaluation: Evaluation, ages: Evaluation, labels: Sequence[str]) -> Evaluation:
-    """The evaluation with each sample's true time; one of which nothing is known keeps that of the evaluation."""
+    """The evaluation with the true time of each sample; a sample without a known age keeps the time of the evaluation."""
     taken = {_key(row, labels): row.value for row in ages.samples}
 
     def aged(sample: Sample) -> Sample:
@@ -75,16 +75,16 @@ def _key(sample: Sample, labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _taken(selector: str, range_milliseconds: int) -> str:
-    """When each series had its newest sample. One that is gone, which a range still counts, is looked for in there."""
+    """When each series had its newest sample. A series that has ended but is in the range is searched in the range."""
     now = f"timestamp({selector})"
     if not range_milliseconds:
         return now
-    step = max(STEP_MIN_MILLISECONDS, range_milliseconds // LOOKS_MAX)
+    step = max(STEP_MIN_MILLISECONDS, range_milliseconds // POINTS_MAX)
     return f"{now} or max_over_time({now}[{range_milliseconds}ms:{step}ms])"
 
 
 def _selectors(query: str) -> dict[str, int]:
-    """Each selector that looks at now, as text, to the range it is looked at over in milliseconds, 0 for an instant."""
+    """Each selector that reads the present, as text, to its range in milliseconds; 0 for an instant selector."""
     found: dict[str, int] = {}
 
     def visit(node: object) -> None:

@@ -1,7 +1,7 @@
-"""The list options of a query string: read in apimachinery's order, so that the first thing wrong is the same there.
+"""The list options of a query string, read in apimachinery's order, so that the first error is the same as there.
 
 After apimachinery's conversion of url.Values to ListOptions, `fields.ParseSelector` and apiserver's deadline filter.
-Of all options only the label selector restricts what the metrics APIs answer, and in metrics.k8s.io the field selector.
+Of all options only the label selector restricts the response of the metrics APIs, and in metrics.k8s.io the field selector.
 """
 
 import re
@@ -29,14 +29,14 @@ def first(query: Query, key: str) -> str:
 
 
 def is_true(query: Query, key: str) -> bool:
-    """As apimachinery reads a boolean parameter: there, and neither `false` nor `0`."""
+    """As apimachinery reads a boolean parameter: present, and neither `false` nor `0`."""
     return any(known == key for known, _ in query) and first(query, key).lower() not in _FALSE
 
 
 def read_selector(query: Query, *, name: str | None = None) -> Selector:
     """The label selector; raises `StatusError` 400 for any option that cannot be read.
 
-    `name` is the object that the path names, `*` among them: a field selector must then say the same.
+    `name` is the object that the path names (`*` too): a field selector must name the same one.
     """
     for number in ("timeoutSeconds", "limit"):
         _check_number(query, number)
@@ -61,7 +61,7 @@ def read_fields(query: Query) -> tuple[FieldTerm, ...]:
 
 
 def check_timeout(query: Query) -> None:
-    """Raises `StatusError` 400 for a `timeout` that is no duration; before all else, even an unknown path."""
+    """Raises `StatusError` 400 for a `timeout` that is not a duration. It is checked before everything else, even the path."""
     text = first(query, "timeout")
     try:
         parse_duration(text or "0")
@@ -72,7 +72,7 @@ def check_timeout(query: Query) -> None:
 
 
 def _duration_complaint(text: str) -> str:
-    """What Go's time.ParseDuration says."""
+    """The error of Go's time.ParseDuration."""
     if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text):
         return f"time: missing unit in duration {go_quote(text)}"
     if unit := re.match(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]+)", text):

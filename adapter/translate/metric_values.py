@@ -1,8 +1,8 @@
-"""Samples to metric values, in the order of the objects that were asked for.
+"""Samples to metric values, in the order of the requested objects.
 
-After prometheus-adapter v0.12.0 pkg/custom-provider/provider.go and pkg/external-provider/metric_converter.go: several
-rows for one object, the last wins; objects without a row are left out; an external metric has an item per row. Where
-a value cannot be used, the rule's signal contract decides (`contract.py`).
+After prometheus-adapter v0.12.0 pkg/custom-provider/provider.go and pkg/external-provider/metric_converter.go: of several
+rows for one object the last one counts; objects without a row are left out; an external metric has an item per row.
+Where a value is not usable, the rule's signal contract decides (`signal_contract.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from adapter.translate.signal_contract import failed, is_fresh, milli, trouble, 
 
 def custom_values(
     evaluation: Evaluation,
-    question: MetricQuery,
+    query: MetricQuery,
     request: CustomMetricRequest,
     names: Sequence[str],
     *,
@@ -34,24 +34,22 @@ def custom_values(
 ) -> tuple[ObjectValue, ...]:
     """A value for each object that has one; raises `StatusError`.
 
-    `last` holds earlier good values by object name, for contracts that may fall back on them.
+    `last` holds the last good values by object name, for contracts that may fall back on them.
     """
-    known = _CustomFallback(question, evaluation.evaluated_at_seconds, now_seconds, last or {})
-    if evaluation.partial and question.contract.on_partial is not Reaction.ACCEPT:
+    known = _CustomFallback(query, evaluation.evaluated_at_seconds, now_seconds, last or {})
+    if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
         found = [
-            known.instead(name, question.contract.on_partial, "a part of the stores is missing")
+            known.instead(name, query.contract.on_partial, "some stores did not answer")
             for name in names
         ]
     else:
-        label = question.rows.object_label
-        rows = {row.labels.get(label, ""): row for row in usable_samples(evaluation, question)}
-        found = [
-            _custom_value(name, rows.get(name), question, known, now_seconds) for name in names
-        ]
+        label = query.rows.object_label
+        rows = {row.labels.get(label, ""): row for row in usable_samples(evaluation, query)}
+        found = [_custom_value(name, rows.get(name), query, known, now_seconds) for name in names]
     values = tuple(value for value in found if value is not None)
-    if not values and (request.name != EVERY_OBJECT or question.contract.on_empty is Reaction.FAIL):
+    if not values and (request.name != EVERY_OBJECT or query.contract.on_empty is Reaction.FAIL):
         raise object_metric_not_found(
-            request, f"{question.plan.query!r} has no row for it ({question.rule})"
+            request, f"{query.plan.query!r} has no row for it ({query.rule})"
         )
     return values
 
@@ -59,15 +57,15 @@ def custom_values(
 def _custom_value(
     name: str,
     row: Sample | None,
-    question: MetricQuery,
+    query: MetricQuery,
     known: "_CustomFallback",
     now_seconds: float,
 ) -> ObjectValue | None:
     if row is None:
-        empty = question.contract.on_empty
-        # One object without a row is a gap the autoscaler knows how to treat; only an empty answer fails.
+        empty = query.contract.on_empty
+        # One object without a row is a gap that autoscalers handle; only an empty result fails.
         return known.instead(name, Reaction.OMIT if empty is Reaction.FAIL else empty, "no row")
-    if (wrong := trouble(row, question, now_seconds)) is not None:
+    if (wrong := trouble(row, query, now_seconds)) is not None:
         return known.instead(name, *wrong)
     return ObjectValue(
         name=name, value_milli=milli(row.value) or 0, timestamp_seconds=row.timestamp_seconds
@@ -75,22 +73,22 @@ def _custom_value(
 
 
 class _CustomFallback:
-    """What stands in for an object's value, by the contract's reaction."""
+    """What is used in place of an object's value, by the contract's reaction."""
 
     def __init__(
         self,
-        question: MetricQuery,
+        query: MetricQuery,
         evaluated_at_seconds: float,
         now_seconds: float,
         last: Mapping[str, ObjectValue],
     ) -> None:
-        self._question = question
+        self._query = query
         self._evaluated_at_seconds = evaluated_at_seconds
         self._now_seconds = now_seconds
         self._last = last
 
     def instead(self, name: str, reaction: Reaction, sentence: str) -> ObjectValue | None:
-        """A value, or None to leave the object out; raises `StatusError` when the contract says to fail."""
+        """A value, or None to leave the object out; raises `StatusError` when the contract says so."""
         match reaction:
             case Reaction.ZERO:
                 return ObjectValue(
@@ -101,35 +99,35 @@ class _CustomFallback:
             case Reaction.LAST:
                 value = self._last.get(name)
                 if value is not None and is_fresh(
-                    value.timestamp_seconds, self._question, self._now_seconds
+                    value.timestamp_seconds, self._query, self._now_seconds
                 ):
                     return value
-        raise failed(self._question, f"{sentence} for {name!r}")
+        raise failed(self._query, f"{sentence} for {name!r}")
 
 
 def external_values(
     evaluation: Evaluation,
-    question: MetricQuery,
+    query: MetricQuery,
     request: ExternalMetricRequest,
     *,
     now_seconds: float,
     last: Sequence[ExternalValue] = (),
 ) -> tuple[ExternalValue, ...]:
-    """A value for each row; raises `StatusError`. `last` holds the last good answer, for contracts that fall back."""
-    rows = usable_samples(evaluation, question, scalar_allowed=True)
-    contract = question.contract
-    known = _ExternalFallback(question, evaluation.evaluated_at_seconds, now_seconds, last)
+    """A value for each row; raises `StatusError`. `last` holds the last good rows, for contracts that fall back on them."""
+    rows = usable_samples(evaluation, query, scalar_allowed=True)
+    contract = query.contract
+    known = _ExternalFallback(query, evaluation.evaluated_at_seconds, now_seconds, last)
     if evaluation.partial and contract.on_partial is not Reaction.ACCEPT:
-        return known.instead(contract.on_partial, "a part of the stores is missing")
+        return known.instead(contract.on_partial, "some stores did not answer")
     if not rows and contract.on_empty is Reaction.FAIL:
         raise external_metric_not_found(
-            request, f"{question.plan.query!r} yields no row ({question.rule})"
+            request, f"{query.plan.query!r} yields no row ({query.rule})"
         )
     if not rows:
         return known.instead(contract.on_empty, "no row")
     values: list[ExternalValue] = []
     for row in rows:
-        wrong = trouble(row, question, now_seconds)
+        wrong = trouble(row, query, now_seconds)
         if wrong is None:
             values.append(_external_value(row, milli(row.value) or 0, evaluation.kind))
         elif wrong[0] is Reaction.ZERO:
@@ -147,22 +145,22 @@ def _external_value(row: Sample, value_milli: int, kind: ResultKind) -> External
 
 
 class _ExternalFallback:
-    """What stands in for the whole answer: an autoscaler adds the rows up, so a part of it would be a wrong number."""
+    """What is used in place of all rows: an autoscaler adds the rows up, so some of them would be a wrong sum."""
 
     def __init__(
         self,
-        question: MetricQuery,
+        query: MetricQuery,
         evaluated_at_seconds: float,
         now_seconds: float,
         last: Sequence[ExternalValue],
     ) -> None:
-        self._question = question
+        self._query = query
         self._evaluated_at_seconds = evaluated_at_seconds
         self._now_seconds = now_seconds
         self._last = last
 
     def instead(self, reaction: Reaction, sentence: str) -> tuple[ExternalValue, ...]:
-        """The rows, maybe none; raises `StatusError` when the contract says to fail."""
+        """The rows, possibly none; raises `StatusError` when the contract says so."""
         match reaction:
             case Reaction.OMIT:
                 return ()
@@ -174,7 +172,7 @@ class _ExternalFallback:
                 )
             case Reaction.LAST if self._last and all(self._is_fresh(value) for value in self._last):
                 return tuple(self._last)
-        raise failed(self._question, sentence)
+        raise failed(self._query, sentence)
 
     def _is_fresh(self, value: ExternalValue) -> bool:
-        return is_fresh(value.timestamp_seconds, self._question, self._now_seconds)
+        return is_fresh(value.timestamp_seconds, self._query, self._now_seconds)

@@ -20,30 +20,30 @@ from adapter.translate.regex import Match, Pattern, pattern
 from adapter.translate.template import Record, compiled
 
 TEMPLATE_FIELDS: Final = ("Group", "Resource")
-"""What `resources.template` may ask for."""
+"""The template fields of `resources.template`."""
 
 _GROUP_TO_LABEL: Final = str.maketrans(".-", "__")
 
 
 class NoLabel(LookupError):
-    """A rule maps no label to a resource, so objects of it cannot be told apart in Prometheus."""
+    """A rule maps no label to a resource, so its objects cannot be distinguished in Prometheus."""
 
-    def __init__(self, resource: GroupResource, because: str) -> None:
+    def __init__(self, resource: GroupResource, cause: str) -> None:
         self.resource = resource
-        super().__init__(f"no label names {resource}: {because}")
+        super().__init__(f"no label names {resource}: {cause}")
 
 
 # --- series names -----------------------------------------------------------------------------------------------------
 
 
 def series_metric(rule: DiscoveryRule, series_name: str) -> str | None:
-    """What the API calls a series of the rule, or None when a filter or `name.matches` leaves it out."""
+    """The metric name of a series of the rule; None when a filter or `name.matches` excludes it."""
     return _series_metric(rule.series_filters, rule.name_matches, rule.name_as, series_name)
 
 
 @lru_cache(
     maxsize=50_000
-)  # the same names come again with every relist, and with each of their label sets
+)  # the same names occur in every listing, and with each of their label sets
 def _series_metric(
     filters: tuple[SeriesFilter, ...], matches: str, as_: str, series_name: str
 ) -> str | None:
@@ -57,7 +57,7 @@ def _series_metric(
 def expand(template: str, match: Match) -> str:
     """Go's `Regexp.Expand`: `$1`, `${name}`, `$$`; a name is the longest run of letters, digits and `_`.
 
-    So `$1_x` is the group called `1_x`, which does not exist and is therefore empty: write `${1}_x`.
+    So `$1_x` is the group called `1_x`, which does not exist and is empty: write `${1}_x`.
     """
     out, rest = [], template
     while True:
@@ -75,7 +75,7 @@ def expand(template: str, match: Match) -> str:
 
 
 def _reference(text: str) -> tuple[int, str]:
-    """The name at the beginning of `text`, braced or not, and how much of the text it takes; "" when malformed."""
+    """The length and the name of the reference at the start of `text`, braced or not; an empty name when malformed."""
     braced = text.startswith("{")
     begin = end = 1 if braced else 0
     while end < len(text) and _is_name_character(text[end]):
@@ -91,7 +91,7 @@ def _is_name_character(character: str) -> bool:
 
 
 def _group(match: Match, name: str) -> str:
-    """A group by number (no leading zeros) or name; one that does not exist or took no part is empty."""
+    """A group by number (no leading zeros) or name; empty when it does not exist or did not match."""
     if name.isascii() and name.isdigit() and (name == "0" or name[0] != "0"):
         number = int(name) if len(name) < 10 else -1
     else:
@@ -104,19 +104,19 @@ def _group(match: Match, name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def label_pattern(template: str) -> Pattern:
-    """The template turned around: a pattern that reads `resource` and `group` out of a label; raises `ValueError`."""
+    """The inverse of the template: a pattern that reads `resource` and `group` from a label; raises `ValueError`."""
     reading = Record({"Group": "(?P<group>.+?)", "Resource": "(?P<resource>.+?)"})
     text = compiled(template).execute(reading)
     found = pattern(f"^{text}$")
     if "resource" not in found.groupindex:
         raise ValueError(
-            "the template must contain <<.Resource>>, or no label could be read back into a resource"
+            "the template must contain <<.Resource>>, or no label could be mapped to a resource"
         )
     return found
 
 
 class ResourceConverter:
-    """Labels of one rule's series and the resources of a cluster, translated both ways. Remembers; never waits."""
+    """Labels of one rule's series to resources of the cluster, and back. Results are kept; nothing is awaited."""
 
     def __init__(self, labels: ResourceLabels, mapping: ResourceMapping) -> None:
         self._template = labels.template
@@ -124,12 +124,12 @@ class ResourceConverter:
         self._resource_of: dict[str, GroupResource | None] = {}
         self._label_of: dict[GroupResource, str] = {}
         self.unknown: list[tuple[str, GroupResource]] = []
-        """Overrides that name a resource this cluster lacks: (label, resource). They are left out."""
-        for label, asked in labels.overrides:
+        """Overrides that name a resource which the cluster does not have: (label, resource). They are ignored."""
+        for label, named in labels.overrides:
             try:
-                resource = mapping.resource_for(asked)
+                resource = mapping.resource_for(named)
             except UnknownResource:
-                self.unknown.append((label, asked))
+                self.unknown.append((label, named))
                 continue
             self._resource_of[label] = resource
             self._label_of[resource] = label
@@ -152,7 +152,7 @@ class ResourceConverter:
         except ValueError as e:
             raise NoLabel(resource, f"`resources.template` cannot be rendered: {e}") from None
         if not label:
-            raise NoLabel(resource, "`resources.template` comes out empty for it")
+            raise NoLabel(resource, "`resources.template` renders to an empty text for it")
         return label
 
     def resource_for(self, label: str) -> GroupResource | None:
@@ -175,7 +175,7 @@ class ResourceConverter:
             return None
 
     def is_listed_as_namespaced(self, resource: GroupResource) -> bool:
-        """Whether discovery lists metrics of a canonical resource as namespaced: as the cluster says it is."""
+        """Whether discovery lists metrics of a canonical resource as namespaced, which is as the cluster does."""
         try:
             return self._mapping.is_namespaced(resource)
         except UnknownResource:

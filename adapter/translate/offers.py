@@ -1,12 +1,11 @@
-"""The rules and the series that exist now to the metrics that can be asked for: the whole table at once.
+"""The rules and the series that exist now to the metrics that can be requested: the whole table at once.
 
 After prometheus-adapter v0.12.0 pkg/custom-provider/series_registry.go and
 pkg/external-provider/external_series_registry.go: of two rules that offer the same metric, the later one serves it.
-Rules do not fail together: each one's problem is reported under its path.
+A faulty rule does not affect the others: its problem is reported under its path.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 import msgspec
 
@@ -21,15 +20,14 @@ from adapter.model import (
     UnknownResource,
 )
 from adapter.translate.naming import ResourceConverter, series_metric
+from adapter.translate.wording import some
 
 SeriesKey = tuple[str, str]
-"""A backend and a series query: rules that share both share one answer."""
-
-_MENTIONED_AT_MOST: Final = 5
+"""A backend and a series query: rules that share both share one listing."""
 
 
 class Offers(msgspec.Struct, frozen=True):
-    """What the rules offer, and sentences by rule path: what is left out, and which metrics a later rule took over."""
+    """What the rules offer and, by rule path, what is left out and which metrics are served by a later rule instead."""
 
     custom: Mapping[MetricEntry, Offer]
     external: Mapping[str, Offer]
@@ -51,7 +49,7 @@ def offers(
 
 
 class _Table:
-    """The offers so far. Adding goes rule by rule, in the order in which later ones win."""
+    """The offers so far. Rules are added in the order of the file: later ones win."""
 
     def __init__(self, mapping: ResourceMapping) -> None:
         self._mapping = mapping
@@ -63,7 +61,7 @@ class _Table:
         ] = {}  # (former rule, later rule) -> metrics
 
     def add_named(self, rule: NamedRule) -> None:
-        """A metric that is there whatever series there are."""
+        """A metric that exists whatever series there are."""
         if rule.describes is None:
             self._offer_external(rule.name, Offer(rule))
             return
@@ -71,12 +69,12 @@ class _Table:
             resource = self._mapping.resource_for(rule.describes)
             namespaced = self._mapping.is_namespaced(resource)
         except UnknownResource as e:
-            self._problem(rule, f"`describes`: {e}; the metric appears when it does")
+            self._problem(rule, f"`describes`: {e}; the metric appears when the resource does")
             return
         self._offer_custom(MetricEntry(resource, namespaced, rule.name), Offer(rule))
 
     def add_discovered(self, rule: DiscoveryRule, series: Sequence[Series]) -> None:
-        """The metrics of the series that the rule's query selected."""
+        """The metrics of the series that the rule's seriesQuery selects."""
         converter = ResourceConverter(rule.resources, self._mapping)
         for label, resource in converter.unknown:
             self._problem(
@@ -102,7 +100,7 @@ class _Table:
         overlaps: dict[str, list[str]] = {}
         for (former, later), metrics in self._taken_over.items():
             overlaps.setdefault(former, []).append(
-                f"{later} serves instead: {_some(sorted(set(metrics)))}"
+                f"{later} serves instead: {some(sorted(set(metrics)))}"
             )
         return Offers(self._custom, self._external, self._problems, overlaps)
 
@@ -123,14 +121,14 @@ class _Table:
 
 
 def _named_series(rule: DiscoveryRule, series: Sequence[Series]) -> Iterator[tuple[Series, str]]:
-    """The series that pass the rule's filters, with their names in the API."""
+    """The series that pass the rule's filters, with their metric names."""
     for each in series:
         if (name := series_metric(rule, each.name)) is not None:
             yield each, name
 
 
 def _entries(series: Series, name: str, converter: ResourceConverter) -> Iterator[MetricEntry]:
-    """One entry per label that names objects, each metric of a resource being listed for that resource."""
+    """One entry for each label that names objects: the metric is listed for that resource."""
     for label in series.labels:
         resource = converter.resource_for(label)
         if resource is not None:
@@ -139,12 +137,6 @@ def _entries(series: Series, name: str, converter: ResourceConverter) -> Iterato
 
 def _about_unmapped(names: Sequence[str]) -> str:
     return (
-        f"{len(names)} series have no label that `resources` maps to a resource of this cluster, so nobody can ask for "
-        f"them: {_some(names)}"
-    )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MENTIONED_AT_MOST]) + (
-        ", ..." if len(names) > _MENTIONED_AT_MOST else ""
+        f"{len(names)} series have no label that `resources` maps to a resource of this cluster, so they cannot be "
+        f"requested: {some(names)}"
     )

@@ -1,7 +1,7 @@
-"""An HTTP path and its query string to a request: which paths exist, and what a bad one is answered with.
+"""An HTTP path and its query string to a request: which paths exist, and the error for a bad one.
 
 After custom-metrics-apiserver v1.30.0 pkg/apiserver/{installer,endpoints/handlers} and apiserver's RequestInfo: the
-path is split after decoding, so an encoded slash separates too. `path` is what follows `/apis/GROUP/VERSION/`.
+path is split after it is decoded, so an encoded slash separates too. `path` is what follows `/apis/GROUP/VERSION/`.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ _WRONG_PATH: Final = (
 
 
 def metric(group: str, version: str, path: str, query: Query) -> MetricRequest:
-    """A question to any of the APIs; raises `StatusError` as the API's own function."""
+    """A request to any of the APIs; raises `StatusError` as the function of that API."""
     if group == custom_metrics.GROUP:
         return custom_metric(path, query, api_version=version)
     if group == external_metrics.GROUP:
@@ -52,7 +52,7 @@ def metric(group: str, version: str, path: str, query: Query) -> MetricRequest:
 
 
 def custom_metric(path: str, query: Query, *, api_version: str = "v1beta1") -> CustomMetricRequest:
-    """A question to custom.metrics.k8s.io; raises `StatusError`: 404 no such path, 400, or 500 as the peer."""
+    """A request to custom.metrics.k8s.io; raises `StatusError`: 404 (no such path), 400, or 500 as prometheus-adapter."""
     check_timeout(query)
     match _segments(path):
         case ["namespaces", namespace, "metrics", metric] | [
@@ -84,7 +84,7 @@ def custom_metric(path: str, query: Query, *, api_version: str = "v1beta1") -> C
 
 
 def external_metric(path: str, query: Query) -> ExternalMetricRequest:
-    """A question to external.metrics.k8s.io; raises `StatusError`. There is nothing to watch."""
+    """A request to external.metrics.k8s.io; raises `StatusError`. Watching is refused."""
     check_timeout(query)
     match _segments(path):
         case ["namespaces", namespace, metric]:
@@ -95,7 +95,7 @@ def external_metric(path: str, query: Query) -> ExternalMetricRequest:
 
 
 def resource_metric(path: str, query: Query) -> ResourceMetricRequest:
-    """A question to metrics.k8s.io; raises `StatusError`. Who names one object needs no selector, and none is read."""
+    """A request to metrics.k8s.io; raises `StatusError`. With the name of an object, selectors are not read."""
     check_timeout(query)
     match _segments(path):
         case ["nodes", name]:
@@ -134,11 +134,11 @@ def _refuse_to_watch(query: Query, *, kind: str, group: str) -> None:
     if is_true(query, "watch"):
         message = f'watch is not supported on resources of kind "{kind}.{group}"'
         details = StatusDetails(group=group, kind=kind)
-        raise failure(405, f"{message}: ask again instead", details)
+        raise failure(405, f"{message}: repeat the request instead", details)
 
 
 def _metric_selector(text: str) -> Selector:
-    """The peer answers 500 for a malformed metricLabelSelector, and clients may have learned to expect it."""
+    """prometheus-adapter answers 500 for a malformed metricLabelSelector, and clients may rely on it."""
     try:
         return labels.parse(text)
     except ValueError as e:

@@ -1,7 +1,7 @@
-"""A request and the rule that serves it to a question for Prometheus.
+"""A request and the rule that serves it to a metric query for Prometheus.
 
-One plan per request today. A planner that merges several requests into one plan gives each of them its own `Rows`
-over the shared `Plan`; nothing before or after this stage would notice.
+Today there is one plan per request. A planner that merges several requests into one plan would give each of them its
+own `Rows` of the shared `Plan`, without a change before or after this stage.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from adapter.model import (
     UsageQuery,
 )
 from adapter.translate.ages import age_query, grouping_of
-from adapter.translate.named import named_query
+from adapter.translate.named_query import named_query
 from adapter.translate.naming import NoLabel, ResourceConverter
 from adapter.translate.promql import Matcher, QueryNotBuilt, custom_query, equals, external_query
 from adapter.translate.refusals import custom_metric_not_found, metrics_not_fetched
@@ -38,7 +38,7 @@ from wire.labels import EVERYTHING
 def custom_metric_query(
     request: CustomMetricRequest, offer: Offer, mapping: ResourceMapping, names: Sequence[str]
 ) -> MetricQuery:
-    """The question for the named objects; raises `StatusError` 404 as the peer when there is none to ask."""
+    """The query for the named objects; raises `StatusError` 404, as prometheus-adapter does, when there are none."""
     if not names:
         raise custom_metric_not_found(
             request, f"no object matches the label selector {str(request.selector)!r}"
@@ -79,7 +79,7 @@ def _custom_discovered(
 
 
 def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> MetricQuery:
-    """The rule's own query, the same for every asker; each picks the rows of its namespace and objects."""
+    """The rule's own query, the same for every request; each request uses the rows of its namespace and objects."""
     where = (
         ((rule.namespace_label, request.namespace),)
         if rule.namespace_label and request.namespace
@@ -99,7 +99,7 @@ def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> MetricQuer
 def external_metric_query(
     request: ExternalMetricRequest, offer: Offer, mapping: ResourceMapping
 ) -> MetricQuery:
-    """The question for an external metric; raises `StatusError` 500 as the peer when it cannot be asked."""
+    """The query for an external metric; raises `StatusError` 500, as prometheus-adapter does, when it cannot be built."""
     try:
         if isinstance(offer.rule, NamedRule):
             return _external_by_name(request, offer.rule)
@@ -158,7 +158,7 @@ def usage_query(
 ) -> UsageQuery:
     """cpu and memory of the named pods of one namespace, or of the named nodes; raises `StatusError` 500."""
 
-    def ask(rule: ResourceRule) -> tuple[Plan, Rows]:
+    def plan(rule: ResourceRule) -> tuple[Plan, Rows]:
         converter = ResourceConverter(rule.resources, mapping)
         try:
             object_label = converter.label_for(resource)
@@ -175,8 +175,8 @@ def usage_query(
             raise metrics_not_fetched(f"{rule.path}: {e}") from None
         return Plan(query, rules.backend), Rows(object_label=object_label)
 
-    cpu, cpu_rows = ask(rules.cpu)
-    memory, memory_rows = ask(rules.memory)
+    cpu, cpu_rows = plan(rules.cpu)
+    memory, memory_rows = plan(rules.memory)
     return UsageQuery(
         cpu=cpu,
         memory=memory,
@@ -193,5 +193,5 @@ def _namespace(converter: ResourceConverter, namespace: str) -> Matcher | None:
 
 
 def requested_names(request: CustomMetricRequest) -> tuple[str, ...] | None:
-    """The one name of a request for one object; None when it asks for every object its selector matches."""
+    """The name in a request for one object; None when it is for every object that its selector matches."""
     return None if request.name == EVERY_OBJECT else (request.name,)

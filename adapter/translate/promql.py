@@ -1,8 +1,8 @@
 """Matchers and query templates to PromQL text, as prometheus-adapter writes it.
 
 After prometheus-adapter v0.12.0 pkg/naming/metrics_query.go and pkg/client/helpers.go. Values are quoted by Go's `%q`,
-which PromQL reads back; values of a regular expression matcher are not escaped, which is how the peer lets a selector
-such as `app in (web.*)` be an expression.
+which PromQL reads back; values of a regular expression matcher are not escaped, so that in
+prometheus-adapter a selector such as `app in (web.*)` may be an expression.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from wire.labels import Operator, Requirement, Selector
 from wire.quoting import go_quote
 
 QUERY_FIELDS: Final = ("Series", "LabelMatchers", "LabelValuesByName", "GroupBy", "GroupBySlice")
-"""What `metricsQuery` may ask for."""
+"""The template fields of `metricsQuery`."""
 
 
 class QueryNotBuilt(ValueError):
-    """A selector has no PromQL form, or the template makes no query out of it."""
+    """A selector has no PromQL form, or the template does not render to a query."""
 
 
 class Matcher(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ def matcher(requirement: Requirement) -> Matcher:
         case Operator.NOT_IN:
             return Matcher(requirement.key, "!~", joined)
     raise QueryNotBuilt(
-        f"label {requirement.key!r}: Prometheus matches labels as text, so `<` and `>` cannot be asked for; use `in`"
+        f"label {requirement.key!r}: Prometheus compares labels as text, so `<` and `>` are not possible; use `in`"
     )
 
 
@@ -115,10 +115,10 @@ def _rendered(
     except ValueError as e:
         raise QueryNotBuilt(f"the query template cannot be rendered: {e}") from None
     if not query:
-        raise QueryNotBuilt("the query template comes out empty")
+        raise QueryNotBuilt("the query template renders to an empty text")
     return query
 
 
 def _values_by_name(matchers: Sequence[Matcher]) -> Mapping[str, str]:
-    """Label to its values joined with `|`; a label that is matched twice keeps the later."""
+    """Label to its values joined with `|`; of a label that is matched twice, the later values."""
     return {each.label: each.value for each in matchers}

@@ -1,4 +1,4 @@
-"""RE2, typed: the only door to google-re2, whose Python face has no annotations."""
+"""RE2, typed: google-re2 is imported only here, since its Python API has no annotations."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ class Pattern(Protocol):
 
     @property
     def groups(self) -> int:
-        """How many groups it has, the whole match not counted."""
+        """The number of groups, without the whole match."""
         ...
 
     @property
@@ -37,13 +37,13 @@ class Match(Protocol):
         ...
 
     def group(self, group: int) -> str | None:
-        """The text of a group; None when it took no part in the match."""
+        """The text of a group; None when the group did not match."""
         ...
 
 
 @lru_cache(maxsize=4096)
 def pattern(text: str) -> Pattern:
-    """A compiled RE2 expression, unanchored; raises `ValueError` with RE2's complaint."""
+    """A compiled RE2 expression, unanchored; raises `ValueError` with RE2's message."""
     if _ANY_BYTE.search(text):
         raise ValueError(r"invalid escape sequence: \C")
     options = re2.Options()
@@ -51,7 +51,5 @@ def pattern(text: str) -> Pattern:
     try:
         return cast("Pattern", re2.compile(text, options=options))  # type: ignore[no-untyped-call]
     except re2.error as e:
-        complaint = e.args[0] if e.args else str(e)
-        raise ValueError(
-            complaint.decode() if isinstance(complaint, bytes) else str(complaint)
-        ) from None
+        message = e.args[0] if e.args else str(e)
+        raise ValueError(message.decode() if isinstance(message, bytes) else str(message)) from None

@@ -1,4 +1,4 @@
-"""Values to the documents of the metrics APIs, in the version that was asked for."""
+"""Values to the documents of the metrics APIs, in the requested version."""
 
 from collections.abc import Sequence
 
@@ -37,13 +37,16 @@ from wire.resource_metrics import (
 def custom_list(
     request: CustomMetricRequest,
     values: Sequence[ObjectValue],
-    question: MetricQuery,
+    query: MetricQuery,
     mapping: ResourceMapping,
 ) -> MetricValueList | MetricValueListV1beta1:
-    """The answer to a custom metric request; raises `StatusError` 500 for a selector that cannot be echoed, as the peer."""
+    """The response to a custom metric request.
+
+    Raises `StatusError` 500 for a selector that cannot be repeated in the response, as prometheus-adapter does.
+    """
     kind = mapping.kind_for(mapping.resource_for(request.resource))
     metric = MetricIdentifier(name=request.metric, selector=_echoed(request) if values else None)
-    window = None if question.window_seconds is None else int(question.window_seconds)
+    window = None if query.window_seconds is None else int(query.window_seconds)
     items = [
         MetricValue(
             described_object=ObjectReference(
@@ -70,15 +73,15 @@ def _echoed(request: CustomMetricRequest) -> LabelSelector | None:
         return labels.to_label_selector(request.metric_selector)
     except ValueError as e:
         raise bare_failure(
-            f"{e}: metricLabelSelector {str(request.metric_selector)!r} cannot be repeated in the answer",
+            f"{e}: metricLabelSelector {str(request.metric_selector)!r} cannot be repeated in the response",
         ) from None
 
 
 def external_list(
-    request: ExternalMetricRequest, values: Sequence[ExternalValue], question: MetricQuery
+    request: ExternalMetricRequest, values: Sequence[ExternalValue], query: MetricQuery
 ) -> ExternalMetricValueList:
-    """The answer to an external metric request."""
-    window = None if question.window_seconds is None else int(question.window_seconds)
+    """The response to an external metric request."""
+    window = None if query.window_seconds is None else int(query.window_seconds)
     return ExternalMetricValueList(
         items=[
             ExternalMetricValue(
@@ -106,7 +109,7 @@ def pod_metrics(value: UsageValue, now_seconds: float) -> PodMetrics:
 
 
 def pod_metrics_list(values: Sequence[UsageValue], now_seconds: float) -> PodMetricsList:
-    """The answer for pods."""
+    """The list of pods."""
     return PodMetricsList(items=[pod_metrics(value, now_seconds) for value in values])
 
 
@@ -121,7 +124,7 @@ def node_metrics(value: UsageValue, now_seconds: float) -> NodeMetrics:
 
 
 def node_metrics_list(values: Sequence[UsageValue], now_seconds: float) -> NodeMetricsList:
-    """The answer for nodes."""
+    """The list of nodes."""
     return NodeMetricsList(items=[node_metrics(value, now_seconds) for value in values])
 
 
@@ -135,6 +138,6 @@ def _metadata(value: UsageValue, now_seconds: float) -> ObjectMeta:
 
 
 def _usage(usage: Usage) -> dict[str, str]:
-    """cpu in decimal, memory in binary units, as metrics-server and the peer print them."""
+    """cpu in decimal, memory in binary units, as metrics-server and prometheus-adapter print them."""
     memory = Quantity.from_milli(usage.memory_milli, format=Format.BINARY_SI)
     return {"cpu": format_milli(usage.cpu_milli), "memory": str(memory)}

@@ -1,4 +1,4 @@
-"""What exists to discovery documents: `/apis/GROUP/VERSION` of the metrics APIs."""
+"""The metrics that exist to discovery documents: `/apis/GROUP/VERSION` of the metrics APIs."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ def custom_resources(entries: Sequence[MetricEntry], version: str) -> APIResourc
 
 
 def external_resources(metrics: Sequence[str]) -> APIResourceList:
-    """Each external metric; always said to be namespaced, since it is asked for under a namespace."""
+    """Each external metric, listed as namespaced, since it is requested under a namespace."""
     return APIResourceList(
         group_version=external_metrics.V1BETA1,
         resources=[

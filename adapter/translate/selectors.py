@@ -1,8 +1,8 @@
-"""Matchers put into the vector selectors of a PromQL text that somebody else wrote.
+"""Matchers added to the vector selectors of a PromQL text that a user wrote.
 
-promql-parser reads PromQL but prints label values unescaped, so the text is not printed from its tree: matchers are
-spliced into the text, and the tree is the proof. `with_matchers` parses before and after, and refuses when any
-selector did not come out as itself plus the new matchers.
+promql-parser reads PromQL but prints label values unescaped, so the text is not printed from its tree. Matchers are
+inserted into the text, and the tree proves the result: `with_matchers` parses before and after, and refuses the query
+unless every selector is what it was plus the new matchers.
 """
 
 import re
@@ -34,7 +34,7 @@ _Token = tuple[str, str, int]  # kind, text, offset of its end
 
 @lru_cache(maxsize=4096)
 def with_matchers(query: str, matchers: tuple[Matcher, ...]) -> str:
-    """The query with the matchers in every vector selector; raises `QueryNotBuilt` when that cannot be proven."""
+    """The query with the matchers in every vector selector; raises `QueryNotBuilt` when that is not proven."""
     if not matchers:
         return query
     written = ",".join(map(str, matchers))
@@ -52,7 +52,7 @@ def with_matchers(query: str, matchers: tuple[Matcher, ...]) -> str:
         sorted(each) for each in expected
     ]:
         raise QueryNotBuilt(
-            f"matchers cannot be put into {query!r} safely: write <<.LabelMatchers>> where they belong"
+            f"matchers cannot be added to {query!r} safely: write <<.LabelMatchers>> where they belong"
         )
     return changed
 
@@ -60,12 +60,12 @@ def with_matchers(query: str, matchers: tuple[Matcher, ...]) -> str:
 def selectors(query: str) -> list[list[tuple[str, str, str]]]:
     """The matchers (label, operator, value) of each vector selector of a query, the metric name among them.
 
-    Raises `QueryNotBuilt` when promql-parser does not understand the query.
+    Raises `QueryNotBuilt` when promql-parser cannot parse the query.
     """
     try:
         tree = promql_parser.parse(query)
     except ValueError as e:
-        raise QueryNotBuilt(f"{query!r} is not understood as PromQL: {e}") from None
+        raise QueryNotBuilt(f"{query!r} cannot be parsed as PromQL: {e}") from None
     found: list[list[tuple[str, str, str]]] = []
 
     def visit(node: object) -> None:
@@ -80,13 +80,13 @@ def selectors(query: str) -> list[list[tuple[str, str, str]]]:
 
 
 def matchers_of(selector: promql_parser.VectorSelector) -> list[tuple[str, str, str]]:
-    """The matchers (label, operator, value) of a selector, that of its name first."""
+    """The matchers (label, operator, value) of a selector, the one of its name first."""
     name = [("__name__", "=", selector.name)] if selector.name else []
     return name + [(m.name, _operator(m.op), m.value) for m in selector.matchers.matchers]
 
 
 def _operator(op: promql_parser.MatchOp) -> str:
-    """As written. (A `MatchOp` cannot be hashed, so this is no table.)"""
+    """As written in PromQL. (A `MatchOp` is not hashable, so this is not a table.)"""
     if op == promql_parser.MatchOp.Equal:
         return "="
     if op == promql_parser.MatchOp.NotEqual:
@@ -95,7 +95,7 @@ def _operator(op: promql_parser.MatchOp) -> str:
 
 
 def _placed(written: str, query: str, begin: int, end: int) -> str:
-    """What replaces `query[begin:end]`: the inside of a selector's braces, or nothing right after a bare name."""
+    """What replaces `query[begin:end]`: the inside of a selector's braces, or an empty span after a bare name."""
     if begin == end and query[begin - 1 : begin] != "{":
         return "{" + written + "}"
     inside = query[begin:end].rstrip().removesuffix(",")
@@ -103,7 +103,7 @@ def _placed(written: str, query: str, begin: int, end: int) -> str:
 
 
 def _insertions(query: str) -> Iterator[tuple[int, int]]:
-    """Where selectors take matchers: the span inside their braces, or an empty span right after a bare name."""
+    """Where matchers are inserted: the span inside the braces of a selector, or an empty span after a bare name."""
     tokens = [
         (m.lastgroup or "", m.group(), m.end())
         for m in _TOKEN.finditer(query)
@@ -122,21 +122,21 @@ def _insertions(query: str) -> Iterator[tuple[int, int]]:
         elif (
             kind == "word"
             and not bracket_depth
-            and not _is_no_selector(text, following)
+            and not _is_not_a_selector(text, following)
             and following != "{"
         ):
             yield end, end
         at += 1
 
 
-def _is_no_selector(word: str, following: str) -> bool:
+def _is_not_a_selector(word: str, following: str) -> bool:
     lowered = word.lower()
     aggregates = lowered in _AGGREGATORS and following.lower() in ("by", "without")
     return following == "(" or aggregates or lowered in _OPERATORS | _LABEL_LISTS
 
 
 def _closing(tokens: Sequence[_Token], at: int, mark: str) -> int:
-    """The index of the next `mark`; the last token when there is none, which the proof then refuses."""
+    """The index of the next `mark`; the last token when there is none, which the proof refuses."""
     return next(
         (i for i in range(at, len(tokens)) if tokens[i][0] == "mark" and tokens[i][1] == mark),
         len(tokens) - 1,

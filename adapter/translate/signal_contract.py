@@ -1,6 +1,6 @@
-"""The signal contract: what a missing, senseless, old or partial value comes to. Never a silent zero.
+"""The signal contract: what a missing, invalid, old or partial value means. Never a silent zero.
 
-One place decides, for every kind of metric; the numbers themselves are converted here as the peer converts them.
+This is decided here for every kind of metric. Numbers are converted here too, as prometheus-adapter converts them.
 """
 
 import math
@@ -13,27 +13,27 @@ _INT64_MAX = 2**63 - 1
 
 
 def milli(value: float) -> int | None:
-    """Thousandths, cut off toward zero as the peer's `int64(v * 1000)`; None for what an int64 cannot hold.
+    """Thousandths, truncated toward zero as `int64(v * 1000)` in prometheus-adapter; None for what an int64 cannot hold.
 
-    There the peer's conversion is the processor's choice: MinInt64 on amd64.
+    There the result of that conversion depends on the processor: MinInt64 on amd64.
     """
     scaled = value * 1000.0
     return int(scaled) if math.isfinite(scaled) and abs(scaled) <= _INT64_MAX else None
 
 
 def usable_samples(
-    evaluation: Evaluation, question: MetricQuery, *, scalar_allowed: bool = False
+    evaluation: Evaluation, query: MetricQuery, *, scalar_allowed: bool = False
 ) -> list[Sample]:
-    """The samples that are this question's; raises `StatusError` 500 when the answer is no instant vector."""
+    """The samples that belong to the request; raises `StatusError` 500 when the result is not an instant vector."""
     allowed = (ResultKind.VECTOR, ResultKind.SCALAR) if scalar_allowed else (ResultKind.VECTOR,)
     if evaluation.kind not in allowed:
-        # The peer cannot even decode a string; a matrix it can, and only its converter of external metrics says so.
+        # prometheus-adapter cannot decode a string. It decodes a matrix, and refuses it only for external metrics.
         is_external_matrix = scalar_allowed and evaluation.kind is ResultKind.MATRIX
         refuse = unexpected_result if is_external_matrix else metrics_not_fetched
         raise refuse(
-            f"{question.rule}: {question.plan.query!r} must yield an instant vector, and yields a {evaluation.kind.value}"
+            f"{query.rule}: {query.plan.query!r} must yield an instant vector, but yields a {evaluation.kind.value}"
         )
-    where = question.rows.where
+    where = query.rows.where
     return [
         sample
         for sample in evaluation.samples
@@ -41,11 +41,9 @@ def usable_samples(
     ]
 
 
-def trouble(
-    sample: Sample, question: MetricQuery, now_seconds: float
-) -> tuple[Reaction, str] | None:
-    """What is wrong with a sample, as (the contract's reaction, a sentence); None when it can be used."""
-    contract = question.contract
+def trouble(sample: Sample, query: MetricQuery, now_seconds: float) -> tuple[Reaction, str] | None:
+    """What is wrong with a sample, as (the contract's reaction, a sentence); None when it is usable."""
+    contract = query.contract
     if milli(sample.value) is None:
         reaction = contract.on_nan
         if reaction is Reaction.ZERO and not math.isnan(sample.value):
@@ -57,14 +55,12 @@ def trouble(
     return None
 
 
-def is_fresh(timestamp_seconds: float, question: MetricQuery, now_seconds: float) -> bool:
-    """Whether a last good value of that time may still stand in."""
-    limit = question.contract.last_for_seconds
+def is_fresh(timestamp_seconds: float, query: MetricQuery, now_seconds: float) -> bool:
+    """Whether a last good value of that time may still be used."""
+    limit = query.contract.last_for_seconds
     return limit is not None and now_seconds - timestamp_seconds <= limit
 
 
-def failed(question: MetricQuery, sentence: str) -> StatusError:
+def failed(query: MetricQuery, sentence: str) -> StatusError:
     """500: the contract says to fail."""
-    return metrics_not_fetched(
-        f"{question.rule}: {sentence} in the answer to {question.plan.query!r}"
-    )
+    return metrics_not_fetched(f"{query.rule}: {sentence} in the answer to {query.plan.query!r}")

@@ -1,8 +1,8 @@
-"""Samples of cpu and memory to what pods and nodes use.
+"""Samples of cpu and memory to the usage of pods and nodes.
 
 After prometheus-adapter v0.12.0 pkg/resourceprovider/provider.go: NaN and negative usage count as 0; a pod or node
 without any cpu or any memory sample is left out; a container with one of the two has 0 of the other; the earliest
-sample gives the time. Unlike there, an answer that is no vector is an error and not an empty list.
+sample gives the time. Unlike there, a result that is not a vector is an error and not an empty list.
 """
 
 import math
@@ -25,16 +25,16 @@ _ByObject = dict[str, list[Sample]]
 
 
 def usage_values(
-    cpu: Evaluation, memory: Evaluation, question: UsageQuery, subjects: Sequence[KubeObject]
+    cpu: Evaluation, memory: Evaluation, query: UsageQuery, subjects: Sequence[KubeObject]
 ) -> tuple[UsageValue, ...]:
     """The usage of the pods of one namespace, or of nodes, in the order given; raises `StatusError` 500.
 
-    Who has no cpu, no memory or a usage that is no number is left out: one absurd sample must not take the list down.
+    An object without cpu or memory, or with a usage that is not a number, is left out: one bad sample must not fail the list.
     """
-    cpu_of = _by_object(cpu, question.cpu_rows, question.cpu.query)
-    memory_of = _by_object(memory, question.memory_rows, question.memory.query)
+    cpu_of = _by_object(cpu, query.cpu_rows, query.cpu.query)
+    memory_of = _by_object(memory, query.memory_rows, query.memory.query)
     found = (
-        _usage_value(each, cpu_of[each.name], memory_of[each.name], question)
+        _usage_value(each, cpu_of[each.name], memory_of[each.name], query)
         for each in subjects
         if each.name in cpu_of and each.name in memory_of
     )
@@ -44,7 +44,7 @@ def usage_values(
 def _by_object(evaluation: Evaluation, rows: Rows, query: str) -> _ByObject:
     if evaluation.kind is not ResultKind.VECTOR:
         raise metrics_not_fetched(
-            f"{query!r} must yield an instant vector, and yields a {evaluation.kind.value}"
+            f"{query!r} must yield an instant vector, but yields a {evaluation.kind.value}"
         )
     found: _ByObject = {}
     for sample in evaluation.samples:
@@ -53,12 +53,15 @@ def _by_object(evaluation: Evaluation, rows: Rows, query: str) -> _ByObject:
 
 
 def _usage_value(
-    subject: KubeObject, cpu: Sequence[Sample], memory: Sequence[Sample], question: UsageQuery
+    subject: KubeObject, cpu: Sequence[Sample], memory: Sequence[Sample], query: UsageQuery
 ) -> UsageValue | None:
-    if not question.cpu_container_label:
-        cpu, memory = cpu[:1], memory[:1]  # a node is one row; of several, the peer takes the first
-    cpu_by = _by_container(cpu, question.cpu_container_label)
-    memory_by = _by_container(memory, question.memory_container_label)
+    if not query.cpu_container_label:
+        cpu, memory = (
+            cpu[:1],
+            memory[:1],
+        )  # a node is one row; of several, prometheus-adapter takes the first
+    cpu_by = _by_container(cpu, query.cpu_container_label)
+    memory_by = _by_container(memory, query.memory_container_label)
     if cpu_by is None or memory_by is None:
         return None
     return UsageValue(
@@ -68,12 +71,12 @@ def _usage_value(
             for name in {**cpu_by, **memory_by}
         },
         timestamp_seconds=min(sample.timestamp_seconds for sample in [*cpu, *memory]),
-        window_seconds=question.window_seconds,
+        window_seconds=query.window_seconds,
     )
 
 
 def _by_container(samples: Sequence[Sample], label: str) -> dict[str, int] | None:
-    """Thousandths by container (under "" for a node); None when one of them cannot be said in an int64."""
+    """Thousandths by container (under "" for a node); None when one of them does not fit in an int64."""
     found: dict[str, int] = {}
     for sample in samples:
         used = 0 if math.isnan(sample.value) or sample.value < 0 else milli(sample.value)

@@ -1,6 +1,6 @@
 """Query templates: the part of Go's text/template that rules use, between `<<` and `>>`.
 
-`compiled(text)` parses once and remembers; `Template.execute(record)` renders. What is served: fields, variables,
+`compiled(text)` parses once and keeps the result; `Template.execute(record)` renders. Supported: fields, variables,
 pipelines, `if`/`else if`/`else`, `with`, `range` (over slices and maps, with `break` and `continue`), comments, trim
 markers, and the functions of `functions.BUILTINS`.
 """
@@ -38,7 +38,7 @@ class Template(msgspec.Struct, frozen=True):
         return execute(self.nodes, argument)
 
     def unknown_fields(self, known: Sequence[str]) -> Iterator[str]:
-        """Fields of the argument that the template asks for and that are not among `known`."""
+        """The fields of the argument that the template uses and that are not among `known`."""
         return (field for field in root_fields(self.nodes) if field not in known)
 
 

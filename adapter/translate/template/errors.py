@@ -1,8 +1,8 @@
-"""What can be wrong with a template: its text (known when the configuration is loaded) or its use (known per request)."""
+"""The errors of a template: in its text (found when the configuration is loaded) or in its use (found per request)."""
 
 
 class TemplateSyntaxError(ValueError):
-    """The text is no template, or one outside the subset served here. `line` and `column` count from 1."""
+    """The text is not a template, or not in the supported subset. `line` and `column` count from 1."""
 
     def __init__(self, problem: str, *, text: str, offset: int) -> None:
         before = text[:offset]
@@ -13,4 +13,4 @@ class TemplateSyntaxError(ValueError):
 
 
 class TemplateExecutionError(ValueError):
-    """The template is well formed but makes no sense for these arguments (an index out of range, an unknown field)."""
+    """The template is well formed but not valid for its argument (an index out of range, an unknown field)."""

@@ -43,11 +43,11 @@ def execute(nodes: Sequence[Node], argument: Value) -> str:
 
 
 class _Leave(Exception):
-    """`<<break>>` on its way to the range it leaves."""
+    """`<<break>>`, caught by the range that it leaves."""
 
 
 class _Skip(Exception):
-    """`<<continue>>` on its way to the range it goes on with."""
+    """`<<continue>>`, caught by its range."""
 
 
 class _Run:
@@ -126,7 +126,7 @@ class _Run:
         return value
 
     def _command(self, command: Command, dot: Value, final: Value | None) -> Value:
-        """One stage; `final` is the value of the stage before, the last argument of a function."""
+        """One stage; `final` is the value of the previous stage, the last argument of a function."""
         first, *rest = command.words
         if isinstance(first, Function):
             return self._call(first.name, rest, dot, final)
@@ -151,7 +151,7 @@ class _Run:
     def _decide(
         self, name: str, words: Sequence[Operand], dot: Value, final: Value | None
     ) -> Value:
-        """The first argument that decides, or the last one; what follows it is not evaluated."""
+        """The first argument that decides, or the last one; the arguments after it are not evaluated."""
         value: Value = NO_VALUE
         for word in words:
             value = self._operand(word, dot)

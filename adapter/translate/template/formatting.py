@@ -1,6 +1,6 @@
 """`print` and `printf` as Go's fmt does them, for the values a template has.
 
-Served: the verbs v s q d x X o b c U t e f g T %, the flags `+ - # 0` and space, width and precision. Refused: `*`,
+Supported: the verbs v s q d x X o b c U t e f g T %, the flags `+ - # 0` and space, width and precision. Refused: `*`,
 explicit argument indexes, and Go-syntax printing (`%#v`). A verb that does not fit its value prints Go's own complaint,
 `%!d(string=web)`.
 """
@@ -22,7 +22,7 @@ from adapter.translate.template.value_types import (
 from wire.quoting import go_quote
 
 _VERB = re.compile(r"%([+\-# 0]*)(\d*)(?:\.(\d*))?(.)?", re.DOTALL)
-_SIZE_MAX = 10_000  # a width is no way to fill memory
+_SIZE_MAX = 10_000  # so that a width cannot fill the memory
 
 
 class _Form(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class _Form(msgspec.Struct, frozen=True):
 
 
 def sprint(values: Sequence[Value]) -> str:
-    """`fmt.Sprint`: a space between two neighbours that are both no strings."""
+    """`fmt.Sprint`: a space between two adjacent values when neither is a string."""
     out: list[str] = []
     for at, value in enumerate(values):
         if at and not isinstance(value, str) and not isinstance(values[at - 1], str):

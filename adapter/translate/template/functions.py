@@ -1,6 +1,6 @@
 """The built-in functions of a template, after Go's text/template/funcs.go.
 
-`and` and `or` are here by name only: the evaluator stops at the argument that decides.
+`and` and `or` are only declared here: the evaluator stops at the argument that decides.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +126,7 @@ def _println(*arguments: Value) -> str:
 
 
 def _decided_by_the_evaluator(*arguments: Sequence[Value]) -> Value:
-    raise AssertionError(f"and/or take their arguments one by one, not {arguments!r}")
+    raise AssertionError(f"and/or evaluate their arguments one by one, not {arguments!r}")
 
 
 BUILTINS: Mapping[str, Builtin] = {

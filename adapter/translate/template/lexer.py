@@ -1,4 +1,4 @@
-"""Template text to tokens. Law of this file: it knows what a token looks like and nothing about where one may stand.
+"""Template text to tokens. The parser knows which tokens may follow each other; the lexer does not.
 
 After Go's text/template/parse/lex.go, with the delimiters prometheus-adapter uses.
 """

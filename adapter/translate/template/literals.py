@@ -37,7 +37,7 @@ def read(token: Token) -> str | int | float:
 
 
 def unquote(text: str) -> str:
-    """The string behind Go's double or single quotes. `\\xNN` and octals are bytes, which must be UTF-8 together."""
+    """The string in Go's double or single quotes. `\\xNN` and octals are bytes, which together must be UTF-8."""
     quote, body = text[0], text[1:-1]
     other = "'" if quote == '"' else '"'
     out, at = bytearray(), 0
@@ -48,23 +48,23 @@ def unquote(text: str) -> str:
         if byte or octal:
             value = int(byte, 16) if byte else int(octal, 8)
             if value > 255:
-                raise ValueError(f"invalid syntax: {match.group()} is no byte")
+                raise ValueError(f"invalid syntax: {match.group()} is not a byte")
             out.append(value)
         elif short or long:
             out += _character(int(short or long, 16), match.group())
         elif simple in _SIMPLE and simple != other:
             out += _SIMPLE[simple].encode()
         else:
-            raise ValueError(f"invalid syntax: {match.group()} is no escape sequence")
+            raise ValueError(f"invalid syntax: {match.group()} is not an escape sequence")
     out += body[at:].encode()
     return (
         out.decode()
-    )  # UnicodeDecodeError is a ValueError: bytes that are no UTF-8 cannot stand in a query
+    )  # UnicodeDecodeError is a ValueError: bytes that are not UTF-8 cannot be part of a query
 
 
 def _character(code_point: int, written: str) -> bytes:
     if code_point > 0x10FFFF or 0xD800 <= code_point < 0xE000:
-        raise ValueError(f"invalid syntax: {written} is no character")
+        raise ValueError(f"invalid syntax: {written} is not a character")
     return chr(code_point).encode()
 
 

@@ -1,4 +1,4 @@
-"""The syntax tree of a template: what the parser writes and the evaluator reads. Names follow Go's text/template/parse."""
+"""The syntax tree of a template, from the parser to the evaluator. Names follow Go's text/template/parse."""
 
 import msgspec
 
@@ -37,7 +37,7 @@ class Function(msgspec.Struct, frozen=True):
 
 
 class Chain(msgspec.Struct, frozen=True):
-    """`(index .A 1).B`: fields of what a parenthesis came to."""
+    """`(index .A 1).B`: fields of the value of a parenthesis."""
 
     operand: "Pipe"
     fields: tuple[str, ...]
@@ -61,7 +61,7 @@ Operand = Dot | Literal | Field | Variable | Function | Chain | Pipe
 
 
 class Text(msgspec.Struct, frozen=True):
-    """What stands between the delimiters' pairs, copied."""
+    """The text outside the delimiters, copied."""
 
     text: str
 
@@ -81,7 +81,7 @@ class If(msgspec.Struct, frozen=True):
 
 
 class With(msgspec.Struct, frozen=True):
-    """As `If`, and the value is in focus inside."""
+    """Like `If`, with the value in focus inside."""
 
     pipe: Pipe
     body: tuple["Node", ...]

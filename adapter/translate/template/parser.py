@@ -1,4 +1,4 @@
-"""Tokens to a syntax tree. Law of this file: what it accepts, the evaluator can run; everything else is refused here.
+"""Tokens to a syntax tree. The evaluator can run all that is accepted here; everything else is refused.
 
 After Go's text/template/parse/parse.go. Refused although Go has it: named templates (`define`, `template`, `block`),
 `nil`, imaginary numbers, and the functions that escape for web pages or call others.
@@ -43,7 +43,7 @@ _KEYWORDS = {
     "block",
 }
 _NOT_SERVED = {"html", "js", "urlquery", "call", "slice"}
-_DEPTH_MAX = 100  # parentheses and blocks inside one another; a person writes three
+_DEPTH_MAX = 100  # parentheses and blocks inside one another; people write three
 
 
 def parse(text: str) -> tuple[Node, ...]:

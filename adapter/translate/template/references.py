@@ -1,4 +1,4 @@
-"""Which fields of its argument a template is sure to ask for: those not behind a `with` or `range` that moves the dot."""
+"""The fields of its argument that a template uses, except inside a `with` or `range`, which changes the dot."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""The values a template works with, and what Go says of them: their types, their truth, their printed form."""
+"""The values of a template, with Go's rules for their types, their truth and their printed form."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,13 +6,13 @@ import msgspec
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A Go struct with string keys: the argument of a template. Its fields are known; asking for another is an error."""
+    """A Go struct with string keys: the argument of a template. Its fields are known; using another one is an error."""
 
     fields: Mapping[str, "Value"]
 
 
 class NoValue(msgspec.Struct, frozen=True):
-    """The entry a map does not have, reached as a field: printed `<no value>`, false."""
+    """The entry that a map does not have, used as a field: printed as `<no value>`, false."""
 
 
 NO_VALUE = NoValue()

@@ -119,7 +119,7 @@ def test_a_part_is_refused_by_our_rules_and_taken_by_the_peers(asker, tenant, na
     def refused() -> bool:
         code, document = asker.get(strict)
         assert code == 500
-        assert "a part of the stores is missing" in document["message"]
+        assert "some stores did not answer" in document["message"]
         return True
 
     until(refused, what="the refusal")

@@ -163,7 +163,7 @@ metrics:
     assert external.tried[0].query == f'sum({mine}_total{{namespace="shop"}})'
     assert pods.tried[0].of in ("pods shop/web-1", "pods shop/web-2")
     assert pods.tried[0].value in ("1500m", "2500m")
-    assert (everything.tried[0].of, everything.tried[0].value) == ("everybody", "4")
+    assert (everything.tried[0].of, everything.tried[0].value) == ("every namespace", "4")
 
 
 def test_usage_rules_are_tried_over_all_pods_and_nodes(checked, mine):

@@ -132,7 +132,7 @@ def test_an_answer_is_told_step_by_step(asker, shop):
 @pytest.mark.parametrize(
     ("path", "reason", "step", "message", "fix"),
     [
-        pytest.param("pods/web-1/explained_laod", "NoRule", "rule", "no rule makes a metric called explained_laod", "add under `metrics`", id="no rule"),
+        pytest.param("pods/web-1/explained_laod", "NoRule", "rule", "no rule yields a metric named explained_laod", "add under `metrics`", id="no rule"),
         pytest.param("pods/web-1/explained_gone", "NoRule", "rule", "no rule", "describes: pods", id="no rule and no series"),
         pytest.param("pods/web-1/explained_never", "NoSeries", "rule", "rules[3] would serve it, but Prometheus has no series", "Check that the target is up", id="no series"),
         pytest.param("pods/web-1/explained_queue", "NoSeries", "rule", "seriesQuery does not select it", "Give the series the labels", id="series that are not selected"),

@@ -10,10 +10,10 @@ from testbed.waiting import until
 from tests.process.adapter.conftest import Asker, answers
 
 FAULTS = [
-    pytest.param("hangs", "gave no answer within 1 s", id="hangs"),
+    pytest.param("hangs", "did not respond within 1 s", id="hangs"),
     pytest.param("garbage", "is not Prometheus' JSON", id="garbage"),
     pytest.param("503", "answered HTTP 503", id="503"),
-    pytest.param("half a body", "broke off", id="half a body"),
+    pytest.param("half a body", "was cut off", id="half a body"),
     pytest.param("hangs up", "disconnected", id="hangs up"),
 ]
 

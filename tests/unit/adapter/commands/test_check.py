@@ -54,16 +54,16 @@ def test_every_fault_is_told_with_its_place_and_the_exit_code_is_2(checked):
     assert code == 2
     for place in ("rules[0].name.matches", "rules[0].resources.template", "typo"):
         assert place in told
-    assert " faults in " in told
+    assert " errors in " in told
 
 
 @pytest.mark.parametrize(
     ("text", "line", "place", "fault", "fix"),
     [
-        pytest.param("rules:\n- seriesQuery: up\n   metricsQuery: up\n", 0, "(file)", "not YAML", "Mend the syntax", id="indentation"),
+        pytest.param("rules:\n- seriesQuery: up\n   metricsQuery: up\n", 0, "(file)", "not YAML", "Fix the syntax", id="indentation"),
         pytest.param("rules:\n- seriesQuery: up\n  metricQuery: up\n", 3, "rules[0].metricQuery", "unknown field", "Did you mean `metricsQuery`?", id="a misspelled field"),
         pytest.param("rules:\n- metricsQuery: up\n", 2, "rules[0].seriesQuery", "missing", "Add a series selector", id="no selector"),
-        pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: up\n  name:\n    matches: '^(?!go_)'\n", 5, "rules[0].name.matches", "no RE2 expression", "no lookaheads", id="a lookahead"),
+        pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: up\n  name:\n    matches: '^(?!go_)'\n", 5, "rules[0].name.matches", "not a valid RE2 expression", "no lookaheads", id="a lookahead"),
         pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: up\n  name: {matches: '^(.*)_(total|sum)$'}\n", 4, "rules[0].name.as", "2 groups", 'Add `as`, for example "${1}_per_second"', id="two groups and no name"),
         pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers}>>)'\n", 3, "rules[0].metricsQuery", "cannot be read: 1:", "line:column in the template", id="a template that does not close"),
         pytest.param("rules:\n- seriesQuery: up\n  metricsQuery: up\n  resources: {template: 'kube_<<.Group>>'}\n", 4, "rules[0].resources.template", "must contain <<.Resource>>", "kube_<<.Group>>_<<.Resource>>", id="a label template without the resource"),
@@ -115,7 +115,7 @@ def test_a_warning_fails_only_when_strict(checked):
     assert "(1 warning)" in told
     code, told = checked(text, "--strict")
     assert code == 2
-    assert "is not good enough" in told
+    assert "has warnings" in told
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["absent", "no text"])

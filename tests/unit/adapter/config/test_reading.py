@@ -148,7 +148,7 @@ def test_an_empty_file_serves_nothing_and_says_so(text):
         configuration.serves_external,
         configuration.serves_usage,
     ) == (False, False, False)
-    assert "no API is served" in str(configuration.warnings[0])
+    assert "no metrics API is served" in str(configuration.warnings[0])
 
 
 # --- ours -------------------------------------------------------------------------------------------------------------

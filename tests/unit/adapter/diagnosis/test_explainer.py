@@ -134,7 +134,7 @@ DEFAULT_RULES = Path(__file__).parents[4] / "charts" / "adapter" / "files" / "de
 @pytest.mark.parametrize(
     ("known", "series", "message"),
     [
-        pytest.param({}, "foo", "it would be called foo", id="nothing of that name"),
+        pytest.param({}, "foo", "its name would be foo", id="nothing of that name"),
         pytest.param({"foo_total": ("job",)}, "foo_total", "seriesQuery does not select it", id="a counter without a namespace"),
     ],
 )  # fmt: skip

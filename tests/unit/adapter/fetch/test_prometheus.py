@@ -175,13 +175,13 @@ FAILURES = [
     pytest.param(raw(b"", "401 Unauthorized"), "check the credentials", False, id="401"),
     pytest.param(raw(b"no", "404 Not Found"), "check the path", False, id="404"),
     pytest.param(raw(b"<html>login</html>"), "not Prometheus' JSON", True, id="garbage"),
-    pytest.param(raw(b'{"status":"succ', length=500), "broke off", True, id="half a body"),
+    pytest.param(raw(b'{"status":"succ', length=500), "was cut off", True, id="half a body"),
     pytest.param(raw(b'{"status":"succ'), "not Prometheus' JSON", True, id="half a document"),
     pytest.param(raw(b"\xff\xfe\x00"), "not Prometheus' JSON", True, id="no text"),
     pytest.param(b"SSH-2.0-OpenSSH\r\n", "Bad status line", True, id="no HTTP"),
     pytest.param(b"", "disconnected", True, id="hangs up"),
-    pytest.param(None, "gave no answer within 0.2 s", True, id="hangs"),
-    pytest.param(answer({"status": "success"}), "holds nothing", True, id="no content"),
+    pytest.param(None, "did not respond within 0.2 s", True, id="hangs"),
+    pytest.param(answer({"status": "success"}), "has no data", True, id="no content"),
     pytest.param(answer({**REFUSED}), "bad_data: parse error", True, id="a refusal under 200"),
     pytest.param(raw(b" " * 2000), "larger than 1000 bytes", False, id="too large"),
     pytest.param(
@@ -239,14 +239,14 @@ async def test_waiting_for_a_place_counts_towards_the_time(server, connect):
     outcomes = await asyncio.gather(
         *(client.evaluate(PLAN) for _ in range(5)), return_exceptions=True
     )
-    assert all("gave no answer within 0.2 s" in str(outcome) for outcome in outcomes)
+    assert all("did not respond within 0.2 s" in str(outcome) for outcome in outcomes)
 
 
 async def test_each_question_goes_to_the_backend_it_names(server, connect):
     backends = Backends({"a": connect(url=f"{server.url}/a"), "b": connect(url=f"{server.url}/b")})
     await backends.evaluate(Plan("up", "b"))
     assert [asked.path for asked in server.asked] == ["/b/api/v1/query"]
-    with pytest.raises(QueryFailed, match="no backend of that name"):
+    with pytest.raises(QueryFailed, match="no backend has that name"):
         await backends.evaluate(Plan("up", "c"))
 
 

@@ -31,7 +31,7 @@ async def client():
     ("path", "line"),
     [
         pytest.param("/metric?labelSelector=a%3Db", "GET /metric?labelSelector=a%3Db by alice from 127.0.0.1: 404 in ", id="a user"),
-        pytest.param("/refused", "GET /refused by somebody who was refused from 127.0.0.1: 401 in ", id="nobody"),
+        pytest.param("/refused", "GET /refused by an unauthenticated client from 127.0.0.1: 401 in ", id="nobody"),
     ],
 )  # fmt: skip
 async def test_it_says_who_asked_what_and_what_came_of_it(client, caplog, path, line):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.translate.named import named_query
+from adapter.translate.named_query import named_query
 from adapter.translate.promql import (
     Matcher,
     QueryNotBuilt,
@@ -48,12 +48,12 @@ def test_an_external_query_has_nothing_to_group_by():
 
 @pytest.mark.parametrize("text", ["code>5", "code<5"])
 def test_an_order_of_labels_has_no_promql_and_says_so(text):
-    with pytest.raises(QueryNotBuilt, match="Prometheus matches labels as text"):
+    with pytest.raises(QueryNotBuilt, match="Prometheus compares labels as text"):
         matcher(labels.parse(text).requirements[0])
 
 
 def test_an_empty_query_is_refused():
-    with pytest.raises(QueryNotBuilt, match="comes out empty"):
+    with pytest.raises(QueryNotBuilt, match="renders to an empty text"):
         external_query("", series="q", selector=labels.EVERYTHING, namespace=None)
 
 

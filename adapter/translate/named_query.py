@@ -1,8 +1,8 @@
-"""Queries that a rule of ours writes out (`metrics[].query`), and how a selector gets into them.
+"""Queries that a named rule writes out (`metrics[].query`), and how a selector is added to them.
 
-Objects are told apart by the rows of the answer, so the query text is the same for every asker and one evaluation
-serves them all. A metric selector restricts series: its matchers go where the query says `<<.LabelMatchers>>`, or,
-when it says nothing, into every vector selector of the query.
+Objects are distinguished by the rows of the result, so the query text is the same for every request and one evaluation
+serves all of them. A metric selector restricts series: its matchers are inserted where the query has
+`<<.LabelMatchers>>` or, without it, into every vector selector of the query.
 """
 
 from adapter.translate.promql import QueryNotBuilt, selector_matchers
@@ -12,7 +12,7 @@ from adapter.translate.template.lexer import LEFT
 from wire.labels import Selector
 
 NAMED_FIELDS = ("LabelMatchers",)
-"""What a query of ours may ask for."""
+"""The template fields of a named rule's query."""
 
 
 def named_query(query: str, selector: Selector) -> str:
