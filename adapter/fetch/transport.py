@@ -5,6 +5,7 @@ user and parameters, and credentials are never shown.
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import Callable
 from http import HTTPStatus
@@ -136,4 +137,6 @@ def _in_words(error: Exception) -> str:
         return _in_words(error.os_error)
     if isinstance(error, ssl.SSLError) or not isinstance(error, OSError):
         return str(error) or type(error).__name__
-    return error.strerror or str(error) or "cannot connect"
+    # asyncio puts its own text, with the address once more, in place of the system's message.
+    message = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+    return message or str(error) or "cannot connect"

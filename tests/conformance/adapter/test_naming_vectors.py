@@ -52,7 +52,7 @@ def names_of(row: NamingRow) -> dict[str, str] | None:
     return {series: name for series, name in named.items() if name is not None}
 
 
-def test_every_series_gets_the_name_the_peer_gives_it(rows):
+def test_every_series_gets_the_name_that_prometheus_adapter_gives_it(rows):
     vectors = rows("names.jsonl", NamingRow)
     differing = [
         (row, ours)
@@ -82,7 +82,7 @@ def label_of(converter: ResourceConverter, resource: str) -> str:
         return ""
 
 
-def test_every_label_names_the_resource_it_names_for_the_peer(rows):
+def test_every_label_names_the_same_resource_as_in_prometheus_adapter(rows):
     vectors = rows("resources.jsonl", ResourceRow)
     differing = [
         (row, ours)

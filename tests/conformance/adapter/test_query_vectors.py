@@ -47,7 +47,7 @@ def built(row: QueryRow) -> str | None:
         return None
 
 
-def test_every_query_is_the_peers(rows):
+def test_every_query_is_equal_to_that_of_prometheus_adapter(rows):
     vectors = rows("queries.jsonl", QueryRow)
     differing = [(row, ours) for row in vectors if (ours := built(row)) != row.query]
     assert not differing, f"{len(differing)} of {len(vectors)}: {differing[:5]}"

@@ -1,4 +1,4 @@
-"""The peer's series registry: its default rules, what they list, and the query of each request."""
+"""prometheus-adapter's series registry: its default rules, what they list, and the query of each request."""
 
 import msgspec
 import pytest
@@ -52,11 +52,11 @@ def shown(entry: MetricEntry) -> str:
     return f"{entry.resource}/{entry.metric}{'(namespaced)' if entry.namespaced else ''}"
 
 
-def test_the_default_rules_list_what_the_peer_lists(row, table):
+def test_the_default_rules_list_what_prometheus_adapter_lists(row, table):
     assert sorted(map(shown, table.custom)) == row.metrics
 
 
-def test_each_request_asks_prometheus_what_the_peer_asks(row, table):
+def test_each_request_sends_the_query_of_prometheus_adapter(row, table):
     asked = [(case, query_of(case, table)) for case in row.cases]
     assert [(case, query) for case, query in asked if query != case.query] == []
     assert len(asked) == 15

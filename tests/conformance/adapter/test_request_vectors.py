@@ -1,4 +1,4 @@
-"""Whole requests against the peer's own handlers, providers and naming: status, body and the PromQL sent.
+"""Whole requests compared with prometheus-adapter's own handlers, providers and naming: status, body and PromQL.
 
 The peer ran with its real code over a fake Prometheus and a fake cluster (testbed/oracle/adapter); here the same
 world stands behind our answer path. Every row must be equal, but for the differences counted by name below, which are
@@ -164,7 +164,7 @@ def deviation(row: Row) -> str:
     return ""
 
 
-def test_every_request_is_answered_as_the_peer_answers_it(vectors):
+def test_every_request_gets_the_response_of_prometheus_adapter(vectors):
     world, requests = vectors
     ours = Ours(world)
     unexplained, explained = [], Counter()
@@ -182,7 +182,7 @@ def test_every_request_is_answered_as_the_peer_answers_it(vectors):
     assert explained == DIFFERING
 
 
-def test_what_deviates_is_an_error_and_no_number(vectors):
+def test_a_deviation_is_an_error_and_not_a_number(vectors):
     world, requests = vectors
     ours = Ours(world)
     of_no_number = [row for row in requests if deviation(row) == "values-beyond-int64"]

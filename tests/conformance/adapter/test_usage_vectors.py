@@ -1,4 +1,4 @@
-"""metrics.k8s.io against the peer's resource provider: the queries, and each pod's and node's usage."""
+"""metrics.k8s.io compared with prometheus-adapter's resource provider: the queries, and the usage of each pod and node."""
 
 import msgspec
 import pytest
@@ -58,7 +58,7 @@ def lines(value: UsageValue) -> list[str]:
     ]
 
 
-def test_usage_is_what_the_peer_says_it_is(rows):
+def test_usage_is_equal_to_that_of_prometheus_adapter(rows):
     vectors = rows("usage.jsonl", Row)
     assert len(vectors) == 9
     for row in vectors:
@@ -83,7 +83,7 @@ def test_usage_is_what_the_peer_says_it_is(rows):
         assert (row.title, sorted(found)) == (row.title, msgspec.json.decode(row.metrics))
 
 
-def test_an_answer_that_is_no_vector_is_an_error_and_not_an_empty_list(rows):
+def test_a_result_that_is_not_a_vector_is_an_error_and_not_an_empty_list(rows):
     row = rows("usage.jsonl", Row)[0]
     rules = parse(row.configuration).resource_rules
     assert rules is not None
@@ -95,7 +95,7 @@ def test_an_answer_that_is_no_vector_is_an_error_and_not_an_empty_list(rows):
         usage_values(scalar, scalar, question, [KubeObject(name="p1", namespace="a")])
 
 
-def test_a_pod_with_an_absurd_usage_is_left_out_and_the_others_are_not(rows):
+def test_a_pod_with_an_invalid_usage_is_left_out_and_the_others_are_not(rows):
     rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
     assert rules is not None
     question = usage_query(

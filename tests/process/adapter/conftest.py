@@ -1,4 +1,4 @@
-"""A real adapter over a Prometheus that can fail, asked by somebody who may do everything."""
+"""A real adapter over a Prometheus that can fail, with a client that may do everything."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ externalRules:
 Quick = Callable[..., LoadlineProcess]
 
 
-class Asker:
+class AdapterClient:
     """Asks an adapter with the rights of an administrator."""
 
     def __init__(self, adapter: LoadlineProcess, token: str) -> None:
@@ -100,11 +100,11 @@ def queue(exporter, prometheus, namespace) -> str:
     return f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/queue_length"
 
 
-def answers(asker: Asker, path: str, value: str, deadline_seconds: float = 10.0) -> None:
+def answers(client: AdapterClient, path: str, value: str, deadline_seconds: float = 10.0) -> None:
     """Wait until the metric has this value."""
 
     def right() -> bool:
-        code, document = asker.get(path)
+        code, document = client.get(path)
         assert code == 200, document
         assert [item["value"] for item in document["items"]] == [value]
         return True

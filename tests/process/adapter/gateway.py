@@ -25,7 +25,7 @@ class Gateway:
 
     @property
     def url(self) -> str:
-        """Where the adapter is told that Prometheus is."""
+        """Where the adapter is text that Prometheus is."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def let_go(self) -> None:

@@ -1,4 +1,4 @@
-"""A Prometheus that lets in who shows the right certificate and token, and changes both while it runs."""
+"""A Prometheus that requires a client certificate and a token, both replaced while it runs."""
 
 import socket
 import ssl

@@ -1,4 +1,4 @@
-"""Several backends, as people run them: by POST, behind a base path, with a password and a tenant; and what they tell."""
+"""Several backends: by POST, behind a path prefix, with a password and a tenant; and their warnings."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.waiting import until
-from tests.process.adapter.conftest import Asker, answers
+from tests.process.adapter.conftest import AdapterClient, answers
 from tests.process.adapter.gateway import Gateway
 
 PREFIX = "/select/42/prometheus"
@@ -81,27 +81,27 @@ def tenant(prometheus) -> Iterator[TenantGateway]:
 
 
 @pytest.fixture
-def asker(
+def client(
     quick_adapter, prometheus, tenant, token, config: Path, exporter, namespace, tmp_path
-) -> Asker:
+) -> AdapterClient:
     """An adapter whose default backend is asked by POST, and another behind the gateway."""
     exporter.set("backend_queue", 10, namespace=namespace, queue="mail")
     prometheus.wait_for(f'backend_queue{{namespace="{namespace}"}}')
     (tmp_path / "password").write_text(PASSWORD + "\n")
     written = CONFIGURATION.replace("URL", tenant.url)
     config.write_text(written.replace("PASSWORD_FILE", str(tmp_path / "password")))
-    return Asker(quick_adapter(prometheus.url, "--prometheus-verb=POST"), token)
+    return AdapterClient(quick_adapter(prometheus.url, "--prometheus-verb=POST"), token)
 
 
-def test_each_rule_asks_its_own_backend(asker, tenant, namespace):
-    answers(asker, f"{EXTERNAL}/{namespace}/backend_queue", "10")
-    answers(asker, f"{EXTERNAL}/{namespace}/of_the_tenant", "20")
-    answers(asker, f"{EXTERNAL}/{namespace}/strict", "30")
+def test_each_rule_queries_its_own_backend(client, tenant, namespace):
+    answers(client, f"{EXTERNAL}/{namespace}/backend_queue", "10")
+    answers(client, f"{EXTERNAL}/{namespace}/of_the_tenant", "20")
+    answers(client, f"{EXTERNAL}/{namespace}/strict", "30")
     assert set(tenant.tenants) == {"team-a"}
     requests = "loadline_adapter_prometheus_requests_total"
     for backend in ("default", "cluster"):
         labels = f'{{backend="{backend}",endpoint="query",outcome="succeeded"}}'
-        assert asker.metric(requests + labels) >= 1
+        assert client.metric(requests + labels) >= 1
 
 
 @pytest.mark.parametrize(
@@ -111,39 +111,41 @@ def test_each_rule_asks_its_own_backend(asker, tenant, namespace):
         pytest.param({"isPartial": True}, id="VictoriaMetrics"),
     ],
 )
-def test_a_part_is_refused_by_our_rules_and_taken_by_the_peers(asker, tenant, namespace, remark):
+def test_a_partial_result_is_refused_by_named_rules_and_accepted_by_discovery_rules(
+    client, tenant, namespace, remark
+):
     strict = f"{EXTERNAL}/{namespace}/strict"
-    answers(asker, strict, "30")
+    answers(client, strict, "30")
     tenant.remark = remark
 
     def refused() -> bool:
-        code, document = asker.get(strict)
+        code, document = client.get(strict)
         assert code == 500
         assert "some stores did not answer" in document["message"]
         return True
 
     until(refused, what="the refusal")
-    answers(asker, f"{EXTERNAL}/{namespace}/of_the_tenant", "20")
+    answers(client, f"{EXTERNAL}/{namespace}/of_the_tenant", "20")
     tenant.remark = {}
-    answers(asker, strict, "30")
+    answers(client, strict, "30")
 
 
-def test_one_backend_that_hangs_holds_up_no_other(asker, tenant, namespace):
-    answers(asker, f"{EXTERNAL}/{namespace}/strict", "30")
+def test_a_backend_that_hangs_does_not_delay_the_others(client, tenant, namespace):
+    answers(client, f"{EXTERNAL}/{namespace}/strict", "30")
     tenant.fault = "hangs"
-    until(lambda: asker.get(f"{EXTERNAL}/{namespace}/strict")[0] == 500, what="the time-out")
-    answers(asker, f"{EXTERNAL}/{namespace}/backend_queue", "10", deadline_seconds=1.5)
+    until(lambda: client.get(f"{EXTERNAL}/{namespace}/strict")[0] == 500, what="the time-out")
+    answers(client, f"{EXTERNAL}/{namespace}/backend_queue", "10", deadline_seconds=1.5)
     tenant.fault = "none"
     tenant.let_go()
-    answers(asker, f"{EXTERNAL}/{namespace}/strict", "30")
+    answers(client, f"{EXTERNAL}/{namespace}/strict", "30")
 
 
-def test_no_secret_is_in_the_log_or_in_a_refusal(asker, tenant, namespace):
-    answers(asker, f"{EXTERNAL}/{namespace}/strict", "30")
+def test_no_secret_is_in_the_log_or_in_an_error(client, tenant, namespace):
+    answers(client, f"{EXTERNAL}/{namespace}/strict", "30")
     tenant.fault = "503"
     refusal = until(
-        lambda: (told := asker.get(f"{EXTERNAL}/{namespace}/strict"))[0] == 500 and told[1],
+        lambda: (text := client.get(f"{EXTERNAL}/{namespace}/strict"))[0] == 500 and text[1],
         what="the refusal",
     )
     assert PASSWORD not in json.dumps(refusal)
-    assert PASSWORD not in asker.adapter.process.log()
+    assert PASSWORD not in client.adapter.process.log()

@@ -88,10 +88,10 @@ def test_a_rule_that_works_shows_series_metrics_resources_and_a_value(checked, m
         pytest.param(f"seriesQuery: '{{__name__=~\"MINE_.*\"}}'\n  {TEMPLATE}\n  seriesFilters: [{{isNot: '^MINE'}}]", "Filtered", "seriesFilters isNot: ^MINE", "RE2", id="filtered out"),
         pytest.param(f"seriesQuery: '{{__name__=~\"MINE_.*\"}}'\n  {TEMPLATE}\n  name: {{matches: '^http_'}}", "Filtered", "name.matches: ^http_", "RE2", id="no name matches"),
         pytest.param("seriesQuery: MINE_bare\n  resources: {overrides: {pod: {resource: pod}}}", "LabelNotMapped", "no label that `resources` maps to a resource", "rules[0].resources.overrides", id="no label maps"),
-        pytest.param("seriesQuery: MINE_load\n  resources: {overrides: {pod: {resource: gadget}}}", "UnknownResource", "rules[0].resources.overrides.pod: there is no resource gadget", "--kubeconfig", id="an unknown resource"),
+        pytest.param("seriesQuery: MINE_load\n  resources: {overrides: {pod: {resource: gadget}}}", "UnknownResource", "rules[0].resources.overrides.pod: the cluster has no resource gadget", "--kubeconfig", id="an unknown resource"),
     ],
 )  # fmt: skip
-def test_a_rule_that_yields_nothing_says_why_and_how_to_mend_it(
+def test_a_rule_that_yields_nothing_says_why_and_how_to_fix_it(
     checked, mine, rule, reason, message, fix
 ):
     text = f"rules:\n- {rule.replace('MINE', mine)}\n  {QUERY}\n"
@@ -101,9 +101,9 @@ def test_a_rule_that_yields_nothing_says_why_and_how_to_mend_it(
     )
     found = only_rule(report)
     assert not found.yields
-    told = {finding.reason: finding for finding in found.findings}
-    assert message.replace("MINE", mine) in told[reason].message
-    assert fix in told[reason].fix
+    printed = {finding.reason: finding for finding in found.findings}
+    assert message.replace("MINE", mine) in printed[reason].message
+    assert fix in printed[reason].fix
     assert checked(text, "--strict")[0] == 2
 
 
@@ -113,7 +113,7 @@ def test_a_rule_that_yields_nothing_says_why_and_how_to_mend_it(
         pytest.param("rules", "seriesQuery: MINE_pod_alone\n  resources: {overrides: {pod: {resource: pod}}}\n  " + QUERY, "NoNamespaceLabel", "no label is mapped to the namespace", id="no label for the namespace"),
         pytest.param("rules", f"seriesQuery: MINE_pod_alone\n  {TEMPLATE}\n  {QUERY}", "NoNamespaceLabel", "'namespace', which no series has", id="no series has the namespace's label"),
         pytest.param("externalRules", "seriesQuery: MINE_bare\n  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})'", "NoNamespaceLabel", "no label is mapped to the namespace", id="an external rule without a namespace"),
-        pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: 'rate(<<.Series>>{{<<.LabelMatchers>>}})'", "QueryRefused", "refuses the query: bad_data", id="a query that is no PromQL"),
+        pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: 'rate(<<.Series>>{{<<.LabelMatchers>>}})'", "QueryRefused", "refused the query: bad_data", id="a query that is no PromQL"),
         pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: '<<.Series>>{{<<.LabelMatchers>>}}[1m]'", "NotAVector", "yields a matrix", id="a range vector"),
         pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: 'sum(MINE_gone{{<<.LabelMatchers>>}}) by (<<.GroupBy>>)'", "NoRows", "yields no row", id="a query about other series"),
         pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: 'sum(<<.Series>>{{<<.LabelMatchers>>}}) by (<<.GroupBy>>) * 0 / 0'", "NotANumber", "NaN", id="NaN"),
@@ -124,11 +124,11 @@ def test_a_rule_that_yields_nothing_says_why_and_how_to_mend_it(
 def test_a_rule_whose_requests_would_fail_says_why(checked, mine, kind, rule, reason, message):
     code, report = checked(f"{kind}:\n- {rule.replace('MINE', mine)}\n")
     assert code == 0
-    told = {finding.reason: finding.message for finding in only_rule(report).findings}
-    assert message in told.get(reason, ""), report
+    printed = {finding.reason: finding.message for finding in only_rule(report).findings}
+    assert message in printed.get(reason, ""), report
 
 
-def test_a_pod_that_is_gone_does_not_speak_against_the_rule(checked, exporter, prometheus, mine):
+def test_a_pod_that_is_gone_is_not_the_fault_of_the_rule(checked, exporter, prometheus, mine):
     """Its series is listed for ten minutes more, and comes first."""
     exporter.set(f"{mine}_late", 9, namespace="shop", pod="gone")
     prometheus.wait_for(f"{mine}_late")
@@ -198,7 +198,7 @@ def test_a_prometheus_that_is_not_there_makes_the_check_incomplete(checked):
     assert "--prometheus-url" in finding.fix
 
 
-def test_a_backend_of_the_file_is_asked_by_its_own_address(checked, mine, prometheus):
+def test_a_backend_of_the_file_is_queried_at_its_own_address(checked, mine, prometheus):
     text = f"""
 metrics: [{{name: load, query: 'sum({mine}_load)', backend: other}}]
 backends: [{{name: other, url: '{prometheus.url}'}}]

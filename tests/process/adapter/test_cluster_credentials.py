@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler
 import msgspec
 import pytest
 
-from tests.process.adapter.conftest import Asker, answers
+from tests.process.adapter.conftest import AdapterClient, answers
 from tests.process.adapter.gateway import Gateway
 
 
@@ -45,12 +45,14 @@ def account(cluster, namespace):
 
 def test_the_token_of_a_kubeconfig_is_shown(quick_adapter, proxy, token, queue, account):
     kubeconfig, shown = account
-    asker = Asker(quick_adapter(proxy.url, f"--prometheus-auth-config={kubeconfig}"), token)
-    answers(asker, queue, "12")
+    client = AdapterClient(
+        quick_adapter(proxy.url, f"--prometheus-auth-config={kubeconfig}"), token
+    )
+    answers(client, queue, "12")
     assert proxy.shown == {f"Bearer {shown}"}
 
 
-def test_a_token_file_goes_before_the_kubeconfig(
+def test_a_token_file_has_priority_over_the_kubeconfig(
     quick_adapter, proxy, token, queue, account, tmp_path
 ):
     kubeconfig, _ = account
@@ -59,14 +61,12 @@ def test_a_token_file_goes_before_the_kubeconfig(
         f"--prometheus-auth-config={kubeconfig}",
         f"--prometheus-token-file={tmp_path / 'token'}",
     )
-    asker = Asker(quick_adapter(proxy.url, *flags), token)
-    answers(asker, queue, "12")
+    client = AdapterClient(quick_adapter(proxy.url, *flags), token)
+    answers(client, queue, "12")
     assert proxy.shown == {"Bearer of a file"}
 
 
-def test_without_a_cluster_around_it_there_is_no_identity_of_the_pod(
-    loadline_process, cluster, config, proxy
-):
+def test_outside_a_cluster_there_is_no_service_account(loadline_process, cluster, config, proxy):
     running = loadline_process(
         "adapter",
         f"--config={config}",

@@ -15,7 +15,7 @@ from testbed.exporter import Exporter
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
-from tests.process.adapter.conftest import Asker
+from tests.process.adapter.conftest import AdapterClient
 
 CONFIGURATION = """
 rules:
@@ -72,8 +72,8 @@ def adapter(
 
 
 @pytest.fixture
-def asker(adapter: LoadlineProcess, token: str) -> Asker:
-    return Asker(adapter, token)
+def client(adapter: LoadlineProcess, token: str) -> AdapterClient:
+    return AdapterClient(adapter, token)
 
 
 @pytest.fixture
@@ -92,26 +92,26 @@ def shop(cluster: Cluster, exporter: Exporter, namespace: str) -> Iterator[str]:
         exporter.remove(f"explained_{name}", namespace=namespace)
 
 
-def explained(asker: Asker, path: str) -> Explanation:
-    code, document = asker.get(f"/debug/explain?path={quote(path, safe='')}")
+def explained(client: AdapterClient, path: str) -> Explanation:
+    code, document = client.get(f"/debug/explain?path={quote(path, safe='')}")
     assert code == 200, document
     return msgspec.convert(document, Explanation)
 
 
-def once(asker: Asker, path: str, reason: str) -> Explanation:
+def once(client: AdapterClient, path: str, reason: str) -> Explanation:
     """The explanation, once it names this reason first ("": once there is an answer without remarks)."""
 
     def right() -> Explanation:
-        told = explained(asker, path)
+        told = explained(client, path)
         assert [each.reason for each in told.findings][:1] == ([reason] if reason else []), told
         return told
 
     return until(right, what=f"{reason} of {path}", deadline_seconds=15)
 
 
-def test_an_answer_is_told_step_by_step(asker, shop):
+def test_a_value_is_explained_step_by_step(client, shop):
     path = f"{CUSTOM}/namespaces/{shop}/pods/*/explained_load?labelSelector=app%3Dweb"
-    told = once(asker, path, "")
+    told = once(client, path, "")
     assert (told.code, told.ended_at, told.path, told.schema) == (200, "", path, SCHEMA)
     assert told.request
     assert (told.request.resource, told.request.name, told.request.selector) == (
@@ -136,20 +136,20 @@ def test_an_answer_is_told_step_by_step(asker, shop):
         pytest.param("pods/web-1/explained_gone", "NoRule", "rule", "no rule", "describes: pods", id="no rule and no series"),
         pytest.param("pods/web-1/explained_never", "NoSeries", "rule", "rules[3] would serve it, but Prometheus has no series", "Check that the target is up", id="no series"),
         pytest.param("pods/web-1/explained_queue", "NoSeries", "rule", "seriesQuery does not select it", "Give the series the labels", id="series that are not selected"),
-        pytest.param("pods/web-1/explained_ratio", "NotANumber", "value", "Prometheus says NaN for web-1, which by signal.onNaN is an error", "0/0", id="NaN"),
+        pytest.param("pods/web-1/explained_ratio", "NotANumber", "value", "Prometheus returned NaN for web-1; by signal.onNaN, this is an error", "0/0", id="NaN"),
         pytest.param("pods/*/explained_load?labelSelector=app%3Ddb", "NoObjects", "objects", "match the label selector 'app=db'", "kubectl get pods -n", id="no objects"),
-        pytest.param("pods/web-1/explained_unmapped", "LabelNotMapped", "rule", "rules[2] makes explained_unmapped out of explained_unmapped, and maps no label to pods", "rules[2].resources.overrides", id="label not mapped"),
+        pytest.param("pods/web-1/explained_unmapped", "LabelNotMapped", "rule", "rules[2] makes explained_unmapped from explained_unmapped, but maps no label to pods", "rules[2].resources.overrides", id="label not mapped"),
         pytest.param("pods/web-1/explained_hits_per_second", "LabelNotMapped", "rule", "from its label 'pod', which the series does not have", "Relabel the target", id="the series lacks the label"),
         pytest.param("pods/web-2/explained_load", "NoRows", "value", "no row", "in the label 'pod'", id="no row"),
         pytest.param("gadgets/web-1/explained_load", "UnknownResource", "rule", "no resource gadgets", "kubectl api-resources", id="unknown resource"),
-        pytest.param("pods/web-1/explained_refused", "QueryRefused", "samples", "refuses the query", "Run the query in Prometheus", id="bad PromQL"),
+        pytest.param("pods/web-1/explained_refused", "QueryRefused", "samples", "refused the query", "Run the query in Prometheus", id="bad PromQL"),
     ],
 )  # fmt: skip
 def test_a_missing_metric_is_explained_with_the_step_and_the_fix(
-    asker, exporter, shop, path, reason, step, message, fix
+    client, exporter, shop, path, reason, step, message, fix
 ):
     exporter.set("explained_load", 2, namespace=shop, pod="web-1", twice="yes")
-    told = once(asker, f"{CUSTOM}/namespaces/{shop}/{path}", reason)
+    told = once(client, f"{CUSTOM}/namespaces/{shop}/{path}", reason)
     assert told.ended_at == step
     assert told.code >= 400
     assert told.message
@@ -157,34 +157,34 @@ def test_a_missing_metric_is_explained_with_the_step_and_the_fix(
     assert fix in told.findings[0].fix
 
 
-def test_a_similar_name_is_shown(asker, shop):
-    once(asker, f"{CUSTOM}/namespaces/{shop}/pods/*/explained_load", "")
-    told = once(asker, f"{CUSTOM}/namespaces/{shop}/pods/*/explained_laod", "NoRule")
+def test_a_similar_name_is_shown(client, shop):
+    once(client, f"{CUSTOM}/namespaces/{shop}/pods/*/explained_load", "")
+    told = once(client, f"{CUSTOM}/namespaces/{shop}/pods/*/explained_laod", "NoRule")
     assert "pods/explained_load" in told.similar
 
 
-def test_nan_that_counts_as_zero_is_remarked_on(asker, shop):
+def test_nan_that_counts_as_zero_is_remarked_on(client, shop):
     """The peer's rules answer 0 for 0/0: an answer, but one that its reader should know of."""
-    told = once(asker, f"{CUSTOM}/namespaces/{shop}/pods/web-1/explained_idle", "NotANumber")
+    told = once(client, f"{CUSTOM}/namespaces/{shop}/pods/web-1/explained_idle", "NotANumber")
     assert (told.code, told.ended_at) == (200, "")
     assert [value.value for value in told.values] == ["0"]
     assert "counts as 0" in told.findings[0].message
     assert [row.value for row in told.queries[0].rows] == ["NaN"]
 
 
-def test_a_metric_that_is_there_for_another_resource_says_for_which(asker, shop):
+def test_a_metric_that_exists_for_another_resource_says_for_which(client, shop):
     told = once(
-        asker, f"{CUSTOM}/namespaces/{shop}/deployments.apps/web/explained_ratio", "OtherResource"
+        client, f"{CUSTOM}/namespaces/{shop}/deployments.apps/web/explained_ratio", "OtherResource"
     )
-    assert "for pods only" in told.findings[0].message
+    assert "only for pods" in told.findings[0].message
 
 
-def test_rows_of_other_namespaces_are_counted_and_never_shown(asker, exporter, shop):
+def test_rows_of_other_namespaces_are_counted_and_never_shown(client, exporter, shop):
     exporter.set("explained_queue", 9, namespace="elsewhere-" + shop, queue="secret")
     path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{shop}/explained_queue"
 
     def both() -> Explanation:
-        told = explained(asker, path)
+        told = explained(client, path)
         assert told.queries[0].rows_returned >= 2
         return told
 
@@ -209,8 +209,8 @@ def test_rows_of_other_namespaces_are_counted_and_never_shown(asker, exporter, s
         pytest.param("/apis/apps/v1/deployments", "BadRequest", id="another API"),
     ],
 )
-def test_what_cannot_be_asked_is_said(asker, path, reason):
-    told = explained(asker, path)
+def test_an_invalid_path_is_reported(client, path, reason):
+    told = explained(client, path)
     assert (told.ended_at, told.findings[0].reason) == ("request", reason)
 
 
@@ -218,7 +218,7 @@ def test_prometheus_down_is_named_whether_or_not_the_rules_were_listed(
     cluster, loadline_process, tmp_path, token
 ):
     (tmp_path / "config.yaml").write_text(CONFIGURATION)
-    down = Asker(
+    down = AdapterClient(
         loadline_process(
             "adapter",
             f"--config={tmp_path / 'config.yaml'}",
@@ -240,7 +240,7 @@ def test_prometheus_down_is_named_whether_or_not_the_rules_were_listed(
     assert named.queries[0].query == "explained_load * 0 / 0"
 
 
-def test_who_may_not_read_the_metric_gets_no_explanation_of_it(asker, cluster, shop):
+def test_a_user_who_may_not_read_the_metric_gets_no_explanation_of_it(client, cluster, shop):
     """The right on /debug/explain alone is not enough."""
     account = f"explainer-{shop}"
     cluster.kubectl("create", "serviceaccount", account, f"-n{shop}")
@@ -254,8 +254,8 @@ def test_who_may_not_read_the_metric_gets_no_explanation_of_it(asker, cluster, s
         f"--clusterrole={account}",
         f"--serviceaccount={shop}:{account}",
     )
-    stranger = Asker(
-        asker.adapter, cluster.kubectl("create", "token", account, f"-n{shop}").strip()
+    stranger = AdapterClient(
+        client.adapter, cluster.kubectl("create", "token", account, f"-n{shop}").strip()
     )
     path = f"{CUSTOM}/namespaces/{shop}/pods/%2A/explained_load"
     code, refused = stranger.get(f"/debug/explain?path={quote(path, safe='')}")
@@ -285,15 +285,15 @@ def test_who_may_not_read_the_metric_gets_no_explanation_of_it(asker, cluster, s
         cluster.kubectl("delete", kind, account)
 
 
-def test_nobody_asks_without_the_right_on_the_path(asker, cluster, namespace):
+def test_the_endpoint_needs_the_right_on_its_path(client, cluster, namespace):
     token = cluster.kubectl("create", "token", "default", f"-n{namespace}").strip()
-    code, _ = Asker(asker.adapter, token).get(f"/debug/explain?path={CUSTOM}/nodes/a/m")
+    code, _ = AdapterClient(client.adapter, token).get(f"/debug/explain?path={CUSTOM}/nodes/a/m")
     assert code == 403
 
 
 @pytest.mark.parametrize("path", ["", "nothing", "/api/v1/pods", "/apis/x%zz/a/b/c"])
-def test_a_path_that_cannot_be_explained_is_a_bad_request(asker, path):
-    code, refused = asker.get(f"/debug/explain?path={quote(path, safe='')}")
+def test_a_path_that_cannot_be_explained_is_a_bad_request(client, path):
+    code, refused = client.get(f"/debug/explain?path={quote(path, safe='')}")
     assert (code, refused["reason"]) == (400, "BadRequest")
 
 
@@ -302,14 +302,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_the_command_asks_the_running_adapter(adapter, asker, cluster, shop):
+def test_the_command_uses_the_running_adapter(adapter, client, cluster, shop):
     path = f"{CUSTOM}/namespaces/{shop}/pods/*/explained_load?labelSelector=app=web"
-    once(asker, path, "")
+    once(client, path, "")
     to = (f"--server={adapter.url}", f"--kubeconfig={cluster.kubeconfig}")
     told = run(path, *to)
     assert (told.returncode, told.stderr) == (0, "")
     for line in (
-        "rule     rules[0] out of the series explained_load",
+        "rule     rules[0] from the series explained_load",
         "objects  web-1",
         "web-1 = 1500m",
     ):
@@ -321,17 +321,17 @@ def test_the_command_asks_the_running_adapter(adapter, asker, cluster, shop):
 
 
 def test_the_command_answers_without_a_running_adapter(
-    adapter, asker, cluster, prometheus, shop, tmp_path
+    adapter, client, cluster, prometheus, shop, tmp_path
 ):
     path = f"{CUSTOM}/namespaces/{shop}/pods/web-1/explained_load"
-    once(asker, path, "")
+    once(client, path, "")
     (tmp_path / "c.yaml").write_text(CONFIGURATION)
     here = (f"--config={tmp_path / 'c.yaml'}", f"--kubeconfig={cluster.kubeconfig}")
     told = run(path, *here, f"--prometheus-url={prometheus.url}", "--output=json")
     assert (told.returncode, told.stderr) == (0, "")
     [from_here] = msgspec.json.decode(told.stdout)["explanations"]
     assert from_here["values"][0]["value"] == "1500m"
-    assert from_here["rule"] == msgspec.to_builtins(explained(asker, path).rule)
+    assert from_here["rule"] == msgspec.to_builtins(explained(client, path).rule)
 
 
 @pytest.mark.parametrize("target", ["web", "a/b/c/d", "deployment/a/b"])

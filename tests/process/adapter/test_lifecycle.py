@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from testbed.waiting import until
-from tests.process.adapter.conftest import CONFIGURATION, Asker, answers
+from tests.process.adapter.conftest import CONFIGURATION, AdapterClient, answers
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -31,9 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(CONFIGURATION, ("--tls-cert-file=/absent",), "tls", id="certificate"),
     ],
 )
-def test_what_is_wrong_at_the_start_is_told_with_exit_code_2(
-    cluster, tmp_path, configuration, flags, told
-):
+def test_a_wrong_start_is_reported_with_exit_code_2(cluster, tmp_path, configuration, flags, told):
     file = tmp_path / "config.yaml"
     if configuration is not None:
         file.write_text(configuration)
@@ -44,44 +42,46 @@ def test_what_is_wrong_at_the_start_is_told_with_exit_code_2(
     assert "Traceback" not in ended.stderr
 
 
-def test_the_version_and_every_flag_are_told():
+def test_the_version_and_every_flag_are_printed():
     assert run("--version").stdout.startswith("loadline-adapter ")
     assert "--prometheus-url" in run("--help").stdout
 
 
-def test_a_new_configuration_comes_into_force_and_a_broken_one_does_not(
+def test_a_new_configuration_becomes_active_and_a_broken_one_does_not(
     quick_adapter, prometheus, token, queue, config
 ):
-    asker = Asker(quick_adapter(prometheus.url), token)
-    answers(asker, queue, "12")
+    client = AdapterClient(quick_adapter(prometheus.url), token)
+    answers(client, queue, "12")
     generation = "loadline_adapter_configuration_generation"
-    assert asker.metric(generation) == 1
+    assert client.metric(generation) == 1
 
     config.write_text(CONFIGURATION.replace("sum(", "2 * sum("))
-    answers(asker, queue, "24")
-    assert asker.metric(generation) == 2
+    answers(client, queue, "24")
+    assert client.metric(generation) == 2
 
     config.write_text(CONFIGURATION.replace("seriesQuery", "seriesQery"))
     accepted = "loadline_adapter_configuration_last_reload_successful"
-    until(lambda: asker.metric(accepted) == 0, what="the refusal")
-    assert "seriesQery" in asker.adapter.process.log()
-    answers(asker, queue, "24")
-    readiness = asker.adapter.get("/readyz?verbose")
+    until(lambda: client.metric(accepted) == 0, what="the refusal")
+    assert "seriesQery" in client.adapter.process.log()
+    answers(client, queue, "24")
+    readiness = client.adapter.get("/readyz?verbose")
     assert readiness.status == 200
     assert "[!]configuration: " in readiness.text
     assert "seriesQery" in readiness.text
 
     config.write_text(CONFIGURATION.replace("sum(", "3 * sum("))
-    answers(asker, queue, "36")
-    assert asker.metric(accepted) == 1
-    assert asker.metric(generation) == 3
+    answers(client, queue, "36")
+    assert client.metric(accepted) == 1
+    assert client.metric(generation) == 3
 
 
-def test_groups_come_and_go_with_the_configuration(quick_adapter, prometheus, token, config):
-    asker = Asker(quick_adapter(prometheus.url), token)
+def test_groups_appear_and_disappear_with_the_configuration(
+    quick_adapter, prometheus, token, config
+):
+    client = AdapterClient(quick_adapter(prometheus.url), token)
 
     def groups() -> list[str]:
-        return [group["name"] for group in asker.get("/apis")[1]["groups"]]
+        return [group["name"] for group in client.get("/apis")[1]["groups"]]
 
     assert groups() == ["external.metrics.k8s.io"]
     config.write_text(
@@ -90,35 +90,35 @@ def test_groups_come_and_go_with_the_configuration(quick_adapter, prometheus, to
     )
     both = ["custom.metrics.k8s.io", "external.metrics.k8s.io"]
     until(lambda: groups() == both, what="the new group")
-    listed = asker.get("/apis/custom.metrics.k8s.io/v1beta1")[1]["resources"]
+    listed = client.get("/apis/custom.metrics.k8s.io/v1beta1")[1]["resources"]
     assert [resource["name"] for resource in listed] == ["pods/m"]
 
 
 def test_sighup_is_obeyed_at_once(quick_adapter, prometheus, token, queue, config):
-    asker = Asker(quick_adapter(prometheus.url, "--config-poll-interval=1h"), token)
-    answers(asker, queue, "12")
+    client = AdapterClient(quick_adapter(prometheus.url, "--config-poll-interval=1h"), token)
+    answers(client, queue, "12")
     config.write_text(CONFIGURATION.replace("sum(", "2 * sum("))
-    asker.adapter.process.send_signal(signal.SIGHUP)
-    answers(asker, queue, "24")
+    client.adapter.process.send_signal(signal.SIGHUP)
+    answers(client, queue, "24")
 
 
 def test_a_request_under_way_is_finished_at_the_end(quick_adapter, gateway, token, queue):
-    asker = Asker(
+    client = AdapterClient(
         quick_adapter(gateway.url, "--prometheus-timeout=4s", "--metrics-freshness=0s"), token
     )
-    answers(asker, queue, "12")
+    answers(client, queue, "12")
     gateway.fault = "hangs"
     got: list[int] = []
-    asked = threading.Thread(target=lambda: got.append(asker.get(queue)[0]))
+    asked = threading.Thread(target=lambda: got.append(client.get(queue)[0]))
     in_flight = "loadline_adapter_evaluations_total"
-    before = asker.metric(in_flight + '{source="sent"}')
+    before = client.metric(in_flight + '{source="sent"}')
     asked.start()
-    until(lambda: asker.metric(in_flight + '{source="sent"}') > before, what="the query")
-    asker.adapter.process.send_signal(signal.SIGTERM)
+    until(lambda: client.metric(in_flight + '{source="sent"}') > before, what="the query")
+    client.adapter.process.send_signal(signal.SIGTERM)
     asked.join(timeout=10)
     assert got == [500]  # Prometheus did not answer, but the adapter did.
     gateway.let_go()
-    assert asker.adapter.process.wait(15) == 0
+    assert client.adapter.process.wait(15) == 0
 
 
 def test_the_log_is_one_line_per_event(quick_adapter, prometheus):

@@ -1,4 +1,4 @@
-"""Requests as nobody should send them: each is answered, and none brings the adapter down or makes it grow."""
+"""Malformed requests: each gets a response, and none stops the adapter or makes it grow."""
 
 import http.client
 import random
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from testbed import web
 from testbed.waiting import until
-from tests.process.adapter.conftest import Asker, answers
+from tests.process.adapter.conftest import AdapterClient, answers
 
 REQUESTS = 1_000
 GROWTH_BYTES_MAX = 64 * 1024 * 1024
@@ -46,11 +46,11 @@ def resident_bytes(pid: int) -> int:
 def test_a_thousand_malformed_requests_are_all_answered(quick_adapter, gateway, token, queue):
     """Seeded, so that a failure can be repeated."""
     dice = random.Random(20240501)
-    asker = Asker(quick_adapter(gateway.url), token)
-    answers(asker, queue, "12")
-    before = resident_bytes(asker.adapter.process.pid)
+    client = AdapterClient(quick_adapter(gateway.url), token)
+    answers(client, queue, "12")
+    before = resident_bytes(client.adapter.process.pid)
     seen: dict[int, int] = {}
-    connection = connect(asker.adapter.port)
+    connection = connect(client.adapter.port)
     for _ in range(REQUESTS):
         headers = {
             "Authorization": f"Bearer {token}",
@@ -70,16 +70,16 @@ def test_a_thousand_malformed_requests_are_all_answered(quick_adapter, gateway, 
         except (http.client.HTTPException, OSError, ValueError):
             # The parser of either end may hang up on what is no HTTP; it must come back for the next.
             connection.close()
-            connection = connect(asker.adapter.port)
+            connection = connect(client.adapter.port)
             continue
         assert response.status < 500 or "metricLabelSelector" in asked, (asked, response.status)
         seen[response.status] = seen.get(response.status, 0) + 1
     connection.close()
     assert sum(seen.values()) > REQUESTS * 0.9, seen
-    log = asker.adapter.process.log()
+    log = client.adapter.process.log()
     assert "Traceback" not in log
-    answers(asker, queue, "12")
-    assert resident_bytes(asker.adapter.process.pid) - before < GROWTH_BYTES_MAX
+    answers(client, queue, "12")
+    assert resident_bytes(client.adapter.process.pid) - before < GROWTH_BYTES_MAX
 
 
 def connect(port: int) -> http.client.HTTPSConnection:
@@ -87,11 +87,11 @@ def connect(port: int) -> http.client.HTTPSConnection:
 
 
 def test_a_selector_of_a_hundred_kilobytes_is_answered(quick_adapter, gateway, token, queue):
-    asker = Asker(quick_adapter(gateway.url), token)
-    answers(asker, queue, "12")
+    client = AdapterClient(quick_adapter(gateway.url), token)
+    answers(client, queue, "12")
     values = ",".join(f"value-{number}" for number in range(8_000))
     code, _ = until(
-        lambda: asker.get(f"{queue}?labelSelector=queue%20in%20({values})"), what="an answer"
+        lambda: client.get(f"{queue}?labelSelector=queue%20in%20({values})"), what="an answer"
     )
     assert code in (200, 500)  # Prometheus' own limit for a URL is in the way of GET.
-    answers(asker, queue, "12")
+    answers(client, queue, "12")

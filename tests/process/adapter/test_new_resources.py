@@ -1,9 +1,9 @@
-"""A CustomResourceDefinition that comes while the adapter runs is served without a restart, in either scope."""
+"""A CustomResourceDefinition that is created while the adapter runs is served without a restart, in either scope."""
 
 import pytest
 
 from testbed.waiting import until
-from tests.process.adapter.conftest import Asker
+from tests.process.adapter.conftest import AdapterClient
 
 CONFIGURATION = """
 rules:
@@ -30,7 +30,7 @@ spec:
 @pytest.mark.parametrize(
     ("kind", "scope"), [pytest.param("unicorn", "Namespaced"), pytest.param("narwhal", "Cluster")]
 )
-def test_a_resource_that_comes_later_has_its_metrics(
+def test_a_resource_that_is_created_later_has_its_metrics(
     quick_adapter, cluster, prometheus, exporter, token, config, namespace, kind, scope
 ):
     scoped = 'namespace!="",' if scope == "Namespaced" else ""
@@ -38,17 +38,17 @@ def test_a_resource_that_comes_later_has_its_metrics(
     labels = {"namespace": namespace} if scoped else {}
     exporter.set("horns", 1, **{kind: "amalthea"}, **labels)
     prometheus.wait_for(f'horns{{{kind}="amalthea"}}')
-    asker = Asker(quick_adapter(prometheus.url), token)
+    client = AdapterClient(quick_adapter(prometheus.url), token)
     where = f"namespaces/{namespace}/" if scoped else ""
     path = f"/apis/custom.metrics.k8s.io/v1beta2/{where}{kind}s.example.com/amalthea/horns"
-    assert asker.get(path)[0] == 404
+    assert client.get(path)[0] == 404
 
     written = DEFINITION.replace("KIND", kind).replace("SCOPE", scope)
     cluster.apply_crd(written.replace("Title", kind.title()))
     try:
 
         def served() -> bool:
-            code, document = asker.get(path)
+            code, document = client.get(path)
             assert code == 200, document
             assert [item["value"] for item in document["items"]] == ["1"]
             described = document["items"][0]["describedObject"]
@@ -56,7 +56,7 @@ def test_a_resource_that_comes_later_has_its_metrics(
             return True
 
         until(served, what=f"the metric of a {kind}", deadline_seconds=60)
-        assert len(asker.get("/apis/custom.metrics.k8s.io/v1beta1")[1]["resources"]) >= 1
+        assert len(client.get("/apis/custom.metrics.k8s.io/v1beta1")[1]["resources"]) >= 1
     finally:
         cluster.kubectl("delete", "crd", f"{kind}s.example.com", "--wait=false")
         exporter.remove("horns")

@@ -11,7 +11,7 @@ from cryptography import x509
 from testbed import web
 from testbed.certificates import Authority, KeyPair
 from testbed.waiting import until
-from tests.process.adapter.conftest import CONFIGURATION, Asker, answers
+from tests.process.adapter.conftest import CONFIGURATION, AdapterClient, answers
 from tests.process.adapter.secured import SecuredGateway
 
 REREAD_DEADLINE_SECONDS = 30.0
@@ -59,7 +59,7 @@ def test_a_new_serving_certificate_is_shown(quick_adapter, prometheus, tmp_path)
     )
 
 
-def test_a_new_client_authority_is_trusted_and_the_former_no_longer(
+def test_a_new_client_ca_is_trusted_and_the_previous_one_no_longer(
     quick_adapter, prometheus, tmp_path
 ):
     former, new = Authority("former"), Authority("new")
@@ -97,7 +97,7 @@ def test_what_prometheus_wants_to_see_and_shows_is_exchanged(
     first, second = ours.client("first"), next_ours.client("second")
     folder = tmp_path / "prometheus"
     mounted(folder, token=b"one\n", ca_crt=theirs.certificate, **pair(first))
-    asker = Asker(
+    client = AdapterClient(
         quick_adapter(
             secured.url,
             f"--prometheus-token-file={folder / 'token'}",
@@ -107,32 +107,32 @@ def test_what_prometheus_wants_to_see_and_shows_is_exchanged(
         ),
         token,
     )
-    answers(asker, queue, "12")
+    answers(client, queue, "12")
     assert set(secured.let_in) == {"first"}
 
     secured.token = "two"
-    refused(asker, queue, "HTTP 401")
+    refused(client, queue, "HTTP 401")
     mounted(folder, token=b"two\n", ca_crt=theirs.certificate, **pair(first))
-    answers(asker, queue, "12")
+    answers(client, queue, "12")
 
     secured.become(shows=next_theirs, lets_in=ours)
-    refused(asker, queue, "its certificate is not trusted")
+    refused(client, queue, "its certificate is not trusted")
     mounted(folder, token=b"two\n", ca_crt=next_theirs.certificate, **pair(first))
-    answers(asker, queue, "12")
+    answers(client, queue, "12")
 
     secured.become(shows=next_theirs, lets_in=next_ours)
-    refused(asker, queue, "")
+    refused(client, queue, "")
     mounted(folder, token=b"two\n", ca_crt=next_theirs.certificate, **pair(second))
-    answers(asker, queue, "12")
+    answers(client, queue, "12")
     assert secured.let_in[-1] == "second"
-    assert "two" not in json.dumps(asker.text("/readyz?verbose"))
+    assert "two" not in json.dumps(client.text("/readyz?verbose"))
 
 
-def refused(asker: Asker, path: str, cause: str) -> None:
+def refused(client: AdapterClient, path: str, cause: str) -> None:
     """Wait until the metric cannot be had, and why."""
 
     def told() -> str:
-        code, document = asker.get(path)
+        code, document = client.get(path)
         assert code == 500, document
         assert cause in document["message"]
         return document["message"]
@@ -140,30 +140,30 @@ def refused(asker: Asker, path: str, cause: str) -> None:
     until(told, what=f"a refusal: {cause}")
 
 
-def test_a_configmap_that_is_swapped_comes_into_force(
+def test_a_configmap_that_is_swapped_becomes_active(
     quick_adapter, prometheus, token, queue, tmp_path, config
 ):
     folder = mounted(tmp_path / "config", config_yaml=CONFIGURATION.encode())
     config.unlink()
     config.symlink_to(folder / "config.yaml")
-    asker = Asker(quick_adapter(prometheus.url), token)
-    answers(asker, queue, "12")
+    client = AdapterClient(quick_adapter(prometheus.url), token)
+    answers(client, queue, "12")
     mounted(folder, config_yaml=CONFIGURATION.replace("sum(", "2 * sum(").encode())
-    answers(asker, queue, "24")
+    answers(client, queue, "24")
 
 
-def test_a_backend_whose_token_comes_later_comes_into_force_then(
+def test_a_backend_whose_token_is_mounted_later_becomes_active_then(
     quick_adapter, prometheus, token, queue, tmp_path, config
 ):
-    asker = Asker(quick_adapter(prometheus.url), token)
-    answers(asker, queue, "12")
+    client = AdapterClient(quick_adapter(prometheus.url), token)
+    answers(client, queue, "12")
     late = tmp_path / "late-token"
     backend = f"backends:\n- {{name: second, url: '{prometheus.url}', tokenFile: {late}}}\n"
     config.write_text(CONFIGURATION.replace("sum(", "2 * sum(") + backend)
     accepted = "loadline_adapter_configuration_last_reload_successful"
-    until(lambda: asker.metric(accepted) == 0, what="the refusal")
-    assert "late-token" in asker.adapter.get("/readyz?verbose").text
-    answers(asker, queue, "12")
+    until(lambda: client.metric(accepted) == 0, what="the refusal")
+    assert "late-token" in client.adapter.get("/readyz?verbose").text
+    answers(client, queue, "12")
     late.write_text("secret")
-    answers(asker, queue, "24")
-    assert asker.metric(accepted) == 1
+    answers(client, queue, "24")
+    assert client.metric(accepted) == 1

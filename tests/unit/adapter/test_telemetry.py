@@ -1,4 +1,4 @@
-"""What the adapter counts about itself is what its document says, and nothing that a client could make grow."""
+"""The adapter's own metrics are those that the document lists, and clients cannot make them grow."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ def rows() -> dict[str, set[str]]:
     return found
 
 
-def test_every_metric_stands_in_the_document_and_none_besides():
+def test_the_document_lists_exactly_the_metrics_that_exist():
     assert {served_name(each) for each in METRICS} == set(rows())
 
 

@@ -1,4 +1,4 @@
-"""From a request to its document, with every way to fail told so that somebody can act on it."""
+"""From a request to its document; every failure says what to do."""
 
 import pytest
 
@@ -29,14 +29,16 @@ from wire import labels
 from wire.status import StatusError, Unavailable
 
 EVERYTHING = labels.parse("")
-PEER = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)
+DISCOVERED = SignalContract(
+    on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT
+)
 RULE = DiscoveryRule(
     path="rules[0]",
     external=False,
     series_query="requests_total",
     resources=ResourceLabels(template="<<.Resource>>"),
     metrics_query="sum(rate(<<.Series>>{<<.LabelMatchers>>}[1m])) by (<<.GroupBy>>)",
-    contract=PEER,
+    contract=DISCOVERED,
 )
 EXTERNAL = DiscoveryRule(
     path="externalRules[0]",
@@ -44,7 +46,7 @@ EXTERNAL = DiscoveryRule(
     series_query="queue",
     resources=ResourceLabels(template="<<.Resource>>"),
     metrics_query="sum(<<.Series>>{<<.LabelMatchers>>})",
-    contract=PEER,
+    contract=DISCOVERED,
 )
 REQUESTS = MetricEntry(PODS, True, "requests")
 OF_WEB = 'sum(rate(requests_total{namespace="shop",pod=~"web-1|web-2"}[1m])) by (pod)'
@@ -115,7 +117,7 @@ async def refusal(asking) -> StatusError:
     return refused.value
 
 
-async def test_the_objects_behind_a_selector_are_asked_for_together():
+async def test_the_objects_behind_a_selector_are_queried_together():
     prometheus = FakePrometheus({OF_WEB: vector(({"pod": "web-1"}, 1.5), ({"pod": "web-2"}, 0.25))})
     found = await answers(prometheus).custom(custom())
     assert [(item.described_object.name, item.value) for item in found.items] == [
@@ -125,7 +127,7 @@ async def test_the_objects_behind_a_selector_are_asked_for_together():
     assert prometheus.asked == [Plan(OF_WEB)]
 
 
-async def test_a_named_object_needs_no_look_at_the_cluster():
+async def test_a_named_object_is_not_read_from_the_cluster():
     prometheus = FakePrometheus({OF_ONE: vector(({"pod": "web-1"}, 1.0))})
     found = await answers(prometheus, FakeObjects({})).custom(custom("web-1"))
     assert [item.value for item in found.items] == ["1"]
@@ -136,7 +138,7 @@ async def test_any_spelling_of_a_resource_finds_the_metric():
     assert await answers(prometheus).custom(custom("web-1", resource=GroupResource("pod")))
 
 
-async def test_an_external_metric_is_asked_for_in_its_namespace():
+async def test_an_external_metric_is_queried_in_its_namespace():
     prometheus = FakePrometheus({'sum(queue{namespace="shop"})': vector(({}, 7.0))})
     found = await answers(prometheus).external(external())
     assert [item.value for item in found.items] == ["7"]
@@ -171,7 +173,7 @@ async def test_an_external_metric_is_asked_for_in_its_namespace():
         ),
     ],
 )
-async def test_an_unknown_metric_is_404_and_tells_what_is_missing(request_, begins, hint):
+async def test_an_unknown_metric_is_404_and_says_what_is_missing(request_, begins, hint):
     refused = await refusal(answers().custom(request_))
     assert (refused.code, refused.reason) == (404, "NotFound")
     assert refused.message.startswith(begins)
@@ -191,7 +193,7 @@ async def test_an_unknown_metric_starts_no_watch_of_the_resource():
 @pytest.mark.parametrize(
     ("namespace", "subject"), [("default", "namespaces"), ("shop", "")], ids=["default", "other"]
 )
-async def test_an_unknown_external_metric_is_told_in_the_peers_words(namespace, subject):
+async def test_an_unknown_external_metric_has_the_error_of_prometheus_adapter(namespace, subject):
     refused = await refusal(answers().external(external("nothing", namespace)))
     assert refused.code == 404
     assert refused.message.startswith(
@@ -238,7 +240,7 @@ async def test_objects_that_cannot_be_listed_are_500_with_the_cause():
     assert "unable to list matching resources: pods: pods is forbidden" in refused.message
 
 
-async def test_an_unknown_resource_behind_a_selector_is_500_as_in_the_peer():
+async def test_an_unknown_resource_behind_a_selector_is_500_as_in_prometheus_adapter():
     refused = await refusal(answers().custom(custom(resource=GroupResource("unicorns"))))
     assert refused.code == 500
     assert "unable to list matching resources" in refused.message
@@ -282,7 +284,7 @@ async def test_one_pod_without_figures_is_404(name, why):
     assert why in refused.message
 
 
-async def test_a_failure_of_prometheus_is_no_empty_list_of_usage():
+async def test_a_failure_of_prometheus_is_not_an_empty_list_of_usage():
     refused = await refusal(answers(FakePrometheus()).usage(usage_of(PODS)))
     assert refused.code == 500
     assert "resourceRules.cpu" in refused.message

@@ -57,7 +57,7 @@ async def refusal(asking) -> StatusError:
     return refused.value
 
 
-async def test_the_last_good_value_stands_in_for_as_long_as_the_contract_says():
+async def test_the_last_good_value_is_used_for_as_long_as_the_contract_says():
     kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
     rule = NamedRule(
         path="metrics[0]",
@@ -109,7 +109,7 @@ async def test_an_answer_left_out_does_not_replace_the_last_good_one():
         assert [item.value for item in items] == expected
 
 
-async def test_what_another_query_said_before_a_reload_does_not_stand_in():
+async def test_a_value_of_another_query_before_a_reload_is_not_used():
     kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
     former = NamedRule(path="metrics[0]", name="queue", query="bytes", contract=kept)
     prometheus = FakePrometheus({"bytes": vector(({}, 7e9)), "jobs": vector()})
@@ -124,7 +124,7 @@ async def test_what_another_query_said_before_a_reload_does_not_stand_in():
 
 
 @pytest.mark.parametrize("selector", ["", "code=500"])
-async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_may_stand_in(
+async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_may_be_used(
     selector,
 ):
     kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)

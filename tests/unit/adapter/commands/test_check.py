@@ -1,4 +1,4 @@
-"""`check` tells every fault of a file at once, to people and to CI."""
+"""`check` reports every error of a file at once, for people and for CI."""
 
 import msgspec
 import pytest
@@ -38,23 +38,23 @@ def checked(tmp_path, capsys):
 
 
 def test_a_good_file_ends_with_0(checked):
-    code, told = checked(GOOD)
+    code, printed = checked(GOOD)
     assert code == 0
-    assert "can be used: 1 rule" in told
+    assert "can be used: 1 rule" in printed
 
 
-def test_faults_do_not_hide_the_warnings(checked):
-    code, told = checked(BAD.replace("seriesQuery: up", "seriesQuery: 'up{'"))
+def test_errors_do_not_hide_the_warnings(checked):
+    code, printed = checked(BAD.replace("seriesQuery: up", "seriesQuery: 'up{'"))
     assert code == 2
-    assert "warning: line 3: rules[0].seriesQuery" in told
+    assert "warning: line 3: rules[0].seriesQuery" in printed
 
 
-def test_every_fault_is_told_with_its_place_and_the_exit_code_is_2(checked):
-    code, told = checked(BAD)
+def test_every_error_is_reported_with_its_place_and_the_exit_code_is_2(checked):
+    code, printed = checked(BAD)
     assert code == 2
     for place in ("rules[0].name.matches", "rules[0].resources.template", "typo"):
-        assert place in told
-    assert " errors in " in told
+        assert place in printed
+    assert " errors in " in printed
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_every_fault_is_told_with_its_place_and_the_exit_code_is_2(checked):
         pytest.param("metrics:\n- {name: load, query: up, backend: thanos}\n", 2, "metrics[0].backend", "no backend 'thanos'", "default", id="a backend that is not there"),
     ],
 )  # fmt: skip
-def test_a_broken_configuration_is_told_so_that_it_can_be_mended(
+def test_the_report_on_a_broken_configuration_says_how_to_fix_it(
     checked, text, line, place, fault, fix
 ):
-    code, told = checked(text)
+    code, printed = checked(text)
     assert code == 2
-    assert place in told
-    assert fault in told
-    assert fix in told
+    assert place in printed
+    assert fault in printed
+    assert fix in printed
     code, document = checked(text, "--output=json")
     report = msgspec.json.decode(document, type=Report)
     assert (code, report.ok) == (2, False)
@@ -109,24 +109,24 @@ def test_the_document_for_programs_keeps_its_names(checked):
 
 def test_a_warning_fails_only_when_strict(checked):
     text = GOOD.replace("resources:", "#")
-    code, told = checked(text)
+    code, printed = checked(text)
     assert code == 0
-    assert "warning: line 3: rules[0].resources: no label is mapped to a resource" in told
-    assert "(1 warning)" in told
-    code, told = checked(text, "--strict")
+    assert "warning: line 3: rules[0].resources: no label is mapped to a resource" in printed
+    assert "(1 warning)" in printed
+    code, printed = checked(text, "--strict")
     assert code == 2
-    assert "has warnings" in told
+    assert "has warnings" in printed
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["absent", "no text"])
 def test_a_file_that_cannot_be_read_is_a_fault(checked, content):
-    code, told = checked(content)
+    code, printed = checked(content)
     assert code == 2
-    assert "cannot be read" in told
+    assert "cannot be read" in printed
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "printed"),
     [
         pytest.param(("--prometheus-url=prometheus:9090",), "must look like http://host:9090", id="a URL without scheme"),
         pytest.param(("--output=yaml",), "invalid choice: 'yaml'", id="an output that is none"),
@@ -134,10 +134,10 @@ def test_a_file_that_cannot_be_read_is_a_fault(checked, content):
         pytest.param(("--prometheus-url=http://p", "--kubeconfig=/nowhere/config"), "no such file", id="a kubeconfig that is not there"),
     ],
 )  # fmt: skip
-def test_a_wrong_command_line_is_refused_with_the_fix(checked, capsys, flags, told):
+def test_a_wrong_command_line_is_refused_with_the_fix(checked, capsys, flags, printed):
     try:
         code, printed = checked(GOOD, *flags)
     except SystemExit as ended:
         code, printed = ended.code, capsys.readouterr().err
     assert code == 2
-    assert told in printed
+    assert printed in printed

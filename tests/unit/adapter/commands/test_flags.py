@@ -1,4 +1,4 @@
-"""A Deployment of prometheus-adapter becomes ours by changing its image: its flags are understood."""
+"""A Deployment of prometheus-adapter becomes one of Loadline by changing its image: its flags are accepted."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from adapter.commands.server_flags import parse
 
 # `prometheus-adapter --help` of v0.12.0: a flag and its kind on each line.
-PEER = Path(__file__).with_name("prometheus_adapter_flags.txt")
+DISCOVERED = Path(__file__).with_name("prometheus_adapter_flags.txt")
 SAMPLES = {
     "": "true",
     "Level": "4",
@@ -35,18 +35,18 @@ PAIRS = {
 
 
 def peer_flags() -> list[tuple[str, str]]:
-    lines = PEER.read_text().splitlines()
+    lines = DISCOVERED.read_text().splitlines()
     return [(name, kind) for name, _, kind in (line.partition(" ") for line in lines)]
 
 
 @pytest.mark.parametrize(("name", "kind"), peer_flags(), ids=lambda text: text)
-def test_every_flag_of_the_peer_is_understood(name, kind):
+def test_every_flag_of_prometheus_adapter_is_accepted(name, kind):
     value = SPECIAL.get(name, SAMPLES[kind])
     more = [PAIRS[name]] if name in PAIRS else []
     assert parse(["--config=c", *more, f"--{name}={value}"])
 
 
-def test_the_arguments_of_the_peers_chart_are_understood():
+def test_the_arguments_of_the_prometheus_adapter_chart_are_accepted():
     flags = parse(
         [
             "--secure-port=6443",

@@ -19,7 +19,9 @@ EXAMPLES = [
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_an_example_loads_without_a_warning(text):
     warnings = [
-        str(warning) for warning in parse(text).warnings if "no metrics API is served" not in str(warning)
+        str(warning)
+        for warning in parse(text).warnings
+        if "no metrics API is served" not in str(warning)
     ]
     assert warnings == []
 

@@ -1,4 +1,4 @@
-"""Files that are wrong: each problem says where, what and how to mend it, and all are told at once."""
+"""Invalid files: each problem says where and what it is and how to fix it, and all are reported at once."""
 
 import pytest
 
@@ -50,14 +50,14 @@ def problems_of(text: str) -> list[str]:
         pytest.param("backends: [{name: a, url: 'http://p', maxConcurrency: 0}]", "backends[0].maxConcurrency", "0 is not above 0", "above 0", id="no concurrency"),
     ],
 )  # fmt: skip
-def test_a_problem_says_where_what_and_how_to_mend_it(text, where, what, fix):
+def test_a_problem_says_where_and_what_it_is_and_how_to_fix_it(text, where, what, fix):
     found = problems_of(text)
     assert [
         problem for problem in found if where in problem and what in problem and fix in problem
     ], found
 
 
-def test_every_problem_is_told_at_once_in_the_order_of_the_file():
+def test_all_problems_are_reported_at_once_in_the_order_of_the_file():
     text = """
 rules:
 - seriesQuery: up
@@ -100,11 +100,11 @@ def warnings_of(text: str) -> list[str]:
         pytest.param("metrics: [{name: a, query: a}]\n---\nx: 1", "several documents", id="two documents"),
     ],
 )  # fmt: skip
-def test_what_works_and_is_hardly_meant_is_a_warning(text, warning):
+def test_what_works_but_is_probably_not_intended_is_a_warning(text, warning):
     assert [each for each in warnings_of(text) if warning in each], warnings_of(text)
 
 
-def test_what_the_peer_starts_with_is_no_error():
+def test_what_prometheus_adapter_accepts_is_not_an_error():
     """A file that serves something there must not keep ours from starting."""
     text = "rules: [{seriesQuery: up}, {seriesQuery: 'up{', metricsQuery: '<<.Foo>>'}]\nresourceRules: {cpu: {}, memory: {}}"
     assert len(parse(text).rules) == 2

@@ -1,4 +1,4 @@
-"""Files that are right: the peer's read unchanged, and ours."""
+"""Valid files: those of prometheus-adapter unchanged, and Loadline's own parts."""
 
 import contextlib
 
@@ -61,7 +61,7 @@ def metric_of(text: str) -> NamedRule:
     return rule
 
 
-def test_the_peers_file_is_read_without_a_warning(walkthrough):
+def test_a_file_of_prometheus_adapter_is_read_without_a_warning(walkthrough):
     assert walkthrough.warnings == ()
     assert (walkthrough.serves_custom, walkthrough.serves_external, walkthrough.serves_usage) == (
         True,
@@ -70,7 +70,7 @@ def test_the_peers_file_is_read_without_a_warning(walkthrough):
     )
 
 
-def test_a_rule_has_what_the_file_says(walkthrough):
+def test_a_rule_has_the_values_of_the_file(walkthrough):
     rule = walkthrough.rules[0]
     assert rule.path == "rules[0]"
     assert rule.resources.overrides[2] == ("deploy", GroupResource("deployment", "apps"))
@@ -107,7 +107,7 @@ def test_resource_rules_have_a_window_in_seconds(walkthrough):
         pytest.param("{matches: '(.*)_(.*)', as: '$2'}", "(.*)_(.*)", "$2", id="said"),
     ],
 )
-def test_name_defaults_are_the_peers(name, matches, as_):
+def test_name_has_the_defaults_of_prometheus_adapter(name, matches, as_):
     rule = rule_of(f"rules: [{{seriesQuery: up, metricsQuery: up, name: {name}}}]")
     assert (rule.name_matches, rule.name_as) == (matches, as_)
 
@@ -121,7 +121,7 @@ def test_json_is_yaml_too():
     )
 
 
-def test_any_scalar_serves_where_a_text_is_wanted_as_in_the_peer():
+def test_any_scalar_is_a_text_as_in_prometheus_adapter():
     assert (
         rule_of("rules: [{seriesQuery: 5, metricsQuery: true, name: {as: 1.0}}]").name_as == "1.0"
     )
@@ -195,7 +195,7 @@ def test_a_metric_that_describes_nothing_is_external_and_everybodys():
     assert (metric.describes, metric.object_label, metric.namespace_label) == (None, "", "")
 
 
-def test_ours_fail_where_the_peer_guesses():
+def test_named_metrics_fail_where_prometheus_adapter_guesses():
     ours = metric_of("{name: a, query: a}").contract
     assert (ours.on_empty, ours.on_nan, ours.on_partial) == (
         Reaction.FAIL,
@@ -210,7 +210,7 @@ def test_ours_fail_where_the_peer_guesses():
     )
 
 
-def test_a_signal_contract_is_read_for_the_peers_rules_as_well():
+def test_a_signal_contract_is_read_for_discovery_rules_too():
     signal = "signal: {onNaN: last, onStale: zero, staleAfter: 2m, lastFor: 5m, onPartial: fail}"
     contract = rule_of(f"rules: [{{seriesQuery: a, metricsQuery: a, {signal}}}]").contract
     assert (contract.on_nan, contract.on_stale, contract.on_partial) == (
@@ -238,7 +238,7 @@ metrics:
     assert configuration.rules[0].backend == "tenant-a"
 
 
-def test_rules_of_all_kinds_stand_in_the_order_in_which_later_ones_win():
+def test_rules_of_all_kinds_are_in_the_order_in_which_later_ones_win():
     configuration = parse(
         "metrics: [{name: a, query: a}]\nexternalRules: [{seriesQuery: b, metricsQuery: b}]\nrules: [{seriesQuery: c, metricsQuery: c}]"
     )

@@ -1,4 +1,4 @@
-"""Explaining takes observer of the very answer: what it tells is what was answered."""
+"""An explanation is recorded from the answer itself, so it shows what was answered."""
 
 from pathlib import Path
 
@@ -50,14 +50,14 @@ def explainer(prometheus: FakePrometheus, catalog: FakeCatalog | None = None) ->
     return Explainer(answers, index=prometheus, mapping=mapping, now=lambda: 1_000.0)
 
 
-async def test_what_is_told_is_what_is_answered():
-    told = await explainer(FakePrometheus({QUERY: vector(({"pod": "p"}, 1.5))})).explain(
+async def test_the_explanation_shows_what_is_answered():
+    explanation = await explainer(FakePrometheus({QUERY: vector(({"pod": "p"}, 1.5))})).explain(
         f"{ROOT}/pods/*/load?labelSelector=app%3Da"
     )
-    assert (told.code, told.ended_at, told.findings) == (200, "", ())
-    assert [each.query for each in told.queries] == [QUERY]
-    assert [(each.of, each.value) for each in told.values] == [("p", "1500m")]
-    text = text_of("Pods metric load", told)
+    assert (explanation.code, explanation.ended_at, explanation.findings) == (200, "", ())
+    assert [each.query for each in explanation.queries] == [QUERY]
+    assert [(each.of, each.value) for each in explanation.values] == [("p", "1500m")]
+    text = text_of("Pods metric load", explanation)
     for line in (
         "Pods metric load",
         "objects  p",
@@ -69,14 +69,14 @@ async def test_what_is_told_is_what_is_answered():
 
 
 @pytest.mark.parametrize("retryable", [True, False])
-async def test_a_failing_prometheus_is_told_from_a_refused_query(retryable):
+async def test_a_failing_prometheus_is_distinguished_from_a_refused_query(retryable):
     failed = QueryFailed(backend="default", query=QUERY, cause="it said no", retryable=retryable)
-    told = await explainer(FakePrometheus({QUERY: failed})).explain(f"{ROOT}/pods/p/load")
-    assert told.ended_at == "samples"
-    assert [each.reason for each in told.findings] == [
+    explanation = await explainer(FakePrometheus({QUERY: failed})).explain(f"{ROOT}/pods/p/load")
+    assert explanation.ended_at == "samples"
+    assert [each.reason for each in explanation.findings] == [
         "PrometheusDown" if retryable else "QueryRefused"
     ]
-    assert "it said no" in told.findings[0].message
+    assert "it said no" in explanation.findings[0].message
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,11 @@ async def test_a_failing_prometheus_is_told_from_a_refused_query(retryable):
     ],
 )  # fmt: skip
 async def test_a_value_that_may_not_be_used_is_named(evaluation, reason):
-    told = await explainer(FakePrometheus({"named": evaluation})).explain(f"{ROOT}/pods/p/named")
-    assert (told.ended_at, told.findings[0].reason) == ("value", reason)
-    assert told.code >= 400
+    explanation = await explainer(FakePrometheus({"named": evaluation})).explain(
+        f"{ROOT}/pods/p/named"
+    )
+    assert (explanation.ended_at, explanation.findings[0].reason) == ("value", reason)
+    assert explanation.code >= 400
 
 
 async def test_a_sample_that_is_too_old_is_named():
@@ -101,12 +103,12 @@ async def test_a_sample_that_is_too_old_is_named():
     prometheus = FakePrometheus(
         {"aged": vector((row, 1.0), at_seconds=900.0)}, otherwise=vector((row, 900.0))
     )
-    told = await explainer(prometheus).explain(f"{ROOT}/pods/p/aged")
-    assert (told.ended_at, told.findings[0].reason) == ("value", "StaleSample")
-    assert "100s old" in told.findings[0].message
+    explanation = await explainer(prometheus).explain(f"{ROOT}/pods/p/aged")
+    assert (explanation.ended_at, explanation.findings[0].reason) == ("value", "StaleSample")
+    assert "100s old" in explanation.findings[0].message
 
 
-async def test_rows_of_others_are_counted_and_not_shown():
+async def test_rows_of_other_objects_are_counted_and_not_shown():
     rows = vector(
         ({"pod": "p", "namespace": "n"}, 1.0),
         ({"pod": "p", "namespace": "secret"}, 2.0),
@@ -120,12 +122,12 @@ async def test_rows_of_others_are_counted_and_not_shown():
 
 
 @pytest.mark.parametrize("temporary", [True, False])
-async def test_a_rule_that_was_never_listed_is_told(temporary):
+async def test_a_rule_that_was_never_listed_is_reported(temporary):
     gap = Gap(rule="rules[0]", cause="the cause", temporary=temporary)
     catalog = FakeCatalog(gaps=[gap], listed=[ListedRule(LOAD, None)])
-    told = await explainer(FakePrometheus(), catalog).explain(f"{ROOT}/pods/p/load")
-    assert told.findings[0].reason == ("PrometheusDown" if temporary else "SeriesNotListed")
-    assert "rules[0]: the cause" in told.findings[0].message
+    explanation = await explainer(FakePrometheus(), catalog).explain(f"{ROOT}/pods/p/load")
+    assert explanation.findings[0].reason == ("PrometheusDown" if temporary else "SeriesNotListed")
+    assert "rules[0]: the cause" in explanation.findings[0].message
 
 
 DEFAULT_RULES = Path(__file__).parents[4] / "charts" / "adapter" / "files" / "default-rules.yaml"
@@ -138,7 +140,7 @@ DEFAULT_RULES = Path(__file__).parents[4] / "charts" / "adapter" / "files" / "de
         pytest.param({"foo_total": ("job",)}, "foo_total", "seriesQuery does not select it", id="a counter without a namespace"),
     ],
 )  # fmt: skip
-async def test_of_many_rules_that_might_serve_it_the_likeliest_is_named(known, series, message):
+async def test_of_many_rules_that_might_serve_it_the_most_likely_is_named(known, series, message):
     """The chart's default rules would each make `foo` out of some series."""
     rules = parse("rules:\n" + DEFAULT_RULES.read_text()).rules
     there = {
@@ -146,25 +148,27 @@ async def test_of_many_rules_that_might_serve_it_the_likeliest_is_named(known, s
         for name, labels in known.items()
     }
     catalog = FakeCatalog(listed=[ListedRule(rule, ()) for rule in rules])
-    told = await explainer(FakePrometheus(series=there), catalog).explain(f"{ROOT}/pods/p/foo")
-    [finding] = told.findings
+    explanation = await explainer(FakePrometheus(series=there), catalog).explain(
+        f"{ROOT}/pods/p/foo"
+    )
+    [finding] = explanation.findings
     assert finding.reason == "NoSeries"
     assert series in finding.message
     assert message in finding.message
 
 
-async def test_a_path_without_the_namespace_it_needs_is_told():
+async def test_a_path_without_the_namespace_it_needs_is_reported():
     path = "/apis/custom.metrics.k8s.io/v1beta1/pods/p/load"
-    told = await explainer(FakePrometheus()).explain(path)
-    assert told.findings[0].reason == "WrongScope"
-    assert "/namespaces/NAMESPACE/pods/NAME/load" in told.findings[0].fix
+    explanation = await explainer(FakePrometheus()).explain(path)
+    assert explanation.findings[0].reason == "WrongScope"
+    assert "/namespaces/NAMESPACE/pods/NAME/load" in explanation.findings[0].fix
 
 
 async def test_the_document_for_programs_keeps_its_names():
-    told = await explainer(FakePrometheus({QUERY: vector(({"pod": "p"}, 1.5))})).explain(
+    explanation = await explainer(FakePrometheus({QUERY: vector(({"pod": "p"}, 1.5))})).explain(
         f"{ROOT}/pods/*/load"
     )
-    document = msgspec.json.decode(msgspec.json.encode(told))
+    document = msgspec.json.decode(msgspec.json.encode(explanation))
     assert list(document) == [
         "path",
         "code",
@@ -200,7 +204,7 @@ async def test_the_document_for_programs_keeps_its_names():
         "partial",
     ]
     assert list(document["rule"]) == ["path", "backend", "series", "template"]
-    assert msgspec.convert(document, Explanation) == told
+    assert msgspec.convert(document, Explanation) == explanation
 
 
 @pytest.mark.parametrize(
@@ -217,8 +221,8 @@ async def test_the_document_for_programs_keeps_its_names():
         "/apis//v1/x",
     ],
 )
-async def test_what_is_no_path_is_told_and_never_raised(path):
+async def test_an_invalid_path_is_reported_and_never_raised(path):
     with pytest.raises(StatusError):
         split_path(path)
-    told = await explainer(FakePrometheus()).explain(path)
-    assert (told.ended_at, told.findings[0].reason) == ("request", "BadRequest")
+    explanation = await explainer(FakePrometheus()).explain(path)
+    assert (explanation.ended_at, explanation.findings[0].reason) == ("request", "BadRequest")

@@ -50,5 +50,5 @@ def test_similar_metrics_are_named_as_discovery_lists_them():
     assert similar("zzz", known) == ()
 
 
-def test_a_rate_is_looked_for_under_the_name_of_its_counter():
+def test_a_rate_is_searched_under_the_name_of_its_counter():
     assert "http_requests_total" in likely_series_names("http_requests_per_second")

@@ -1,4 +1,4 @@
-"""A rule held against series: what it comes to, and a question that would be answered."""
+"""What a rule yields from given series, and a request that it would answer."""
 
 import pytest
 from hypothesis import given
@@ -60,7 +60,7 @@ def test_a_selector_without_its_labels_never_selects_everything(query, alone):
     assert by_name_alone(query) == alone
 
 
-def test_series_that_name_nobody_are_told_beside_those_that_do():
+def test_series_that_name_no_object_are_reported_beside_those_that_do():
     found = yielded(
         BY_TEMPLATE, [series(pod="p", namespace="n"), series("b", colour="red")], MAPPING
     )
@@ -94,7 +94,7 @@ def test_a_rule_yields_metrics_or_says_why_not(found):
 
 
 @given(label_sets)
-def test_every_question_to_try_can_be_asked(found):
+def test_every_request_to_try_has_a_query(found):
     """What `check` sends is what the server would send: it is built by the same stage."""
     trial = yielded(BY_TEMPLATE, [series(**labels) for labels in found], MAPPING).trial
     if trial:

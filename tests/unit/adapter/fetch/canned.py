@@ -1,4 +1,4 @@
-"""A server that says exactly the bytes it was given, and remembers what it was asked."""
+"""A server that sends exactly the prepared bytes, and records the requests."""
 
 import asyncio
 import contextlib

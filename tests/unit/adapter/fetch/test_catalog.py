@@ -1,4 +1,4 @@
-"""Every selector is listed by itself: what fails keeps what it knew and is tried again soon."""
+"""Every selector is listed separately: one that fails keeps its series and is retried soon."""
 
 import asyncio
 import logging
@@ -68,7 +68,7 @@ class BackgroundTasks:
 
 
 @pytest.fixture
-async def upkeep():
+async def running():
     running = []
 
     def started(*arguments, **more) -> BackgroundTasks:
@@ -81,99 +81,99 @@ async def upkeep():
     await asyncio.gather(*(each.task for each in running), return_exceptions=True)
 
 
-async def test_what_is_in_prometheus_is_offered(upkeep):
-    kept = upkeep([rule()], FakePrometheus(series={"requests": [Series("requests", LABELS)]}))
-    await kept.catalog.tried()
-    assert kept.catalog.custom_entries() == [
+async def test_what_is_in_prometheus_is_offered(running):
+    catalog = running([rule()], FakePrometheus(series={"requests": [Series("requests", LABELS)]}))
+    await catalog.catalog.tried()
+    assert catalog.catalog.custom_entries() == [
         MetricEntry(GroupResource("namespaces"), False, "requests"),
         ROOM_ENTRY,
     ]
-    offer = kept.catalog.custom(ROOM_ENTRY)
+    offer = catalog.catalog.custom(ROOM_ENTRY)
     assert offer
     assert (offer.rule.path, offer.series) == ("rules[0]", "requests")
-    assert kept.slept == [600.0]
+    assert catalog.slept == [600.0]
 
 
-async def test_external_and_named_metrics_are_offered_too(upkeep):
+async def test_external_and_named_metrics_are_offered_too(running):
     named = NamedRule(path="metrics[0]", name="queue", query="sum(queue)", contract=CONTRACT)
     external = rule("externalRules[0]", "jobs", external=True)
     prometheus = FakePrometheus(series={"jobs": [Series("jobs")]})
-    kept = upkeep([external, named], prometheus)
-    assert kept.catalog.external_metrics() == ["queue"]
-    await kept.catalog.tried()
-    assert kept.catalog.external_metrics() == ["jobs", "queue"]
+    catalog = running([external, named], prometheus)
+    assert catalog.catalog.external_metrics() == ["queue"]
+    await catalog.catalog.tried()
+    assert catalog.catalog.external_metrics() == ["jobs", "queue"]
 
 
-async def test_rules_with_the_same_selector_share_a_request(upkeep):
+async def test_rules_with_the_same_selector_share_a_request(running):
     prometheus = FakePrometheus(series={"requests": []})
     other_backend = rule("rules[2]", backend="second")
-    kept = upkeep([rule(), rule("rules[1]"), other_backend], prometheus)
-    await kept.catalog.tried()
+    catalog = running([rule(), rule("rules[1]"), other_backend], prometheus)
+    await catalog.catalog.tried()
     assert sorted(prometheus.matched) == [
         ("requests", "default", 700.0),
         ("requests", "second", 700.0),
     ]
 
 
-async def test_one_broken_rule_takes_no_other_down(upkeep):
+async def test_a_broken_rule_does_not_affect_the_others(running):
     prometheus = FakePrometheus(series={"a": WRONG, "b": [Series("b", LABELS)]})
-    kept = upkeep([rule("rules[0]", "a"), rule("rules[1]", "b")], prometheus)
-    await kept.catalog.tried()
-    assert kept.catalog.custom(MetricEntry(PODS, True, "b"))
-    [gap] = kept.catalog.gaps()
+    catalog = running([rule("rules[0]", "a"), rule("rules[1]", "b")], prometheus)
+    await catalog.catalog.tried()
+    assert catalog.catalog.custom(MetricEntry(PODS, True, "b"))
+    [gap] = catalog.catalog.gaps()
     assert (gap.rule, gap.cause, gap.temporary) == ("rules[0]", "bad_data: unexpected }", False)
 
 
-async def test_prometheus_that_is_down_at_the_start_is_asked_again_soon(upkeep):
+async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     prometheus = FakePrometheus(series={"requests": DOWN})
-    kept = upkeep([rule()], prometheus)
-    assert [gap.temporary for gap in kept.catalog.gaps()] == [True]
-    await kept.catalog.tried()
+    catalog = running([rule()], prometheus)
+    assert [gap.temporary for gap in catalog.catalog.gaps()] == [True]
+    await catalog.catalog.tried()
     for _ in range(6):
-        await kept.round()
-    assert kept.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+        await catalog.round()
+    assert catalog.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
     prometheus.known_series["requests"] = [Series("requests", LABELS)]
-    await kept.round()
-    assert kept.catalog.custom(ROOM_ENTRY)
-    assert kept.catalog.gaps() == []
-    assert kept.slept[-1] == 600.0
+    await catalog.round()
+    assert catalog.catalog.custom(ROOM_ENTRY)
+    assert catalog.catalog.gaps() == []
+    assert catalog.slept[-1] == 600.0
 
 
-async def test_what_was_known_is_kept_when_prometheus_goes_down(upkeep):
+async def test_what_was_known_is_kept_when_prometheus_goes_down(running):
     prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
-    kept = upkeep([rule()], prometheus)
-    await kept.catalog.tried()
+    catalog = running([rule()], prometheus)
+    await catalog.catalog.tried()
     prometheus.known_series["requests"] = DOWN
-    await kept.round()
-    assert kept.catalog.custom(ROOM_ENTRY)
-    assert kept.slept == [600.0, 1.0]
+    await catalog.round()
+    assert catalog.catalog.custom(ROOM_ENTRY)
+    assert catalog.slept == [600.0, 1.0]
 
 
-async def test_series_that_vanish_leave_the_list(upkeep):
+async def test_series_that_vanish_leave_the_list(running):
     prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
-    kept = upkeep([rule()], prometheus)
-    await kept.catalog.tried()
+    catalog = running([rule()], prometheus)
+    await catalog.catalog.tried()
     prometheus.known_series["requests"] = []
-    await kept.round()
-    assert kept.catalog.custom_entries() == []
+    await catalog.round()
+    assert catalog.catalog.custom_entries() == []
 
 
-async def test_a_new_configuration_starts_with_what_the_former_knew(upkeep):
+async def test_a_new_configuration_starts_with_what_the_former_knew(running):
     known = {Selection("default", "requests"): Listing([Series("requests", LABELS)], attempts=1)}
     prometheus = FakePrometheus(series={"requests": DOWN})
-    kept = upkeep([rule()], prometheus, known=known)
-    assert kept.catalog.custom(ROOM_ENTRY)
+    catalog = running([rule()], prometheus, known=known)
+    assert catalog.catalog.custom(ROOM_ENTRY)
 
 
-async def test_a_resource_that_comes_later_is_offered_when_it_has_come(upkeep):
+async def test_a_resource_that_is_created_later_is_offered_then(running):
     mapping = FakeMapping()
     series = [Series("requests", LABELS | {"unicorn"})]
-    kept = upkeep([rule()], FakePrometheus(series={"requests": series}), mapping)
-    await kept.catalog.tried()
-    assert len(kept.catalog.custom_entries()) == 2
+    catalog = running([rule()], FakePrometheus(series={"requests": series}), mapping)
+    await catalog.catalog.tried()
+    assert len(catalog.catalog.custom_entries()) == 2
     mapping.kinds = [*CORE_KINDS, Kind("unicorns", "unicorn", "Unicorn", group="example.com")]
-    await kept.catalog.rebuild()
-    assert len(kept.catalog.custom_entries()) == 3
+    await catalog.catalog.rebuild()
+    assert len(catalog.catalog.custom_entries()) == 3
 
 
 class Elsewhere(FakeMapping):
@@ -188,26 +188,26 @@ class Elsewhere(FakeMapping):
         return super().resource_for(resource)
 
 
-async def test_offers_are_made_beside_the_questions_and_not_between_them(upkeep):
+async def test_offers_are_made_beside_the_questions_and_not_between_them(running):
     mapping = Elsewhere()
     series = {"requests": [Series("requests", LABELS)]}
-    kept = upkeep([rule()], FakePrometheus(series=series), mapping)
-    await kept.catalog.tried()
-    assert kept.catalog.custom(ROOM_ENTRY)
+    catalog = running([rule()], FakePrometheus(series=series), mapping)
+    await catalog.catalog.tried()
+    assert catalog.catalog.custom(ROOM_ENTRY)
     assert mapping.threads
     assert threading.get_ident() not in mapping.threads
 
 
-async def test_the_log_speaks_when_something_changes_and_only_then(upkeep, caplog):
+async def test_the_log_speaks_when_something_changes_and_only_then(running, caplog):
     caplog.set_level(logging.INFO)
     prometheus = FakePrometheus(series={"requests": DOWN})
-    kept = upkeep([rule()], prometheus)
-    await kept.catalog.tried()
-    await kept.round()
-    await kept.round()
+    catalog = running([rule()], prometheus)
+    await catalog.catalog.tried()
+    await catalog.round()
+    await catalog.round()
     prometheus.known_series["requests"] = [Series("requests", LABELS)]
-    await kept.round()
-    await kept.round()
+    await catalog.round()
+    await catalog.round()
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
     assert "rules[0]: series cannot be listed" in caplog.messages[0]
     assert "again" in caplog.messages[1]

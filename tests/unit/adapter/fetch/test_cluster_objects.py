@@ -111,7 +111,7 @@ def test_any_spelling_finds_the_resource(mapping, asked, found):
 
 
 @pytest.mark.parametrize("asked", ["po", "unicorns"], ids=["short name", "unknown"])
-def test_short_and_unknown_names_are_no_resources(mapping, asked):
+def test_short_and_unknown_names_are_not_resources(mapping, asked):
     with pytest.raises(UnknownResource, match=asked):
         mapping.resource_for(GroupResource(asked))
 
@@ -124,7 +124,7 @@ def test_a_resource_is_known_by_kind_and_scope(mapping):
     assert (mapping.singular("pods"), mapping.singular("unicorns")) == ("pod", "unicorns")
 
 
-async def test_objects_come_in_the_order_of_a_list_and_are_listed_once(cluster, watched):
+async def test_objects_are_in_the_order_of_a_list_and_are_listed_once(cluster, watched):
     cluster.objects["/api/v1/pods"] = [
         named("b", "y", app="web"),
         named("a", "z", app="web"),
@@ -156,12 +156,12 @@ async def test_a_change_of_labels_changes_the_answer(cluster, watched):
     pytest.fail(f"still {found}")
 
 
-async def test_running_pods_are_asked_for_as_such(cluster, watched):
+async def test_running_pods_are_selected_by_the_api_server(cluster, watched):
     await watched.running_pods(namespace="b", selector=EVERYTHING)
     assert cluster.asked[0][1]["fieldSelector"] == "status.phase=Running"
 
 
-async def test_who_may_see_only_a_namespace_is_answered_from_there(cluster, watched):
+async def test_without_cluster_wide_list_the_namespace_is_listed(cluster, watched):
     cluster.forbidden.add("/api/v1/pods")
     cluster.objects["/api/v1/namespaces/b/pods"] = [named("b", "x", app="web")]
     found = await watched.objects(PODS, namespace="b", selector=WEB)
@@ -175,7 +175,7 @@ async def test_a_missing_right_is_named_with_the_verbs_to_grant(cluster, watched
         await watched.objects(PODS, namespace="b", selector=WEB)
 
 
-async def test_objects_of_an_unknown_resource_are_not_asked_for(cluster, watched):
+async def test_objects_of_an_unknown_resource_are_not_requested(cluster, watched):
     with pytest.raises(UnknownResource):
         await watched.objects(GroupResource("unicorns"), namespace="b", selector=WEB)
     assert cluster.asked == []

@@ -1,4 +1,4 @@
-"""What Prometheus says, read whole or in pieces."""
+"""The responses of Prometheus, read as a whole or in pieces."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_series_are_the_same_however_the_answer_is_cut(series, size_bytes):
     assert reader.series_count == len(series)
 
 
-def test_a_shape_stands_where_it_was_seen_last():
+def test_a_shape_is_at_the_position_of_its_last_occurrence():
     body = series_body([{"__name__": "a"}, {"__name__": "b"}, {"__name__": "a"}])
     assert [name for name, _ in read_in_pieces(body, 10).shapes] == ["b", "a"]
 
@@ -52,13 +52,13 @@ def test_a_shape_stands_where_it_was_seen_last():
         pytest.param(b'{"status":"success","data":[{"__name__":1}]}', id="not labels"),
     ],
 )
-def test_series_that_are_not_whole_are_refused(body):
+def test_truncated_series_are_refused(body):
     with pytest.raises(ValueError, match=r".+"):
         read_in_pieces(body, 7)
 
 
 @pytest.mark.parametrize("begins", [b"", b'{"status":"success","data":['], ids=["a page", "a list"])
-def test_an_answer_without_end_is_given_up_before_it_fills_the_memory(begins):
+def test_an_endless_response_is_aborted_before_it_fills_the_memory(begins):
     reader = decode.SeriesReader(held_bytes_max=1_000)
     reader.feed(begins)
     for _ in range(9):
@@ -67,7 +67,7 @@ def test_an_answer_without_end_is_given_up_before_it_fills_the_memory(begins):
         reader.feed(b"x" * 200)
 
 
-def test_a_long_list_of_series_is_no_answer_without_end():
+def test_a_long_list_of_series_is_not_an_endless_response():
     reader = decode.SeriesReader(held_bytes_max=1_000)
     reader.feed(b'{"status":"success","data":[')
     for _ in range(1_000):

@@ -1,4 +1,4 @@
-"""The door to Prometheus: what is sent, what is understood, and what every failure says."""
+"""The client of Prometheus: what it sends, what it decodes, and what every failure says."""
 
 import asyncio
 import base64
@@ -60,7 +60,7 @@ async def test_a_vector_is_understood_with_its_labels_values_and_times(server, c
         pytest.param("vector", None, 0, id="no list at all"),
     ],
 )
-async def test_every_kind_of_result_is_told_apart(server, connect, kind, content, samples):
+async def test_every_kind_of_result_is_distinguished(server, connect, kind, content, samples):
     server.says = result(kind, content)
     evaluation = await connect().evaluate(PLAN)
     assert evaluation.kind is ResultKind(kind)
@@ -103,7 +103,7 @@ async def test_post_sends_the_query_as_a_form(server, connect):
     assert asked.headers["Content-Type"] == "application/x-www-form-urlencoded"
 
 
-async def test_series_are_asked_for_since_the_greatest_age(server, connect):
+async def test_series_are_listed_since_the_greatest_age(server, connect):
     server.says = answer({"status": "success", "data": [{"__name__": "up", "pod": "a"}]})
     found = await connect().series(match="up", backend="default", max_age_seconds=60)
     assert found == [Series("up", frozenset({"pod"}))]
@@ -148,7 +148,7 @@ async def test_a_user_and_password_are_sent(server, connect, tmp_path, by_url):
     assert base64.b64decode(sent.removeprefix("Basic ")) == b"me:s@me"
 
 
-def test_a_token_that_cannot_be_read_is_found_before_the_first_question(tmp_path):
+def test_a_token_that_cannot_be_read_is_found_before_the_first_request(tmp_path):
     backend = Backend(url="http://127.0.0.1:9", token_file=tmp_path / "absent")
     with pytest.raises(FileNotFoundError):
         FileCredentials(backend).check()
@@ -222,7 +222,7 @@ async def test_a_list_of_series_that_fails_says_so_too(server, connect, says, ca
         await client.series(match="up", backend="default", max_age_seconds=60)
 
 
-async def test_no_more_questions_are_in_flight_than_allowed(server, connect):
+async def test_no_more_queries_are_in_flight_than_allowed(server, connect):
     server.may_answer.clear()
     server.filled_at = 2
     client = connect(concurrency_max=2)
@@ -233,7 +233,7 @@ async def test_no_more_questions_are_in_flight_than_allowed(server, connect):
     assert (len(server.asked), server.at_once_max) == (6, 2)
 
 
-async def test_waiting_for_a_place_counts_towards_the_time(server, connect):
+async def test_waiting_for_the_concurrency_limit_counts_towards_the_timeout(server, connect):
     server.says = None
     client = connect(concurrency_max=1, timeout_seconds=0.2)
     outcomes = await asyncio.gather(
@@ -242,7 +242,7 @@ async def test_waiting_for_a_place_counts_towards_the_time(server, connect):
     assert all("did not respond within 0.2 s" in str(outcome) for outcome in outcomes)
 
 
-async def test_each_question_goes_to_the_backend_it_names(server, connect):
+async def test_each_request_goes_to_the_backend_it_names(server, connect):
     backends = Backends({"a": connect(url=f"{server.url}/a"), "b": connect(url=f"{server.url}/b")})
     await backends.evaluate(Plan("up", "b"))
     assert [asked.path for asked in server.asked] == ["/b/api/v1/query"]
@@ -251,7 +251,7 @@ async def test_each_question_goes_to_the_backend_it_names(server, connect):
 
 
 @pytest.mark.parametrize("verb", ["GET", "POST"])
-async def test_a_connection_that_was_closed_in_the_meantime_is_no_failure(server, connect, verb):
+async def test_a_connection_that_was_closed_while_idle_is_not_a_failure(server, connect, verb):
     server.hangs_up_first = True
     assert await connect(verb=verb).evaluate(PLAN)
 

@@ -59,7 +59,7 @@ async def test_fifty_callers_share_one_question(shared, behind):
     assert len({id(answer) for answer in answers}) == 1
 
 
-async def test_one_caller_who_leaves_does_not_take_the_answer_along(shared, behind):
+async def test_a_cancelled_caller_does_not_cancel_the_others(shared, behind):
     leaving, staying = (asyncio.create_task(shared.evaluate(PLAN)) for _ in range(2))
     await asyncio.sleep(0)
     leaving.cancel()
@@ -69,7 +69,7 @@ async def test_one_caller_who_leaves_does_not_take_the_answer_along(shared, behi
     assert behind.asked == [PLAN]
 
 
-async def test_when_everybody_has_left_a_failure_disturbs_nobody(shared, behind):
+async def test_a_failure_after_every_caller_was_cancelled_is_silent(shared, behind):
     behind.fails = True
     leaving = asyncio.create_task(shared.evaluate(PLAN))
     await asyncio.sleep(0)

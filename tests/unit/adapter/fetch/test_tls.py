@@ -1,4 +1,4 @@
-"""TLS with a backend: whom we trust, who we are, and both exchanged while running."""
+"""TLS with a backend: CA and client certificate, and both replaced while running."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Paths, codes and documents, over a real HTTP connection to handlers whose answers are prepared."""
+"""Paths, codes and documents, over a real HTTP connection to handlers with prepared evaluations."""
 
 import json
 
@@ -62,7 +62,7 @@ async def client(answers):
         yield client
 
 
-async def test_one_object_is_answered_in_the_version_that_was_asked(client):
+async def test_one_object_is_rendered_in_the_requested_version(client):
     older = await (await client.get(f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/requests")).json()
     newer = await (await client.get(f"{CUSTOM}/v1beta2/namespaces/shop/pods/web-1/requests")).json()
     described = {"kind": "Pod", "namespace": "shop", "name": "web-1", "apiVersion": "/v1"}
@@ -85,7 +85,7 @@ async def test_one_object_is_answered_in_the_version_that_was_asked(client):
 
 
 @pytest.mark.parametrize("star", ["*", "%2A"])
-async def test_a_star_stands_for_the_objects_of_a_selector(client, star):
+async def test_a_star_means_the_objects_of_a_selector(client, star):
     path = f"{CUSTOM}/v1beta1/namespaces/shop/pods/{star}/requests?labelSelector=app%3Dweb"
     found = await (await client.get(path)).json()
     assert [item["describedObject"]["name"] for item in found["items"]] == ["web-1"]
@@ -132,19 +132,19 @@ async def test_refusals_of_paths_and_methods_have_empty_details_as_the_generic_s
         assert response.status == (404 if method == "GET" else 405)
 
 
-async def test_what_nobody_can_read_is_not_asked_of_prometheus(client, answers):
+async def test_a_request_in_an_unknown_format_is_not_sent_to_prometheus(client, answers):
     response = await client.get(
         f"{EXTERNAL_V1}/namespaces/down/queue", headers={"Accept": "text/html"}
     )
     assert response.status == 406
 
 
-async def test_a_watch_of_a_custom_metric_is_answered_once_as_in_the_peer(client):
+async def test_a_watch_of_a_custom_metric_is_answered_once_as_in_prometheus_adapter(client):
     path = f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/requests?watch=true"
     assert (await client.get(path)).status == 200
 
 
-async def test_groups_and_resources_say_what_the_peers_say(client):
+async def test_groups_and_resources_are_equal_to_those_of_prometheus_adapter(client):
     groups = await (await client.get("/apis")).json()
     assert [group["name"] for group in groups["groups"]] == list(GROUPS)
     custom = await (await client.get(CUSTOM)).json()
@@ -237,7 +237,7 @@ async def test_the_openapi_index_leads_to_each_version(client):
         assert document["paths"]
 
 
-async def test_yaml_is_answered_to_who_asks_for_it(client):
+async def test_yaml_is_returned_to_a_client_that_accepts_it(client):
     path = f"{EXTERNAL_V1}/namespaces/shop/queue"
     response = await client.get(path, headers={"Accept": "application/yaml"})
     assert "metricName: queue" in await response.text()

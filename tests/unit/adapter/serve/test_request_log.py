@@ -34,9 +34,9 @@ async def client():
         pytest.param("/refused", "GET /refused by an unauthenticated client from 127.0.0.1: 401 in ", id="nobody"),
     ],
 )  # fmt: skip
-async def test_it_says_who_asked_what_and_what_came_of_it(client, caplog, path, line):
+async def test_a_line_has_the_request_the_user_and_the_status(client, caplog, path, line):
     with caplog.at_level(logging.INFO, logger="adapter"):
         await client.get(path)
-    [told] = [each for each in caplog.messages if each.startswith("GET")]
-    assert told.startswith(line)
-    assert told.endswith(" ms")
+    [text] = [each for each in caplog.messages if each.startswith("GET")]
+    assert text.startswith(line)
+    assert text.endswith(" ms")

@@ -1,4 +1,4 @@
-"""How old samples are is asked of Prometheus: by the query's own selectors, for each row of its answer."""
+"""How old samples are is queried by the selectors of the metric's query, for each row of its result."""
 
 import promql_parser
 import pytest
@@ -37,7 +37,7 @@ def test_the_selectors_of_a_query_say_how_old_its_samples_are(query, labels, ask
     value=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"])),
     minutes=st.integers(1, 10_000),
 )
-def test_what_is_asked_is_always_promql(name, value, minutes):
+def test_the_query_for_ages_is_always_promql(name, value, minutes):
     written = value.replace("\\", "\\\\").replace('"', '\\"')
     query = f'{{__name__="{name}",l="{written}"}} + rate(b[{minutes}m])'
     assert promql_parser.parse(age_query(query, ("pod",)))
@@ -54,7 +54,7 @@ def test_what_is_asked_is_always_promql(name, value, minutes):
         pytest.param("sum by (", (), id="not understood"),
     ],
 )
-def test_rows_are_told_apart_by_what_the_aggregation_keeps(query, labels):
+def test_rows_are_identified_by_the_labels_that_the_aggregation_keeps(query, labels):
     assert grouping_of(query) == labels
 
 

@@ -1,4 +1,4 @@
-"""Samples to values: the peer's arithmetic, and the signal contract where a value cannot be used."""
+"""Samples to values: prometheus-adapter's arithmetic, and the signal contract where a value is not usable."""
 
 import math
 
@@ -94,7 +94,7 @@ def test_thousandths_are_never_further_than_one_from_the_value(value):
 # --- custom -----------------------------------------------------------------------------------------------------------
 
 
-def test_values_come_in_the_order_of_the_objects_and_strangers_are_left_out():
+def test_values_are_in_the_order_of_the_objects_and_other_rows_are_left_out():
     rows = vector(({"pod": "b"}, 1), ({"pod": "stranger"}, 2), ({"pod": "a"}, 3))
     assert values_of(rows, question(), "a", "b", "c") == [("a", 3000), ("b", 1000)]
 
@@ -103,12 +103,12 @@ def test_of_several_rows_for_one_object_the_last_wins():
     assert values_of(vector(({"pod": "a"}, 1), ({"pod": "a"}, 2)), question(), "a") == [("a", 2000)]
 
 
-def test_rows_of_another_namespace_answer_nobody_here():
+def test_rows_of_another_namespace_are_not_used():
     rows = vector(({"pod": "a", "namespace": "shop"}, 1), ({"pod": "a", "namespace": "other"}, 9))
     assert values_of(rows, question(where=(("namespace", "shop"),)), "a") == [("a", 1000)]
 
 
-def test_an_empty_answer_is_an_empty_list_for_the_peers_rules():
+def test_an_empty_result_is_an_empty_list_for_discovery_rules():
     assert values_of(vector(), question(), "a") == []
 
 
@@ -126,14 +126,14 @@ def test_an_empty_answer_fails_for_our_rules_but_one_missing_object_does_not():
     assert values_of(vector(({"pod": "a"}, 1)), question(NAMED), "a", "b") == [("a", 1000)]
 
 
-def test_nan_is_zero_for_the_peers_rules_and_an_error_for_ours():
+def test_nan_is_zero_for_discovery_rules_and_an_error_for_named_ones():
     rows = vector(({"pod": "a"}, math.nan))
     assert values_of(rows, question(), "a") == [("a", 0)]
     with pytest.raises(StatusError, match="the value is nan for 'a' in the answer to 'q'"):
         values_of(rows, question(NAMED), "a")
 
 
-@pytest.mark.parametrize("contract", [DISCOVERED_CUSTOM, NAMED], ids=["peer", "ours"])
+@pytest.mark.parametrize("contract", [DISCOVERED_CUSTOM, NAMED], ids=["discovered", "named"])
 def test_infinity_is_never_a_number(contract):
     with pytest.raises(StatusError, match="the value is inf"):
         values_of(vector(({"pod": "a"}, math.inf)), question(contract), "a")
@@ -163,12 +163,12 @@ def test_zero_gives_every_missing_object_a_zero():
     assert values_of(vector(({"pod": "a"}, 1)), zero, "a", "b") == [("a", 1000), ("b", 0)]
 
 
-def test_the_last_good_value_stands_in_while_it_is_young():
+def test_the_last_good_value_is_used_while_it_is_recent():
     young = question(contract(on_nan=Reaction.LAST, last_for_seconds=60))
     assert values_of(vector(({"pod": "a"}, math.nan)), young, "a", last=LAST_GOOD) == [("a", 7)]
 
 
-def test_the_last_good_value_does_not_stand_in_when_it_is_old():
+def test_the_last_good_value_is_not_used_when_it_is_old():
     old = question(contract(on_nan=Reaction.LAST, last_for_seconds=59))
     with pytest.raises(StatusError):
         values_of(vector(({"pod": "a"}, math.nan)), old, "a", last=LAST_GOOD)
@@ -181,7 +181,7 @@ def test_a_stale_sample_is_not_taken():
         values_of(vector(({"pod": "a"}, 1), at_seconds=NOW - 31), stale, "a")
 
 
-def test_a_partial_answer_fails_for_ours_and_is_taken_for_the_peers():
+def test_a_partial_result_fails_for_named_rules_and_is_accepted_for_discovery_rules():
     partial = msgspec.structs.replace(vector(({"pod": "a"}, 1)), partial=True)
     assert values_of(partial, question(), "a") == [("a", 1000)]
     with pytest.raises(StatusError, match="some stores did not answer"):
@@ -202,7 +202,7 @@ def test_a_scalar_is_an_item_without_labels():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e19])
-def test_what_is_no_number_fails_the_whole_sum_and_is_never_the_least_integer(value):
+def test_a_row_that_is_not_a_number_fails_the_whole_sum_and_is_never_the_smallest_integer(value):
     with pytest.raises(StatusError) as refused:
         depths_of(vector(({"queue": "a"}, 1), ({"queue": "b"}, value)))
     assert refused.value.code == 500
@@ -213,7 +213,7 @@ def test_a_row_may_be_omitted_when_the_contract_says_so():
     assert depths_of(rows, contract(on_nan=Reaction.OMIT)) == [({"queue": "a"}, 1000)]
 
 
-def test_the_whole_last_answer_stands_in_for_a_row_that_is_no_number():
+def test_all_last_good_rows_are_used_when_one_row_is_not_a_number():
     last = (ExternalValue(labels={"queue": "a"}, value_milli=5, timestamp_seconds=NOW - 1),)
     rows = vector(({"queue": "a"}, math.nan), ({"queue": "b"}, 1))
     assert depths_of(rows, contract(on_nan=Reaction.LAST, last_for_seconds=10), last) == [
@@ -221,7 +221,7 @@ def test_the_whole_last_answer_stands_in_for_a_row_that_is_no_number():
     ]
 
 
-def test_no_row_is_an_empty_list_for_the_peers_rules_an_error_for_ours_and_zero_when_chosen():
+def test_no_row_is_an_empty_list_for_discovery_rules_an_error_for_named_ones_and_zero_when_chosen():
     assert depths_of(vector()) == []
     with pytest.raises(
         StatusError, match="could not find the metric depth for : 'q' yields no row"
@@ -230,6 +230,6 @@ def test_no_row_is_an_empty_list_for_the_peers_rules_an_error_for_ours_and_zero_
     assert depths_of(vector(), contract(on_empty=Reaction.ZERO)) == [(None, 0)]
 
 
-def test_only_the_askers_namespace_counts_when_rows_have_one():
+def test_only_rows_of_the_requested_namespace_are_used_when_rows_have_one():
     rows = vector(({"namespace": "shop"}, 1), ({"namespace": "other"}, 2))
     assert depths_of(rows, where=(("namespace", "shop"),)) == [({"namespace": "shop"}, 1000)]

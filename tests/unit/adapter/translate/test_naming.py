@@ -1,4 +1,4 @@
-"""Names of metrics and labels of resources. The wide comparison with the peer is in tests/conformance."""
+"""Names of metrics and labels of resources. The comparison with prometheus-adapter is in tests/conformance."""
 
 import pytest
 from hypothesis import given
@@ -70,7 +70,7 @@ def test_a_label_round_trips_through_a_template_with_a_group():
     assert converter.resource_for("kube_apps_deployment") == deployments
 
 
-def test_an_override_of_a_resource_the_cluster_lacks_is_left_out_and_told():
+def test_an_override_of_an_unknown_resource_is_ignored_and_reported():
     labels = ResourceLabels(
         overrides=(("w", GroupResource("widgets")), ("pod", GroupResource("pod")))
     )
@@ -87,6 +87,6 @@ def test_a_resource_without_a_label_says_what_to_add():
         ResourceConverter(ResourceLabels(), FakeMapping()).label_for(PODS)
 
 
-def test_a_template_that_names_no_resource_cannot_be_read_back():
+def test_a_template_without_the_resource_cannot_be_inverted():
     with pytest.raises(ValueError, match=r"must contain <<\.Resource>>"):
         label_pattern("kube_<<.Group>>")

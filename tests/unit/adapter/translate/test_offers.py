@@ -91,7 +91,7 @@ def test_named_metrics_need_no_series(table):
     assert MetricEntry(NODES, False, "load") in table.custom
 
 
-def test_problems_are_told_per_rule_and_stop_nothing(table):
+def test_problems_are_reported_per_rule_and_stop_nothing(table):
     assert set(table.problems) == {"rules[1]", "rules[2]", "metrics[5]"}
     assert "1 series have no label" in table.problems["rules[1]"][0]
     assert "anonymous" in table.problems["rules[1]"][0]
@@ -103,7 +103,7 @@ def test_rules_that_share_no_metric_do_not_overlap(table):
     assert table.overlaps == {}
 
 
-def test_a_rule_whose_series_are_unknown_offers_nothing_and_the_others_go_on():
+def test_a_rule_whose_series_are_unknown_offers_nothing_and_does_not_affect_the_others():
     rules = parse_configuration(CONFIGURATION).rules
     without = offers(
         rules, {key: found for key, found in KNOWN.items() if key[1] != "web"}, MAPPING
@@ -129,7 +129,7 @@ def ask(table, path, names=("web-0",), query=()):
     return custom_metric_query(request, table.custom[entry], MAPPING, names)
 
 
-def test_a_discovered_metric_is_asked_for_by_name(table):
+def test_the_query_of_a_discovered_metric_names_the_objects(table):
     asked = ask(
         table,
         "namespaces/shop/pods/web-0/http_requests",
@@ -142,7 +142,7 @@ def test_a_discovered_metric_is_asked_for_by_name(table):
     assert (asked.rows.object_label, asked.rows.where, asked.rule) == ("pod", (), "rules[0]")
 
 
-def test_a_named_metric_is_one_plan_for_every_asker(table):
+def test_a_named_metric_is_one_plan_for_every_request(table):
     first = ask(table, "namespaces/shop/pods/*/rps", ("a", "b"))
     second = ask(table, "namespaces/other/pods/c/rps", ("c",))
     assert first.plan == second.plan
@@ -151,7 +151,7 @@ def test_a_named_metric_is_one_plan_for_every_asker(table):
     assert first.window_seconds == 60
 
 
-def test_an_object_without_a_namespace_is_not_looked_for_in_one(table):
+def test_a_cluster_scoped_object_is_not_searched_in_a_namespace(table):
     asked = ask(table, "fleets.example.com/f/cargo", ("f",))
     assert (asked.rows.object_label, asked.rows.where) == ("fleet", ())
 
@@ -166,7 +166,7 @@ def test_a_selector_makes_a_plan_of_its_own(table):
     )
 
 
-def test_a_selector_that_matches_nobody_asks_nothing(table):
+def test_a_selector_that_matches_no_object_sends_no_query(table):
     with pytest.raises(
         StatusError, match="no object matches the label selector 'app=gone'"
     ) as refused:
@@ -179,7 +179,7 @@ def external(table, metric, query=()):
     return external_metric_query(request, table.external[metric], MAPPING)
 
 
-def test_an_external_metric_is_restricted_to_the_askers_namespace(table):
+def test_an_external_metric_is_restricted_to_the_namespace_of_the_request(table):
     assert external(table, "queue_depth").plan.query == 'sum(queue_depth{ns="shop"})'
 
 
@@ -188,7 +188,7 @@ def test_a_named_external_metric_is_everybodys_unless_rows_have_a_namespace(tabl
     assert external(table, "tenant_backlog").rows.where == (("namespace", "shop"),)
 
 
-def test_a_selector_without_promql_is_an_internal_error_as_in_the_peer(table):
+def test_a_selector_without_promql_is_an_internal_error_as_in_prometheus_adapter(table):
     with pytest.raises(StatusError, match=r"externalRules\[0\]: label 'code'") as refused:
         external(table, "queue_depth", [("labelSelector", "code>5")])
     assert refused.value.code == 500

@@ -1,4 +1,4 @@
-"""Paths and query strings to requests. The comparison with the peer's own handlers is in tests/conformance."""
+"""Paths and query strings to requests. The comparison with prometheus-adapter's handlers is in tests/conformance."""
 
 import contextlib
 
@@ -114,7 +114,7 @@ def test_an_external_metric_cannot_be_watched():
         ("namespaces/shop/pods/p", PODS, "shop", "p"),
     ],
 )
-def test_usage_is_asked_for_by_resource(path, resource, namespace, name):
+def test_usage_is_requested_by_resource(path, resource, namespace, name):
     asked = parse.resource_metric(path, [])
     assert (asked.resource, asked.namespace, asked.name) == (resource, namespace, name)
 
@@ -163,7 +163,7 @@ def test_usage_is_asked_for_by_resource(path, resource, namespace, name):
         ),
     ],
 )
-def test_list_options_are_refused_in_the_peers_order_and_words(query, message):
+def test_list_options_are_refused_in_the_order_and_words_of_prometheus_adapter(query, message):
     with pytest.raises(StatusError) as refused:
         parse.custom_metric("namespaces/shop/pods/p/load", query)
     assert (refused.value.code, message in refused.value.message) == (400, True), (
@@ -222,7 +222,7 @@ def test_no_path_and_no_query_breaks_the_parser(path, query):
         pytest.param("metadata.name=a,metadata.name=b", [], id="two names at once"),
     ],
 )
-def test_the_usage_of_pods_is_restricted_by_fields_as_kubectl_top_asks(fields, passing):
+def test_the_usage_of_pods_is_restricted_by_fields_as_for_kubectl_top(fields, passing):
     terms = parse.resource_metric("pods", [("fieldSelector", fields)]).fields
     pods = [
         KubeObject(name=n, namespace=ns) for ns, n in (("one", "a"), ("two", "a"), ("two", "b"))

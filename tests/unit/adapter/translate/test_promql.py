@@ -22,7 +22,7 @@ from wire import labels
 MATCHERS = (equals("team", 'a"b\\c'), Matcher("code", "=~", "200|500"))
 
 
-def test_a_query_of_several_objects_is_the_peers():
+def test_a_query_for_several_objects_is_equal_to_that_of_prometheus_adapter():
     query = custom_query(
         "sum(rate(<<.Series>>{<<.LabelMatchers>>}[5m])) by (<<.GroupBy>>)",
         series="http_requests_total",
@@ -131,7 +131,7 @@ def test_every_selector_of_any_query_gains_exactly_the_matchers(query):
 
 
 @given(st.text(alphabet="abu{}[]()\"'`,=~!#@ \n05m+-", max_size=20))
-def test_no_text_breaks_the_splicing(text):
+def test_no_text_breaks_the_insertion_of_matchers(text):
     with contextlib.suppress(QueryNotBuilt):
         with_matchers(text, MATCHERS)
 

@@ -110,7 +110,7 @@ def test_a_template_outside_the_subset_is_refused_with_its_position(text, compla
         '<<printf "%99999d" 1>>',
     ],
 )
-def test_a_template_that_makes_no_sense_for_its_arguments_fails_when_it_is_used(text):
+def test_a_template_that_is_not_valid_for_its_argument_fails_when_it_is_used(text):
     with pytest.raises(TemplateExecutionError):
         compiled(text).execute(ARGUMENT)
 
