@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_read_is_a_fault(checked, content):
 
 
 @pytest.mark.parametrize(
-    ("flags", "printed"),
+    ("flags", "fault"),
     [
         pytest.param(("--prometheus-url=prometheus:9090",), "must look like http://host:9090", id="a URL without scheme"),
         pytest.param(("--output=yaml",), "invalid choice: 'yaml'", id="an output that is none"),
@@ -134,10 +134,10 @@ def test_a_file_that_cannot_be_read_is_a_fault(checked, content):
         pytest.param(("--prometheus-url=http://p", "--kubeconfig=/nowhere/config"), "no such file", id="a kubeconfig that is not there"),
     ],
 )  # fmt: skip
-def test_a_wrong_command_line_is_refused_with_the_fix(checked, capsys, flags, printed):
+def test_a_wrong_command_line_is_refused_with_the_fix(checked, capsys, flags, fault):
     try:
         code, printed = checked(GOOD, *flags)
     except SystemExit as ended:
         code, printed = ended.code, capsys.readouterr().err
     assert code == 2
-    assert printed in printed
+    assert fault in printed
