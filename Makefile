@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := adapter scaler wire testbed tests benchmarks
 DEMO_SECONDS ?= 240
+SEEDS ?= 0..1000
 # Without the programs that only tests and benchmarks run: prometheus-adapter.
 DEMO_ASSETS := helm etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok prometheus
 export DEMO_SECONDS
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lint format unit assets constraints clean
+.PHONY: help demo test simulate check bench lint format unit assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,6 +34,9 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 
 test: check assets  ## Run all checks and tests, including those against real programs
 	$(BIN)/python -m pytest tests/conformance tests/process tests/e2e
+
+simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
+	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)
 
 check: $(STAMP)  ## Run lint, type checks, import contracts and unit tests (less than a minute)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit

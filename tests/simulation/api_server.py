@@ -1,0 +1,320 @@
+"""The model API server: one request in, one answer out, by the rules of the real one.
+
+Faults stand between: a `Disturbance` says what becomes of the requests that it matches.
+"""
+
+import random
+from collections.abc import Callable
+
+import msgspec
+
+from tests.simulation import metrics_apis
+from tests.simulation.cluster import ApiError, Cluster, Document, status_response
+from tests.simulation.discovery import documents
+from tests.simulation.journal import (
+    Held,
+    Journal,
+    Measurement,
+    Reconciled,
+    ScaleWritten,
+    StatusWritten,
+)
+from tests.simulation.metrics_apis import UNITS_PER_REPLICA, Measured, metric_of
+from tests.simulation.network import Connection, Request, Response
+from tests.simulation.tampering import Tamper
+from tests.simulation.timeline import Timeline
+from tests.simulation.workloads import Workload
+
+GARBAGE = (
+    b"<html>upstream connect error</html>", b"", b"null", b"[]", b'{"items": {}}', b'{"items": "many"',
+    b'{"kind":"ExternalMetricValueList","items":[{"metricName":"x","metricLabels":null,"timestamp":null,"value":"NaN"}]}',
+    b'{"kind":"MetricValueList","items":[null]}',
+)  # fmt: skip
+
+
+class Disturbance(msgspec.Struct, kw_only=True):
+    """What becomes of some requests for a while.
+
+    `how`: hang (never answered), lost (done, then the connection breaks), cut (not done, and it breaks),
+    slow (by `seconds`), error (`status`, and Retry-After when `seconds` is set), garbage, partial,
+    empty, conflict (another writer was there a moment earlier).
+    """
+
+    how: str
+    matches: Callable[[Request], bool]
+    share: float = 1.0
+    seconds: float = 0.0
+    status: int = 503
+
+
+class ApiServer:
+    """The cluster, the metrics APIs, and the way to them."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        cluster: Cluster,
+        journal: Journal,
+        dice: random.Random,
+        tamper: Tamper,
+    ) -> None:
+        self._timeline = timeline
+        self._cluster = cluster
+        self._journal = journal
+        self._dice = dice
+        self._tamper = tamper
+        self.disturbances: list[Disturbance] = []
+        self.workloads: dict[str, Workload] = {}
+        self.discovery_with_nulls = False
+        self._identities: dict[str, str] = {}
+
+    def receive(self, request: Request, connection: Connection) -> None:
+        """A request has left a process."""
+        reaching = self._tamper.request(request)
+        self._journal.requests[f"{request.process} {_verb(request)}"] += len(reaching)
+        if reaching:
+            self._receive(reaching[0], connection)
+
+    def _receive(self, request: Request, connection: Connection) -> None:
+        disturbance = self._disturbance(request)
+        seconds = self._dice.uniform(0.001, 0.004)
+        if disturbance is not None:
+            self._journal.say(
+                self._timeline.now,
+                f"{disturbance.how}: {request.process} {request.method} {request.path}",
+            )
+            if disturbance.how == "slow":
+                seconds += disturbance.seconds * self._dice.uniform(0.2, 1)
+        self._timeline.after(seconds, self._arrived, request, connection, disturbance)
+
+    def _disturbance(self, request: Request) -> Disturbance | None:
+        for each in self.disturbances:
+            if each.matches(request) and (each.share >= 1 or self._dice.random() < each.share):
+                return each
+        return None
+
+    def _arrived(
+        self, request: Request, connection: Connection, disturbance: Disturbance | None
+    ) -> None:
+        how = disturbance.how if disturbance else ""
+        measured = metric_of(request)
+        if how in ("hang", "cut"):
+            self._measured(request, measured, None)
+            if how == "cut":
+                connection.cut()
+            return
+        if how == "conflict":
+            self._touch(request)
+        if how == "error" and disturbance is not None:
+            after = {"Retry-After": str(int(disturbance.seconds))} if disturbance.seconds else {}
+            response = status_response(disturbance.status, "", "the model is out of order", **after)
+        elif request.is_watch:
+            self._watch(request, connection)
+            return
+        else:
+            response = self._answer(request, measured)
+        response = self._spoiled(how, response)
+        if how == "lost":
+            self._measured(request, measured, None)
+            connection.cut()
+            return
+        self._measured(request, measured, response)
+        response = self._tamper.answer(request, response)
+        self._timeline.after(self._dice.uniform(0.0005, 0.002), connection.answer, response)
+
+    def _spoiled(self, how: str, response: Response) -> Response:
+        if how == "garbage":
+            return Response(body=self._dice.choice(GARBAGE))
+        if how == "empty":
+            return metrics_apis.without(response, 0)
+        return response
+
+    def _answer(self, request: Request, measured: Measured | None) -> Response:
+        try:
+            if measured is not None:
+                workload = self.workloads.get(f"{measured.namespace}/{measured.workload}")
+                if workload is None:
+                    raise ApiError(404, "NotFound", "the server could not find the metric")
+                return metrics_apis.answer(measured, workload, self._timeline.now)
+            return self._resource(request)
+        except ApiError as error:
+            return error.response
+
+    def _measured(
+        self, request: Request, measured: Measured | None, response: Response | None
+    ) -> None:
+        """Note what the process will know, by what the server meant to say."""
+        if measured is None:
+            return
+        value = None
+        if response is not None and response.ok and response.body not in GARBAGE:
+            workload = self.workloads.get(f"{measured.namespace}/{measured.workload}")
+            if workload is not None and b'"items":[]' not in response.body:
+                value = workload.load.at(self._timeline.now)
+        target = f"{measured.namespace}/{measured.workload}"
+        self._journal.measurements.append(
+            Measurement(
+                at=self._timeline.now,
+                process=request.process,
+                target=target,
+                group=measured.group,
+                value=value,
+            )
+        )
+
+    def _touch(self, request: Request) -> None:
+        """Another writer changes what is about to be written."""
+        parts = request.parts
+        for plural in ("deployments", "leases", "loadautoscalers"):
+            if plural in parts and request.method == "PUT":
+                name = parts[parts.index(plural) + 1]
+                collection = self._cluster[plural]
+                if (parts[4], name) in collection.objects:
+                    collection.update(
+                        parts[4],
+                        name,
+                        lambda found: found["metadata"].update(annotations=self._stamp()),
+                    )
+
+    def _stamp(self) -> dict[str, str]:
+        return {"touched": str(self._cluster.version)}
+
+    def _watch(self, request: Request, connection: Connection) -> None:
+        parts = request.parts
+        plural, namespace = parts[-1], parts[-2] if "namespaces" in parts else ""
+        seconds = float(request.params.get("timeoutSeconds", "300"))
+        version = request.params.get("resourceVersion", "")
+        try:
+            self._cluster[plural].watch(connection, request.process, namespace, version, seconds)
+        except ApiError as error:
+            connection.answer(error.response)
+
+    def _resource(self, request: Request) -> Response:
+        parts = request.parts
+        if len(parts) == 1:
+            return documents(request, nulls=self.discovery_with_nulls)
+        if parts[-1] == "scale":
+            return self._scale(request, namespace=parts[4], name=parts[-2])
+        if "leases" in parts:
+            return self._lease(request, parts)
+        if "events" in parts:
+            return Response(status=201 if request.method == "POST" else 200)
+        if "loadautoscalers" in parts and request.method == "PUT":
+            return self._status(request, namespace=parts[4], name=parts[6])
+        plural = next((part for part in reversed(parts) if part in self._cluster.collections), "")
+        if not plural or request.method != "GET":
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
+        namespace = parts[parts.index("namespaces") + 1] if "namespaces" in parts else ""
+        if parts[-1] == plural:
+            return Response(body=self._cluster[plural].listed(namespace))
+        self._cluster[plural].find(namespace, parts[-1])
+        return Response(body=self._cluster[plural].encoded(namespace, parts[-1]))
+
+    def _scale(self, request: Request, *, namespace: str, name: str) -> Response:
+        now, target = self._timeline.now, f"{namespace}/{name}"
+        workload = self.workloads.get(target)
+        if workload is None:
+            raise ApiError(404, "NotFound", f'deployments.apps "{name}" not found')
+        if request.method == "PUT":
+            wanted = msgspec.json.decode(request.body)
+            before, after = workload.replicas, wanted["spec"].get("replicas", 0)
+            workload.scale(after, wanted["metadata"])
+            self._journal.say(now, f"{request.process} scales {target} from {before} to {after}")
+            self._journal.scales.append(
+                ScaleWritten(
+                    at=now,
+                    sent_at=request.sent_at,
+                    process=request.process,
+                    target=target,
+                    before=before,
+                    after=after,
+                )
+            )
+        found = workload.document
+        if request.method == "GET":
+            self._journal.reconciled.append(
+                Reconciled(
+                    at=now,
+                    process=request.process,
+                    target=target,
+                    replicas=workload.replicas,
+                    pods=found["status"]["replicas"],
+                )
+            )
+        document = {
+            "kind": "Scale", "apiVersion": "autoscaling/v1",
+            "metadata": {
+                key: found["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+            },
+            "spec": {"replicas": workload.replicas},
+            "status": {"replicas": found["status"]["replicas"], "selector": f"app={name}"},
+        }  # fmt: skip
+        return Response(body=msgspec.json.encode(document))
+
+    def _status(self, request: Request, *, namespace: str, name: str) -> Response:
+        given = msgspec.json.decode(request.body)
+        collection = self._cluster["loadautoscalers"]
+        collection.update(
+            namespace,
+            name,
+            lambda found: found.update(status=given["status"]),
+            given=given["metadata"],
+        )
+        size = len(msgspec.json.encode(given["status"]))
+        self._journal.status_bytes_max = max(self._journal.status_bytes_max, size)
+        key = f"{namespace}/{name}"
+        self._journal.statuses.append(
+            StatusWritten(at=self._timeline.now, process=request.process, key=key, bytes=size)
+        )
+        return Response(body=collection.encoded(namespace, name))
+
+    def _lease(self, request: Request, parts: tuple[str, ...]) -> Response:
+        namespace = parts[4]
+        collection = self._cluster["leases"]
+        if request.method == "GET":
+            collection.find(namespace, parts[-1])
+            return Response(body=collection.encoded(namespace, parts[-1]))
+        given: Document = msgspec.json.decode(request.body)
+        name = given["metadata"]["name"]
+        if request.method == "POST":
+            given["metadata"].setdefault("namespace", namespace)
+            collection.create(given)
+        else:
+            collection.update(
+                namespace,
+                name,
+                lambda found: found.update(spec=given["spec"]),
+                given=given["metadata"],
+            )
+        holder = given["spec"].get("holderIdentity") or ""
+        if holder:
+            self._identities[holder] = request.process
+        who = self._identities.get(holder, "")
+        if not self._journal.holders or self._journal.holders[-1].process != who:
+            self._journal.say(self._timeline.now, f"the Lease names {who or 'nobody'}")
+            self._journal.holders.append(Held(at=self._timeline.now, process=who))
+        return Response(body=collection.encoded(namespace, name))
+
+
+def _verb(request: Request) -> str:
+    parts = request.parts
+    measured = metric_of(request)
+    if measured is not None:
+        return f"{request.method} {measured.group}"
+    for known in (
+        "scale",
+        "leases",
+        "events",
+        "loadautoscalers",
+        "horizontalpodautoscalers",
+        "pods",
+        "deployments",
+    ):
+        if known in parts:
+            return f"{'WATCH' if request.is_watch else request.method} {known}"
+    return f"{request.method} {request.path}"
+
+
+def proposal(load: float) -> int:
+    """How many replicas a load needs."""
+    return -int(-load // UNITS_PER_REPLICA)

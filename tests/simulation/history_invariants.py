@@ -1,0 +1,203 @@
+"""The invariants of memory: what was recommended and changed before counts, whoever remembers it.
+
+They compute from the journal what a scaler that never forgets would be bound to, the way upstream's
+stabilization and policies do (`horizontal.go`).
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.simulation.api_server import proposal
+from tests.simulation.invariants import INVARIANTS, Run, Violation
+from tests.simulation.journal import Measurement, ScaleWritten
+from tests.simulation.metrics_apis import UNITS_PER_REPLICA
+from tests.simulation.scenario import AutoscalerPlan, Rules
+
+TOLERANCE = 0.1
+# Stored times are in whole seconds, and a write takes a moment.
+ROUNDING_SECONDS = 3.0
+# Two machines' wall clocks differ by this much at most, while nobody steps them.
+SKEW_SECONDS = 1.5
+
+
+def stabilized(run: Run) -> Iterator[Violation]:
+    """Memory lost, moved or restored: nothing shrinks below what was recommended within the window."""
+    for plan in run.scenario.autoscalers:
+        window = _window(run, plan)
+        if not plan.follows_a_queue or window <= 0:
+            continue
+        remembered = _remembered(run, plan)
+        for written in run.journal.scales:
+            current = run.replicas_read(written)
+            if written.target != plan.key or written.after >= current or run.is_forced(written):
+                continue
+            since = max(written.at - window + ROUNDING_SECONDS, _created(run, plan, written.at))
+            highest = max(
+                (n for begin, end, n in remembered if end > since and begin < written.sent_at - 1),
+                default=0,
+            )
+            bounds = run.bounds_of(plan.key, run.known_since(written.at), written.at)
+            floor = min(current, highest, *(each.max_replicas for each in bounds))
+            if written.after < floor:
+                yield Violation(
+                    invariant="stabilized", at=written.at,
+                    what=f"{written.process} shrank {plan.key} from {current} to {written.after}; "
+                    f"{highest} were recommended within the last {window:.0f} s",
+                )  # fmt: skip
+
+
+def _window(run: Run, plan: AutoscalerPlan) -> float:
+    window = run.scenario.window
+    if plan.down is None or plan.down.window_seconds is None:
+        return window
+    removed = any(not each.has_behavior for each in run.journal.bounds if each.target == plan.key)
+    return min(window, plan.down.window_seconds) if removed else float(plan.down.window_seconds)
+
+
+def _created(run: Run, plan: AutoscalerPlan, at: float) -> float:
+    """When the autoscaler that exists at this moment was created: an earlier one of its name does not count."""
+    key = f"loadautoscalers/{plan.key}"
+    created, existed = 0.0, False
+    for each in run.journal.bounds:
+        if each.key == key and each.at <= at:
+            if each.exists and not existed:
+                created = each.at
+            existed = each.exists
+    return created
+
+
+def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
+    """What was recommended, from when to when.
+
+    While nobody scales, the last recommendation counts on. What a process measured in its last two
+    periods may have died with it.
+    """
+    measured = [
+        each
+        for each in run.journal.measurements
+        if each.target == plan.key and each.value is not None
+    ]
+    measured = [each for each in measured if not _died_soon(run, each) and _leads(run, each)]
+    found = []
+    for index, each in enumerate(measured):
+        following = measured[index + 1] if index + 1 < len(measured) else each
+        end = each.at if following.process == each.process else following.at
+        found.append((each.at, end, _recommendation(run, each)))
+    return found
+
+
+def _died_soon(run: Run, measured: Measurement) -> bool:
+    soon = measured.at + 2 * run.scenario.period + 1
+    ends = [end for process, _, end in run.journal.lives if process == measured.process]
+    lost = [
+        each.at for before, each in pairwise(run.journal.holders)
+        if before.process == measured.process and each.at >= measured.at
+    ]  # fmt: skip
+    return any(measured.at <= at <= soon for at in (*ends, *lost))
+
+
+def _leads(run: Run, measured: Measurement) -> bool:
+    holder = next((each for each in reversed(run.journal.holders) if each.at <= measured.at), None)
+    return holder is not None and holder.process == measured.process
+
+
+def _recommendation(run: Run, measured: Measurement) -> int:
+    """External metrics by average value. Upstream: GetExternalPerPodMetricReplicas."""
+    load = measured.value or 0.0
+    for each in reversed(run.journal.reconciled):
+        if (
+            each.process == measured.process
+            and each.target == measured.target
+            and each.at <= measured.at
+        ):
+            if each.pods and abs(load / (UNITS_PER_REPLICA * each.pods) - 1) <= TOLERANCE + 1e-9:
+                return each.pods
+            break
+    return proposal(load)
+
+
+def no_budget_twice(run: Run) -> Iterator[Violation]:
+    """No policy grants more change within its period than it says, whoever leads."""
+    stepped = any(fault.kind == "clock-step" for fault in run.faults)
+    for written in run.journal.scales:
+        plan, current = run.plan_of(written.target), run.replicas_read(written)
+        if run.is_forced(written) or _exempt(run, plan):
+            continue
+        changes = [
+            each for each in run.journal.scales
+            if each.target == plan.key and each.at < written.sent_at
+            and each.at > _created(run, plan, written.at)
+            and (each.process == written.process or not stepped)
+        ]  # fmt: skip
+        limit = _limit(plan, current, written, changes)
+        if (written.after > current and written.after > limit) or (
+            written.after < current and written.after < limit
+        ):
+            yield Violation(
+                invariant="no budget twice", at=written.at,
+                what=f"{written.process} set {plan.key} from {current} to {written.after}; the policies allow {limit}",
+            )  # fmt: skip
+
+
+def _exempt(run: Run, plan: AutoscalerPlan) -> bool:
+    """Whose rules changed on the way."""
+    return len({each.has_behavior for each in run.journal.bounds if each.target == plan.key}) > 1
+
+
+def _limit(
+    plan: AutoscalerPlan, current: int, written: ScaleWritten, changes: list[ScaleWritten]
+) -> int:
+    up = written.after > current
+    rules = plan.up if up else plan.down
+    if rules is None:
+        return max(2 * current, 4) if up else 0
+    return _policies_limit(rules, current, written.at, changes, up=up)
+
+
+def _policies_limit(
+    rules: Rules, current: int, at: float, changes: list[ScaleWritten], *, up: bool
+) -> int:
+    """Upstream: calculateScaleUpLimitWithScalingRules and calculateScaleDownLimitWithBehaviors."""
+    limits = []
+    for policy in rules.policies:
+        slack = ROUNDING_SECONDS + SKEW_SECONDS
+        ups = downs = 0
+        for each in changes:
+            change, age = each.after - each.before, at - each.at
+            # At the edge of the period a change counts as it suits the scaler.
+            edge = policy.period_seconds + (slack if (change < 0) == up else -slack)
+            if age < edge:
+                ups, downs = ups + max(change, 0), downs + max(-change, 0)
+        start = current - ups + downs
+        if policy.type == "Pods":
+            limits.append(start + policy.value if up else start - policy.value)
+        else:
+            ratio = 1 + policy.value / 100.0 if up else 1 - policy.value / 100.0
+            limits.append(math.ceil(start * ratio) if up else math.trunc(start * ratio))
+    return max(current, *limits) if up else min(current, *limits)
+
+
+def where_undisturbed(run: Run) -> Iterator[Violation]:
+    """At the end the replicas are what the load asks for, as in a run without faults; none is stuck at zero."""
+    for plan in run.scenario.autoscalers:
+        bounds = run.bounds_of(plan.key, run.scenario.end, run.scenario.end)
+        written = [each for each in run.journal.reconciled if each.target == plan.key]
+        if len(bounds) != 1 or not written:
+            continue
+        load, replicas = plan.load.values[-1], written[-1].replicas
+        low, high = bounds[0].min_replicas, bounds[0].max_replicas
+        wanted = min(max(proposal(load), low), high)
+        settled = (
+            replicas
+            and low <= replicas <= high
+            and abs(load / (UNITS_PER_REPLICA * replicas) - 1) <= TOLERANCE + 0.02
+        )
+        if replicas != wanted and not settled:
+            yield Violation(
+                invariant="where undisturbed", at=run.scenario.end,
+                what=f"{plan.key} ends at {replicas}, its load asks for {wanted}",
+            )  # fmt: skip
+
+
+INVARIANTS += [stabilized, no_budget_twice, where_undisturbed]

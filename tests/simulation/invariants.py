@@ -1,0 +1,257 @@
+"""What must hold whatever happens, judged from the journal of a run.
+
+An invariant is strict where the scaler could know better, and generous only by what it cannot know:
+the time that news needs to reach it, and what was measured a moment before a process died.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import msgspec
+
+from tests.simulation.faults import Fault
+from tests.simulation.journal import Bounds, Journal, ScaleWritten
+from tests.simulation.scenario import AutoscalerPlan, Scenario
+
+# After the last fault: a restart, a Lease that has to run out, a watch whose backoff has grown.
+RECOVERY_SECONDS = 150.0
+# News travels by watches; after these faults it may be late by the length of the fault and a backoff.
+DELAYING_NEWS = ("api", "watches", "partition", "pause")
+BACKOFF_SECONDS = 65.0
+EVERYTHING = float("inf")
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """An invariant that did not hold, when, and what happened."""
+
+    invariant: str
+    at: float
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant} at {self.at:.1f} s: {self.what}"
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What is judged."""
+
+    scenario: Scenario
+    faults: tuple[Fault, ...]
+    journal: Journal
+
+    @property
+    def calm_at(self) -> float:
+        """From when on everything has to be as if nothing had happened."""
+        return self.scenario.calm_at + RECOVERY_SECONDS
+
+    def plan_of(self, target: str) -> AutoscalerPlan:
+        """The autoscaler that belongs to the target."""
+        return next(plan for plan in self.scenario.autoscalers if plan.key == target)
+
+    def known_since(self, at: float) -> float:
+        """How old the newest news may be that a process acts on at this moment."""
+        period = self.scenario.period
+        since = at - 2 * period - 5
+        for fault in sorted(self.faults, key=lambda each: -each.at):
+            over = fault.at + fault.seconds + BACKOFF_SECONDS
+            if fault.kind in DELAYING_NEWS and fault.at <= at and over >= since:
+                since = min(since, fault.at - 2 * period - 5)
+        return since
+
+    def bounds_of(self, target: str, since: float, until: float) -> list[Bounds]:
+        """Every version of the target's autoscalers that was true at some moment of that time."""
+        found: list[Bounds] = []
+        for key in {each.key for each in self.journal.bounds if each.target == target}:
+            versions = [each for each in self.journal.bounds if each.key == key]
+            for index, each in enumerate(versions):
+                end = versions[index + 1].at if index + 1 < len(versions) else EVERYTHING
+                if each.exists and each.at <= until and end >= since:
+                    found.append(each)
+        return found
+
+    def rivals(self, target: str, at: float) -> bool:
+        """Whether several autoscalers have named the target for so long that everybody knows."""
+        return len({each.key for each in self.bounds_of(target, at, at)}) > 1 and all(
+            len({each.key for each in self.bounds_of(target, moment, moment)}) > 1
+            for moment in (self.known_since(at), (self.known_since(at) + at) / 2)
+        )
+
+    def replicas_read(self, written: ScaleWritten) -> int:
+        """How many replicas there were when the process last looked."""
+        for each in reversed(self.journal.reconciled):
+            same = each.process == written.process and each.target == written.target
+            if same and each.at <= written.sent_at:
+                return each.replicas
+        return written.before
+
+    def is_forced(self, written: ScaleWritten) -> bool:
+        """Whether the replicas were outside of the bounds and are brought back to the nearest one."""
+        current = self.replicas_read(written)
+        bounds = self.bounds_of(written.target, self.known_since(written.at), written.at)
+        return any(
+            (current > each.max_replicas and written.after == each.max_replicas)
+            or (current < each.min_replicas and written.after == each.min_replicas)
+            for each in bounds
+        )
+
+
+def within_bounds(run: Run) -> Iterator[Violation]:
+    """Never outside the effective bounds."""
+    for written in run.journal.scales:
+        bounds = run.bounds_of(written.target, run.known_since(written.at), written.at)
+        if not any(each.min_replicas <= written.after <= each.max_replicas for each in bounds):
+            known = ", ".join(f"{each.min_replicas}..{each.max_replicas}" for each in bounds)
+            yield Violation(
+                invariant="within bounds", at=written.at,
+                what=f"{written.process} set {written.target} to {written.after}; bounds: {known or 'none'}",
+            )  # fmt: skip
+
+
+def one_writer(run: Run) -> Iterator[Violation]:
+    """Never two writers on one target: only the holder of the Lease writes."""
+    holders = run.journal.holders
+    deleted = [fault.at for fault in run.faults if fault.how == "lease-deleted"]
+    for written in run.journal.scales:
+        holder = next((each for each in reversed(holders) if each.at <= written.sent_at), None)
+        if holder is None or holder.process in ("", written.process):
+            continue
+        # Whoever deletes the Lease lets a second leader in until the first one renews.
+        if any(at <= written.at <= at + 2 * run.scenario.lease_seconds for at in deleted):
+            continue
+        yield Violation(
+            invariant="one writer", at=written.at,
+            what=f"{written.process} set {written.target} to {written.after}, but {holder.process} leads since {holder.at:.1f} s",
+        )  # fmt: skip
+
+
+def one_autoscaler(run: Run) -> Iterator[Violation]:
+    """No autoscaler writes where another one names the same target."""
+    for written in run.journal.scales:
+        if run.rivals(written.target, written.at):
+            yield Violation(
+                invariant="one autoscaler", at=written.at,
+                what=f"{written.process} set {written.target} to {written.after}, which two autoscalers name",
+            )  # fmt: skip
+
+
+def on_good_values(run: Run) -> Iterator[Violation]:
+    """Never a scale on a value that was missing, malformed or older than a period; nothing shrinks on half of them."""
+    oldest = run.scenario.period + 1.0
+    for written in run.journal.scales:
+        if run.is_forced(written):
+            continue
+        values = {}
+        for each in run.journal.measurements:
+            if each.at > written.sent_at:
+                break
+            if (
+                each.process == written.process
+                and each.target == written.target
+                and each.at > written.sent_at - oldest
+            ):
+                values[each.group] = each.value
+        groups = run.plan_of(written.target).groups
+        good = [group for group in groups if values.get(group) is not None]
+        shrinks = written.after < run.replicas_read(written)
+        if not good or (shrinks and len(good) < len(groups)):
+            yield Violation(
+                invariant="on good values", at=written.at,
+                what=f"{written.process} set {written.target} from {written.before} to {written.after} on {values}",
+            )  # fmt: skip
+
+
+def reconciled_again(run: Run) -> Iterator[Violation]:
+    """Faults over, every autoscaler is reconciled once in each period."""
+    longest = 1.5 * run.scenario.period + 1
+    for plan in run.scenario.autoscalers:
+        if not run.bounds_of(plan.key, run.calm_at, EVERYTHING):
+            continue
+        moments = [
+            each.at
+            for each in run.journal.reconciled
+            if each.target == plan.key and each.at > run.calm_at
+        ]
+        moments = [run.calm_at, *moments, run.scenario.end]
+        gap, at = max((after - before, before) for before, after in pairwise(moments))
+        if gap > longest:
+            yield Violation(
+                invariant="reconciled again",
+                at=at,
+                what=f"{plan.key} was not reconciled for {gap:.0f} s",
+            )
+
+
+def undelayed_by_others(run: Run) -> Iterator[Violation]:
+    """A bad metric, namespace or API group delays no other autoscaler by more than a tenth of a period."""
+    longest = 1.1 * run.scenario.period + 0.5
+    harmless = ("metrics", "pods", "clock-step")
+    for fault in run.faults:
+        if fault.kind != "metrics" or fault.where == "all":
+            continue
+        start, over = fault.at, fault.at + fault.seconds
+        if any(
+            each.kind not in harmless and start - 400 < each.at < over + 5 for each in run.faults
+        ):
+            continue
+        others = [
+            each
+            for each in run.faults
+            if each.kind == "metrics" and each.at < over and each.at + each.seconds > start
+        ]
+        for plan in run.scenario.autoscalers:
+            if any(each.where in ("all", plan.key, *plan.groups) for each in others):
+                continue
+            moments = [
+                each.at
+                for each in run.journal.reconciled
+                if each.target == plan.key and start - longest < each.at < over
+            ]
+            # One that was not read again at all counts until the end of the fault.
+            for before, after in pairwise((*moments, over)):
+                if after - before > longest:
+                    yield Violation(
+                        invariant="undelayed by others", at=after,
+                        what=f"{plan.key} waited {after - before:.1f} s while {fault.where} was out of order ({fault.how})",
+                    )  # fmt: skip
+
+
+def no_tracebacks(run: Run) -> Iterator[Violation]:
+    """What goes wrong outside never ends a process or a reconcile by an exception."""
+    for crash in dict.fromkeys(run.journal.crashes):
+        yield Violation(invariant="no tracebacks", at=0.0, what=crash)
+
+
+def within_budgets(run: Run) -> Iterator[Violation]:
+    """Requests, events, log lines, tasks, connections and the size of a status stay within what is stated here."""
+    scenario, journal = run.scenario, run.journal
+    count, faults = len(scenario.autoscalers), len(run.faults)
+    asked = sum(2.0 + len(plan.groups) for plan in scenario.autoscalers)
+    lives = len(journal.lives)
+    events = sum(number for name, number in journal.requests.items() if name.endswith(" events"))
+    changes = len(journal.scales) + count * (faults + 1)
+    budgets = {
+        "requests": (
+            journal.requests.total(),
+            1.3 * (scenario.end / scenario.period) * asked
+            + 2.5 * 2 * scenario.end / scenario.retry_seconds
+            + 2 * 4 * scenario.end / 15 + 60 * lives + 100 * faults,
+        ),
+        "event writes": (events, 3 * changes + 20),
+        "log lines": (journal.log_lines.total(), 40 + 25 * lives + 30 * faults * (1 + count)),
+        "tasks": (journal.tasks_max, 30 + 4 * count),
+        "connections": (journal.connections_max, 20 + 6 * count),
+        "bytes of a status": (journal.status_bytes_max, 20_000),
+    }  # fmt: skip
+    for what, (used, most) in budgets.items():
+        if used > most:
+            yield Violation(
+                invariant="within budgets",
+                at=scenario.end,
+                what=f"{used} {what}, at most {most:.0f} are stated",
+            )
+
+
+INVARIANTS: list[Callable[[Run], Iterator[Violation]]] = [
+    within_bounds, one_writer, one_autoscaler, on_good_values, reconciled_again, undelayed_by_others,
+    no_tracebacks, within_budgets,
+]  # fmt: skip

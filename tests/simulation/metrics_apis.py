@@ -1,0 +1,108 @@
+"""The metrics APIs of the model: what is measured of the workloads, in the documents of the real ones.
+
+Every load is meant as `UNITS_PER_REPLICA` for one replica, whichever kind of metric shows it.
+"""
+
+from typing import Any
+
+import msgspec
+
+from tests.simulation.cluster import Document, timestamp
+from tests.simulation.network import Request, Response
+from tests.simulation.workloads import Workload
+
+UNITS_PER_REPLICA = 10
+CPU_PERCENT = 50
+
+EXTERNAL = "external.metrics.k8s.io"
+CUSTOM = "custom.metrics.k8s.io"
+RESOURCE = "metrics.k8s.io"
+GROUPS = {EXTERNAL: "v1beta1", CUSTOM: "v1beta2", RESOURCE: "v1beta1"}
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """Which metric a request is about."""
+
+    group: str
+    namespace: str
+    workload: str
+
+
+def metric_of(request: Request) -> Measured | None:
+    """None for a request to something else than a metrics API."""
+    parts = request.parts
+    if len(parts) < 6 or parts[0] != "apis" or parts[1] not in GROUPS or parts[3] != "namespaces":
+        return None
+    if parts[1] == RESOURCE:
+        workload = request.params.get("labelSelector", "").removeprefix("app=")
+    else:
+        workload = parts[-1].partition("-")[2]
+    return Measured(group=parts[1], namespace=parts[4], workload=workload)
+
+
+def metric_spec(group: str, workload: str) -> Document:
+    """The metric of an autoscaler that follows the workload's load through that API."""
+    average = {"type": "AverageValue", "averageValue": str(UNITS_PER_REPLICA)}
+    if group == EXTERNAL:
+        return {
+            "type": "External",
+            "external": {"metric": {"name": f"queue-{workload}"}, "target": average},
+        }
+    if group == CUSTOM:
+        return {"type": "Pods", "pods": {"metric": {"name": f"rps-{workload}"}, "target": average}}
+    target = {"type": "Utilization", "averageUtilization": CPU_PERCENT}
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
+def answer(measured: Measured, workload: Workload, now: float) -> Response:
+    """What the API says at this moment."""
+    load = workload.load.at(now)
+    if measured.group == EXTERNAL:
+        item: Document = {
+            "metricName": f"queue-{workload.name}", "metricLabels": {}, "timestamp": timestamp(now),
+            "value": f"{round(load * 1000)}m",
+        }  # fmt: skip
+        return _list("ExternalMetricValueList", f"{EXTERNAL}/v1beta1", [item])
+    ready = [pod["metadata"]["name"] for pod in workload.ready_pods]
+    share = load / len(ready) if ready else 0.0
+    if measured.group == CUSTOM:
+        items = [_pod_value(workload, name, share, now) for name in ready]
+        return _list("MetricValueList", f"{CUSTOM}/v1beta2", items)
+    cpu = f"{round(share / UNITS_PER_REPLICA * CPU_PERCENT * 10)}m"
+    usages = [_pod_usage(workload, name, cpu, now) for name in ready]
+    return _list("PodMetricsList", f"{RESOURCE}/v1beta1", usages)
+
+
+def without(response: Response, kept: int) -> Response:
+    """The same list with only so many of its items."""
+    document = msgspec.json.decode(response.body)
+    document["items"] = document["items"][:kept]
+    return Response(body=msgspec.json.encode(document))
+
+
+def _pod_value(workload: Workload, pod: str, value: float, now: float) -> Document:
+    return {
+        "describedObject": {
+            "kind": "Pod",
+            "namespace": workload.namespace,
+            "name": pod,
+            "apiVersion": "/v1",
+        },
+        "metric": {"name": f"rps-{workload.name}", "selector": None},
+        "timestamp": timestamp(now),
+        "value": f"{round(value * 1000)}m",
+    }
+
+
+def _pod_usage(workload: Workload, pod: str, cpu: str, now: float) -> Document:
+    return {
+        "metadata": {"name": pod, "namespace": workload.namespace, "labels": workload.labels},
+        "timestamp": timestamp(now),
+        "window": "30s",
+        "containers": [{"name": "app", "usage": {"cpu": cpu, "memory": "64Mi"}}],
+    }
+
+
+def _list(kind: str, api_version: str, items: list[Any]) -> Response:
+    document = {"kind": kind, "apiVersion": api_version, "metadata": {}, "items": items}
+    return Response(body=msgspec.json.encode(document))

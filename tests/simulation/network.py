@@ -1,0 +1,274 @@
+"""The network between a process and the model servers: connections in memory, HTTP/1.1 as bytes.
+
+The process speaks through its real client, so what it writes is parsed here and what it reads is
+made here; only the socket is missing.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+
+from tests.simulation.timeline import ProcessLoop, Timeline
+
+CONNECT_SECONDS = 0.0005
+REASONS = {
+    200: "OK", 201: "Created", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    409: "Conflict", 410: "Gone", 422: "Unprocessable Entity", 429: "Too Many Requests",
+    500: "Internal Server Error", 503: "Service Unavailable", 504: "Gateway Timeout",
+}  # fmt: skip
+
+
+class Request(msgspec.Struct, kw_only=True):
+    """What a process asks for."""
+
+    process: str
+    """Which replica, and which of its lives: `scaler-a.2`."""
+    method: str
+    path: str
+    params: dict[str, str]
+    headers: dict[str, str]
+    body: bytes
+    sent_at: float
+
+    @property
+    def replica(self) -> str:
+        """Which of the replicas."""
+        return self.process.partition(".")[0]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The path's segments."""
+        return _parts(self.path)
+
+    @property
+    def is_watch(self) -> bool:
+        """Whether it wants a stream."""
+        return self.params.get("watch") == "true"
+
+
+class Response(msgspec.Struct, kw_only=True):
+    """What it gets."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    headers: dict[str, str] = {}
+
+    @property
+    def ok(self) -> bool:
+        """Whether the server did what it was asked."""
+        return self.status < 400
+
+
+class Connection(asyncio.Transport):
+    """One connection, both ends of it: `Transport` to the process, and `answer` and the like to the server."""
+
+    def __init__(
+        self, wire: "Wire", loop: ProcessLoop, protocol: asyncio.Protocol, process: str
+    ) -> None:
+        super().__init__()
+        self._wire = wire
+        self._loop = loop
+        self._protocol = protocol
+        self._process = process
+        self._received = b""
+        self._held: list[bytes] | None = None
+        self._closing = False
+        self.is_open = True
+        self.on_closed: list[Callable[[], None]] = []
+        """What the server wants to be called when the process gives the connection up."""
+
+    # The process's end.
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Bytes from the process; whole requests are handed to the server."""
+        if self._closing or not self.is_open:
+            return
+        self._received += bytes(data)
+        while (request := self._whole_request()) is not None:
+            self._wire.arrive(request, self)
+
+    def _whole_request(self) -> Request | None:
+        head, separator, rest = self._received.partition(b"\r\n\r\n")
+        if not separator:
+            return None
+        first, *lines = head.decode("latin-1").split("\r\n")
+        headers = {
+            name.lower(): value for name, _, value in (line.partition(": ") for line in lines)
+        }
+        length = int(headers.get("content-length", "0"))
+        if len(rest) < length:
+            return None
+        self._received = rest[length:]
+        method, target, _ = first.split(" ")
+        path, _, query = target.partition("?")
+        return Request(
+            process=self._process,
+            method=method,
+            path=path,
+            params=dict(parse_qsl(query)) if query else {},
+            headers=headers,
+            body=rest[:length],
+            sent_at=self._wire.timeline.now,
+        )
+
+    def close(self) -> None:
+        """The process hangs up."""
+        if not self._closing:
+            self._closing = True
+            self._end(None)
+
+    def abort(self) -> None:
+        """The same, there being no buffers."""
+        self.close()
+
+    def is_closing(self) -> bool:
+        """Whether it has."""
+        return self._closing
+
+    def pause_reading(self) -> None:
+        """Keep what comes until `resume_reading`."""
+        self._held = []
+
+    def resume_reading(self) -> None:
+        """Hand over what was kept."""
+        held, self._held = self._held or [], None
+        for data in held:
+            self._loop.call_soon(self._deliver, data)
+
+    def is_reading(self) -> bool:
+        """Whether data is handed over as it comes."""
+        return self._held is None
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Nothing is buffered."""
+
+    def get_write_buffer_size(self) -> int:
+        """Nothing is."""
+        return 0
+
+    def can_write_eof(self) -> bool:
+        """Not needed for HTTP."""
+        return False
+
+    # The server's end.
+
+    def answer(self, response: Response) -> None:
+        """One whole answer; the connection stays open."""
+        self.send(rendered(response))
+
+    def begin_stream(self) -> None:
+        """The head of an answer that has no known length."""
+        self.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+
+    def stream(self, data: bytes) -> None:
+        """A piece of it."""
+        self.send(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def end_stream(self) -> None:
+        """Its proper end."""
+        self.send(b"0\r\n\r\n")
+
+    def send(self, data: bytes) -> None:
+        """Bytes to the process."""
+        if self.is_open:
+            self._loop.call_soon(self._deliver, data)
+
+    def cut(self) -> None:
+        """The connection breaks."""
+        if self.is_open:
+            self._end(ConnectionResetError("connection reset by the model"))
+
+    def sever(self) -> None:
+        """The process is dead: nothing goes in or out any more, and only the server notices."""
+        if self.is_open:
+            self.is_open = False
+            self._closing = True
+            for callback in self.on_closed:
+                callback()
+
+    def _deliver(self, data: bytes) -> None:
+        if not self.is_open:
+            return
+        if self._held is not None:
+            self._held.append(data)
+        else:
+            self._protocol.data_received(data)
+
+    def _end(self, error: Exception | None) -> None:
+        if self.is_open:
+            self.is_open = False
+            self._closing = True
+            for callback in self.on_closed:
+                callback()
+            self._loop.call_soon(self._protocol.connection_lost, error)
+
+
+class Wire:
+    """Everything between one process and the server."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        process: str,
+        serve: Callable[[Request, Connection], None],
+        *,
+        refuses: Callable[[str], str] = lambda _: "",
+    ) -> None:
+        """`serve` gets each request as it leaves the process; `refuses(process)` says whether a new
+        connection is "refused", "hangs", or (empty) is made.
+        """
+        self.timeline = timeline
+        self.process = process
+        self.connections: list[Connection] = []
+        self.opened = 0
+        self._serve = serve
+        self._refuses = refuses
+
+    async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol) -> Connection:
+        """What `loop.create_connection` waits for."""
+        made: asyncio.Future[None] = loop.create_future()
+        how = self._refuses(self.process)
+        if how != "hangs":
+            loop.call_later(CONNECT_SECONDS, lambda: made.done() or made.set_result(None))
+        await made
+        if how:
+            raise ConnectionRefusedError(111, "Connect call failed")
+        connection = Connection(self, loop, protocol, self.process)
+        self.connections = [each for each in self.connections if each.is_open]
+        self.connections.append(connection)
+        self.opened += 1
+        protocol.connection_made(connection)
+        return connection
+
+    def arrive(self, request: Request, connection: Connection) -> None:
+        """A whole request has left the process."""
+        self._serve(request, connection)
+
+    def cut_all(self) -> None:
+        """Every connection breaks."""
+        for connection in self.connections:
+            connection.cut()
+
+    def sever_all(self) -> None:
+        """The process is dead."""
+        for connection in self.connections:
+            connection.sever()
+
+
+@lru_cache(maxsize=4096)
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(unquote(part) for part in path.strip("/").split("/"))
+
+
+def rendered(response: Response) -> bytes:
+    """The bytes of an answer."""
+    headers = {"Content-Type": "application/json", **response.headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    reason = REASONS.get(response.status, "Unknown")
+    head = f"HTTP/1.1 {response.status} {reason}\r\n{lines}Content-Length: {len(response.body)}\r\n\r\n"
+    return head.encode() + response.body

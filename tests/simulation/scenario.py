@@ -1,0 +1,201 @@
+"""A seed's scenario: which autoscalers there are, what load comes when, how long all of it lasts."""
+
+import random
+from typing import Any
+
+import msgspec
+
+from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, UNITS_PER_REPLICA, metric_spec
+from tests.simulation.workloads import Curve, Pace
+
+NAMESPACES = ("shop", "bank")
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """At most so much change within a period."""
+
+    type: str
+    value: int
+    period_seconds: int
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """One direction of `behavior`."""
+
+    window_seconds: int | None
+    policies: tuple[Policy, ...]
+
+
+class AutoscalerPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """One autoscaler, its target and the load on that."""
+
+    namespace: str
+    name: str
+    min_replicas: int
+    max_replicas: int
+    groups: tuple[str, ...]
+    """The metrics APIs that it asks: one metric of each."""
+    up: Rules | None
+    down: Rules | None
+    load: Curve
+    pace: Pace
+    replicas: int
+    """How many its target has at the start."""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`; the target has the same."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def follows_a_queue(self) -> bool:
+        """Whether its one metric is independent of how many replicas there are."""
+        return self.groups == (EXTERNAL,)
+
+    @property
+    def has_behavior(self) -> bool:
+        """Whether `spec.behavior` is set."""
+        return self.up is not None and self.down is not None
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything but the faults. Times in seconds since the world's beginning."""
+
+    seed: int
+    period: float
+    window: float
+    """--downscale-stabilization."""
+    lease_seconds: float
+    concurrent: int
+    autoscalers: tuple[AutoscalerPlan, ...]
+    calm_at: float
+    """From here on there are no faults, and soon the load keeps still."""
+    end: float
+
+    @property
+    def renew_seconds(self) -> float:
+        """--leader-elect-renew-deadline."""
+        return self.lease_seconds * 2 / 3
+
+    @property
+    def retry_seconds(self) -> float:
+        """--leader-elect-retry-period."""
+        return self.lease_seconds * 2 / 15
+
+
+def made_from(seed: int) -> Scenario:
+    """The same for the same seed, always."""
+    dice = random.Random(f"scenario {seed}")
+    period = dice.choice((5.0, 10.0, 15.0, 15.0, 15.0))
+    window = dice.choice((0.0, 60.0, 60.0, 120.0, 300.0))
+    calm_at = dice.choice((240.0, 300.0, 450.0))
+    count = dice.choice((1, 1, 2, 2, 3))
+    autoscalers = tuple(_autoscaler(dice, number, calm_at) for number in range(count))
+    settling = max((_settling_seconds(each, window) for each in autoscalers), default=0.0)
+    return Scenario(
+        seed=seed,
+        period=period,
+        window=window,
+        lease_seconds=dice.choice((15.0, 60.0, 60.0, 60.0, 60.0)),
+        concurrent=dice.choice((1, 2, 5, 20)),
+        autoscalers=autoscalers,
+        calm_at=calm_at,
+        end=calm_at + 150.0 + settling + 10 * period,
+    )
+
+
+def _autoscaler(dice: random.Random, number: int, calm_at: float) -> AutoscalerPlan:
+    groups = dice.choice(
+        (
+            (EXTERNAL,),
+            (EXTERNAL,),
+            (EXTERNAL,),
+            (CUSTOM,),
+            (RESOURCE,),
+            (EXTERNAL, CUSTOM),
+            (EXTERNAL, RESOURCE),
+        )
+    )
+    to_zero = EXTERNAL in groups and dice.random() < 0.4
+    low = 0 if to_zero else dice.choice((1, 1, 2, 3))
+    high = low + dice.choice((1, 5, 10, 18))
+    has_behavior = dice.random() < 0.6
+    return AutoscalerPlan(
+        namespace=NAMESPACES[number % 2],
+        name=f"web{number}",
+        min_replicas=low,
+        max_replicas=high,
+        groups=groups,
+        up=_rules(dice, (0, 0, 30, 60), to_zero=to_zero) if has_behavior else None,
+        down=_rules(dice, (None, 0, 60, 120), to_zero=False) if has_behavior else None,
+        load=_curve(dice, high, calm_at),
+        pace=Pace(start=dice.choice((0.5, 3.0, 12.0)), ready=dice.choice((0.5, 5.0, 20.0))),
+        replicas=max(low, dice.randint(1, high)),
+    )
+
+
+def _rules(dice: random.Random, windows: tuple[int | None, ...], *, to_zero: bool) -> Rules:
+    policies = tuple(
+        Policy(type=type_, value=value, period_seconds=dice.choice((15, 30, 60)))
+        for type_, value in (("Pods", dice.choice((2, 3, 5))), ("Percent", dice.choice((50, 100))))
+        # Percents of nothing are nothing: without a policy in pods nothing ever leaves zero.
+        if dice.random() < 0.6 or (to_zero and type_ == "Pods")
+    )
+    fallback = (Policy(type="Pods", value=4, period_seconds=15),)
+    return Rules(window_seconds=dice.choice(windows), policies=policies or fallback)
+
+
+def _curve(dice: random.Random, high: int, calm_at: float) -> Curve:
+    """Steps between nothing and a little more than the most replicas can serve; the last is not nothing."""
+    times, values = [0.0], [dice.uniform(0, high * UNITS_PER_REPLICA)]
+    while times[-1] < calm_at:
+        times.append(times[-1] + dice.choice((20, 60, 60, 150, 300)) * dice.uniform(0.5, 1.5))
+        values.append(
+            dice.choice((0.0, dice.uniform(0, 1.2), dice.uniform(0, 1.2)))
+            * high
+            * UNITS_PER_REPLICA
+        )
+    times[-1] = calm_at
+    values[-1] = dice.uniform(0.2, 1.1) * high * UNITS_PER_REPLICA
+    return Curve(times=tuple(times), values=tuple(values))
+
+
+def _settling_seconds(plan: AutoscalerPlan, window: float) -> float:
+    """How long an undisturbed scaler may need at most from the last change of the load."""
+    longest = window
+    for rules in (plan.up, plan.down):
+        if rules is None:
+            continue
+        held = window if rules.window_seconds is None else rules.window_seconds
+        longest = max(longest, held + 4 * max(each.period_seconds for each in rules.policies))
+    return longest + 60.0
+
+
+def document(plan: AutoscalerPlan, api_version: str, kind: str) -> dict[str, Any]:
+    """The autoscaler as a user would write it, with the defaults that the API server fills in."""
+    spec: dict[str, Any] = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": plan.name},
+        "minReplicas": plan.min_replicas,
+        "maxReplicas": plan.max_replicas,
+        "metrics": [metric_spec(group, plan.name) for group in plan.groups],
+    }
+    if plan.up is not None and plan.down is not None:
+        spec["behavior"] = {
+            "scaleUp": _rules_document(plan.up),
+            "scaleDown": _rules_document(plan.down),
+        }
+    metadata = {"namespace": plan.namespace, "name": plan.name}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _rules_document(rules: Rules) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "selectPolicy": "Max",
+        "policies": [
+            {"type": each.type, "value": each.value, "periodSeconds": each.period_seconds}
+            for each in rules.policies
+        ],
+    }
+    if rules.window_seconds is not None:
+        found["stabilizationWindowSeconds"] = rules.window_seconds
+    return found

@@ -1,0 +1,207 @@
+"""Planted faults: what would break an invariant, so that it can be shown to bite.
+
+A `Tamper` sits between the replicas and the model, and the journal does not know of it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from tests.simulation.metrics_apis import EXTERNAL, metric_of
+from tests.simulation.network import Request, Response
+from wire.clock import Clock
+
+
+class Tamper:
+    """Changes nothing."""
+
+    invariant = ""
+    """Which one it must break."""
+
+    def request(self, request: Request) -> Sequence[Request]:
+        """What reaches the server instead: the first is answered, the others only cost."""
+        return [request]
+
+    def answer(self, request: Request, response: Response) -> Response:
+        """What reaches the process instead."""
+        return response
+
+    def clock(self, clock: Clock) -> Clock:
+        """What the process takes for its clock."""
+        return clock
+
+
+class AddsReplicas(Tamper):
+    """A bug adds a hundred to every write of a scale."""
+
+    invariant = "within bounds"
+
+    def request(self, request: Request) -> Sequence[Request]:
+        if not _writes_scale(request):
+            return [request]
+        body = msgspec.json.decode(request.body)
+        body["spec"]["replicas"] = body["spec"].get("replicas", 0) + 100
+        return [msgspec.structs.replace(request, body=msgspec.json.encode(body))]
+
+
+class HidesTheHolder(Tamper):
+    """A Lease seems free to whoever reads it."""
+
+    invariant = "one writer"
+
+    def answer(self, request: Request, response: Response) -> Response:
+        if "leases" not in request.parts or request.method != "GET" or not response.ok:
+            return response
+        return _changed(response, lambda lease: lease["spec"].update(holderIdentity=""))
+
+
+class HidesNews(Tamper):
+    """The watches of autoscalers are silent for ever, so that nobody learns of a rival."""
+
+    invariant = "one autoscaler"
+
+    def request(self, request: Request) -> Sequence[Request]:
+        is_news = request.is_watch and request.parts[-1] in (
+            "loadautoscalers",
+            "horizontalpodautoscalers",
+        )
+        return [] if is_news else [request]
+
+
+class FailuresBecomeZero(Tamper):
+    """A proxy answers for a metrics API that is out of order: with a zero."""
+
+    invariant = "on good values"
+
+    def answer(self, request: Request, response: Response) -> Response:
+        measured = metric_of(request)
+        if measured is None or measured.group != EXTERNAL or response.ok:
+            return response
+        item = {
+            "metricName": request.parts[-1],
+            "metricLabels": {},
+            "timestamp": "2023-11-14T22:13:20Z",
+            "value": "0",
+        }
+        body = {
+            "kind": "ExternalMetricValueList",
+            "apiVersion": f"{EXTERNAL}/v1beta1",
+            "metadata": {},
+            "items": [item],
+        }
+        return Response(body=msgspec.json.encode(body))
+
+
+class ForgetsAnAutoscaler(Tamper):
+    """From some moment on the scale of one target is never read again."""
+
+    invariant = "reconciled again"
+
+    def request(self, request: Request) -> Sequence[Request]:
+        is_forgotten = (
+            "web0" in request.parts and request.parts[-1] == "scale" and request.sent_at > 200
+        )
+        return [] if is_forgotten else [request]
+
+
+class OneAtATime(Tamper):
+    """No other scale is read while a metric is waited for: one slow metric holds up everything."""
+
+    invariant = "undelayed by others"
+
+    def __init__(self) -> None:
+        self._waiting: Counter[str] = Counter()
+
+    def request(self, request: Request) -> Sequence[Request]:
+        if metric_of(request) is not None:
+            self._waiting[request.process] += 1
+        elif request.parts[-1] == "scale" and self._waiting[request.process] > 0:
+            return []
+        return [request]
+
+    def answer(self, request: Request, response: Response) -> Response:
+        if metric_of(request) is not None:
+            self._waiting[request.process] -= 1
+        return response
+
+
+class ClockRaises(Tamper):
+    """Somewhere in a reconcile there is a bug."""
+
+    invariant = "no tracebacks"
+
+    def clock(self, clock: Clock) -> Clock:
+        calls = Counter[str]()
+
+        def now() -> float:
+            calls["now"] += 1
+            if calls["now"] == 50:
+                raise RuntimeError("planted")
+            return clock.now()
+
+        return Clock(now=now, monotonic=clock.monotonic)
+
+
+class ChattyEvents(Tamper):
+    """Every event is written ten times."""
+
+    invariant = "within budgets"
+
+    def request(self, request: Request) -> Sequence[Request]:
+        return [request] * (10 if "events" in request.parts else 1)
+
+
+class _Leaps(Tamper):
+    """Every clock of the process leaps ahead now and then, so that what it remembers grows old."""
+
+    every_seconds = 50.0
+    leap_seconds = 400.0
+
+    def clock(self, clock: Clock) -> Clock:
+        born = clock.monotonic()
+
+        def leapt() -> float:
+            return (clock.monotonic() - born) // self.every_seconds * self.leap_seconds
+
+        return Clock(
+            now=lambda: clock.now() + leapt(), monotonic=lambda: clock.monotonic() + leapt()
+        )
+
+
+class WindowsExpire(_Leaps):
+    """Recommendations are forgotten before their window is over."""
+
+    invariant = "stabilized"
+
+
+class BudgetsRenew(_Leaps):
+    """Changes are forgotten before a policy's period is over."""
+
+    invariant = "no budget twice"
+
+
+class WritesAreLost(Tamper):
+    """From some moment on no write of a scale is done."""
+
+    invariant = "where undisturbed"
+
+    def request(self, request: Request) -> Sequence[Request]:
+        return [] if _writes_scale(request) and request.sent_at > 100 else [request]
+
+
+PLANTED: tuple[Callable[[], Tamper], ...] = (
+    AddsReplicas, HidesTheHolder, HidesNews, FailuresBecomeZero, ForgetsAnAutoscaler, OneAtATime,
+    ClockRaises, ChattyEvents, WindowsExpire, BudgetsRenew, WritesAreLost,
+)  # fmt: skip
+
+
+def _writes_scale(request: Request) -> bool:
+    return request.method == "PUT" and request.parts[-1] == "scale"
+
+
+def _changed(response: Response, change: Callable[[Any], None]) -> Response:
+    document = msgspec.json.decode(response.body)
+    change(document)
+    return Response(status=response.status, body=msgspec.json.encode(document))

@@ -1,0 +1,75 @@
+"""What the simulation itself must keep: the same seed is the same run, and the model answers as an API server."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from tests.simulation import faults, scenario
+from tests.simulation.cluster import ApiError, Cluster
+from tests.simulation.network import Connection
+from tests.simulation.simulate import simulate
+from tests.simulation.timeline import ProcessLoop, Spinning, Timeline
+
+
+class Nowhere:
+    """No network."""
+
+    async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol) -> Connection:
+        raise ConnectionRefusedError
+
+
+def test_a_seed_is_the_same_run_every_time() -> None:
+    first, second = (simulate(22, trace=True).journal for _ in range(2))
+    assert first.trace == second.trace
+    assert first.requests == second.requests
+
+
+def test_a_seed_makes_the_same_scenario_and_faults_every_time() -> None:
+    assert scenario.made_from(7) == scenario.made_from(7)
+    assert faults.made_from(scenario.made_from(7)) == faults.made_from(scenario.made_from(7))
+
+
+@pytest.fixture
+def timeline() -> Iterator[Timeline]:
+    made = Timeline()
+    yield made
+    for loop in made.loops:
+        loop.close()
+
+
+def test_a_process_wakes_when_its_own_clock_says_so(timeline: Timeline) -> None:
+    loop = ProcessLoop(timeline, Nowhere(), starts_at=1000.0, rate=2.0)
+    timeline.loops.append(loop)
+    woken = []
+    loop.call_later(10.0, lambda: woken.append((timeline.now, loop.time())))
+    timeline.run_until(60.0)
+    assert [(round(now, 3), round(own, 3)) for now, own in woken] == [(5.0, 1010.0)]
+
+
+def test_a_process_that_never_waits_is_noticed(timeline: Timeline) -> None:
+    loop = ProcessLoop(timeline, Nowhere())
+    timeline.loops.append(loop)
+
+    def again() -> None:
+        loop.call_soon(again)
+
+    again()
+    with pytest.raises(Spinning):
+        timeline.run_until(1.0)
+
+
+def test_a_write_with_an_old_version_is_a_conflict() -> None:
+    pods = Cluster(Timeline()).add("v1", "Pod", "pods")
+    created = pods.create({"metadata": {"namespace": "shop", "name": "web"}, "spec": {}})
+    given = created["metadata"]
+    pods.update("shop", "web", lambda found: found.update(spec={"node": "a"}), given=given)
+    with pytest.raises(ApiError, match="has been modified"):
+        pods.update("shop", "web", lambda found: found.update(spec={"node": "b"}), given=given)
+
+
+def test_a_write_that_changes_nothing_makes_no_version() -> None:
+    pods = Cluster(Timeline()).add("v1", "Pod", "pods")
+    before = pods.create({"metadata": {"namespace": "shop", "name": "web"}, "spec": {}})
+    after = pods.update("shop", "web", lambda found: found.update(spec={}))
+    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]

@@ -1,0 +1,186 @@
+"""Virtual time for a whole world: its own events, and the event loops of the processes in it.
+
+Computing takes no time. When no process can run, the clock jumps to the next event or timer. All
+processes live in one thread, and everything happens in an order that only the seed decides.
+"""
+
+import asyncio
+import heapq
+import itertools
+import socket
+import sys
+from asyncio import events
+from collections.abc import Callable
+from typing import Any, Protocol
+
+# A process that runs this often without time going on is spinning.
+STEPS_WITHOUT_TIME_MAX = 200_000
+
+
+class Spinning(Exception):
+    """Some process keeps itself busy for ever."""
+
+
+class Network(Protocol):
+    """How a process reaches the world."""
+
+    async def connect(
+        self, loop: "ProcessLoop", protocol: asyncio.Protocol
+    ) -> asyncio.Transport: ...
+
+
+class Event:
+    """Something that will happen in the world; `cancel` makes it not happen."""
+
+    __slots__ = ("action", "arguments", "cancelled")
+
+    def __init__(self, action: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        self.action = action
+        self.arguments = arguments
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Timeline:
+    """The world's clock, in seconds since its beginning, and what will happen when."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.loops: list[ProcessLoop] = []
+        self._events: list[tuple[float, int, Event]] = []
+        self._order = itertools.count()
+
+    def after(self, seconds: float, action: Callable[..., object], *arguments: object) -> Event:
+        """Do it so much later."""
+        return self.at(self.now + seconds, action, *arguments)
+
+    def at(self, when: float, action: Callable[..., object], *arguments: object) -> Event:
+        """Do it then, or at once if that is past."""
+        event = Event(action, arguments)
+        heapq.heappush(self._events, (max(when, self.now), next(self._order), event))
+        return event
+
+    def run_until(self, end: float) -> None:
+        """Let time pass. Raises `Spinning`, and whatever an event of the world raises."""
+        steps = 0
+        while True:
+            if self._step_processes():
+                steps += 1
+                if steps > STEPS_WITHOUT_TIME_MAX:
+                    raise Spinning(f"a process never waits at {self.now:.3f} s")
+                continue
+            when = self._next()
+            if when > end:
+                self.now = max(self.now, end)
+                return
+            if when > self.now:
+                self.now, steps = when, 0
+            while self._events and self._events[0][0] <= self.now:
+                event = heapq.heappop(self._events)[2]
+                if not event.cancelled:
+                    event.action(*event.arguments)
+
+    def _step_processes(self) -> bool:
+        ran = False
+        for loop in self.loops:
+            ran = loop.step() or ran
+        return ran
+
+    def _next(self) -> float:
+        earliest = self._events[0][0] if self._events else float("inf")
+        for loop in self.loops:
+            earliest = min(earliest, loop.next_timer())
+        return earliest
+
+
+class ProcessLoop(asyncio.BaseEventLoop):
+    """The event loop of one process: asyncio's own, with the timeline for a clock and no files.
+
+    Its clock starts anywhere and may run a little fast or slow, as that of a real machine.
+    """
+
+    def __init__(
+        self, timeline: Timeline, network: Network, *, starts_at: float = 0.0, rate: float = 1.0
+    ) -> None:
+        super().__init__()
+        self._timeline = timeline
+        self._network = network
+        self._starts_at = starts_at
+        self._rate = rate
+        self._born = timeline.now
+        self.paused = False
+        self.signal_handlers: dict[int, Callable[[], object]] = {}
+        self._hooks = (self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)
+
+    def time(self) -> float:
+        """The monotonic clock of the machine that this process is on."""
+        return self._starts_at + (self._timeline.now - self._born) * self._rate
+
+    def next_timer(self) -> float:
+        """When this loop wants to run, in the world's time."""
+        if self.paused:
+            return float("inf")
+        scheduled = self._scheduled
+        while scheduled and scheduled[0]._cancelled:
+            self._timer_cancelled_count -= 1
+            heapq.heappop(scheduled)._scheduled = False
+        if not scheduled:
+            return float("inf")
+        # A hair later, so that rounding never wakes the loop before its timer.
+        return self._timeline.now + max(0.0, scheduled[0]._when - self.time()) / self._rate + 1e-9
+
+    def step(self) -> bool:
+        """Run what is ready once, as a turn of asyncio's loop does; False when nothing is."""
+        if self.paused:
+            return False
+        scheduled, ready = self._scheduled, self._ready
+        now = self.time()
+        while scheduled and scheduled[0]._when <= now:
+            timer = heapq.heappop(scheduled)
+            timer._scheduled = False
+            if timer._cancelled:
+                self._timer_cancelled_count -= 1
+            else:
+                ready.append(timer)
+        if not ready:
+            return False
+        events._set_running_loop(self)
+        outside = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(*self._hooks)
+        try:
+            for _ in range(len(ready)):
+                handle = ready.popleft()
+                if not handle._cancelled:
+                    handle._run()
+        finally:
+            sys.set_asyncgen_hooks(*outside)
+            events._set_running_loop(None)
+        return True
+
+    async def sock_connect(self, sock: socket.socket, address: object) -> None:  # type: ignore[override]
+        """All the waiting is done in `create_connection`."""
+
+    async def create_connection(  # type: ignore[override]
+        self,
+        protocol_factory: Callable[[], asyncio.Protocol],
+        *_: object,
+        sock: socket.socket,
+        **__: Any,
+    ) -> tuple[asyncio.Transport, asyncio.Protocol]:
+        """To the world, whichever address is asked for. The real socket is only held until then."""
+        sock.close()
+        protocol = protocol_factory()
+        return await self._network.connect(self, protocol), protocol
+
+    def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
+        """Kept for whoever ends the process."""
+        self.signal_handlers[sig] = lambda: callback(*args)
+
+    def remove_signal_handler(self, sig: int) -> bool:
+        """Forget it."""
+        return self.signal_handlers.pop(sig, None) is not None
+
+    def _write_to_self(self) -> None:
+        """There is no other thread to be woken from."""

@@ -1,0 +1,194 @@
+"""The workloads that are scaled: deployments, their pods, and the load on them.
+
+A pod starts after a while, gets ready after another, and may crash. The load is a function of the
+world's time alone, so that what an autoscaler ought to do can be said without running one.
+"""
+
+import random
+from bisect import bisect_right
+
+import msgspec
+
+from tests.simulation.cluster import Cluster, Document, timestamp
+from tests.simulation.timeline import Timeline
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """A load over time: at each of these moments it changes to that value, and it keeps the last."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def at(self, seconds: float) -> float:
+        """The load at this moment."""
+        return self.values[max(0, bisect_right(self.times, seconds) - 1)]
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """How long things take in a workload, in seconds."""
+
+    reaction: float = 0.3
+    start: float = 2.0
+    ready: float = 5.0
+    ending: float = 2.0
+
+
+class Workload:
+    """A deployment and its controller."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        cluster: Cluster,
+        *,
+        namespace: str,
+        name: str,
+        replicas: int,
+        load: Curve,
+        pace: Pace,
+        dice: random.Random,
+    ) -> None:
+        self._timeline = timeline
+        self._cluster = cluster
+        self._dice = dice
+        self._pace = pace
+        self._pods = 0
+        self._settling = False
+        self.namespace = namespace
+        self.name = name
+        self.load = load
+        self.labels = {"app": name}
+        cluster["deployments"].create(
+            {
+                "metadata": {"namespace": namespace, "name": name, "labels": self.labels},
+                "spec": {"replicas": replicas},
+                "status": {"replicas": 0},
+            }
+        )
+        for _ in range(replicas):
+            self._create_pod(ready=True)
+        self._settle()
+
+    @property
+    def document(self) -> Document:
+        """The deployment."""
+        return self._cluster["deployments"].find(self.namespace, self.name)
+
+    @property
+    def replicas(self) -> int:
+        """What is wanted."""
+        wanted: int = self.document["spec"]["replicas"]
+        return wanted
+
+    @property
+    def pods(self) -> list[Document]:
+        """Its pods, ending ones too."""
+        return [
+            pod
+            for (namespace, _), pod in self._cluster["pods"].objects.items()
+            if namespace == self.namespace and pod["metadata"]["labels"] == self.labels
+        ]
+
+    @property
+    def ready_pods(self) -> list[Document]:
+        """Those that serve."""
+        return [pod for pod in self.pods if _is_ready(pod)]
+
+    def scale(self, replicas: int, given: Document | None = None) -> None:
+        """A write of the wanted number. Raises `ApiError`."""
+        self._cluster["deployments"].update(
+            self.namespace,
+            self.name,
+            lambda document: document.update(spec={"replicas": replicas}),
+            given=given,
+        )
+        self.react()
+
+    def react(self) -> None:
+        """The deployment controller notices, a moment later."""
+        if not self._settling:
+            self._settling = True
+            self._timeline.after(self._pace.reaction * self._dice.uniform(0.5, 2), self._settle)
+
+    def crash(self, share: float) -> None:
+        """Some pods stop being ready, or fail for good and are replaced."""
+        for pod in self.ready_pods:
+            if self._dice.random() < share:
+                name = pod["metadata"]["name"]
+                if self._dice.random() < 0.3:
+                    self._change_pod(name, phase="Failed", ready="False")
+                    self._timeline.after(self._pace.ending, self._remove_pod, name)
+                else:
+                    self._change_pod(name, phase="Running", ready="False")
+                    again = self._pace.ready * self._dice.uniform(1, 3)
+                    self._timeline.after(again, self._change_pod, name, "Running", "True")
+        self.react()
+
+    def _settle(self) -> None:
+        self._settling = False
+        living = [pod for pod in self.pods if _is_living(pod)]
+        for _ in range(self.replicas - len(living)):
+            self._create_pod()
+        for pod in living[self.replicas :]:
+            name = pod["metadata"]["name"]
+            self._cluster["pods"].update(self.namespace, name, _mark_deleted)
+            self._timeline.after(
+                self._pace.ending * self._dice.uniform(0.5, 2), self._remove_pod, name
+            )
+        self._report()
+
+    def _report(self) -> None:
+        count = sum(map(_is_living, self.pods))
+        self._cluster["deployments"].update(
+            self.namespace, self.name, lambda document: document.update(status={"replicas": count})
+        )
+
+    def _create_pod(self, *, ready: bool = False) -> None:
+        self._pods += 1
+        name = f"{self.name}-{self._pods:05d}"
+        self._cluster["pods"].create(
+            {
+                "metadata": {"namespace": self.namespace, "name": name, "labels": self.labels},
+                "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "1"}}}]},
+                "status": _status("Running", "True", -3600.0) if ready else {"phase": "Pending"},
+            }
+        )
+        if ready:
+            return
+        starts = self._pace.start * self._dice.uniform(0.5, 3)
+        self._timeline.after(starts, self._change_pod, name, "Running", "False")
+        gets_ready = starts + self._pace.ready * self._dice.uniform(0.5, 3)
+        self._timeline.after(gets_ready, self._change_pod, name, "Running", "True")
+
+    def _change_pod(self, name: str, phase: str, ready: str) -> None:
+        pod = self._cluster["pods"].objects.get((self.namespace, name))
+        if pod is None or not _is_living(pod):
+            return
+        status = _status(phase, ready, self._timeline.now)
+        status["startTime"] = pod["status"].get("startTime", status["startTime"])
+        self._cluster["pods"].update(
+            self.namespace, name, lambda document: document.update(status=status)
+        )
+
+    def _remove_pod(self, name: str) -> None:
+        if (self.namespace, name) in self._cluster["pods"].objects:
+            self._cluster["pods"].delete(self.namespace, name)
+            self.react()
+
+
+def _status(phase: str, ready: str, since: float) -> Document:
+    condition = {"type": "Ready", "status": ready, "lastTransitionTime": timestamp(since)}
+    return {"phase": phase, "startTime": timestamp(since), "conditions": [condition]}
+
+
+def _is_living(pod: Document) -> bool:
+    return "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] != "Failed"
+
+
+def _is_ready(pod: Document) -> bool:
+    conditions = pod["status"].get("conditions", ())
+    return _is_living(pod) and any(each["status"] == "True" for each in conditions)
+
+
+def _mark_deleted(pod: Document) -> None:
+    pod["metadata"]["deletionTimestamp"] = pod["metadata"]["creationTimestamp"]

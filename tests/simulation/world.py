@@ -1,0 +1,298 @@
+"""One simulation: the cluster, two replicas of the scaler, and the faults of a seed, from beginning to end."""
+
+import logging
+import random
+from asyncio import events
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.simulation import scenario as scenarios
+from tests.simulation.api_server import ApiServer, Disturbance
+from tests.simulation.cluster import ApiError, Cluster, Document
+from tests.simulation.faults import REPLICAS, Fault, matcher
+from tests.simulation.journal import Bounds, Journal
+from tests.simulation.replica import Replica, options_for
+from tests.simulation.scenario import Scenario
+from tests.simulation.tampering import Tamper
+from tests.simulation.timeline import ProcessLoop, Timeline
+from tests.simulation.workloads import Workload
+from wire.loadline_api import API_VERSION
+
+SAMPLE_SECONDS = 10.0
+CREATED_WITHIN_SECONDS = 20.0
+
+
+class World:
+    """Everything of one run."""
+
+    def __init__(
+        self, scenario: Scenario, faults: Iterable[Fault], kubeconfig: Path, tamper: Tamper
+    ) -> None:
+        self.scenario = scenario
+        self.faults = tuple(faults)
+        self.timeline = Timeline()
+        self.journal = Journal()
+        self.cluster = Cluster(self.timeline)
+        self._dice = random.Random(f"world {scenario.seed}")
+        self._add_collections()
+        self.server = ApiServer(self.timeline, self.cluster, self.journal, self._dice, tamper)
+        options = options_for(scenario, kubeconfig)
+        self.replicas = {
+            name: Replica(
+                name, self.timeline, self.journal, self.server.receive, options, self._dice, tamper
+            )
+            for name in REPLICAS
+        }
+
+    def run(self) -> Journal:
+        """From the first moment to the last."""
+        random.seed(self.scenario.seed)
+        log_counter = _LogCounter(self)
+        root = logging.getLogger()
+        root.addHandler(log_counter)
+        level = root.level
+        root.setLevel(logging.INFO)
+        try:
+            self._populate()
+            for delay, replica in enumerate(self.replicas.values()):
+                self.timeline.after(0.3 * delay, replica.start)
+            for fault in self.faults:
+                self.timeline.at(fault.at, self._begin, fault)
+            self.timeline.after(SAMPLE_SECONDS, self._sample)
+            self.timeline.run_until(self.scenario.end)
+        finally:
+            for replica in self.replicas.values():
+                replica.stop_for_good()
+            root.removeHandler(log_counter)
+            root.setLevel(level)
+        return self.journal
+
+    @property
+    def leader(self) -> str:
+        """Whom the Lease names now."""
+        return self.journal.holders[-1].process.partition(".")[0] if self.journal.holders else ""
+
+    def _add_collections(self) -> None:
+        add = self.cluster.add
+        add(API_VERSION, "LoadAutoscaler", "loadautoscalers")
+        add("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+        add("v1", "Pod", "pods")
+        add("apps/v1", "Deployment", "deployments")
+        add("coordination.k8s.io/v1", "Lease", "leases")
+
+    def _populate(self) -> None:
+        for plan in self.scenario.autoscalers:
+            self.server.workloads[plan.key] = Workload(
+                self.timeline, self.cluster, namespace=plan.namespace, name=plan.name,
+                replicas=plan.replicas, load=plan.load, pace=plan.pace, dice=self._dice,
+            )  # fmt: skip
+            created = self._dice.choice((0.0, self._dice.uniform(0, CREATED_WITHIN_SECONDS)))
+            wanted = scenarios.document(plan, API_VERSION, "LoadAutoscaler")
+            self.timeline.after(created, self._create, wanted)
+
+    def _sample(self) -> None:
+        journal = self.journal
+        for replica in self.replicas.values():
+            journal.tasks_max = max(journal.tasks_max, replica.tasks)
+            if replica.wire is not None:
+                alive = sum(each.is_open for each in replica.wire.connections)
+                journal.connections_max = max(journal.connections_max, alive)
+        self.timeline.after(SAMPLE_SECONDS, self._sample)
+
+    # Faults.
+
+    def _begin(self, fault: Fault) -> None:
+        self.journal.say(self.timeline.now, f"FAULT {fault}")
+        if fault.kind in ("api", "writes", "metrics"):
+            self._disturb(fault, fault.how)
+        else:
+            getattr(self, f"_begin_{fault.kind.replace('-', '_')}")(fault)
+
+    def _named(self, who: str) -> list[Replica]:
+        if who == "both":
+            return list(self.replicas.values())
+        return [self.replicas[self.leader or REPLICAS[0] if who == "leader" else who]]
+
+    def _begin_kill(self, fault: Fault) -> None:
+        for replica in self._named(fault.who):
+            replica.kill(fault.seconds)
+
+    def _begin_terminate(self, fault: Fault) -> None:
+        for replica in self._named(fault.who):
+            replica.terminate()
+
+    def _begin_pause(self, fault: Fault) -> None:
+        for replica in self._named(fault.who):
+            replica.pause(fault.seconds)
+
+    def _begin_clock_step(self, fault: Fault) -> None:
+        for replica in self._named(fault.who):
+            replica.wall_offset += fault.amount
+
+    def _begin_partition(self, fault: Fault) -> None:
+        for replica in self._named(fault.who):
+            replica.unreachable = fault.how
+            name = replica.name
+            cut = Disturbance(
+                how="hang", matches=lambda request, name=name: request.replica == name
+            )
+            self.server.disturbances.insert(0, cut)
+            if replica.wire is not None and fault.how == "refused":
+                replica.wire.cut_all()
+            self.timeline.after(fault.seconds, self._reconnect, replica, cut)
+
+    def _reconnect(self, replica: Replica, cut: Disturbance) -> None:
+        replica.unreachable = ""
+        self.server.disturbances.remove(cut)
+        if replica.wire is not None:
+            replica.wire.cut_all()
+
+    def _disturb(self, fault: Fault, how: str) -> None:
+        status = 503
+        if how == "throttled":
+            how, status = "error", 429
+        seconds = fault.amount if status == 429 or how == "slow" else 0.0
+        disturbance = Disturbance(
+            how=how, matches=matcher(fault), share=fault.share, seconds=seconds, status=status
+        )
+        self.server.disturbances.append(disturbance)
+        self.timeline.after(fault.seconds, self.server.disturbances.remove, disturbance)
+
+    def _begin_discovery(self, fault: Fault) -> None:
+        if fault.how == "nulls":
+            self.server.discovery_with_nulls = True
+            self.timeline.after(fault.seconds, setattr, self.server, "discovery_with_nulls", False)
+        else:
+            self._disturb(fault, fault.how)
+
+    def _begin_watches(self, fault: Fault) -> None:
+        collection = self.cluster[fault.where]
+        watchers = [
+            each
+            for each in collection.watchers
+            if fault.who in ("", each.process.partition(".")[0])
+        ]
+        if fault.how == "stale":
+            for process in (fault.who,) if fault.who else REPLICAS:
+                self.cluster.holds[process, fault.where] = self.timeline.now + fault.seconds
+            return
+        if fault.how == "gone":
+            collection.compact()
+        if fault.how in ("hang", "error"):
+            self._disturb(fault, fault.how)
+        for watcher in watchers:
+            watcher.connection.cut()
+
+    def _begin_pods(self, fault: Fault) -> None:
+        self.server.workloads[fault.where].crash(fault.amount)
+
+    def _begin_rival(self, fault: Fault) -> None:
+        plan = next(each for each in self.scenario.autoscalers if each.key == fault.where)
+        version = API_VERSION if fault.how == "LoadAutoscaler" else "autoscaling/v2"
+        rival = scenarios.document(plan, version, fault.how)
+        rival["metadata"]["name"] += "-rival"
+        rival["spec"]["minReplicas"], rival["spec"]["maxReplicas"] = (
+            plan.max_replicas + 1,
+            plan.max_replicas + 3,
+        )
+        self._create(rival)
+        self.timeline.after(fault.seconds, self._delete, rival)
+
+    def _begin_user(self, fault: Fault) -> None:
+        plan = next(each for each in self.scenario.autoscalers if each.key == fault.where)
+        if fault.how == "lease-deleted":
+            for namespace, name in tuple(self.cluster["leases"].objects):
+                self.cluster["leases"].delete(namespace, name)
+            return
+        if fault.how == "scale":
+            self.server.workloads[plan.key].scale(max(1, int(fault.amount)))
+            return
+        current = self.cluster["loadautoscalers"].objects.get((plan.namespace, plan.name))
+        if current is None:
+            return
+        if fault.how == "recreate":
+            self._delete(current)
+            again = {
+                "metadata": {"namespace": plan.namespace, "name": plan.name},
+                "spec": current["spec"],
+            }
+            self.timeline.after(self._dice.choice((0.0, 1.0, 30.0)), self._create, again)
+            return
+        spec, metadata = {**current["spec"]}, {**current["metadata"]}
+        if fault.how == "bounds":
+            spec["minReplicas"] = max(
+                plan.min_replicas, int(fault.amount) % max(1, plan.max_replicas)
+            )
+            spec["maxReplicas"] = max(spec["minReplicas"], int(fault.amount), 1)
+        elif fault.how == "behavior-removed":
+            spec.pop("behavior", None)
+        else:
+            metadata["labels"] = {"touched": str(self.cluster.version)}
+        self.cluster["loadautoscalers"].update(
+            plan.namespace, plan.name, lambda found: found.update(spec=spec, metadata=metadata)
+        )
+        self._note_bounds(
+            "loadautoscalers", self.cluster["loadautoscalers"].find(plan.namespace, plan.name)
+        )
+
+    def _create(self, wanted: Document) -> None:
+        plural = (
+            "horizontalpodautoscalers"
+            if wanted.get("kind") == "HorizontalPodAutoscaler"
+            else "loadautoscalers"
+        )
+        try:
+            self._note_bounds(plural, self.cluster[plural].create(wanted))
+        except ApiError:
+            return  # an earlier fault has made one of that name
+
+    def _delete(self, gone: Document) -> None:
+        metadata = gone["metadata"]
+        plural = (
+            "horizontalpodautoscalers"
+            if gone.get("kind") == "HorizontalPodAutoscaler"
+            else "loadautoscalers"
+        )
+        if (metadata["namespace"], metadata["name"]) in self.cluster[plural].objects:
+            self.cluster[plural].delete(metadata["namespace"], metadata["name"])
+            self._note_bounds(plural, gone, exists=False)
+
+    def _note_bounds(self, plural: str, found: Document, *, exists: bool = True) -> None:
+        metadata, spec = found["metadata"], found["spec"]
+        target = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
+        self.journal.bounds.append(
+            Bounds(
+                at=self.timeline.now,
+                key=f"{plural}/{metadata['namespace']}/{metadata['name']}",
+                target=target,
+                min_replicas=spec["minReplicas"],
+                max_replicas=spec["maxReplicas"],
+                has_behavior="behavior" in spec,
+                exists=exists,
+            )
+        )
+        self.journal.say(
+            self.timeline.now,
+            f"{metadata['name']}: {spec['minReplicas']}..{spec['maxReplicas']}, exists: {exists}",
+        )
+
+
+class _LogCounter(logging.Handler):
+    """Counts the lines of each process, and keeps the tracebacks, which no fault may cause."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(logging.INFO)
+        self._world = world
+
+    def emit(self, record: logging.LogRecord) -> None:
+        loop = events._get_running_loop()
+        if not isinstance(loop, ProcessLoop):
+            return
+        name = next((each.name for each in self._world.replicas.values() if each.loop is loop), "")
+        journal = self._world.journal
+        journal.log_lines[name] += 1
+        text = record.getMessage()
+        if record.exc_info:
+            text += f": {record.exc_info[1]!r}"
+            journal.crashes.append(text)
+        journal.say(self._world.timeline.now, f"{name} {record.levelname} {text}")
