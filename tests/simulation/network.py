@@ -76,6 +76,7 @@ class Connection(asyncio.Transport):
         self._received = b""
         self._held: list[bytes] | None = None
         self._closing = False
+        self._is_lost = False
         self.is_open = True
         self.on_closed: list[Callable[[], None]] = []
         """What the server wants to be called when the process gives the connection up."""
@@ -185,11 +186,7 @@ class Connection(asyncio.Transport):
 
     def sever(self) -> None:
         """The process is dead: nothing goes in or out any more, and only the server notices."""
-        if self.is_open:
-            self.is_open = False
-            self._closing = True
-            for callback in self.on_closed:
-                callback()
+        self._closed_for_server()
 
     def _deliver(self, data: bytes) -> None:
         if not self.is_open:
@@ -200,12 +197,16 @@ class Connection(asyncio.Transport):
             self._protocol.data_received(data)
 
     def _end(self, error: Exception | None) -> None:
+        self._closed_for_server()
+        if not self._is_lost:
+            self._is_lost = self._closing = True
+            self._loop.call_soon(self._protocol.connection_lost, error)
+
+    def _closed_for_server(self) -> None:
         if self.is_open:
             self.is_open = False
-            self._closing = True
             for callback in self.on_closed:
                 callback()
-            self._loop.call_soon(self._protocol.connection_lost, error)
 
 
 class Wire:
@@ -256,6 +257,7 @@ class Wire:
 
     def sever_all(self) -> None:
         """The process is dead."""
+        self._refuses = lambda _: "refused"
         for connection in self.connections:
             connection.sever()
 

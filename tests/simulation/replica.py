@@ -1,7 +1,6 @@
 """One replica of the scaler: a machine with its clocks, and the process that runs on it, again and again."""
 
 import asyncio
-import contextlib
 import logging
 import random
 import signal
@@ -23,8 +22,6 @@ from wire.kube.leases import LeaseTimes
 from wire.serving.options import ServingOptions
 
 RESTART_SECONDS = 1.0
-# How often each task of a dead process is cancelled; nothing that it does then reaches the world.
-BURIAL_ROUNDS = 8
 
 
 class Replica:
@@ -130,20 +127,11 @@ class Replica:
         self._journal.lives.append((wire.process, self._started_at, self._timeline.now))
         self._timeline.loops.remove(loop)
         wire.sever_all()
-        loop.paused = False
         logging.disable()
         try:
-            for _ in range(BURIAL_ROUNDS):
-                for task in asyncio.all_tasks(loop):
-                    task.cancel()
-                while loop.step():
-                    pass
+            loop.wind_up()
         finally:
             logging.disable(logging.NOTSET)
-        for task in asyncio.all_tasks(loop):
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-        with contextlib.suppress(RuntimeError):
-            loop.close()
 
     def stop_for_good(self) -> None:
         """The simulation is over."""

@@ -15,6 +15,9 @@ from typing import Any, Protocol
 
 # A process that runs this often without time going on is spinning.
 STEPS_WITHOUT_TIME_MAX = 200_000
+# How patiently a dead process is wound up.
+WINDING_UP_CANCELS = 3
+WINDING_UP_WAITS = 100
 
 
 class Spinning(Exception):
@@ -158,6 +161,23 @@ class ProcessLoop(asyncio.BaseEventLoop):
             sys.set_asyncgen_hooks(*outside)
             events._set_running_loop(None)
         return True
+
+    def wind_up(self) -> None:
+        """The process is dead and cut off: let its tasks end, in a time of their own, and close."""
+        self.paused = False
+        for _ in range(WINDING_UP_CANCELS):
+            for task in asyncio.all_tasks(self):
+                task.cancel()
+            for _ in range(WINDING_UP_WAITS):
+                while self.step():
+                    pass
+                wait = self.next_timer() - self._timeline.now
+                if not asyncio.all_tasks(self) or wait == float("inf"):
+                    break
+                self._starts_at += wait * self._rate
+        for task in asyncio.all_tasks(self):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+        self.close()
 
     async def sock_connect(self, sock: socket.socket, address: object) -> None:  # type: ignore[override]
         """All the waiting is done in `create_connection`."""
