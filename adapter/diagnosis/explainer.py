@@ -178,9 +178,9 @@ class Explainer:
 def split_path(path: str) -> tuple[str, str, str, str]:
     """Group, version, what follows (decoded) and the query string; raises `StatusError` for any other path."""
     parts = urlsplit(path)
-    match unquote(parts.path).strip("/").split("/", 3):
-        case ["apis", group, version, rest] if version in VERSIONS.get(group, ()):
-            return group, version, rest, parts.query
+    match unquote(parts.path).strip("/").split("/"):
+        case ["apis", group, version, *rest] if rest and version in VERSIONS.get(group, ()):
+            return group, version, "/".join(rest), parts.query
         case ["apis", group, *_] if group not in VERSIONS:
             raise not_found(f"{group} is not a metrics API: there are {', '.join(VERSIONS)}")
     raise bad_request(f"{path!r} is not a path of a metrics API")

@@ -20,6 +20,7 @@ from adapter.translate import parse
 from adapter.translate.parse import VERSIONS
 from wire import custom_metrics
 from wire.serving.rendering import JSON, check_representation, negotiated_type, respond
+from wire.serving.request_path import split_path
 from wire.status import StatusDetails, StatusError, failure, not_found
 
 EMPTY = StatusDetails()
@@ -48,7 +49,7 @@ class MetricsAPI:
 
     async def apis(self, request: web.Request) -> web.Response:
         """Everything under `/apis`: discovery, and the values of metrics."""
-        match request.path.strip("/").split("/", 3):
+        match split_path(request.path):
             case ["apis"]:
                 _check_read(request)
                 return self._groups(request)
@@ -59,8 +60,8 @@ class MetricsAPI:
                 _check_read(request)
                 active = self._answers.active
                 return respond(request, self._documents.document(active, group, version))
-            case ["apis", group, version, path] if self._is_served(group, version):
-                return respond(request, await self._metric(request, group, version, path))
+            case ["apis", group, version, *rest] if self._is_served(group, version):
+                return respond(request, await self._metric(request, group, version, "/".join(rest)))
         raise _no_such_path()
 
     async def openapi(self, request: web.Request) -> web.Response:
@@ -83,7 +84,7 @@ class MetricsAPI:
     async def _metric(
         self, request: web.Request, group: str, version: str, path: str
     ) -> msgspec.Struct:
-        query = request.query_string
+        query = request.rel_url.raw_query_string
         read = _read_cached if len(path) + len(query) <= READ_LENGTH_MAX else _read
         try:
             parsed = read(group, version, path, query)

@@ -36,6 +36,12 @@ VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The metrics APIs and their versions."""
 
+_VERBS: Final = ("watch", "proxy")
+"""Prefixes that RequestInfo, and so authorization, reads as a verb before the resource."""
+
+_NAMESPACE_SUBRESOURCES: Final = (["status"], ["finalize"])
+"""What RequestInfo reads after namespaces/NAME as a part of the namespace itself."""
+
 _WRONG_PATH: Final = (
     "invalid request path: a metric of a namespace is at namespaces/NAMESPACE/metrics/METRIC, "
     "one of other objects at namespaces/NAMESPACE/RESOURCE/NAME/METRIC"
@@ -120,8 +126,10 @@ def resource_metric(path: str, query: Query) -> ResourceMetricRequest:
 
 
 def _segments(path: str) -> list[str]:
-    segments = path.strip("/").split("/")
-    if not all(segments):
+    segments = path.rstrip("/").split("/")
+    # Authorization has read these paths as something else than a metric.
+    of_namespace = segments[0] == "namespaces" and segments[2:3] in _NAMESPACE_SUBRESOURCES
+    if not all(segments) or segments[0] in _VERBS or of_namespace:
         raise _no_such_path()
     return segments
 

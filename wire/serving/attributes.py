@@ -4,11 +4,12 @@
 RBAC rules written for another API server have the same effect here.
 """
 
-import functools
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
 import msgspec
+
+from wire.serving.request_path import split_path
 
 ANONYMOUS = "system:anonymous"
 AUTHENTICATED_GROUP = "system:authenticated"
@@ -57,16 +58,15 @@ def sorted_extra(extra: Mapping[str, list[str]]) -> tuple[tuple[str, tuple[str, 
 
 
 def attributes_of(method: str, path: str, query: str = "") -> Attributes:
-    """The attributes of a request; `path` is decoded, `query` is not."""
+    """The attributes of a request; `path` is decoded (see `request_path`), `query` is not."""
     attributes = _by_path(method, path)
     if query and attributes.verb == "list":
         return _of_list(attributes, query)
     return attributes
 
 
-@functools.lru_cache(maxsize=4096)  # autoscalers request the same few thousand paths
 def _by_path(method: str, path: str) -> Attributes:
-    parts = path.strip("/").split("/")
+    parts = split_path(path)
     if len(parts) < 3 or parts[0] not in ("api", "apis"):
         return Attributes(verb=method.lower(), path=path)
     group = ""
@@ -106,5 +106,8 @@ def _of_list(attributes: Attributes, query: str) -> Attributes:
     for term in parameters.get("fieldSelector", [""])[0].split(","):
         field, _, value = term.partition("=")
         if field == "metadata.name":
-            name = value.lstrip("=")
+            value = value.removeprefix("=")
+            # A value that cannot be a path segment names no object.
+            name = "" if value in (".", "..") or not {"/", "%"}.isdisjoint(value) else value
+            break
     return msgspec.structs.replace(attributes, verb="watch" if watch else "list", name=name)

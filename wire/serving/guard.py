@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
@@ -12,16 +11,14 @@ from wire.serving.attributes import Attributes, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.rendering import as_status, respond_with_error
+from wire.serving.request_path import check_path
 from wire.status import (
     StatusError,
     Unavailable,
-    bad_request,
     failure,
     internal_error,
     method_not_allowed,
 )
-
-_MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 AttributesOf = Callable[[web.Request], Attributes]
@@ -34,7 +31,7 @@ log = logging.getLogger(__name__)
 
 def request_attributes(request: web.Request) -> Attributes:
     """The attributes of a request by its path, as every API server reads it."""
-    return attributes_of(request.method, request.path, request.query_string)
+    return attributes_of(request.method, request.path, request.rel_url.raw_query_string)
 
 
 @web.middleware
@@ -70,14 +67,6 @@ async def errors_to_status(request: web.Request, handler: Handler) -> web.Stream
         )
 
 
-def _refuse_malformed(raw_path: str) -> None:
-    """Authorization and routing must agree on the path, so an incomplete escape is refused (as by Go's net/http)."""
-    if "%" in raw_path and _MALFORMED_ESCAPE.search(raw_path.partition("?")[0]):
-        raise bad_request(
-            "the path contains a % that is not followed by two hexadecimal digits: escape it as %25"
-        )
-
-
 def guard(
     authenticator: Authenticator,
     authorizer: Authorizer,
@@ -87,7 +76,7 @@ def guard(
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-        _refuse_malformed(request.raw_path)
+        check_path(request.raw_path.partition("?")[0])
         requested = attributes(request)
         user = await authenticator.authenticate(request)
         await authorizer.authorize(user, requested)

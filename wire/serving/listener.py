@@ -6,9 +6,11 @@ import ssl
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http import RawRequestMessage
 from aiohttp.http_exceptions import LineTooLong
 
 from wire.serving.rendering import respond_with_error
+from wire.serving.request_path import canonical
 from wire.serving.tls import ServingConfigError
 from wire.status import failure, internal_error
 
@@ -91,9 +93,17 @@ class Listener:
 class _Connection(web.RequestHandler):
     """aiohttp's connection, except that invalid HTTP is answered by a Status, without a traceback in the log."""
 
-    def __init__(self, opened: set[asyncio.BaseTransport], *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(
+        self, opened: set[asyncio.BaseTransport], manager: web.Server, **more: Any
+    ) -> None:
+        super().__init__(manager, **more)
         self._opened = opened
+        make_request = manager.request_factory
+
+        def make_canonical(message: RawRequestMessage, *more: Any) -> web.BaseRequest:
+            return make_request(message._replace(url=canonical(message.url)), *more)
+
+        self._request_factory = make_canonical
         self._own: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
