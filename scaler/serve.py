@@ -7,6 +7,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from scaler.model.derivation import Derivation
+from wire.background_tasks import BackgroundTasks
 from wire.serving.health import Check
 from wire.serving.options import ServingOptions
 from wire.serving.rendering import respond
@@ -24,9 +25,12 @@ def scaler_server(
     version: str,
     ready: Iterable[Check],
     derivation: Callable[[str], Derivation | None],
+    background: BackgroundTasks,
 ) -> Server:
     """The server, not yet started. Raises `ServingConfigError`."""
-    server = Server(options, delegates, registry=registry, version=version, ready=ready)
+    server = Server(
+        options, delegates, registry=registry, version=version, ready=ready, background=background
+    )
 
     async def decision(request: web.Request) -> web.Response:
         """The derivation as JSON. The server has authorized the request for this path already."""

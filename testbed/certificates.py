@@ -88,17 +88,19 @@ def _alternative_name(host: str) -> x509.GeneralName:
 class Authority:
     """A certificate authority; `certificate` is its own certificate (PEM), to be trusted by others."""
 
-    def __init__(self, common_name: str) -> None:
+    def __init__(self, common_name: str, *, issuer: "Authority | None" = None) -> None:
+        """Self-signed, or an intermediate of `issuer`."""
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._subject = _name(common_name)
+        issuer = issuer or self
         signed = (
-            _builder(self._subject, self._subject, self._key.public_key())
+            _builder(self._subject, issuer._subject, self._key.public_key())  # noqa: SLF001 - another Authority
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(
                 x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False
             )
             .add_extension(_key_usage(signs_certificates=True), critical=True)
-            .sign(self._key, hashes.SHA256())
+            .sign(issuer._key, hashes.SHA256())  # noqa: SLF001 - another Authority
         )
         self.certificate: bytes = signed.public_bytes(serialization.Encoding.PEM)
 

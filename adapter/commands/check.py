@@ -16,7 +16,7 @@ from adapter.runtime.settings import PrometheusSettings
 from wire.command_line.parsing import FlagParser
 from wire.kube.connection import ConnectionConfigError
 from wire.serving.event_loop import run
-from wire.serving.tls import ServingConfigError
+from wire.serving.options import ServingConfigError
 from wire.status import StatusError, Unavailable
 
 OK: Final = 0

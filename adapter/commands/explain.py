@@ -22,7 +22,7 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.serving.event_loop import run
-from wire.serving.tls import ServingConfigError
+from wire.serving.options import ServingConfigError
 from wire.status import StatusError, Unavailable
 
 OK: Final = 0

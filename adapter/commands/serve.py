@@ -16,7 +16,7 @@ from wire.command_line.program import DISTRIBUTION
 from wire.kube.connection import ConnectionConfigError
 from wire.logs import start_logging
 from wire.serving.event_loop import run
-from wire.serving.tls import ServingConfigError
+from wire.serving.options import ServingConfigError
 
 OK: Final = 0
 FAILED: Final = 1

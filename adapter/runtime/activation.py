@@ -15,8 +15,8 @@ from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.model import Backend, ResourceMapping
-from adapter.runtime.background_tasks import BackgroundTasks
 from wire import custom_metrics, external_metrics, resource_metrics
+from wire.background_tasks import BackgroundTasks
 
 FIRST_LISTING_SECONDS = 20.0
 """How long a reload waits for the series of new rules, so that their metrics do not disappear in between."""
@@ -65,7 +65,7 @@ class ConfigurationActivator:
             self._times,
             known=self.catalog.listings,
         )
-        listing = self._tasks.spawn(catalog.run())
+        listing = self._tasks.start(catalog.run(), name="series listing")
         if self._listing:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(catalog.tried(), FIRST_LISTING_SECONDS)
@@ -87,7 +87,7 @@ class ConfigurationActivator:
     def _close_unused(self, clients: Mapping[str, PrometheusClient]) -> None:
         self._clients = dict(clients)
         for unused in self._backends.replace(self._clients):
-            self._tasks.spawn(_close_later(unused))
+            self._tasks.start(_close_later(unused), name="backend closing", may_end=True)
 
 
 def backend_clients(

@@ -14,9 +14,9 @@ from adapter.fetch.cluster_objects import WatchedObjects
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import FRESHNESS_SECONDS, SharedEvaluations
 from adapter.runtime.activation import ConfigurationActivator
-from adapter.runtime.background_tasks import BackgroundTasks
 from adapter.runtime.prometheus_identity import prometheus_credentials
 from adapter.runtime.settings import PrometheusSettings
+from wire.background_tasks import BackgroundTasks
 from wire.kube.client import KubeClient
 from wire.kube.mapper import RestMapper
 
@@ -50,13 +50,15 @@ async def assemble(
     backends = Backends({})
 
     def resources_changed() -> None:
-        tasks.spawn(activator.catalog.rebuild())
+        tasks.start(activator.catalog.rebuild(), name="catalog rebuild", may_end=True)
 
     mapper = RestMapper(client, on_change=resources_changed)
     mapping = ClusterMapping(mapper)
     answers = Answers(
         evaluator=SharedEvaluations(backends, freshness_seconds=freshness_seconds),
-        objects=WatchedObjects(client, mapping, tasks.spawn),
+        objects=WatchedObjects(
+            client, mapping, lambda watching: tasks.start(watching, name="watch of objects")
+        ),
         mapping=mapping,
     )
     activator = ConfigurationActivator(

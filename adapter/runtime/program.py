@@ -71,8 +71,8 @@ class _Server:
         await self._reloader.start()
         listener = await self._listener(client)
         await listener.start()
-        tasks.spawn(self._reloader.run())
-        tasks.spawn(self._follow_resources())
+        tasks.start(self._reloader.run(), name="configuration reload")
+        tasks.start(self._follow_resources(), name="discovery")
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reloader.reload_now)
         ends = [asyncio.create_task(each.wait()) for each in (stop, tasks.failed)]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -88,7 +88,12 @@ class _Server:
             serving, client, user_agent=f"loadline-adapter/{self._version}"
         )
         server = Server(
-            serving, delegates, registry=REGISTRY, version=self._version, ready=self._checks()
+            serving,
+            delegates,
+            registry=REGISTRY,
+            version=self._version,
+            ready=self._checks(),
+            background=self._parts.tasks,
         )
         server.app.middlewares.insert(0, count_requests)
         if self._settings.logging.verbosity >= REQUESTS_LEVEL:

@@ -6,7 +6,7 @@ import ssl
 from adapter.fetch.credentials import ClusterCredentials, Credentials, FileCredentials
 from adapter.runtime.settings import PrometheusSettings
 from wire.kube.connection import connect
-from wire.serving.tls import ServingConfigError
+from wire.serving.options import ServingConfigError
 
 
 async def prometheus_credentials(settings: PrometheusSettings, *, user_agent: str) -> Credentials:

@@ -14,7 +14,7 @@ from wire.command_line.parsing import FlagParser
 from wire.kube.connection import ConnectionConfigError
 from wire.logs import start_logging
 from wire.serving.event_loop import run
-from wire.serving.tls import ServingConfigError
+from wire.serving.options import ServingConfigError
 
 MISCONFIGURED: Final = 2
 # From this -v on, debug messages are logged.

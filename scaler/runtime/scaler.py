@@ -16,12 +16,12 @@ from scaler.gather.measurements import Measurements
 from scaler.model.autoscaler import Autoscaler
 from scaler.reconcile import Dependencies, Reconciler
 from scaler.report.events import COMPONENT, Events
-from scaler.runtime.background import BackgroundTasks, stopped
 from scaler.runtime.clients import Clients
 from scaler.runtime.watches import Watches
 from scaler.serve import scaler_server
 from scaler.telemetry import Telemetry
 from scaler.workqueue import WorkQueue
+from wire.background_tasks import BackgroundTasks, stopped
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
 from wire.kube.events import EventRecorder
@@ -152,6 +152,7 @@ class Scaler:
                 *self._watches.checks(),
             ),
             derivation=self._reconciler.derivation,
+            background=self._background,
         )
         await server.start()
         return server

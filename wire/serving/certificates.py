@@ -102,12 +102,18 @@ class Bundle:
     """A set of CAs that client certificates are verified against. Immutable."""
 
     def __init__(self, pem: bytes) -> None:
-        """Raises `CertificateError` if `pem` contains no certificate."""
-        self.pem = pem
+        """Raises `CertificateError` if `pem` contains no certificate, or an invalid one."""
         try:
-            self._store = Store(x509.load_pem_x509_certificates(pem))
+            # A bundle made by concatenation may lack the newline between two certificates.
+            certificates = x509.load_pem_x509_certificates(
+                pem.replace(b"-----BEGIN", b"\n-----BEGIN")
+            )
+            self._store = Store(certificates)
         except ValueError as error:
             raise CertificateError(f"no CA certificate in PEM could be read: {error}") from error
+        self.source = pem
+        # Written anew, so that OpenSSL reads the same certificates.
+        self.pem = b"".join(each.public_bytes(serialization.Encoding.PEM) for each in certificates)
 
     def identify(
         self, chain: tuple[bytes, ...], *, now: datetime.datetime | None = None

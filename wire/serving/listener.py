@@ -9,9 +9,9 @@ from aiohttp import web
 from aiohttp.http import RawRequestMessage
 from aiohttp.http_exceptions import LineTooLong
 
+from wire.serving.options import ServingConfigError
 from wire.serving.rendering import respond_with_error
 from wire.serving.request_path import canonical
-from wire.serving.tls import ServingConfigError
 from wire.status import failure, internal_error
 
 # The HPA puts a pod selector into the URL, of any length; Go's servers take a mebibyte of headers in all.

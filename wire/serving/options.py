@@ -90,6 +90,10 @@ IGNORED: dict[str, tuple[str, str]] = {
 }
 
 
+class ServingConfigError(Exception):
+    """A serving flag cannot be used; the message names it and the fix."""
+
+
 class RequestHeaderFlags(msgspec.Struct, frozen=True, kw_only=True):
     """How the front proxy (kube-apiserver's aggregator) passes on the user it authenticated."""
 

@@ -8,7 +8,6 @@ await server.stop()
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Coroutine, Iterable
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Protocol
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
+from wire.background_tasks import BackgroundTasks, stopped
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.requests import Watcher, Writer
@@ -90,10 +90,12 @@ class Server:
         alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
         attributes: AttributesOf = request_attributes,
+        background: BackgroundTasks | None = None,
         drain_seconds: float = 20.0,
         trust_wait_seconds: float = 3.0,
     ) -> None:
-        """`alive` and `ready` are the program's checks. Raises `ServingConfigError`.
+        """`alive` and `ready` are the program's checks; the server's own tasks join `background`, and
+        /readyz fails when one of those has ended. Raises `ServingConfigError`.
 
         `start` waits up to `trust_wait_seconds` for the client CAs and then listens without them: health
         probes must be answered while the API server is unavailable.
@@ -102,6 +104,7 @@ class Server:
         self._delegates = delegates
         self._trust_wait_seconds = trust_wait_seconds
         self._stopping = False
+        self._background = background or BackgroundTasks()
         self._tasks: list[asyncio.Task[None]] = []
         self._tls = ServerTLS(options) if options.secure_port else None
         self._trust = TrustSource(options, delegates.authentication, on_change=self._trusted)
@@ -141,7 +144,7 @@ class Server:
             log.info("not serving, because of --secure-port=0")
             return
         options = self._options
-        self._run(self._trust.run())
+        self._run(self._trust.run(), name="authentication configuration")
         # A connection made before the client CAs are known is not asked for a certificate; kept
         # alive, as the aggregator's are, it would stay anonymous.
         await self._trust.synced(wait_seconds=self._trust_wait_seconds)
@@ -151,7 +154,7 @@ class Server:
             tls=self._tls.context,
             share_port=options.permit_port_sharing,
         )
-        self._run(self._follow_files(self._tls))
+        self._run(self._follow_files(self._tls), name="certificate files")
         log.info("serving on https://%s:%d", options.bind_address, self.port)
 
     async def stop(self, *, notice_seconds: float = 0.0) -> None:
@@ -159,15 +162,14 @@ class Server:
         self._stopping = True
         await asyncio.sleep(notice_seconds)
         await self._listener.stop()
-        for task in self._tasks:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        for task in reversed(self._tasks):
+            await stopped(task)
         await self._delegates.close()
 
     def _checks(self) -> tuple[Check, ...]:
         return (
             Check("shutdown", lambda: "process is shutting down" if self._stopping else ""),
+            Check("background-tasks", lambda: self._background.problem),
             Check("authentication-configuration", lambda: self._trust.problem),
         )
 
@@ -175,8 +177,8 @@ class Server:
         if self._tls is not None:
             self._tls.trust_clients_of(trust.bundles())
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        self._tasks.append(asyncio.create_task(work))
+    def _run(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
+        self._tasks.append(self._background.start(work, name=name))
 
     async def _follow_files(self, tls: ServerTLS) -> None:
         while True:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from wire.followed_file import FollowedFile, generations
 from wire.serving.certificates import Pair, kept_pair, own_names, self_signed
-from wire.serving.options import ServingOptions
+from wire.serving.options import ServingConfigError, ServingOptions
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +45,6 @@ _SUITES = {
 _SUITES_1_3 = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}
 
 
-class ServingConfigError(Exception):
-    """A serving flag cannot be used; the message names it and the fix."""
-
-
 class ServerTLS:
     """One SSLContext for the life of the listener; new connections use what was loaded into it last."""
 
@@ -77,10 +73,16 @@ class ServerTLS:
         """
         for pem in bundles:
             if pem not in self._client_cas:
-                self.context.load_verify_locations(cadata=pem.decode("ascii", "ignore"))
                 self._client_cas.add(pem)
+                self._trust(pem)
         if self._client_cas:
             self.context.verify_mode = ssl.CERT_OPTIONAL
+
+    def _trust(self, pem: bytes) -> None:
+        try:
+            self.context.load_verify_locations(cadata=pem.decode("ascii"))
+        except ssl.SSLError as error:
+            log.warning("OpenSSL cannot use a client CA, so its certificates fail: %s", error)
 
     def reload_if_changed(self) -> bool:
         """Load the pair again if its files have changed; True if a new one is served.
@@ -120,6 +122,8 @@ def _context(options: ServingOptions) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS[options.tls_min_version]
     context.set_alpn_protocols(["http/1.1"])
+    # As in Go, every certificate of a bundle is a trust anchor, also one that is not self-signed.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     # A resumed session would lack the client's intermediates, so sessions are not resumed.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0

@@ -17,7 +17,7 @@ from wire.followed_file import FollowedFile
 from wire.kube.cache import NameAndLabels, WatchCache
 from wire.kube.requests import Watcher
 from wire.serving.certificates import Bundle, CertificateError
-from wire.serving.options import RequestHeaderFlags, ServingOptions
+from wire.serving.options import RequestHeaderFlags, ServingConfigError, ServingOptions
 
 NAMESPACE = "kube-system"
 NAME = "extension-apiserver-authentication"
@@ -65,11 +65,12 @@ class TrustSource:
         *,
         on_change: Callable[[Trust], None] = lambda _: None,
     ) -> None:
-        """`client` None: only the flags are used."""
+        """`client` None: only the flags are used. Raises `ServingConfigError` if a file cannot be used."""
         self._options = options
         self._on_change = on_change
         self._published: dict[str, str] = {}
-        self._reported: set[str] = set()
+        self._problems: list[str] = []
+        self._unusable = ""
         self._client_ca = _followed(options.client_ca_file)
         self._proxy_ca = _followed(options.requestheader.client_ca_file)
         self.current = Trust()
@@ -85,6 +86,7 @@ class TrustSource:
                 field_selector=f"metadata.name={NAME}",
                 on_change=self._configured,
             )
+        self._check_files()
         self.reread_files()
 
     @property
@@ -96,7 +98,7 @@ class TrustSource:
             return self._cache.last_error or f"ConfigMap {NAMESPACE}/{NAME} has not been read yet"
         if not self._published:
             return f"ConfigMap {NAMESPACE}/{NAME} does not exist"
-        return ""
+        return self._unusable
 
     async def run(self) -> None:
         """Follow the ConfigMap; ends only by cancellation."""
@@ -114,10 +116,19 @@ class TrustSource:
 
     def reread_files(self) -> None:
         """Load the CA files of the flags again if they have changed."""
+        reported, self._problems, self._unusable = self._problems, [], ""
         clients = self._bundle("client-ca-file", self._client_ca, self.current.clients)
-        before = self.current.front_proxy.bundle if self.current.front_proxy else None
-        proxy = self._bundle("requestheader-client-ca-file", self._proxy_ca, before)
-        self._set(Trust(clients=clients, front_proxy=self._front_proxy(proxy)))
+        former = self.current.front_proxy
+        ca = self._bundle(
+            "requestheader-client-ca-file", self._proxy_ca, former.bundle if former else None
+        )
+        trust = Trust(clients=clients, front_proxy=self._front_proxy(ca))
+        for problem in self._problems:
+            if problem not in reported:
+                log.warning("%s", problem)
+        if trust != self.current:
+            self.current = trust
+            self._on_change(trust)
 
     def _configured(self, _old: ConfigMap | None, new: ConfigMap | None) -> None:
         if new is not None:
@@ -126,30 +137,46 @@ class TrustSource:
         else:
             log.warning("ConfigMap %s/%s was deleted, keeping its last content", NAMESPACE, NAME)
 
+    def _check_files(self) -> None:
+        """As upstream, refuse to start with a CA file under which no client can be authenticated."""
+        files = {"client-ca-file": self._client_ca, "requestheader-client-ca-file": self._proxy_ca}
+        for key, file in files.items():
+            if file is None:
+                continue
+            try:
+                Bundle(file.read())
+            except (OSError, CertificateError) as error:
+                cause = error.strerror if isinstance(error, OSError) else error
+                raise ServingConfigError(
+                    f"--{key} {file.path}: {cause}. Check the path, its mount and its content"
+                ) from error
+
     def _bundle(self, key: str, file: FollowedFile | None, before: Bundle | None) -> Bundle | None:
         """A CA bundle by flag or, without one, by the ConfigMap's key of the same name. One that cannot
         be read leaves the former one.
         """
         try:
             pem = file.read() if file else self._published.get(key, "").encode()
-            if not pem or (before is not None and before.pem == pem):
+            if (not pem and not file) or (before is not None and before.source == pem):
                 return before
             return Bundle(pem)
         except (OSError, CertificateError) as error:
-            problem = (
-                f"--{key}: {error}" if file else f"ConfigMap {NAMESPACE}/{NAME}, {key}: {error}"
-            )
-            if problem not in self._reported:
-                log.warning("%s; keeping the former CA, if there is one", problem)
-                self._reported.add(problem)
+            source = f"--{key}" if file else f"ConfigMap {NAMESPACE}/{NAME}, {key}"
+            self._keep(f"{source}: {error}; keeping the former CA, if there is one", before)
             return before
 
     def _front_proxy(self, bundle: Bundle | None) -> FrontProxy | None:
+        """The proxy of `bundle`. While the published configuration is malformed, the former proxy
+        stays trusted or none is: an unreadable list of names must not allow every name.
+        """
         if bundle is None:
             return None
         flags = self._options.requestheader
         if flags.client_ca_file is None:
-            flags = _published_headers(self._published)
+            try:
+                flags = _published_headers(self._published)
+            except ValueError as error:
+                return self._former_proxy(str(error))
         return FrontProxy(
             bundle=bundle,
             allowed_names=flags.allowed_names,
@@ -159,10 +186,15 @@ class TrustSource:
             extra_headers_prefix=tuple(p.lower() for p in flags.extra_headers_prefix),
         )
 
-    def _set(self, trust: Trust) -> None:
-        if trust != self.current:
-            self.current = trust
-            self._on_change(trust)
+    def _former_proxy(self, problem: str) -> FrontProxy | None:
+        former = self.current.front_proxy
+        self._keep(f"{problem}; keeping the former front proxy, if there is one", former)
+        return former
+
+    def _keep(self, problem: str, former: object) -> None:
+        self._problems.append(problem)
+        if former is None:
+            self._unusable = problem
 
 
 def _followed(path: Path | None) -> FollowedFile | None:
@@ -170,21 +202,21 @@ def _followed(path: Path | None) -> FollowedFile | None:
 
 
 def _published_headers(published: dict[str, str]) -> RequestHeaderFlags:
-    def listed(key: str) -> tuple[str, ...]:
+    """Raises `ValueError` that names the malformed key."""
+
+    def names(key: str) -> tuple[str, ...]:
+        text = published.get(f"requestheader-{key}", "")
         try:
-            return msgspec.json.decode(
-                published.get(f"requestheader-{key}", "[]"), type=tuple[str, ...]
-            )
-        except msgspec.DecodeError:
-            log.warning(
-                "ConfigMap %s/%s: requestheader-%s is not a list of strings", NAMESPACE, NAME, key
-            )
-            return ()
+            return msgspec.json.decode(text or "[]", type=tuple[str, ...] | None) or ()
+        except msgspec.DecodeError as error:
+            raise ValueError(
+                f"ConfigMap {NAMESPACE}/{NAME}: requestheader-{key} is not a JSON list of strings"
+            ) from error
 
     return RequestHeaderFlags(
-        allowed_names=listed("allowed-names"),
-        username_headers=listed("username-headers"),
-        uid_headers=listed("uid-headers"),
-        group_headers=listed("group-headers"),
-        extra_headers_prefix=listed("extra-headers-prefix"),
+        allowed_names=names("allowed-names"),
+        username_headers=names("username-headers"),
+        uid_headers=names("uid-headers"),
+        group_headers=names("group-headers"),
+        extra_headers_prefix=names("extra-headers-prefix"),
     )

@@ -10,9 +10,9 @@ from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Backend, ExternalMetricRequest, Plan
 from adapter.runtime.activation import ConfigurationActivator
-from adapter.runtime.background_tasks import BackgroundTasks
 from tests.fakes.adapter import FakeMapping, FakeObjects
 from tests.unit.adapter.fetch.canned import CannedServer, answer, vector
+from wire.background_tasks import BackgroundTasks
 from wire.labels import EVERYTHING
 
 TWO_BACKENDS = """

@@ -1,6 +1,7 @@
 """A running `Server` with generated certificates and a typed fake of the API server."""
 
 import asyncio
+import functools
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
@@ -13,11 +14,13 @@ from prometheus_client import CollectorRegistry
 
 from testbed.certificates import Authority, KeyPair
 from testbed.waiting import until
+from wire.kube.cache import NameAndLabels
 from wire.kube.requests import JSON
 from wire.serving.guard import USER
 from wire.serving.health import Check
 from wire.serving.options import ServingOptions
 from wire.serving.server import Delegates, Server
+from wire.serving.trust import ConfigMap
 
 CONFIG_MAP = "extension-apiserver-authentication"
 
@@ -118,6 +121,11 @@ class World:
             }
         )
 
+    def config_map(self, allowed_names: str) -> ConfigMap:
+        """What the API server publishes, with other allowed names."""
+        data = {**self.api.published, "requestheader-allowed-names": allowed_names}
+        return ConfigMap(metadata=NameAndLabels(name=CONFIG_MAP), data=data)
+
 
 @pytest.fixture
 def world() -> World:
@@ -148,7 +156,10 @@ async def serve(world: World, tmp_path: Path) -> AsyncIterator[Serve]:
     started: list[Server] = []
 
     async def start(
-        options: ServingOptions | None = None, *, ready: tuple[Check, ...] = ()
+        options: ServingOptions | None = None,
+        *,
+        ready: tuple[Check, ...] = (),
+        wait: bool = True,
     ) -> Served:
         options = options or ServingOptions(
             secure_port=1,
@@ -166,7 +177,9 @@ async def serve(world: World, tmp_path: Path) -> AsyncIterator[Serve]:
         server.app.router.add_get("/fails", fails)
         await server.start(port=0)
         started.append(server)
-        await asyncio.to_thread(until, lambda: not configuration_problem(server), what="the CAs")
+        if wait:
+            problem = functools.partial(configuration_problem, server)
+            await asyncio.to_thread(until, lambda: not problem(), what="the CAs")
         return Served(server, tmp_path)
 
     yield start

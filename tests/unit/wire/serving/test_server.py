@@ -9,9 +9,8 @@ import pytest
 
 from testbed.certificates import Authority
 from wire.serving.health import Check
-from wire.serving.options import ServingOptions
+from wire.serving.options import ServingConfigError, ServingOptions
 from wire.serving.server import Delegates, Server
-from wire.serving.tls import ServingConfigError
 
 MASTER = ["system:masters"]
 
@@ -99,14 +98,14 @@ async def test_readiness_names_the_failed_checks_and_withholds_reasons_that_are_
     served = await serve(ready=checks)
     assert await served.get("/readyz") == (200, "ok")
     assert (await served.get("/readyz?verbose"))[1] == (
-        "[+]ping ok\n[+]shutdown ok\n[+]authentication-configuration ok\n[+]hidden ok\n[+]shown ok\n"
+        "[+]ping ok\n[+]shutdown ok\n[+]background-tasks ok\n[+]authentication-configuration ok\n[+]hidden ok\n[+]shown ok\n"
         "readyz check passed\n"
     )
     problems[0] = "no route"
     assert await served.get("/readyz") == (
         500,
         (
-            "[+]ping ok\n[+]shutdown ok\n[+]authentication-configuration ok\n"
+            "[+]ping ok\n[+]shutdown ok\n[+]background-tasks ok\n[+]authentication-configuration ok\n"
             "[-]hidden failed: reason withheld\n[-]shown failed: no route\nreadyz check failed\n"
         ),
     )
