@@ -8,7 +8,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class Recommendation(_Stored, frozen=True, kw_only=True):
-    """One step: the metrics asked for `replicas`, first at `since` and last at `until`.
+    """One step: the metrics recommended `replicas`, first at `since` and last at `until`.
 
     `replicas` is the count before stabilization, rates and bounds. Only `until` decides anything.
     """

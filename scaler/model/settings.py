@@ -14,7 +14,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cpu_initialization_period_seconds: float = 300.0
     initial_readiness_delay_seconds: float = 30.0
     scale_to_zero: bool = False
-    """HPAScaleToZero: off for HorizontalPodAutoscalers, as upstream's gate; on for our own kind."""
+    """HPAScaleToZero: off for HorizontalPodAutoscalers, as upstream's gate; on for LoadAutoscalers."""
     configurable_tolerance: bool = True
     """HPAConfigurableTolerance: `behavior.*.tolerance` counts."""
     pod_level_resources: bool = True

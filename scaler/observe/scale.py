@@ -20,13 +20,13 @@ from wire.status import StatusError, Unavailable
 
 
 class ScaleSpec(msgspec.Struct, frozen=True):
-    """What is wanted."""
+    """The desired state."""
 
     replicas: int = 0
 
 
 class ScaleStatus(msgspec.Struct, frozen=True):
-    """What there is; `selector` is the text form of the pods' label selector."""
+    """The current state; `selector` is the text form of the pods' label selector."""
 
     replicas: int = 0
     selector: str = ""
@@ -43,7 +43,7 @@ class Scale(msgspec.Struct, frozen=True, rename="camel"):
 async def read_scale(
     kube: Reader, mapper: Mapper, autoscaler: Autoscaler
 ) -> TargetScale | ScaleUnavailable:
-    """Look the target up; the first of its mappings that answers wins, else the first one's error counts."""
+    """Read it by the target's REST mappings, in order: the first success wins, else the first error is reported."""
     namespace, ref = autoscaler.metadata.namespace, autoscaler.spec.scale_target_ref
     reference = f"{ref.kind}/{namespace}/{ref.name}"
     try:
@@ -91,7 +91,7 @@ async def _resources(mapper: Mapper, group: str, kind: str) -> list[GroupVersion
     try:
         found = mapper.resources_for_kind(group, kind)
     except LookupError:
-        # The CRD may be newer than what we know of discovery.
+        # The CRD may be newer than the last discovery.
         if not await mapper.refresh_after_miss():
             raise
         found = mapper.resources_for_kind(group, kind)
@@ -124,9 +124,9 @@ def _viewed(path: str, body: bytes) -> TargetScale:
 
 
 def _converted(selector: str) -> str:
-    """The selector's text after client-go's scale client has read it into a LabelSelector and written it again.
+    """The selector's text after client-go's scale client has converted it to a LabelSelector and back.
 
-    That knows no `!=`, `<` and `>`: a target with one of them cannot be scaled.
+    A LabelSelector has no `!=`, `<` and `>`: a target with one of them cannot be scaled.
     """
     if not selector:
         return ""

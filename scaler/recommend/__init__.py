@@ -1,1 +1,1 @@
-"""Pure: what each metric asks for, and which of them wins (upstream's `replica_calculator.go`)."""
+"""Pure: what each metric proposes, and which of them wins (upstream's `replica_calculator.go`)."""

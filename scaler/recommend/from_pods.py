@@ -70,16 +70,16 @@ def pods_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Eva
 
 
 def resource_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Evaluation:
-    """CPU, memory or the like of whole pods. Raises MetricUnusable."""
+    """A resource (cpu, memory ...) of whole pods. Raises MetricUnusable."""
     source = metric.resource
     if source is None:
         raise MetricUnusable("invalid resource metric source: it is empty")
-    asked = _Resource(
+    resource = _Resource(
         type=MetricSourceType.RESOURCE, name=source.name, container="", target=source.target
     )
-    current, derivation = _resource(asked, reading, workload)
+    current, derivation = _resource(resource, reading, workload)
     status = MetricStatus(
-        type=asked.type, resource=ResourceMetricStatus(name=source.name, current=current)
+        type=resource.type, resource=ResourceMetricStatus(name=source.name, current=current)
     )
     return Evaluation(status=status, derivation=derivation)
 
@@ -87,22 +87,22 @@ def resource_metric(metric: MetricSpec, reading: Reading, workload: Workload) ->
 def container_resource_metric(
     metric: MetricSpec, reading: Reading, workload: Workload
 ) -> Evaluation:
-    """CPU, memory or the like of one container of each pod. Raises MetricUnusable."""
+    """A resource (cpu, memory ...) of one container of each pod. Raises MetricUnusable."""
     source = metric.container_resource
     if source is None:
         raise MetricUnusable("invalid resource metric source: it is empty")
-    asked = _Resource(
+    resource = _Resource(
         type=MetricSourceType.CONTAINER_RESOURCE,
         name=source.name,
         container=source.container,
         target=source.target,
     )
-    current, derivation = _resource(asked, reading, workload)
+    current, derivation = _resource(resource, reading, workload)
     status = ContainerResourceMetricStatus(
         name=source.name, container=source.container, current=current
     )
     return Evaluation(
-        status=MetricStatus(type=asked.type, container_resource=status), derivation=derivation
+        status=MetricStatus(type=resource.type, container_resource=status), derivation=derivation
     )
 
 
@@ -117,43 +117,43 @@ def resource_quantity(resource: str, value_milli: int) -> str:
 
 
 def _resource(
-    asked: _Resource, reading: Reading, workload: Workload
+    source: _Resource, reading: Reading, workload: Workload
 ) -> tuple[MetricValueStatus, MetricDerivation]:
     """`averageValue` decides which of the two formulas runs; the target's type does not count."""
-    target = asked.target
+    target = source.target
     if target.average_value is not None:
-        with layer(f"failed to get {asked.name} usage"):
-            return _resource_average(asked, _samples(asked, reading), workload)
+        with layer(f"failed to get {source.name} usage"):
+            return _resource_average(source, _samples(source, reading), workload)
     if target.average_utilization is not None:
-        with layer(f"failed to get {asked.name} utilization"):
-            return _resource_utilization(asked, _samples(asked, reading), workload)
+        with layer(f"failed to get {source.name} utilization"):
+            return _resource_utilization(source, _samples(source, reading), workload)
     raise MetricUnusable(
         "invalid resource metric source: neither an average utilization target "
         "nor an average value (usage) target was set"
     )
 
 
-def _samples(asked: _Resource, reading: Reading) -> Mapping[str, PodSample]:
+def _samples(source: _Resource, reading: Reading) -> Mapping[str, PodSample]:
     if not isinstance(reading, PodSamples):
-        with layer(f"unable to get metrics for resource {asked.name}"):
+        with layer(f"unable to get metrics for resource {source.name}"):
             raise unusable_reading(reading)
     return reading.by_pod
 
 
 def _resource_average(
-    asked: _Resource, samples: Mapping[str, PodSample], workload: Workload
+    source: _Resource, samples: Mapping[str, PodSample], workload: Workload
 ) -> tuple[MetricValueStatus, MetricDerivation]:
-    average_value = asked.target.average_value
-    assert average_value is not None  # noqa: S101 - the caller has just looked
+    average_value = source.target.average_value
+    assert average_value is not None  # noqa: S101 - the caller has just checked
     groups, proposed = _plain(
-        samples, workload, resource=asked.name, target_milli=milli(average_value)
+        samples, workload, resource=source.name, target_milli=milli(average_value)
     )
     current = MetricValueStatus(
-        average_value=resource_quantity(asked.name, proposed.usage.average_milli)
+        average_value=resource_quantity(source.name, proposed.usage.average_milli)
     )
     derivation = _derivation(
-        asked.type,
-        name=f"{asked.name} resource",
+        source.type,
+        name=f"{source.name} resource",
         target=f"average value {average_value}",
         groups=groups,
         proposed=proposed,
@@ -163,19 +163,19 @@ def _resource_average(
 
 
 def _resource_utilization(
-    asked: _Resource, samples: Mapping[str, PodSample], workload: Workload
+    source: _Resource, samples: Mapping[str, PodSample], workload: Workload
 ) -> tuple[MetricValueStatus, MetricDerivation]:
-    target_percent = asked.target.average_utilization
-    assert target_percent is not None  # noqa: S101 - the caller has just looked
-    groups, proposed = _utilized(samples, workload, asked, target_percent)
+    target_percent = source.target.average_utilization
+    assert target_percent is not None  # noqa: S101 - the caller has just checked
+    groups, proposed = _utilized(samples, workload, source, target_percent)
     current = MetricValueStatus(
         average_utilization=proposed.usage.utilization_percent,
-        average_value=resource_quantity(asked.name, proposed.usage.average_milli),
+        average_value=resource_quantity(source.name, proposed.usage.average_milli),
     )
-    of_container = "container " if asked.type == MetricSourceType.CONTAINER_RESOURCE else ""
+    of_container = "container " if source.type == MetricSourceType.CONTAINER_RESOURCE else ""
     derivation = _derivation(
-        asked.type,
-        name=f"{asked.name} {of_container}resource utilization (percentage of request)",
+        source.type,
+        name=f"{source.name} {of_container}resource utilization (percentage of request)",
         target=f"{target_percent}% of the request",
         groups=groups,
         proposed=proposed,
@@ -185,15 +185,15 @@ def _resource_utilization(
 
 
 def _utilized(
-    samples: Mapping[str, PodSample], workload: Workload, asked: _Resource, target_percent: int
+    samples: Mapping[str, PodSample], workload: Workload, source: _Resource, target_percent: int
 ) -> tuple[PodGroups, PerPod]:
     """The formula of a utilization: usage over requests, missing pods at their whole request."""
-    groups = _group(samples, workload, asked.name)
+    groups = _group(samples, workload, source.name)
     counted = counted_samples(samples, groups)
     requests = pod_requests(
         workload.pods,
-        resource=asked.name,
-        container=asked.container,
+        resource=source.name,
+        container=source.container,
         pod_level_resources=workload.policy.pod_level_resources,
     )
 

@@ -1,7 +1,7 @@
 """One metric of the spec and its reading to a proposal (upstream's `computeReplicasForMetric`).
 
-Everything that upstream says about a metric is said here: its name in messages, its status, and the
-layers around an error.
+What upstream reports about a metric is made here: its name in messages, its status, and the layers
+around an error.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class MetricFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """What one metric asks for; a failed one leaves an empty status in its place."""
+    """What one metric proposes; a failed one leaves an empty status in its place."""
 
     status: MetricStatus
     derivation: MetricDerivation

@@ -1,4 +1,4 @@
-"""How many replicas a usage asks for (upstream's `replica_calculator.go`), one function per formula."""
+"""How many replicas a usage needs (upstream's `replica_calculator.go`), one function per formula."""
 
 from collections.abc import Callable, Mapping
 
@@ -63,13 +63,13 @@ def replicas_per_pod(
     measure: Callable[[Mapping[str, int]], Usage],
     missing_on_scale_down: Callable[[str], int],
 ) -> PerPod:
-    """Resize the ready pods by the ratio; where pods are missing or unready, think twice."""
+    """Resize the ready pods by the ratio; with missing or unready pods, check again with assumed values."""
     usage = measure(samples)
     scale_up_with_unready = bool(groups.unready) and usage.ratio > 1.0
     if not scale_up_with_unready and not groups.missing:
         if tolerances.is_within(usage.ratio):
             return PerPod(replicas=current, usage=usage, kept=WITHIN_TOLERANCE)
-        # No check of direction here: 3 ready of 10 at a ratio of 1.5 ask for 5.
+        # The direction is not checked here: 3 ready of 10 at a ratio of 1.5 need 5.
         return PerPod(replicas=_resized(usage.ratio, len(groups.ready)), usage=usage)
 
     missing_milli: dict[str, int] | None = None
@@ -93,7 +93,7 @@ def replicas_per_pod(
 def _with_fill_in(
     first: float, second: float, samples: int, current: int, tolerances: Tolerances
 ) -> tuple[int, str]:
-    """Keep the count where the assumed values take away the reason, or turn the direction."""
+    """Keep the count when the assumed values remove the reason to change it, or reverse the direction."""
     if tolerances.is_within(second):
         return current, WITHIN_TOLERANCE_AFTER_FILL_IN
     if (first < 1.0 < second) or (second < 1.0 < first):
@@ -114,11 +114,11 @@ def replicas_for_value(
 ) -> Whole:
     """Resize the ready pods by value/target; from zero, the ratio itself is the count.
 
-    `count_ready` may raise MetricUnusable, and is asked only outside the tolerance.
+    `count_ready` may raise MetricUnusable, and is called only outside the tolerance.
     """
     ratio = divide(float(value_milli), float(target_milli))
     if current == 0:
-        # Neither tolerance nor cap: that is how a workload comes back from zero.
+        # Neither tolerance nor cap: this is how a workload leaves zero.
         return Whole(
             replicas=_resized(ratio, 1),
             ratio=ratio,
@@ -146,7 +146,7 @@ def replicas_for_value(
 def replicas_for_object_average(
     value_milli: int, *, target_milli: int, status_replicas: int, tolerances: Tolerances
 ) -> Whole:
-    """Share the object's value out at the target each; measured against the scale's *status*."""
+    """As many replicas as share the object's value at the target each; compared with the scale's *status*."""
     ratio = _shared_ratio(value_milli, target_milli, status_replicas)
     within = tolerances.is_within(ratio)
     return Whole(
@@ -163,7 +163,7 @@ def replicas_for_object_average(
 def replicas_for_external_average(
     value_milli: int, *, target_milli: int, status_replicas: int, tolerances: Tolerances
 ) -> Whole:
-    """As for an object, but capped, and a value at the limit of int64 is shown as it is."""
+    """Like an object's, but capped, and a value at the limit of int64 is reported unchanged."""
     ratio = _shared_ratio(value_milli, target_milli, status_replicas)
     within = tolerances.is_within(ratio)
     return Whole(
@@ -190,7 +190,7 @@ def external_sum(values_milli: tuple[int, ...]) -> int:
 
 
 def external_sum_for_average(values_milli: tuple[int, ...]) -> int:
-    """For an AverageValue target: upstream takes *any* negative running sum for an overflow."""
+    """For an AverageValue target: upstream treats *any* negative running sum as an overflow."""
     total = 0
     for value in values_milli:
         total = int64(total + value)

@@ -32,7 +32,7 @@ def _request(pod: Pod, resource: str, container: str, pod_level_resources: bool)
 
 
 def _container_requests(pod: Pod, resource: str, container: str) -> int:
-    """The sum over containers and sidecars, or the one container that is asked for."""
+    """The sum over containers and sidecars, or the one named container."""
     sidecars = [each for each in pod.spec.init_containers or () if _is_sidecar(each)]
     total = 0
     for each in (*(pod.spec.containers or ()), *sidecars):

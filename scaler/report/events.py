@@ -1,4 +1,4 @@
-"""Events on the autoscaler, with the HPA controller's reasons and messages and our component's name."""
+"""Events on the autoscaler, with the HPA controller's reasons and messages, from the component `loadline-scaler`."""
 
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.decision import Event
@@ -10,7 +10,7 @@ COMPONENT = "loadline-scaler"
 
 
 class Events:
-    """An `EventSink` that writes them to the cluster, sorted out as client-go's correlator does."""
+    """An `EventSink` that writes them to the cluster, correlated as client-go does."""
 
     def __init__(self, recorder: EventRecorder, kind: WatchedKind) -> None:
         self._recorder = recorder

@@ -1,6 +1,6 @@
-"""The column TARGETS of `kubectl get`, which for a custom resource must stand in the status.
+"""The column TARGETS of `kubectl get`, which a custom resource must have in its status.
 
-Upstream: `formatHPAMetrics` (pkg/printers/internalversion/printers.go), its words and its limit of
+Upstream: `formatHPAMetrics` (pkg/printers/internalversion/printers.go), its texts and its limit of
 two metrics.
 """
 
@@ -20,7 +20,7 @@ SHOWN_MAX = 2
 
 
 def printed_targets(specs: Sequence[MetricSpec], statuses: Sequence[MetricStatus]) -> str:
-    """`120m/200m (avg), cpu: 40%/80% + 1 more...`; `<unknown>` where nothing was measured."""
+    """`120m/200m (avg), cpu: 40%/80% + 1 more...`; `<unknown>` where there is no value."""
     if not specs:
         return "<none>"
     printed = [
@@ -72,7 +72,7 @@ def _average(current: MetricValueStatus | None) -> str:
 
 
 def _quantity(text: QuantityText | None) -> str:
-    """Canonical, as the API server would have written it into an HPA."""
+    """Canonical, as the API server writes it in an HPA."""
     if text is None:
         return UNKNOWN
     try:

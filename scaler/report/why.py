@@ -1,7 +1,7 @@
-"""Pure: a derivation as an answer that a colleague would give.
+"""Pure: a derivation in plain words.
 
-`explain` is what `why` prints, the first line saying what happens and the others how it came about;
-`summarize` is the one line in a LoadAutoscaler's status.
+`explain` is what `why` prints: the first line says what happens, the others how that was computed.
+`summarize` is the line in a LoadAutoscaler's status.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ _NAMES_SHOWN_MAX = 5
 
 
 def explain(derivation: Derivation) -> str:
-    """The whole answer, several lines."""
+    """The whole explanation, several lines."""
     lines = [
         f"{derivation.autoscaler} {_headline(derivation)}",
         *(f"  - {_metric(each)}" for each in derivation.metrics),
@@ -56,7 +56,7 @@ def explain(derivation: Derivation) -> str:
 
 
 def summarize(derivation: Derivation) -> DecisionSummary:
-    """The answer in a line, with the numbers that are asked for most. It holds no time."""
+    """One line, and the numbers that users need most. Without a time, which would change at every sync."""
     stabilization, bound = derivation.stabilization, derivation.bound
     is_limited = bound is not None and bound.reason != DESIRED_WITHIN_RANGE
     return DecisionSummary(
@@ -72,7 +72,7 @@ def _summary(derivation: Derivation) -> str:
         return f"wanted {derivation.desired_replicas} replicas, but the scale could not be written"
     if derivation.stabilization is None or derivation.winner is None:
         return _headline(derivation)
-    parts = [f"{derivation.metrics[derivation.winner].name} asks for {derivation.proposed}"]
+    parts = [f"{derivation.metrics[derivation.winner].name} proposes {derivation.proposed}"]
     if derivation.stabilization.reason != READY_FOR_NEW_SCALE:
         parts.append(f"recent recommendations hold it at {derivation.stabilization.stabilized}")
     if derivation.bound is not None and derivation.bound.reason != DESIRED_WITHIN_RANGE:
@@ -84,23 +84,25 @@ def _headline(derivation: Derivation) -> str:
     current, desired = derivation.current_replicas, derivation.desired_replicas
     match derivation.branch:
         case Branch.NO_SCALE:
-            return f"is left alone: the scale of its target cannot be read: {derivation.problem}"
+            return (
+                f"keeps its replicas: the scale of its target cannot be read: {derivation.problem}"
+            )
         case Branch.SHARED_TARGET:
             return f"keeps {_replicas(current)}: {derivation.problem}."
         case Branch.DISABLED:
             return (
-                "is switched off: its target has 0 replicas. "
-                "Scale the target to 1 or more to switch it on again."
+                "is disabled: its target has 0 replicas. "
+                "Scale the target to 1 or more to enable it again."
             )
         case Branch.ABOVE_MAX:
             return (
                 f"goes from {current} to {desired} replicas: {current} is more than maxReplicas, "
-                "so no metric is asked."
+                "so no metric is read."
             )
         case Branch.BELOW_MIN:
             return (
                 f"goes from {current} to {desired} replicas: {current} is less than minReplicas, "
-                "so no metric is asked."
+                "so no metric is read."
             )
         case _:
             return _headline_by_metrics(derivation)
@@ -109,7 +111,7 @@ def _headline(derivation: Derivation) -> str:
 def _headline_by_metrics(derivation: Derivation) -> str:
     current, desired = derivation.current_replicas, derivation.desired_replicas
     if derivation.problem:
-        return f"keeps {_replicas(current)}, no metric is asked: {derivation.problem}."
+        return f"keeps {_replicas(current)} without reading metrics: {derivation.problem}."
     if desired is None:
         failed = sum(1 for each in derivation.metrics if each.failure)
         if failed == len(derivation.metrics):
@@ -163,7 +165,7 @@ def _filled_in(metric: MetricDerivation) -> Iterator[str]:
         return
     assumed = []
     if fill_in.missing_milli and any(fill_in.missing_milli.values()):
-        # Cautious downwards: what is not known might be busy.
+        # Careful when scaling down: a pod without a sample might be busy.
         assumed.append("pods without a sample at their full share")
     elif fill_in.missing_milli:
         assumed.append("pods without a sample at 0")
@@ -177,11 +179,11 @@ def _proposal(metric: MetricDerivation) -> str:
     kept = _replicas(metric.proposal)
     match metric.kept:
         case "":
-            return f"It asks for {kept}."
+            return f"It proposes {kept}."
         case k if k in (WITHIN_TOLERANCE, WITHIN_TOLERANCE_AFTER_FILL_IN):
             return f"That is within the tolerance ({_band(metric.tolerances)}), so it keeps {kept}."
         case k if k == DIRECTION_CHANGED:
-            return f"That turns the direction, so it keeps {kept}."
+            return f"That reverses the direction, so it keeps {kept}."
         case k if k == COUNT_AGAINST_DIRECTION:
             return f"The count would go against the ratio, so it keeps {kept}."
         case _:

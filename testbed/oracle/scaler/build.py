@@ -1,4 +1,4 @@
-"""Builds the oracle: the controller's own sources, copied from the module cache, with our driver beside them.
+"""Builds the oracle: the controller's own sources, copied from the module cache, with a driver beside them.
 
 The package's functions are not exported, so the driver has to be part of the package; nothing of
 upstream is kept in this repository. The driver is a test binary because only tests may fake time.
@@ -35,7 +35,7 @@ _TEST_ONLY_LIMIT = re.compile(r"^\tscaleUpLimitFactor = 8$", re.MULTILINE)
 
 
 def build(*, with_tape: bool = False) -> Path:
-    """The oracle's binary, built anew; Go's build cache makes that quick. Raises CalledProcessError.
+    """The oracle's binary, built again; Go's build cache makes that quick. Raises CalledProcessError.
 
     `with_tape` makes another one, that runs upstream's own tests and writes down what they ask.
     """

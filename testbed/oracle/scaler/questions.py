@@ -58,7 +58,7 @@ class MetricAnswers(Json, frozen=True, kw_only=True):
 
 
 class Step(Json, frozen=True, kw_only=True):
-    """One look. `autoscaler.status` counts in the first step only; later it is what was written."""
+    """One reconcile. `autoscaler.status` counts in the first step only; later it is what was written."""
 
     at_seconds: float
     autoscaler: Autoscaler
@@ -105,7 +105,7 @@ class Normalization(Json, frozen=True, kw_only=True):
 
 
 class Question(Json, frozen=True, kw_only=True):
-    """`metrics`: every metric of one step on its own. `reconcile`: whole looks, one after the other.
+    """`metrics`: every metric of one step on its own. `reconcile`: whole reconciles, one after the other.
 
     `normalize`: what history, policies and bounds of one step make of `normalize`.
     """
@@ -118,7 +118,7 @@ class Question(Json, frozen=True, kw_only=True):
 
 
 class MetricAnswer(Json, frozen=True, kw_only=True):
-    """What one metric came to; `log` holds its events."""
+    """The result of one metric; `log` holds its events."""
 
     proposal: int
     name: str
@@ -128,7 +128,7 @@ class MetricAnswer(Json, frozen=True, kw_only=True):
 
 
 class StepAnswer(Json, frozen=True, kw_only=True):
-    """What one look came to; `log` holds events, writes of the scale and of the status, in order."""
+    """The result of one reconcile; `log` holds events, writes of the scale and of the status, in order."""
 
     log: tuple[tuple[str, ...], ...]
     status: AutoscalerStatus

@@ -1,7 +1,7 @@
-"""`python -m testbed.oracle.scaler.record`: ask the real controller's code, and write down what it says.
+"""`python -m testbed.oracle.scaler.record`: send questions to the real controller's code, and record its answers.
 
-Without arguments the committed vectors are made anew. With `--check` nothing is written: as many
-questions as you like, from any seed, are asked and compared with our core.
+Without arguments the committed vectors are recorded again. With `--check` nothing is written: as many
+questions as you like, from any seed, are answered and compared with the core.
 """
 
 import argparse
@@ -38,10 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--metrics", type=int, default=METRICS_QUESTIONS, help="questions, of three metrics each"
     )
     parser.add_argument(
-        "--reconciles", type=int, default=RECONCILE_QUESTIONS, help="questions, of some looks each"
+        "--reconciles",
+        type=int,
+        default=RECONCILE_QUESTIONS,
+        help="questions, of some reconciles each",
     )
     parser.add_argument("--normalizations", type=int, default=NORMALIZE_QUESTIONS)
-    parser.add_argument("--check", action="store_true", help="compare with our core, write nothing")
+    parser.add_argument("--check", action="store_true", help="compare with the core, write nothing")
     chosen = parser.parse_args(arguments)
     oracle = build()
     asked = questions(
@@ -77,7 +80,7 @@ def ask(oracle: Path, asked: Iterable[Question]) -> list[Vector]:
 
 
 def inputs(vectors: Iterable[Vector]) -> int:
-    """How many metrics were evaluated and looks were taken."""
+    """How many metrics were evaluated and reconciles were made."""
     return sum(len(vector.metrics) + len(vector.steps) for vector in vectors)
 
 

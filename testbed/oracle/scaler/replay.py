@@ -1,4 +1,4 @@
-"""Our core's answer to a question, in the oracle's form. It replaces the shell, and does nothing else."""
+"""The core's answer to a question, in the oracle's form. It replaces the shell, and does nothing else."""
 
 import math
 import re
@@ -94,13 +94,13 @@ def step_answers(question: Question) -> tuple[StepAnswer, ...]:
 
 def normalized_answer(question: Question) -> tuple[StepAnswer, ...]:
     """What the first step makes of a recommendation; the log holds the count."""
-    step, asked = question.steps[0], question.normalize
+    step, normalization = question.steps[0], question.normalize
     now = START_UNIX_SECONDS + step.at_seconds
     found = normalize(
         memory_of(question.memory),
         _policy(question, step),
-        current=asked.current,
-        recommended=asked.desired,
+        current=normalization.current,
+        recommended=normalization.desired,
         now_unix_seconds=now,
     )
     conditions = Conditions((), now)
@@ -116,7 +116,7 @@ def normalized_answer(question: Question) -> tuple[StepAnswer, ...]:
 
 
 def difference(vector: Vector) -> str | None:
-    """Where our core answers otherwise than the real code did, or None."""
+    """Where the core's answer differs from the real code's, or None."""
     question = vector.question
     pairs: list[tuple[object, object]]
     if question.mode == "metrics":
@@ -131,10 +131,10 @@ def difference(vector: Vector) -> str | None:
         ]
     for index, (real, own) in enumerate(pairs):
         if real != own:
-            asked, expected, actual = (
+            encoded, expected, actual = (
                 msgspec.json.encode(each).decode() for each in (question, real, own)
             )
-            return f"answer {index} to {asked}\nis  {expected}\nnot {actual}"
+            return f"answer {index} to {encoded}\nis  {expected}\nnot {actual}"
     return None
 
 
@@ -248,40 +248,40 @@ def _matches_any(selector: Selector, pods: Sequence[Pod]) -> bool:
     return any(selector.matches(pod.metadata.labels) for pod in pods)
 
 
-def _readings(metrics: Sequence[MetricSpec], said: MetricAnswers) -> tuple[Reading, ...]:
-    return tuple(_reading(metric, said) for metric in metrics)
+def _readings(metrics: Sequence[MetricSpec], answers: MetricAnswers) -> tuple[Reading, ...]:
+    return tuple(_reading(metric, answers) for metric in metrics)
 
 
-def _reading(metric: MetricSpec, said: MetricAnswers) -> Reading:
+def _reading(metric: MetricSpec, answers: MetricAnswers) -> Reading:
     """What the shell would make of the APIs' answers."""
     if metric.external is not None:
-        external = said.external[metric.external.metric.name]
+        external = answers.external[metric.external.metric.name]
         if external.error:
             return samples.fetch_failed(samples.EXTERNAL_API, external.error)
         return samples.external_values(external.list)
     if metric.object is not None:
-        custom = said.custom[metric.object.metric.name]
+        custom = answers.custom[metric.object.metric.name]
         if custom.error:
             return samples.fetch_failed(samples.CUSTOM_API, custom.error)
         return samples.object_value(custom.list)
     if metric.pods is not None:
-        custom = said.custom[metric.pods.metric.name]
+        custom = answers.custom[metric.pods.metric.name]
         if custom.error:
             return samples.fetch_failed(samples.CUSTOM_API, custom.error)
         return samples.pod_samples(custom.list)
-    return _resource_reading(metric, said)
+    return _resource_reading(metric, answers)
 
 
-def _resource_reading(metric: MetricSpec, said: MetricAnswers) -> Reading:
-    if said.resource.error:
-        return samples.fetch_failed(samples.RESOURCE_API, said.resource.error)
+def _resource_reading(metric: MetricSpec, answers: MetricAnswers) -> Reading:
+    if answers.resource.error:
+        return samples.fetch_failed(samples.RESOURCE_API, answers.resource.error)
     if metric.container_resource is not None:
         source = metric.container_resource
         return samples.resource_samples(
-            said.resource.list, resource=source.name, container=source.container
+            answers.resource.list, resource=source.name, container=source.container
         )
     if metric.resource is not None:
-        return samples.resource_samples(said.resource.list, resource=metric.resource.name)
+        return samples.resource_samples(answers.resource.list, resource=metric.resource.name)
     return MetricFailed("never requested")
 
 

@@ -41,7 +41,7 @@ _FACTORS = (0.0, 0.1, 0.5, 0.9, 0.9, 0.95, 1.0, 1.0, 1.05, 1.1, 1.1, 1.2, 1.5, 2
 _DOWN = "the server is currently unable to handle the request"
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Around what the answers are made up."""
 
     random: Random
@@ -51,25 +51,25 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def metric_specs(random: Random, count: int) -> tuple[MetricSpec, ...]:
-    """So many metrics of any type; names tell custom and external ones apart."""
+    """That many metrics of any type; names distinguish custom and external ones."""
     return tuple(_metric_spec(random, index) for index in range(count))
 
 
-def metric_answers(asked: Asked, metrics: tuple[MetricSpec, ...]) -> MetricAnswers:
-    """What the APIs say to all of them; a factor for the whole look keeps pods and metrics alike."""
-    factor = asked.random.choice(_FACTORS)
+def metric_answers(given: Given, metrics: tuple[MetricSpec, ...]) -> MetricAnswers:
+    """The APIs' answers to all of them; a factor for the whole reconcile keeps pods and metrics alike."""
+    factor = given.random.choice(_FACTORS)
     custom: dict[str, CustomAnswer] = {}
     external: dict[str, ExternalAnswer] = {}
     for metric in metrics:
         if metric.pods:
-            custom[metric.pods.metric.name] = _pods_answer(asked, metric.pods.target, factor)
+            custom[metric.pods.metric.name] = _pods_answer(given, metric.pods.target, factor)
         elif metric.object:
-            custom[metric.object.metric.name] = _object_answer(asked, metric.object.target, factor)
+            custom[metric.object.metric.name] = _object_answer(given, metric.object.target, factor)
         elif metric.external:
             target = metric.external.target
-            external[metric.external.metric.name] = _external_answer(asked, target, factor)
+            external[metric.external.metric.name] = _external_answer(given, target, factor)
     return MetricAnswers(
-        resource=_resource_answer(asked, metrics, factor), custom=custom, external=external
+        resource=_resource_answer(given, metrics, factor), custom=custom, external=external
     )
 
 
@@ -153,82 +153,82 @@ def _resource_target(random: Random) -> MetricTarget:
     )
 
 
-def _value(asked: Asked, milli_: int, factor: float) -> str:
+def _value(given: Given, milli_: int, factor: float) -> str:
     """Around a number of thousandths, or something that breaks numbers."""
-    if asked.random.random() < 0.03:
-        return asked.random.choice(_UGLY)
-    jitter = asked.random.choice((1.0, 1.0, 0.97, 1.01, 1.3))
+    if given.random.random() < 0.03:
+        return given.random.choice(_UGLY)
+    jitter = given.random.choice((1.0, 1.0, 0.97, 1.01, 1.3))
     return format_milli(int(milli_ * factor * jitter) % 2**62)
 
 
-def _pods_answer(asked: Asked, target: MetricTarget, factor: float) -> CustomAnswer:
-    if asked.random.random() < 0.04:
+def _pods_answer(given: Given, target: MetricTarget, factor: float) -> CustomAnswer:
+    if given.random.random() < 0.04:
         return CustomAnswer(error=_DOWN)
     goal = milli(target.average_value or "1")
     items = [
-        _metric_value(asked, pod.metadata.name, _value(asked, goal, factor))
-        for pod in asked.pods
-        if asked.random.random() < 0.93
+        _metric_value(given, pod.metadata.name, _value(given, goal, factor))
+        for pod in given.pods
+        if given.random.random() < 0.93
     ]
-    if asked.random.random() < 0.06:
-        items.append(_metric_value(asked, "stranger", _value(asked, goal, factor)))
-    if items and asked.random.random() < 0.03:
-        items.append(_metric_value(asked, "web-0", _value(asked, goal, 2 * factor)))
+    if given.random.random() < 0.06:
+        items.append(_metric_value(given, "unlisted", _value(given, goal, factor)))
+    if items and given.random.random() < 0.03:
+        items.append(_metric_value(given, "web-0", _value(given, goal, 2 * factor)))
     return CustomAnswer(list=custom_metrics.MetricValueList(items=items))
 
 
-def _object_answer(asked: Asked, target: MetricTarget, factor: float) -> CustomAnswer:
-    if asked.random.random() < 0.04:
+def _object_answer(given: Given, target: MetricTarget, factor: float) -> CustomAnswer:
+    if given.random.random() < 0.04:
         return CustomAnswer(error=_DOWN)
     goal = milli(target.value or target.average_value or "1")
-    shared = goal * max(1, asked.replicas) if target.average_value else goal
-    count = asked.random.choice((1,) * 40 + (0, 2))
-    items = [_metric_value(asked, "front", _value(asked, shared, factor)) for _ in range(count)]
+    shared = goal * max(1, given.replicas) if target.average_value else goal
+    count = given.random.choice((1,) * 40 + (0, 2))
+    items = [_metric_value(given, "front", _value(given, shared, factor)) for _ in range(count)]
     return CustomAnswer(list=custom_metrics.MetricValueList(items=items))
 
 
-def _external_answer(asked: Asked, target: MetricTarget, factor: float) -> ExternalAnswer:
-    if asked.random.random() < 0.04:
+def _external_answer(given: Given, target: MetricTarget, factor: float) -> ExternalAnswer:
+    if given.random.random() < 0.04:
         return ExternalAnswer(error=_DOWN)
     goal = milli(target.value or target.average_value or "1")
-    shared = goal * max(1, asked.replicas) if target.average_value else goal
-    count = asked.random.choice((1, 1, 1, 2, 3, 0))
+    shared = goal * max(1, given.replicas) if target.average_value else goal
+    count = given.random.choice((1, 1, 1, 2, 3, 0))
     items = [
         external_metrics.ExternalMetricValue(
             metric_name="m",
             metric_labels=None,
-            timestamp=_sampled(asked),
-            value=_value(asked, shared // max(1, count), factor),
+            timestamp=_sampled(given),
+            value=_value(given, shared // max(1, count), factor),
         )
         for _ in range(count)
     ]
     return ExternalAnswer(list=external_metrics.ExternalMetricValueList(items=items))
 
 
-def _metric_value(asked: Asked, name: str, value: str) -> custom_metrics.MetricValue:
+def _metric_value(given: Given, name: str, value: str) -> custom_metrics.MetricValue:
     return custom_metrics.MetricValue(
         described_object=ObjectReference(kind="Pod", name=name),
         metric=custom_metrics.MetricIdentifier(name="m"),
-        timestamp=_sampled(asked),
-        window_seconds=asked.random.choice((None, None, 30, 0)),
+        timestamp=_sampled(given),
+        window_seconds=given.random.choice((None, None, 30, 0)),
         value=value,
     )
 
 
 def _resource_answer(
-    asked: Asked, metrics: tuple[MetricSpec, ...], factor: float
+    given: Given, metrics: tuple[MetricSpec, ...], factor: float
 ) -> ResourceAnswer:
     if not any(metric.resource or metric.container_resource for metric in metrics):
         return ResourceAnswer()
-    if asked.random.random() < 0.04:
+    if given.random.random() < 0.04:
         return ResourceAnswer(error=_DOWN)
     percent = _percent_target(metrics) * factor / 100
     items = [
-        _pod_metrics(asked, pod, percent) for pod in asked.pods if asked.random.random() < 0.93
+        _pod_metrics(given, pod, percent) for pod in given.pods if given.random.random() < 0.93
     ]
-    if asked.random.random() < 0.06:
+    if given.random.random() < 0.06:
         usage = {"cpu": "100m", "memory": "64Mi"}
-        items.append(_pod_usage(asked, "stranger", [ContainerMetrics(name="app", usage=usage)]))
+        items.append(_pod_usage(given, "unlisted", [ContainerMetrics(name="app", usage=usage)]))
     return ResourceAnswer(list=PodMetricsList(items=items))
 
 
@@ -240,30 +240,30 @@ def _percent_target(metrics: tuple[MetricSpec, ...]) -> int:
     return 100
 
 
-def _pod_metrics(asked: Asked, pod: Pod, share: float) -> PodMetrics:
+def _pod_metrics(given: Given, pod: Pod, share: float) -> PodMetrics:
     containers = [
         ContainerMetrics(
             name=container.name,
             usage={
-                name: _value(asked, milli(text) % 2**53, share)
+                name: _value(given, milli(text) % 2**53, share)
                 for name, text in (container.resources.requests or {}).items()
-                if asked.random.random() < 0.99
+                if given.random.random() < 0.99
             },
         )
         for container in pod.spec.containers or ()
-        if asked.random.random() < 0.98
+        if given.random.random() < 0.98
     ]
-    return _pod_usage(asked, pod.metadata.name, containers)
+    return _pod_usage(given, pod.metadata.name, containers)
 
 
-def _pod_usage(asked: Asked, name: str, containers: list[ContainerMetrics]) -> PodMetrics:
+def _pod_usage(given: Given, name: str, containers: list[ContainerMetrics]) -> PodMetrics:
     return PodMetrics(
         metadata=ObjectMeta(name=name, namespace="shop"),
-        timestamp=_sampled(asked),
-        window=asked.random.choice(("30s", "1m0s", "15.5s")),
+        timestamp=_sampled(given),
+        window=given.random.choice(("30s", "1m0s", "15.5s")),
         containers=containers,
     )
 
 
-def _sampled(asked: Asked) -> datetime:
-    return time_from_unix(asked.now_unix_seconds - asked.random.choice((0, 5, 15, 30, 60, 120)))
+def _sampled(given: Given) -> datetime:
+    return time_from_unix(given.now_unix_seconds - given.random.choice((0, 5, 15, 30, 60, 120)))

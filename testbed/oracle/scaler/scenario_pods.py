@@ -1,4 +1,4 @@
-"""Random pods: every phase, readiness, start and request that the grouping tells apart."""
+"""Random pods: every phase, readiness, start and request that the grouping distinguishes."""
 
 from random import Random
 
@@ -20,7 +20,7 @@ _MEMORY = ("64Mi", "128Mi", "1Gi", "100M", "1500")
 
 
 def pods(random: Random, replicas: int, now_unix_seconds: float, flags: Flags) -> tuple[Pod, ...]:
-    """About as many as the target has; often of one making, so that utilizations are often computable."""
+    """About as many as the target has; often alike, so that utilizations are often computable."""
     count = max(0, replicas + random.choice((0, 0, 0, 0, 1, -1, 2)))
     wild = random.random() < 0.5
     spec = _spec(random)

@@ -1,4 +1,4 @@
-"""Random questions from a seed: what an autoscaler can meet, with its rare and ugly sides made common."""
+"""Random questions from a seed: what an autoscaler can meet, with rare and awkward cases made common."""
 
 from collections.abc import Iterator
 from random import Random
@@ -26,12 +26,12 @@ from testbed.oracle.scaler.questions import (
     ScaleAnswer,
     Step,
 )
-from testbed.oracle.scaler.scenario_metrics import Asked, metric_answers, metric_specs
+from testbed.oracle.scaler.scenario_metrics import Given, metric_answers, metric_specs
 from testbed.oracle.scaler.scenario_pods import SELECTOR, pods
 from wire.meta import ObjectMeta, time_from_unix
 
 # Late enough for every window and period to have a past.
-_FIRST_LOOK_SECONDS = 4_000
+_FIRST_RECONCILE_SECONDS = 4_000
 # At least a second: within one, upstream writes a status again that differs only in fractions, which
 # the API server cuts off; we do not.
 _ADVANCES_SECONDS = (15, 15, 15, 15, 1, 30, 60, 61, 299, 300, 301, 1.5, 14.25, 1800)
@@ -41,7 +41,7 @@ _TARGET = CrossVersionObjectReference(kind="Deployment", name="web", api_version
 def questions(
     seed: int, *, metrics: int, reconciles: int, normalizations: int
 ) -> Iterator[Question]:
-    """So many questions of each mode; the same ones for the same seed."""
+    """That many questions of each mode; the same ones for the same seed."""
     random = Random(seed)  # noqa: S311 - it must be repeatable, not secret
     for _ in range(metrics):
         yield _metrics_question(random)
@@ -66,16 +66,16 @@ def _normalize_question(random: Random) -> Question:
         mode="normalize",
         settings=settings,
         memory=_memory(random),
-        steps=(Step(at_seconds=float(_FIRST_LOOK_SECONDS), autoscaler=autoscaler),),
+        steps=(Step(at_seconds=float(_FIRST_RECONCILE_SECONDS), autoscaler=autoscaler),),
         normalize=Normalization(current=current, desired=max(0, desired)),
     )
 
 
 def _metrics_question(random: Random) -> Question:
     settings = _settings(random)
-    at_seconds = _FIRST_LOOK_SECONDS + random.choice((0, 0.5, random.randrange(1_000)))
+    at_seconds = _FIRST_RECONCILE_SECONDS + random.choice((0, 0.5, random.randrange(1_000)))
     step = _step(random, settings, _spec(random, settings), at_seconds, count=3)
-    # The selector's own troubles belong to whole looks.
+    # The selector's own troubles belong to whole reconciles.
     scale = msgspec.structs.replace(step.scale, error="", selector=SELECTOR)
     step = msgspec.structs.replace(step, scale=scale)
     return Question(mode="metrics", settings=settings, steps=(step,))
@@ -83,7 +83,7 @@ def _metrics_question(random: Random) -> Question:
 
 def _reconcile_question(random: Random) -> Question:
     settings = _settings(random)
-    at_seconds = float(_FIRST_LOOK_SECONDS)
+    at_seconds = float(_FIRST_RECONCILE_SECONDS)
     spec = _spec(random, settings)
     steps: list[Step] = []
     for index in range(random.choice((1, 2, 3, 4, 6))):
@@ -113,9 +113,9 @@ def _step(
     now = START_UNIX_SECONDS + at_seconds
     replicas = _replicas(random, spec)
     target_pods = pods(random, replicas, now, settings)
-    asked = Asked(random=random, pods=target_pods, replicas=replicas, now_unix_seconds=now)
+    given = Given(random=random, pods=target_pods, replicas=replicas, now_unix_seconds=now)
     metrics = metric_specs(random, count)
-    answers = metric_answers(asked, metrics)
+    answers = metric_answers(given, metrics)
     return Step(
         at_seconds=at_seconds,
         autoscaler=Autoscaler(
@@ -226,7 +226,7 @@ def _memory(random: Random) -> Remembered:
         return tuple(
             Entry(
                 replicas=random.randrange(1, highest),
-                at_seconds=_FIRST_LOOK_SECONDS
+                at_seconds=_FIRST_RECONCILE_SECONDS
                 - random.choice((1, 14, 15, 16, 59, 60, 61, 120, 299, 300, 301, 1800, 3000)),
                 outdated=False,
             )

@@ -15,7 +15,7 @@ _LEFT_OUT = {"TestOracle", "TestMultipleHPAs"}
 
 
 def upstream_questions() -> list[Question]:
-    """What every test asks, once each. One process per test: some leave controllers running behind them."""
+    """The questions of every test, once each. One process per test: some leave controllers running behind them."""
     binary = build(with_tape=True)
     with tempfile.TemporaryDirectory() as directory:
         tape = Path(directory) / "tape"
@@ -32,7 +32,7 @@ def upstream_questions() -> list[Question]:
 
 
 def _question(line: bytes) -> Question:
-    """Go writes null for a map or list that was never made; our types want an empty one here."""
+    """Go writes null for a map or list that was never made; the types here need an empty one."""
     for field, empty in ((b"usage", b"{}"), (b"items", b"[]")):
         line = line.replace(b'"%b":null' % field, b'"%b":%b' % (field, empty))
     return msgspec.json.decode(line, type=Question)

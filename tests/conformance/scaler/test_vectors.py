@@ -1,6 +1,6 @@
-"""The HPA controller's own code and ours, asked the same: its own test cases, and more than 20,000 random inputs.
+"""The core answers as the HPA controller's own code does: its own test cases, and more than 20,000 random inputs.
 
-README.md says what the vectors are and how to make them anew.
+README.md describes the vectors and how to record them again.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ def upstream_vectors() -> list[Vector]:
 @pytest.mark.parametrize("vectors", ["random_vectors", "upstream_vectors"])
 def test_the_core_answers_as_the_controller_did(vectors, request):
     found = [
-        told for each in request.getfixturevalue(vectors) if (told := difference(each)) is not None
+        text for each in request.getfixturevalue(vectors) if (text := difference(each)) is not None
     ]
     assert found[:1] == [], f"{len(found)} differences"
 
@@ -35,7 +35,7 @@ def test_there_are_more_than_twenty_thousand_random_inputs(random_vectors):
 
 
 def test_upstreams_cases_are_of_every_mode(upstream_vectors):
-    """A test that waits for a second look may take down one more or less, so these are the least."""
+    """A test that waits for a second reconcile may record one more or less, so these are minimums."""
     modes = Counter(vector.question.mode for vector in upstream_vectors)
     assert modes["reconcile"] >= 150
     assert modes["metrics"] >= 77

@@ -84,7 +84,7 @@ def pod(
 
 
 def pods(count: int) -> tuple[Pod, ...]:
-    """So many settled pods: web-0, web-1, ..."""
+    """That many settled pods: web-0, web-1, ..."""
     return tuple(pod(f"web-{index}") for index in range(count))
 
 
@@ -166,7 +166,7 @@ def spec(
     max_replicas: int = 100,
     behavior: Behavior | None = None,
 ) -> AutoscalerSpec:
-    """What the user asks for."""
+    """What the user wants."""
     return AutoscalerSpec(
         scale_target_ref=CrossVersionObjectReference(
             kind="Deployment", name="web", api_version="apps/v1"
@@ -248,7 +248,7 @@ def rules(
     select: str | None = "Max",
     tolerance: str | None = None,
 ) -> ScalingRules:
-    """One direction's rules; without policies, so many at once that they never limit."""
+    """One direction's rules; without policies, a rate that never limits."""
     return ScalingRules(
         stabilization_window_seconds=window_seconds,
         select_policy=select,

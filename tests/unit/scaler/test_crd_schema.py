@@ -1,4 +1,4 @@
-"""The CRD is written out in full; what says the same in several places must keep saying the same."""
+"""The CRD repeats some parts of its schema; repeated parts must stay equal, and match the structs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def schema(crd: Any) -> Any:
 
 
 @pytest.mark.parametrize("field", ["target", "selector", "current"])
-def test_every_metric_describes_this_field_alike(schema: Any, field: str) -> None:
+def test_every_metric_describes_this_field_equally(schema: Any, field: str) -> None:
     found = [value for name, value in properties(schema) if name == field]
     assert len(found) > 4
     assert all(each == found[0] for each in found)

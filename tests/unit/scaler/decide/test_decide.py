@@ -1,4 +1,4 @@
-"""Whole looks: from what was seen and measured to status, events and memory."""
+"""Whole reconciles: from what was observed and measured to status, events and memory."""
 
 import msgspec
 import pytest
@@ -57,14 +57,14 @@ def conditions(outcome):
     }
 
 
-def told(events):
+def reported(events):
     return [(each.type.value, each.reason, each.message) for each in events]
 
 
-def test_a_scale_up_is_written_told_and_remembered():
+def test_a_scale_up_is_written_reported_and_remembered():
     decision, outcome = reconcile(observed(spec(), replicas=3), queue(50))
     assert (decision.desired_replicas, decision.rescale) == (5, True)
-    assert told(outcome.events) == [
+    assert reported(outcome.events) == [
         (
             "Normal",
             "SuccessfulRescale",
@@ -93,7 +93,7 @@ def test_a_scale_up_is_written_told_and_remembered():
     }
 
 
-def test_nothing_to_do_is_told_by_the_status_only():
+def test_without_a_change_only_the_status_is_updated():
     decision, outcome = reconcile(observed(spec(), replicas=3), queue(30))
     assert not decision.rescale
     assert outcome.events == ()
@@ -102,15 +102,15 @@ def test_nothing_to_do_is_told_by_the_status_only():
     assert conditions(outcome)["AbleToScale"][1] == "ReadyForNewScale"
 
 
-def test_a_smaller_count_is_reasoned_by_all_metrics():
+def test_a_scale_down_has_the_reason_that_all_metrics_are_below_target():
     _, outcome = reconcile(observed(spec(), replicas=5), queue(20))
-    assert told(outcome.events) == [
+    assert reported(outcome.events) == [
         ("Normal", "SuccessfulRescale", "New size: 2; reason: All metrics below target")
     ]
     assert outcome.action is Action.SCALE_DOWN
 
 
-def test_a_held_scale_down_says_so():
+def test_a_stabilized_scale_down_has_its_condition():
     decision, outcome = reconcile(
         observed(spec(), replicas=5), queue(20), memory=recommended((5, 60))
     )
@@ -123,7 +123,7 @@ def test_without_behavior_an_old_recommendation_can_even_scale_up():
         observed(spec(), replicas=3), queue(20), memory=recommended((5, 60))
     )
     assert decision.desired_replicas == 5
-    assert told(outcome.events)[0][2] == "New size: 5; reason: All metrics below target"
+    assert reported(outcome.events)[0][2] == "New size: 5; reason: All metrics below target"
 
 
 @pytest.mark.parametrize(
@@ -133,20 +133,20 @@ def test_without_behavior_an_old_recommendation_can_even_scale_up():
         pytest.param(1, Branch.BELOW_MIN, 2, "Current number of replicas below Spec.MinReplicas", id="below"),
     ],
 )  # fmt: skip
-def test_outside_the_bounds_no_metric_is_asked(replicas, branch, desired, reason):
+def test_outside_the_bounds_no_metric_is_needed(replicas, branch, desired, reason):
     behavior = Behavior(scale_up=rules(select="Disabled"), scale_down=rules(select="Disabled"))
     of = spec(min_replicas=2, max_replicas=10, behavior=behavior)
     memory = recommended((11, 10))
     decision, outcome = reconcile(observed(of, replicas=replicas), (), memory=memory)
     assert (decision.branch, decision.desired_replicas) == (branch, desired)
-    assert told(outcome.events)[0][2] == f"New size: {desired}; reason: {reason}"
+    assert reported(outcome.events)[0][2] == f"New size: {desired}; reason: {reason}"
     assert outcome.status.current_metrics == ()
     assert outcome.memory.recommendations == memory.recommendations
     assert outcome.memory.scale_up_events or outcome.memory.scale_down_events
     assert list(conditions(outcome)) == ["AbleToScale"]
 
 
-def test_zero_replicas_switch_autoscaling_off():
+def test_zero_replicas_disable_autoscaling():
     before = AutoscalerStatus(
         conditions=(Condition(type="ScaledToZero", status="True", last_transition_time=BEFORE),)
     )
@@ -169,7 +169,7 @@ def test_a_scale_that_cannot_be_read_changes_the_condition_only():
     )
     decision, outcome = reconcile(seen, ())
     assert decision.desired_replicas is None
-    assert told(outcome.events) == [
+    assert reported(outcome.events) == [
         ("Warning", "FailedGetScale", 'deployments/scale.apps "web" not found')
     ]
     assert conditions(outcome)["AbleToScale"] == (
@@ -185,12 +185,12 @@ def test_a_scale_that_cannot_be_read_changes_the_condition_only():
     assert outcome.error_class is ErrorClass.SPEC
 
 
-def test_failed_metrics_are_told_before_and_their_sum_after_the_status():
+def test_each_failed_metric_has_an_event_before_the_status_and_all_of_them_one_after_it():
     before = AutoscalerStatus(desired_replicas=9, last_scale_time=BEFORE)
     decision, outcome = reconcile(observed(spec(), replicas=3, status=before), (DOWN,))
     inner = "unable to get external metric shop/queue/nil: unable to fetch metrics from external metrics API: down"
-    assert told(outcome.events) == [("Warning", "FailedGetExternalMetric", inner)]
-    assert told(outcome.events_after_status) == [
+    assert reported(outcome.events) == [("Warning", "FailedGetExternalMetric", inner)]
+    assert reported(outcome.events_after_status) == [
         (
             "Warning",
             "FailedComputeMetricsReplicas",
@@ -239,25 +239,25 @@ def test_one_failed_metric_stops_a_scale_down():
     assert [each.type for each in outcome.status.current_metrics] == ["", "External"]
 
 
-def test_pods_of_two_autoscalers_scale_nothing():
+def test_pods_of_two_autoscalers_prevent_scaling():
     seen = observed(spec(), replicas=3)
     decision, outcome = reconcile(seen, (), controlled_by=("shop/web", "shop/other"))
     message = "pods by selector app=web are controlled by multiple HPAs: [shop/web shop/other]"
     assert not decision.rescale
-    assert told(outcome.events) == [("Warning", "AmbiguousSelector", message)]
-    assert told(outcome.events_after_status) == [
+    assert reported(outcome.events) == [("Warning", "AmbiguousSelector", message)]
+    assert reported(outcome.events_after_status) == [
         ("Warning", "FailedComputeMetricsReplicas", message)
     ]
     assert conditions(outcome)["ScalingActive"] == ("False", "AmbiguousSelector", message)
     assert outcome.status.current_metrics == ()
 
 
-def test_a_scale_that_cannot_be_written_is_told_and_not_remembered():
+def test_a_scale_that_cannot_be_written_is_reported_and_not_remembered():
     before = AutoscalerStatus(desired_replicas=9)
     behavior = Behavior(scale_up=rules(), scale_down=rules())
     seen = observed(spec(behavior=behavior), replicas=3, status=before)
     _, outcome = reconcile(seen, queue(50), actuation=RescaleFailed("conflict"))
-    assert told(outcome.events) == [
+    assert reported(outcome.events) == [
         (
             "Warning",
             "FailedRescale",
@@ -274,14 +274,14 @@ def test_a_scale_that_cannot_be_written_is_told_and_not_remembered():
     assert outcome.error == "failed to rescale Deployment/shop/web: conflict"
 
 
-def test_a_first_look_seeds_the_memory_with_the_count_and_adds_the_recommendation():
+def test_the_first_reconcile_seeds_the_memory_with_the_current_count_and_adds_the_recommendation():
     _, outcome = reconcile(observed(spec(), replicas=5), queue(20), memory=Memory())
     assert [each.replicas for each in outcome.memory.recommendations or ()] == [5, 2]
     assert outcome.status.desired_replicas == 5
 
 
 @pytest.mark.parametrize(
-    ("of", "length", "settings", "is_by_us"),
+    ("of", "length", "settings", "by_controller"),
     [
         pytest.param(spec(min_replicas=0), 0, ZERO_ON, "True", id="to zero"),
         pytest.param(spec(min_replicas=0), 20, ZERO_ON, "False", id="not quite to zero"),
@@ -289,12 +289,12 @@ def test_a_first_look_seeds_the_memory_with_the_count_and_adds_the_recommendatio
         pytest.param(spec(min_replicas=0), 0, SETTINGS, None, id="the gate is off"),
     ],
 )
-def test_scaling_to_zero_is_remembered_in_the_status(of, length, settings, is_by_us):
+def test_scaling_to_zero_is_remembered_in_the_status(of, length, settings, by_controller):
     before = AutoscalerStatus(conditions=(Condition(type="ScaledToZero", status="Unknown"),))
     _, outcome = reconcile(
         observed(of, replicas=3, status=before), queue(length), settings=settings
     )
-    assert conditions(outcome).get("ScaledToZero", (None,))[0] == is_by_us
+    assert conditions(outcome).get("ScaledToZero", (None,))[0] == by_controller
 
 
 FREE = Behavior(scale_up=rules(), scale_down=rules())
@@ -310,15 +310,17 @@ def at_zero(of):
     [
         pytest.param(spec(external(value("10")), min_replicas=0), 15, 2, "external metric queue(nil) above target", id="by load"),
         pytest.param(spec(min_replicas=3, behavior=FREE), 0, 3, "Current number of replicas below Spec.MinReplicas", id="the minimum was raised"),
-        pytest.param(spec(min_replicas=3), 0, 3, "", id="likewise without behavior: no reason is given"),
+        pytest.param(spec(min_replicas=3), 0, 3, "", id="likewise without behavior: without a reason"),
     ],
 )  # fmt: skip
-def test_who_scaled_to_zero_leaves_it_again(of, length, desired, reason):
+def test_a_workload_that_the_controller_scaled_to_zero_is_scaled_up_again(
+    of, length, desired, reason
+):
     decision, outcome = reconcile(
         at_zero(of), queue(length), settings=ZERO_ON, memory=recommended((0, 9))
     )
     assert decision.desired_replicas == desired
-    assert told(outcome.events)[0][2] == f"New size: {desired}; reason: {reason}"
+    assert reported(outcome.events)[0][2] == f"New size: {desired}; reason: {reason}"
     assert conditions(outcome)["ScaledToZero"][0] == "False"
 
 
@@ -344,7 +346,7 @@ def test_only_a_loadautoscaler_gets_the_decision_in_words():
         assert (outcome.status.decision is not None) is has_words
 
 
-def test_a_status_that_says_nothing_new_is_not_written():
+def test_an_unchanged_status_is_not_written():
     _, first = reconcile(observed(spec(), replicas=3), queue(30))
     assert first.status_changed
     null_for_empty = msgspec.structs.replace(first.status, decision=None)
@@ -357,7 +359,7 @@ def test_an_absent_list_is_an_empty_one():
     assert same_status(left, AutoscalerStatus(current_metrics=(), conditions=()))
 
 
-def test_the_conditions_stand_in_their_usual_order():
+def test_the_conditions_have_their_usual_order():
     _, outcome = reconcile(observed(spec(min_replicas=0), replicas=3), queue(0), settings=ZERO_ON)
     assert [each.type for each in outcome.status.conditions or ()] == [
         each.value for each in ConditionType

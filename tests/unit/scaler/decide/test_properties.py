@@ -1,4 +1,4 @@
-"""Whole looks over random readings: bounds, direction, the first pass in the status."""
+"""Whole reconciles over random readings: bounds, direction, the first pass in the status."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ readings = st.lists(lengths | st.none(), min_size=1, max_size=4)
 bounds = st.tuples(st.integers(1, 10), st.integers(0, 30))
 
 
-def looked(wanted, *, low, high, replicas, memory=None):
+def decision_on(wanted, *, low, high, replicas, memory=None):
     metrics = [external(average("10"), name=f"m{index}") for index in range(len(wanted))]
     seen = observed(spec(*metrics, min_replicas=low, max_replicas=high), replicas=replicas)
     said = [GONE if each is None else ExternalValues((each * 1000,)) for each in wanted]
@@ -35,16 +35,16 @@ def looked(wanted, *, low, high, replicas, memory=None):
 @given(wanted=readings, bound=bounds, replicas=st.integers(1, 60))
 def test_a_desired_count_lies_between_minimum_and_maximum(wanted, bound, replicas):
     low, high = bound[0], sum(bound)
-    decision = looked(wanted, low=low, high=high, replicas=replicas)
+    decision = decision_on(wanted, low=low, high=high, replicas=replicas)
     if decision.desired_replicas is not None:
         assert low <= decision.desired_replicas <= high
 
 
 @few_examples
 @given(wanted=readings, replicas=st.integers(1, 40))
-def test_a_count_never_goes_against_the_winning_proposal(wanted, replicas):
+def test_the_count_never_moves_away_from_the_winning_proposal(wanted, replicas):
     """Without a past: towards the winner's proposal or not at all."""
-    decision = looked(wanted, low=1, high=1_000, replicas=replicas)
+    decision = decision_on(wanted, low=1, high=1_000, replicas=replicas)
     derivation = decision.derivation
     if decision.desired_replicas is None or derivation.winner is None:
         return
@@ -56,24 +56,24 @@ def test_a_count_never_goes_against_the_winning_proposal(wanted, replicas):
 @given(wanted=st.lists(lengths, min_size=1, max_size=3), replicas=st.integers(1, 40), more=lengths)
 def test_more_load_never_leads_to_fewer_replicas(wanted, replicas, more):
     """External averages are monotone: the tolerance keeps the count that lies between its edges."""
-    less = looked(wanted, low=1, high=1_000, replicas=replicas)
-    greater = looked([each + more for each in wanted], low=1, high=1_000, replicas=replicas)
+    less = decision_on(wanted, low=1, high=1_000, replicas=replicas)
+    greater = decision_on([each + more for each in wanted], low=1, high=1_000, replicas=replicas)
     assert less.desired_replicas <= greater.desired_replicas
 
 
 @few_examples
 @given(wanted=readings, replicas=st.integers(1, 40))
-def test_with_a_metric_missing_nothing_shrinks(wanted, replicas):
-    decision = looked([*wanted, None], low=1, high=1_000, replicas=replicas)
+def test_while_a_metric_is_missing_the_target_does_not_shrink(wanted, replicas):
+    decision = decision_on([*wanted, None], low=1, high=1_000, replicas=replicas)
     assert decision.desired_replicas is None or decision.desired_replicas >= replicas
 
 
 @few_examples
-@given(looks=st.lists(st.tuples(st.sampled_from([1, 15, 60]), readings), min_size=1, max_size=12))
-def test_the_status_always_fits_what_was_done(looks):
-    """Over random histories: the memory and the replicas go from look to look as in the shell."""
+@given(syncs=st.lists(st.tuples(st.sampled_from([1, 15, 60]), readings), min_size=1, max_size=12))
+def test_the_status_always_matches_what_was_written(syncs):
+    """Over random histories: the memory and the replicas go from reconcile to reconcile as in the shell."""
     memory, replicas, now = Memory(), 5, NOW
-    for elapsed, wanted in looks:
+    for elapsed, wanted in syncs:
         now += elapsed
         metrics = [external(average("10"), name=f"m{index}") for index in range(len(wanted))]
         seen = observed(spec(*metrics, max_replicas=50), replicas=replicas)

@@ -1,4 +1,4 @@
-"""The last step: which of rate, maximum and minimum changes the count, and what it is called."""
+"""The last step: which of rate, maximum and minimum changes the count, and its reason."""
 
 import pytest
 
@@ -16,7 +16,9 @@ from scaler.normalize.bounds import bound, bound_with_behavior
         pytest.param(12, 5, 1, 10, 10, "TooManyReplicas", id="the maximum is exactly the double"),
         pytest.param(0, 4, 1, 10, 1, "TooFewReplicas", id="the minimum"),
         pytest.param(0, 4, 0, 10, 0, "DesiredWithinRange", id="a minimum of zero"),
-        pytest.param(3, 1, 6, 10, 6, "TooFewReplicas", id="the minimum goes before the rate"),
+        pytest.param(
+            3, 1, 6, 10, 6, "TooFewReplicas", id="the minimum takes precedence over the rate"
+        ),
         pytest.param(1, 9, 1, 10, 1, "DesiredWithinRange", id="no limit downwards"),
     ],
 )

@@ -1,4 +1,4 @@
-"""How far the policies let one look go."""
+"""How far the policies let one reconcile go."""
 
 import pytest
 
@@ -58,9 +58,9 @@ def test_the_limit_downwards(current, policies, select, allowed):
     [
         pytest.param([(3, 10)], [], 11, 3, id="3 were added: the period began with 7"),
         pytest.param([], [(3, 10)], 17, 9, id="3 were taken away: it began with 13"),
-        pytest.param([(3, 60)], [], 14, 6, id="exactly a period ago does not count any more"),
+        pytest.param([(3, 60)], [], 14, 6, id="exactly a period ago no longer counts"),
         pytest.param([(3, 59)], [(1, 59)], 12, 4, id="both logs count for both directions"),
-        pytest.param([(9, 10)], [], 10, -3, id="the limit never turns the direction"),
+        pytest.param([(9, 10)], [], 10, -3, id="the limit never reverses the direction"),
     ],
 )
 def test_changes_of_the_period_are_counted(ups, downs, up_to, down_to):
@@ -75,7 +75,7 @@ def test_an_outdated_event_counts_while_its_period_lasts():
     assert limit(scale_up_rate, Memory(scale_up_events=(outdated,)), 10, PODS_4) == 11
 
 
-def test_every_policy_is_told_with_its_numbers():
+def test_every_policy_is_reported_with_its_numbers():
     rules = Rules(window_seconds=0, select_policy="Max", policies=(PODS_4, PERCENT_50))
     memory = Memory(scale_up_events=events((2, 10)))
     rate = scale_up_rate(memory, current=10, rules=rules, now_unix_seconds=NOW)

@@ -1,4 +1,4 @@
-"""Whatever the past and the rules are: bounds hold, directions hold, windows and policies are kept."""
+"""For any history and rules: bounds, directions, windows and policies are respected."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,15 +88,15 @@ def test_a_greater_recommendation_never_leads_to_a_smaller_count(memory, behavio
 @few_examples
 @given(
     window=st.sampled_from([30, 60, 300]),
-    looks=st.lists(st.tuples(st.sampled_from([1, 15, 60]), counts), min_size=1, max_size=20),
+    syncs=st.lists(st.tuples(st.sampled_from([1, 15, 60]), counts), min_size=1, max_size=20),
 )
-def test_nothing_shrinks_below_what_a_window_has_seen(window, looks):
-    """Played over random histories, with the memory handed on from look to look."""
+def test_the_count_never_shrinks_below_the_highest_recommendation_of_the_window(window, syncs):
+    """Played over random histories, with the memory handed on from reconcile to reconcile."""
     behavior = Behavior(scale_up=rules(), scale_down=rules(window_seconds=window))
     of = spec(min_replicas=1, max_replicas=1_000, behavior=behavior)
     memory, current, now = Memory(), 10, NOW
     seen = []
-    for elapsed, wanted in looks:
+    for elapsed, wanted in syncs:
         now += elapsed
         seen.append((now, wanted))
         found = normalized(memory, of, current=current, wanted=wanted, now=now)
@@ -110,16 +110,16 @@ def test_nothing_shrinks_below_what_a_window_has_seen(window, looks):
 @given(
     allowed=st.integers(1, 5),
     period=st.sampled_from([15, 60]),
-    looks=st.lists(st.tuples(st.sampled_from([1, 5, 15, 60]), counts), min_size=1, max_size=20),
+    syncs=st.lists(st.tuples(st.sampled_from([1, 5, 15, 60]), counts), min_size=1, max_size=20),
 )
-def test_no_period_sees_more_change_than_its_policy_allows(allowed, period, looks):
+def test_no_period_sees_more_change_than_its_policy_allows(allowed, period, syncs):
     """Upwards with one Pods policy: what any period adds, less what it took away, stays within it."""
     only = rules(at_most("Pods", allowed, period))
     behavior = Behavior(scale_up=only, scale_down=only)
     of = spec(min_replicas=1, max_replicas=1_000, behavior=behavior)
     memory, current, now = Memory(), 10, NOW
     counts_at = [(now, current)]
-    for elapsed, wanted in looks:
+    for elapsed, wanted in syncs:
         now += elapsed
         found = normalized(memory, of, current=current, wanted=wanted, now=now)
         after, memory = found.bound.after, found.memory

@@ -28,7 +28,7 @@ def test_without_behavior_the_highest_of_the_window_holds(memory, wanted, stabil
     assert (found.stabilized, found.reason) == (stabilized, reason)
 
 
-def test_the_deciding_recommendation_is_told_with_its_time():
+def test_the_deciding_recommendation_is_reported_with_its_time():
     found, _ = stabilize(
         recommended((5, 9), (9, 99)), recommended=3, window_seconds=300, now_unix_seconds=NOW
     )

@@ -1,4 +1,4 @@
-"""Who else scales the same pods."""
+"""Which other autoscalers scale the same pods."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_an_autoscaler_selects_nothing_before_its_scale_is_read():
     assert found.controllers_of("shop", [WEB]) == ("shop/a",)
 
 
-def test_one_that_is_gone_no_longer_counts_nor_comes_back_by_a_late_look():
+def test_a_deleted_autoscaler_no_longer_counts_even_if_a_late_reconcile_stores_its_selector():
     found = selectors(a="app=web", b="app=web")
     found.disappear("shop/b")
     found.store("shop/b", parse("app=web"))

@@ -1,4 +1,4 @@
-"""Which Scale an autoscaler means, and how it is told that there is none."""
+"""Which Scale an autoscaler refers to, and how a missing one is reported."""
 
 import pytest
 
@@ -130,7 +130,7 @@ GENERIC = StatusError("404 page not found", code=404, reason="NotFound", generic
         ),
     ],
 )
-async def test_what_is_missing_is_told_in_upstreams_words(
+async def test_a_missing_scale_is_reported_in_upstreams_words(
     autoscaler, answer, message, context, spec_error
 ):
     kube = FakeKube()

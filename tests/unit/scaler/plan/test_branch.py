@@ -1,4 +1,4 @@
-"""Which way a look goes before any metric is asked."""
+"""Which branch a reconcile takes before any metric is requested."""
 
 import pytest
 
@@ -59,19 +59,21 @@ def test_a_missing_minimum_is_one():
     ("settings", "min_replicas", "condition", "metric", "branch"),
     [
         pytest.param(Settings(), 0, "True", QUEUE, Branch.DISABLED, id="gate off: zero disables even with a minimum of 0"),
-        pytest.param(ZERO_ON, 0, "True", QUEUE, Branch.METRICS, id="we scaled to zero"),
-        pytest.param(ZERO_ON, 0, "False", QUEUE, Branch.DISABLED, id="somebody else did"),
-        pytest.param(ZERO_ON, 0, None, QUEUE, Branch.DISABLED, id="nobody knows who did"),
+        pytest.param(ZERO_ON, 0, "True", QUEUE, Branch.METRICS, id="the controller scaled to zero"),
+        pytest.param(ZERO_ON, 0, "False", QUEUE, Branch.DISABLED, id="a user did"),
+        pytest.param(ZERO_ON, 0, None, QUEUE, Branch.DISABLED, id="unknown who did"),
         pytest.param(ZERO_ON, 0, "True", CPU, Branch.DISABLED, id="cpu has no value at zero"),
         pytest.param(ZERO_ON, 1, "True", CPU, Branch.METRICS, id="the minimum was raised since"),
     ],
 )  # fmt: skip
-def test_only_who_scaled_to_zero_leaves_it(settings, min_replicas, condition, metric, branch):
+def test_only_the_controllers_own_zero_is_left_again(
+    settings, min_replicas, condition, metric, branch
+):
     status = scaled_to_zero(condition) if condition else None
     seen = observed(spec(metric, min_replicas=min_replicas), replicas=0, status=status)
     assert branch_of(seen, settings) is branch
 
 
-def test_without_a_scale_no_metric_is_asked():
+def test_without_a_scale_no_metric_is_requested():
     seen = Observed(autoscaler=autoscaler(spec()), scale=ScaleUnavailable(message="gone"))
     assert branch_of(seen, Settings()) is Branch.NO_SCALE

@@ -1,4 +1,4 @@
-"""Which metric wins, and what a failed one forbids."""
+"""Which metric wins, and what a failed one prevents."""
 
 import pytest
 
@@ -37,13 +37,13 @@ def test_the_largest_proposal_wins(wanted, replicas, winner):
     [(3, None), (None, 3), (None,), (None, None)],
     ids=["would scale down", "likewise", "all", "both"],
 )
-def test_a_failed_metric_forbids_scaling_down(wanted):
+def test_a_failed_metric_prevents_scaling_down(wanted):
     found = combined(*wanted)
     assert found.replicas is None
     assert found.blocking is not None
 
 
-def test_the_first_failure_is_the_one_that_is_told():
+def test_the_first_failure_is_the_one_that_is_reported():
     found = combined(None, 9, None)
     assert found.error == (
         "invalid metrics (2 invalid out of 3), first error is: failed to get m0 external metric value: "

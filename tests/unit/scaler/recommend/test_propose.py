@@ -1,4 +1,4 @@
-"""What is said about one metric: its name, its status, and the layers around an error."""
+"""What is reported about one metric: its name, its status, and the layers around an error."""
 
 import pytest
 
@@ -237,7 +237,7 @@ def test_a_metric_has_its_name_and_its_current_value(metric, reading, name, curr
         ),
     ],
 )
-def test_a_failure_is_told_in_layers(metric, reading, reason, message, error):
+def test_a_failure_is_reported_in_layers(metric, reading, reason, message, error):
     found = proposed(metric, reading)
     assert found.failure is not None
     assert found.failure.reason == reason

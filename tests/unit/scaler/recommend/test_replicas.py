@@ -120,7 +120,7 @@ def test_ready_pods_are_resized_by_the_ratio(samples, current, replicas):
         ),
     ],
 )  # fmt: skip
-def test_pods_without_a_value_make_it_careful(samples, missing, unready, current, replicas, kept):
+def test_pods_without_a_value_dampen_the_change(samples, missing, unready, current, replicas, kept):
     proposed = per_pod(samples, current=current, missing=missing, unready=unready)
     assert (proposed.replicas, proposed.kept) == (replicas, kept)
 
@@ -224,7 +224,7 @@ loads = st.integers(0, 10_000)
 
 @few_examples
 @given(count=st.integers(1, 20), lower=loads, more=loads, current=st.integers(1, 40))
-def test_more_load_never_asks_for_fewer_when_all_pods_are_ready_and_counted(
+def test_more_load_never_proposes_fewer_when_all_pods_are_ready_and_counted(
     count, lower, more, current
 ):
     """Monotone where the count is that of the pods: the tolerance then jumps over nothing."""
@@ -235,7 +235,7 @@ def test_more_load_never_asks_for_fewer_when_all_pods_are_ready_and_counted(
 
 @few_examples
 @given(value=loads, more=loads, status_replicas=st.integers(1, 40))
-def test_a_greater_value_never_asks_for_fewer(value, more, status_replicas):
+def test_a_greater_value_never_proposes_fewer(value, more, status_replicas):
     def asked(value_milli):
         return replicas_for_external_average(
             value_milli,
@@ -254,7 +254,7 @@ def test_a_greater_value_never_asks_for_fewer(value, more, status_replicas):
     unready=st.sets(st.sampled_from("xyz")),
     current=st.integers(1, 30),
 )
-def test_a_fill_in_never_turns_the_direction(samples, missing, unready, current):
+def test_a_fill_in_never_reverses_the_direction(samples, missing, unready, current):
     proposed = per_pod(samples, current=current, missing=missing, unready=unready)
     if proposed.fill_in is None:
         return

@@ -117,7 +117,7 @@ def test_one_container_counts_alone_even_when_the_pod_has_a_request(name, milli)
         ),
     ],
 )
-def test_a_missing_request_is_told_with_its_place(spec, only, message):
+def test_a_missing_request_is_reported_with_its_container_and_pod(spec, only, message):
     with pytest.raises(MetricUnusable) as found:
         request_of(spec, only=only)
     assert found.value.message == message

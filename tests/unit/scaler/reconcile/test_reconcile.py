@@ -1,4 +1,4 @@
-"""One look: what is read, written, told and remembered, in which order."""
+"""One reconcile: what is read, written, reported and remembered, and in which order."""
 
 import logging
 from typing import Any
@@ -58,7 +58,7 @@ def autoscaler(**changes: Any) -> Autoscaler:
 
 
 class World:
-    """Everything around one look, and the clock."""
+    """What a reconcile reads from and writes to, and the clock."""
 
     def __init__(
         self,
@@ -120,11 +120,11 @@ class World:
             each["type"]: (each["status"], each["reason"]) for each in self.status()["conditions"]
         }
 
-    def told(self) -> list[tuple[str, str, str]]:
+    def reported(self) -> list[tuple[str, str, str]]:
         return [(each.type.value, each.reason, each.message) for each in self.events.emitted]
 
 
-async def test_a_look_scales_tells_and_writes_the_status():
+async def test_a_reconcile_scales_emits_an_event_and_writes_the_status():
     world = World()
     assert await world.reconcile()
     paths = [path for path, _ in world.kube.put]
@@ -134,7 +134,7 @@ async def test_a_look_scales_tells_and_writes_the_status():
     ]
     assert world.kube.put[0][1]["spec"] == {"replicas": 3}
     reason = "external metric queue(nil) above target"
-    assert world.told() == [("Normal", "SuccessfulRescale", f"New size: 3; reason: {reason}")]
+    assert world.reported() == [("Normal", "SuccessfulRescale", f"New size: 3; reason: {reason}")]
     status = world.status()
     assert (status["currentReplicas"], status["desiredReplicas"]) == (1, 3)
     assert status["observedGeneration"] == 2
@@ -162,7 +162,7 @@ async def test_an_hpa_gets_the_status_of_an_hpa():
     assert world.kube.asked[0][0] == SCALE_PATH
 
 
-async def test_a_status_that_says_nothing_new_is_not_written():
+async def test_an_unchanged_status_is_not_written():
     world = World()
     world.scaled(3)
     await world.reconcile()
@@ -176,35 +176,35 @@ async def test_a_status_that_says_nothing_new_is_not_written():
     assert len(world.kube.put) == writes
 
 
-async def test_a_metric_that_cannot_be_had_keeps_the_replicas_and_tells_after_the_status():
+async def test_a_failed_metric_keeps_the_replicas_and_is_reported_after_the_status():
     world = World(MetricFailed("unable to fetch metrics from external metrics API: down"))
     await world.reconcile()
     assert [path for path, _ in world.kube.put] == [
         f"{LOAD_AUTOSCALERS.object('shop', 'web')}/status"
     ]
     assert world.conditions()["ScalingActive"] == ("False", "FailedGetExternalMetric")
-    assert [reason for _, reason, _ in world.told()] == [
+    assert [reason for _, reason, _ in world.reported()] == [
         "FailedGetExternalMetric",
         "FailedComputeMetricsReplicas",
     ]
 
 
-async def test_a_write_of_the_scale_that_fails_is_told_with_its_reason():
+async def test_a_failed_write_of_the_scale_is_reported_with_its_reason():
     world = World()
     world.kube.put_answers = [not_found("gone")]
     await world.reconcile()
-    kind, reason, message = world.told()[0]
+    kind, reason, message = world.reported()[0]
     assert (kind, reason) == ("Warning", "FailedRescale")
     assert message.endswith("error: gone")
     assert world.conditions()["AbleToScale"] == ("False", "FailedUpdateScale")
 
 
-async def test_a_status_that_cannot_be_written_is_told_and_left_until_the_next_look(caplog):
+async def test_a_failed_write_of_the_status_is_reported_and_not_retried(caplog):
     world = World()
     world.kube.put_answers = [b"{}", conflict("the object has been modified")]
     with caplog.at_level(logging.INFO):
         assert await world.reconcile()
-    assert world.told()[-1] == ("Warning", "FailedUpdateStatus", "the object has been modified")
+    assert world.reported()[-1] == ("Warning", "FailedUpdateStatus", "the object has been modified")
     assert len(world.kube.put) == 2
     assert "failed to update status for web: the object has been modified" in caplog.text
     counted = world.telemetry.registry.get_sample_value(
@@ -213,8 +213,8 @@ async def test_a_status_that_cannot_be_written_is_told_and_left_until_the_next_l
     assert counted == 1
 
 
-async def test_what_was_recommended_is_remembered_between_looks():
-    """Six were asked for; the low reading after it must not stop the way there."""
+async def test_recommendations_are_remembered_between_reconciles():
+    """Six were recommended; the low reading after it must not stop the scale-up."""
     world = World(ExternalValues((60_000,)), ExternalValues((10_000,)))
     world.scaled(3)
     await world.reconcile()
@@ -225,8 +225,8 @@ async def test_what_was_recommended_is_remembered_between_looks():
     assert world.conditions()["AbleToScale"] == ("True", "SucceededRescale")
 
 
-async def test_a_new_process_remembers_what_the_status_of_a_loadautoscaler_says():
-    """Six were recommended a minute ago; whoever starts now must not begin with what is there."""
+async def test_a_new_process_continues_with_the_history_of_a_loadautoscaler():
+    """Six were recommended a minute ago; a process that starts now must not begin with the current count."""
     world = World(ExternalValues((10_000,)))
     past = {
         "replicas": 6,
@@ -248,7 +248,7 @@ async def test_nothing_is_scaled_while_the_history_cannot_be_read():
     assert world.kube.put == []
 
 
-async def test_the_memory_of_one_that_is_gone_goes_with_it():
+async def test_the_memory_of_a_deleted_autoscaler_is_dropped():
     world = World()
     await world.reconcile()
     del world.autoscalers.by_key[KEY]
@@ -259,14 +259,14 @@ async def test_the_memory_of_one_that_is_gone_goes_with_it():
     assert gauge + "{" not in generate_latest(world.telemetry.registry).decode()
 
 
-async def test_who_no_longer_leads_remembers_nothing():
+async def test_a_process_that_loses_the_lease_drops_its_memory():
     world = World()
     await world.reconcile()
     world.reconciler.forget_all()
     assert (world.reconciler._memories, world.reconciler.derivation(KEY)) == ({}, None)
 
 
-async def test_the_last_decision_can_be_asked_for():
+async def test_the_last_derivation_is_available():
     world = World()
     await world.reconcile()
     derivation = world.reconciler.derivation(KEY)
@@ -282,7 +282,7 @@ async def test_the_last_decision_can_be_asked_for():
         pytest.param(0, id="at zero"),
     ],
 )
-async def test_a_target_that_an_hpa_scales_is_left_alone_on_every_branch(replicas):
+async def test_a_target_that_an_hpa_names_is_not_scaled_on_any_branch(replicas):
     world = World()
     world.rivals.change(None, autoscaler(metadata={"namespace": "shop", "name": "hpa"}))
     world.scaled(replicas)
@@ -294,7 +294,7 @@ async def test_a_target_that_an_hpa_scales_is_left_alone_on_every_branch(replica
     message = (
         "Deployment/web is scaled by HorizontalPodAutoscaler shop/hpa as well: delete one of them"
     )
-    assert world.told() == [("Warning", "AmbiguousSelector", message)]
+    assert world.reported() == [("Warning", "AmbiguousSelector", message)]
     assert (world.status().get("currentReplicas", 0), world.status()["desiredReplicas"]) == (
         replicas,
         0,
@@ -302,7 +302,7 @@ async def test_a_target_that_an_hpa_scales_is_left_alone_on_every_branch(replica
     assert world.measurements.asked == []
 
 
-async def test_metrics_are_not_asked_for_when_the_bounds_decide():
+async def test_metrics_are_not_read_when_the_bounds_decide():
     world = World()
     world.scaled(20)
     await world.reconcile()
@@ -310,7 +310,7 @@ async def test_metrics_are_not_asked_for_when_the_bounds_decide():
     assert world.kube.put[0][1]["spec"] == {"replicas": 9}
 
 
-async def test_looks_and_metrics_are_counted_as_the_hpa_controller_counts_them():
+async def test_reconciles_and_metrics_are_counted_as_the_hpa_controller_counts_them():
     world = World()
     await world.reconcile()
     value = world.telemetry.registry.get_sample_value

@@ -1,4 +1,4 @@
-"""The conditions: where they stand, and when their time moves."""
+"""The conditions: their order, and when their time changes."""
 
 from scaler.model.autoscaler import Condition
 from scaler.report.conditions import Conditions
@@ -12,7 +12,7 @@ def condition(type_, status="True", reason="Old"):
     return Condition(type=type_, status=status, last_transition_time=BEFORE, reason=reason)
 
 
-def test_a_new_condition_is_put_at_the_end():
+def test_a_new_condition_is_appended():
     conditions = Conditions((condition("AbleToScale"), condition("ScaledToZero")), NOW)
     conditions.scaling_active("cpu resource")
     assert [each.type for each in conditions.as_tuple()] == [
@@ -22,7 +22,7 @@ def test_a_new_condition_is_put_at_the_end():
     ]
 
 
-def test_a_known_condition_is_changed_in_its_place():
+def test_an_existing_condition_is_changed_in_place():
     conditions = Conditions((condition("AbleToScale"), condition("ScalingActive")), NOW)
     conditions.able_to_scale("ReadyForNewScale")
     assert [(each.type, each.reason) for each in conditions.as_tuple()] == [
@@ -31,7 +31,7 @@ def test_a_known_condition_is_changed_in_its_place():
     ]
 
 
-def test_the_time_moves_with_the_status_only():
+def test_the_time_changes_only_with_the_status():
     conditions = Conditions((condition("AbleToScale"), condition("ScalingActive")), NOW)
     conditions.able_to_scale("SucceededGetScale")
     conditions.scaling_inactive("ScalingDisabled")

@@ -1,4 +1,4 @@
-"""Ten typical situations, each answered as a colleague would."""
+"""Ten typical situations, each explained in plain words."""
 
 import msgspec
 import pytest
@@ -66,18 +66,18 @@ SITUATIONS = [
         by_policy(),
         """\
 shop/web goes from 3 to 6 replicas.
-  - external metric queue(nil): 200 for a target of average value 10, ratio 6.67. It asks for 20 replicas.
+  - external metric queue(nil): 200 for a target of average value 10, ratio 6.67. It proposes 20 replicas.
   Rate: at most 4 pods up per 60 s from 2 allows 6: the limit is 6, so 20 becomes 6.""",
-        "goes from 3 to 6 replicas: external metric queue(nil) asks for 20; limited to 6 (ScaleUpLimit)",
+        "goes from 3 to 6 replicas: external metric queue(nil) proposes 20; limited to 6 (ScaleUpLimit)",
         id="scale-up limited by a policy",
     ),
     pytest.param(
         derived(observed(spec(), replicas=5), queue(20), memory=recommended((5, 60))),
         """\
 shop/web stays at 5 replicas.
-  - external metric queue(nil): 20 for a target of average value 10, ratio 0.40. It asks for 2 replicas.
+  - external metric queue(nil): 20 for a target of average value 10, ratio 0.40. It proposes 2 replicas.
   Stabilization: the highest recommendation of the last 300 s is 5 of 60 s ago, so 2 becomes 5.""",
-        "stays at 5 replicas: external metric queue(nil) asks for 2; recent recommendations hold it at 5",
+        "stays at 5 replicas: external metric queue(nil) proposes 2; recent recommendations hold it at 5",
         id="held by stabilization",
     ),
     pytest.param(
@@ -85,7 +85,7 @@ shop/web stays at 5 replicas.
         """\
 shop/web keeps 5 replicas: 1 of 2 metrics failed, and with the others alone it would scale down, which may be too far.
   - External metric failed: unable to get external metric shop/a/nil: no metrics returned from external metrics API.
-  - external metric b(nil): 20 for a target of average value 10, ratio 0.40. It asks for 2 replicas.""",
+  - external metric b(nil): 20 for a target of average value 10, ratio 0.40. It proposes 2 replicas.""",
         "keeps 5 replicas: 1 of 2 metrics failed, and with the others alone it would scale down, "
         "which may be too far.",
         id="a metric is missing",
@@ -95,22 +95,22 @@ shop/web keeps 5 replicas: 1 of 2 metrics failed, and with the others alone it w
         """\
 shop/web stays at 3 replicas.
   - external metric queue(nil): 31 for a target of average value 10, ratio 1.03. That is within the tolerance (0.90 to 1.10), so it keeps 3 replicas.""",
-        "stays at 3 replicas: external metric queue(nil) asks for 3",
+        "stays at 3 replicas: external metric queue(nil) proposes 3",
         id="within the tolerance",
     ),
     pytest.param(
         with_unready_pods(),
         """\
 shop/web stays at 4 replicas.
-  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming pods without a sample at 0 and pods that are not ready at 0, the ratio is 0.78. That turns the direction, so it keeps 4 replicas.""",
-        "stays at 4 replicas: cpu resource utilization (percentage of request) asks for 4",
+  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming pods without a sample at 0 and pods that are not ready at 0, the ratio is 0.78. That reverses the direction, so it keeps 4 replicas.""",
+        "stays at 4 replicas: cpu resource utilization (percentage of request) proposes 4",
         id="pods that are not ready",
     ),
     pytest.param(
         derived(observed(spec(), replicas=3), (), controlled_by=("shop/web", "shop/other")),
-        "shop/web keeps 3 replicas, no metric is asked: pods by selector app=web are controlled by "
+        "shop/web keeps 3 replicas without reading metrics: pods by selector app=web are controlled by "
         "multiple HPAs: [shop/web shop/other].",
-        "keeps 3 replicas, no metric is asked: pods by selector app=web are controlled by "
+        "keeps 3 replicas without reading metrics: pods by selector app=web are controlled by "
         "multiple HPAs: [shop/web shop/other].",
         id="an ambiguous selector",
     ),
@@ -118,18 +118,17 @@ shop/web stays at 4 replicas.
         derived(observed(spec(max_replicas=5), replicas=4), queue(200)),
         """\
 shop/web goes from 4 to 5 replicas.
-  - external metric queue(nil): 200 for a target of average value 10, ratio 5.00. It asks for 20 replicas.
+  - external metric queue(nil): 200 for a target of average value 10, ratio 5.00. It proposes 20 replicas.
   maxReplicas is 5, so 20 becomes 5.""",
-        "goes from 4 to 5 replicas: external metric queue(nil) asks for 20; "
+        "goes from 4 to 5 replicas: external metric queue(nil) proposes 20; "
         "limited to 5 (TooManyReplicas)",
         id="at the maximum",
     ),
     pytest.param(
         derived(observed(spec(), replicas=0), ()),
-        "shop/web is switched off: its target has 0 replicas. "
-        "Scale the target to 1 or more to switch it on again.",
-        "is switched off: its target has 0 replicas. "
-        "Scale the target to 1 or more to switch it on again.",
+        "shop/web is disabled: its target has 0 replicas. "
+        "Scale the target to 1 or more to enable it again.",
+        "is disabled: its target has 0 replicas. Scale the target to 1 or more to enable it again.",
         id="disabled at zero",
     ),
     pytest.param(
@@ -140,7 +139,7 @@ shop/web goes from 4 to 5 replicas.
         ),
         """\
 shop/web goes from 3 to 5 replicas.
-  - external metric queue(nil): 50 for a target of average value 10, ratio 1.67. It asks for 5 replicas.
+  - external metric queue(nil): 50 for a target of average value 10, ratio 1.67. It proposes 5 replicas.
   But the scale could not be written: the object has been modified.""",
         "wanted 5 replicas, but the scale could not be written",
         id="a conflict",
@@ -149,10 +148,10 @@ shop/web goes from 3 to 5 replicas.
         derived(observed(TWO, replicas=4), (*queue(20), *queue(60)), actuation=Rescaled()),
         """\
 shop/web goes from 4 to 6 replicas.
-  - external metric a(nil): 20 for a target of average value 10, ratio 0.50. It asks for 2 replicas.
-  - external metric b(nil): 60 for a target of average value 10, ratio 1.50. It asks for 6 replicas.
+  - external metric a(nil): 20 for a target of average value 10, ratio 0.50. It proposes 2 replicas.
+  - external metric b(nil): 60 for a target of average value 10, ratio 1.50. It proposes 6 replicas.
   The largest proposal decides: 6, by external metric b(nil).""",
-        "goes from 4 to 6 replicas: external metric b(nil) asks for 6",
+        "goes from 4 to 6 replicas: external metric b(nil) proposes 6",
         id="two metrics disagree",
     ),
     pytest.param(
@@ -163,15 +162,15 @@ shop/web goes from 4 to 6 replicas.
             ),
             (),
         ),
-        'shop/web is left alone: the scale of its target cannot be read: deployments/scale.apps "web" not found',
-        'is left alone: the scale of its target cannot be read: deployments/scale.apps "web" not found',
+        'shop/web keeps its replicas: the scale of its target cannot be read: deployments/scale.apps "web" not found',
+        'keeps its replicas: the scale of its target cannot be read: deployments/scale.apps "web" not found',
         id="the target is gone",
     ),
 ]
 
 
 @pytest.mark.parametrize(("derivation", "answer", "_line"), SITUATIONS)
-def test_the_answer_reads_as_a_colleague_would_give_it(derivation, answer, _line):
+def test_a_derivation_is_explained_in_plain_words(derivation, answer, _line):
     assert explain(derivation) == answer
 
 
@@ -180,7 +179,7 @@ def test_the_line_in_the_status_says_the_same_in_short(derivation, _answer, line
     assert summarize(derivation).summary == line
 
 
-def test_the_line_comes_with_the_numbers_that_are_asked_for():
+def test_the_summary_has_the_numbers_that_users_need():
     found = summarize(by_policy())
     assert (found.proposed_replicas, found.stabilized_replicas, found.limited_by) == (
         20,
