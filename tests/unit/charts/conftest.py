@@ -13,6 +13,9 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 HELM = Path(sys.executable).with_name("helm")
 
+IMAGE = {"repository": "registry.example.com/loadline-autoscaler"}
+"""Required by both charts."""
+
 Manifest = dict[str, Any]
 
 
@@ -67,12 +70,14 @@ class Chart:
         return read
 
     def render(self, values: Manifest | None = None, *, release: str = "r") -> Rendered:
-        """Render with these values.
+        """Render with these values, and with an image if they set none.
 
         Raises:
             Refused: the schema or a template rejected them.
         """
-        return Rendered(helm_template(release, self.path, yaml.safe_dump(values or {})))
+        return Rendered(
+            helm_template(release, self.path, yaml.safe_dump({"image": IMAGE, **(values or {})}))
+        )
 
 
 @cache
