@@ -14,6 +14,8 @@ from testbed.cluster import Cluster
 HELM = Path(sys.executable).with_name("helm")
 CHARTS = Path(__file__).parent.parent / "charts"
 WAITING = ("--wait", "--timeout=60s")
+# Required by the charts. No image is pulled: kwok does not run containers.
+IMAGE = {"repository": "loadline-autoscaler"}
 
 
 class HelmFailed(Exception):
@@ -58,7 +60,7 @@ class Helm:
     def _deploy(self, verb: str, chart: str, release: str, values: Mapping[str, Any] | None) -> str:
         return self._run(
             [verb, release, str(CHARTS / chart), *WAITING, "--values=-"],
-            msgspec.json.encode(values or {}).decode(),
+            msgspec.json.encode({"image": IMAGE, **(values or {})}).decode(),
         )
 
     def _run(self, arguments: Sequence[str], values: str = "") -> str:

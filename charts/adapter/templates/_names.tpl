@@ -52,9 +52,13 @@ annotations:
 {{- end -}}
 
 {{- define "loadline-adapter.image" -}}
+{{- $repository := required "image.repository is not set: build the image from the Dockerfile, push it to your registry, and set image.repository, for example to registry.example.com/loadline-autoscaler" .Values.image.repository -}}
+{{- if regexMatch "(^|/)prometheus-adapter$" $repository -}}
+{{- fail (printf "image.repository is %s, the image of prometheus-adapter: set it to your image of Loadline, for example registry.example.com/loadline-autoscaler" $repository) -}}
+{{- end -}}
 {{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{ $repository }}@{{ .Values.image.digest }}
 {{- else -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ $repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 {{- end -}}

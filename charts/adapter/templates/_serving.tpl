@@ -29,6 +29,33 @@
 {{- if or (eq $choice "always") (and (eq $choice "auto") $fed) }}true{{ end -}}
 {{- end -}}
 
+{{/* The URL of Prometheus, from prometheus.url, .port and .path. A port in the URL replaces the default of .port. */}}
 {{- define "loadline-adapter.prometheusUrl" -}}
-{{- tpl .Values.prometheus.url . }}{{ with .Values.prometheus.port }}:{{ . }}{{ end }}{{ .Values.prometheus.path -}}
+{{- $url := tpl (.Values.prometheus.url | default "") . | trim -}}
+{{- $server := regexFind "^https?://[^/?#]+" $url -}}
+{{- if not $server -}}
+{{- fail (printf "prometheus.url must be http:// or https:// followed by a host, for example http://prometheus.default.svc: it is %q" $url) -}}
+{{- end -}}
+{{- $rest := trimPrefix $server $url -}}
+{{- $query := regexFind "[?].*$" $rest -}}
+{{- $path := trimSuffix $query $rest | trimSuffix "/" -}}
+{{- with trimAll "/" (.Values.prometheus.path | default "") }}{{ $path = printf "%s/%s" $path . }}{{ end -}}
+{{- $port := "" -}}
+{{- with .Values.prometheus.port }}{{ $port = toString . }}{{ end -}}
+{{- if eq $port "0" }}{{ $port = "" }}{{ end -}}
+{{- if regexMatch ":[0-9]+$" $server -}}
+{{- if and $port (ne $port "9090") (not (hasSuffix (printf ":%s" $port) $server)) -}}
+{{- fail (printf "prometheus.url has a port (%s) and prometheus.port is %s: set only one of them" $server $port) -}}
+{{- end -}}
+{{- else if $port -}}
+{{- $server = printf "%s:%s" $server $port -}}
+{{- end -}}
+{{- $server }}{{ $path }}{{ $query -}}
+{{- end -}}
+
+{{/* Fails unless the value (.value) of tls.NAME (.name) is PEM; .because names the value that requires it. */}}
+{{- define "loadline-adapter.requirePem" -}}
+{{- if not (contains "-----BEGIN " (.value | default "")) -}}
+{{- fail (printf "%s requires tls.%s: %s in PEM format" .because .name .what) -}}
+{{- end -}}
 {{- end -}}

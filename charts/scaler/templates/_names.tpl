@@ -52,10 +52,11 @@ annotations:
 {{- end -}}
 
 {{- define "loadline-scaler.image" -}}
+{{- $repository := required "image.repository is not set: build the image from the Dockerfile, push it to your registry, and set image.repository, for example to registry.example.com/loadline-autoscaler" .Values.image.repository -}}
 {{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{ $repository }}@{{ .Values.image.digest }}
 {{- else -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ $repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 

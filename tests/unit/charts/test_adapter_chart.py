@@ -1,15 +1,21 @@
 """The adapter chart: registered APIs, serving and verification, permissions."""
 
 import base64
+import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 from cryptography import x509
 
+from adapter.config import parse
+from adapter.config.problems import ConfigError
+
 CUSTOM = ["v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"]
 EXTERNAL = ["v1beta1.external.metrics.k8s.io"]
 RESOURCE = ["v1beta1.metrics.k8s.io"]
+CA, CERTIFICATE, KEY = (f"-----BEGIN {name}-----\n" for name in ("CA", "CERTIFICATE", "KEY"))
 RATE = {"name": "requests", "describes": "pods", "query": "rate(x[1m])"}
 QUEUE = {"name": "queue", "query": "sum(queue)"}
 
@@ -125,6 +131,20 @@ def test_a_changed_rule_does_not_restart_the_pods(adapter):
             "http://p.metrics.svc:9090",
             id="a template",
         ),
+        pytest.param({"url": "http://p:8080"}, "http://p:8080", id="a port in the URL"),
+        pytest.param({"url": "http://p:80", "port": 80}, "http://p:80", id="the same port twice"),
+        pytest.param({"url": "http://p:80", "port": 0}, "http://p:80", id="a port in the URL only"),
+        pytest.param({"url": "http://p/prom"}, "http://p:9090/prom", id="a path in the URL"),
+        pytest.param({"url": "http://p/"}, "http://p:9090", id="a slash at the end"),
+        pytest.param(
+            {"url": "http://p/a/", "path": "b/"}, "http://p:9090/a/b", id="two parts of the path"
+        ),
+        pytest.param(
+            {"url": "http://p:80/a?tenant=x:1"}, "http://p:80/a?tenant=x:1", id="a parameter"
+        ),
+        pytest.param({"url": "http://u:1@p"}, "http://u:1@p:9090", id="a password, not a port"),
+        pytest.param({"url": "http://[::1]"}, "http://[::1]:9090", id="an IPv6 address"),
+        pytest.param({"url": "http://[::1]:80"}, "http://[::1]:80", id="an IPv6 address and port"),
     ],
 )
 def test_the_url_of_prometheus_is_built_from_its_parts(adapter, prometheus, url):
@@ -153,18 +173,22 @@ def test_a_generated_certificate_is_valid_for_the_service_and_verified_with_its_
 
 
 def test_an_inline_certificate_is_verified_with_the_given_ca(adapter):
-    given = {"enable": True, "ca": "CA", "certificate": "CERT", "key": "KEY"}
+    given = {"enable": True, "ca": CA, "certificate": CERTIFICATE, "key": KEY}
     rendered = adapter.render({"tls": given})
     decoded = {k: base64.b64decode(v) for k, v in rendered.one("Secret")["data"].items()}
-    assert decoded == {"ca.crt": b"CA", "tls.crt": b"CERT", "tls.key": b"KEY"}
-    assert trust(rendered) == [{"caBundle": base64.b64encode(b"CA").decode()}] * 2
+    assert decoded == {
+        "ca.crt": CA.encode(),
+        "tls.crt": CERTIFICATE.encode(),
+        "tls.key": KEY.encode(),
+    }
+    assert trust(rendered) == [{"caBundle": base64.b64encode(CA.encode()).decode()}] * 2
 
 
 def test_an_existing_secret_is_mounted_and_verified(adapter):
-    rendered = adapter.render({"tls": {"existingSecret": "mine", "ca": "CA"}})
+    rendered = adapter.render({"tls": {"existingSecret": "mine", "ca": CA}})
     assert not rendered.of("Secret")
     assert {"name": "serving-cert", "secret": {"secretName": "mine"}} in rendered.pod["volumes"]
-    assert trust(rendered) == [{"caBundle": base64.b64encode(b"CA").decode()}] * 2
+    assert trust(rendered) == [{"caBundle": base64.b64encode(CA.encode()).decode()}] * 2
 
 
 def test_cert_manager_issues_the_certificate_and_injects_its_ca(adapter):
@@ -202,6 +226,45 @@ def test_an_existing_issuer_needs_no_private_ca(adapter):
             {"service": {"type": "ExternalName"}},
             "requires service.externalName",
             id="no external name",
+        ),
+        pytest.param(
+            {"tls": {"enable": True, "certificate": CERTIFICATE, "key": KEY}},
+            "tls.enable requires tls.ca",
+            id="no CA certificate",
+        ),
+        pytest.param(
+            {"tls": {"enable": True, "ca": CA, "key": KEY}},
+            "tls.enable requires tls.certificate",
+            id="no certificate",
+        ),
+        pytest.param(
+            {"tls": {"enable": True, "ca": CA, "certificate": CERTIFICATE, "key": "# Private key"}},
+            "tls.enable requires tls.key",
+            id="a placeholder for a key",
+        ),
+        pytest.param(
+            {"prometheus": {"url": "prometheus.svc"}}, "must be http:// or https://", id="no scheme"
+        ),
+        pytest.param({"prometheus": {"url": ""}}, "must be http:// or https://", id="no URL"),
+        pytest.param(
+            {"prometheus": {"url": "http://p:80", "port": 81}},
+            "set only one of them",
+            id="two ports of Prometheus",
+        ),
+        pytest.param(
+            {"image": {"repository": "registry.k8s.io/prometheus-adapter/prometheus-adapter"}},
+            "the image of prometheus-adapter",
+            id="the image of prometheus-adapter",
+        ),
+        pytest.param(
+            {"rules": {"metrics": [{**RATE, "desribes": "pods"}]}},
+            "desribes",
+            id="an unknown field of a named metric",
+        ),
+        pytest.param(
+            {"rules": {"metrics": [{**RATE, "signal": {"onEmpty": "ignore"}}]}},
+            "onEmpty",
+            id="an unknown choice of a signal policy",
         ),
     ],
 )
@@ -321,3 +384,15 @@ def test_a_values_file_of_the_prometheus_community_chart_is_accepted(adapter):
     }
     reader = rendered.one("RoleBinding", ":auth-reader")
     assert reader["roleRef"]["kind"] == "ClusterRole"
+
+
+@pytest.mark.parametrize("block", ["", "labels", "signal"])
+def test_the_schema_knows_the_fields_of_a_named_metric_that_the_adapter_knows(adapter, block):
+    """The adapter lists its fields in the error for an unknown one."""
+    schema = json.loads((adapter.path / "values.schema.json").read_text("utf-8"))
+    known = schema["properties"]["rules"]["properties"]["metrics"]["items"]["properties"]
+    metric = dict(RATE, **({block: {"zzzzzzzz": 1}} if block else {"zzzzzzzz": 1}))
+    with pytest.raises(ConfigError) as rejected:
+        parse(yaml.safe_dump({"metrics": [metric]}))
+    (fields,) = re.findall(r": ((?:\w+, )+\w+)\.", str(rejected.value))
+    assert sorted(known[block]["properties"] if block else known) == fields.split(", ")

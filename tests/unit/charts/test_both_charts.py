@@ -72,7 +72,7 @@ def test_no_object_of_the_schema_accepts_unknown_names(chart):
     loose = [
         sorted(known["properties"])
         for known in objects(schema_of(chart))
-        if known.get("additionalProperties") is not False and "query" not in known["properties"]
+        if known.get("additionalProperties") is not False
     ]
     assert not loose
 
@@ -203,3 +203,132 @@ def test_a_network_policy_lets_in_the_https_port_only(chart):
     policy = chart.render({"networkPolicy": {"enabled": True}}).one("NetworkPolicy")["spec"]
     assert policy["policyTypes"] == ["Ingress"]
     assert policy["ingress"] == [{"ports": [{"port": "https", "protocol": "TCP"}]}]
+
+
+def test_a_missing_image_repository_is_reported_with_the_fix(chart, refused):
+    with pytest.raises(refused, match=r"image\.repository is not set: build the image"):
+        chart.render({"image": {}})
+
+
+# Values that must be set: the chart cannot choose them, or the pod needs them.
+REQUIRED = {
+    "adapter": {"image.repository", "listenPort", "prometheus.url", "service.port", "service.type"},
+    "scaler": {"image.repository", "securePort", "watch"},
+}
+FEATURES = ("certManager", "networkPolicy", "podDisruptionBudget", "serviceMonitor")
+
+
+def all_null(values, kept, path=""):
+    """The same tree with null for every value, except for those to keep."""
+    nulls = {}
+    for name, inner in values.items():
+        here = f"{path}{name}"
+        if isinstance(inner, dict) and inner:
+            nulls[name] = all_null(inner, kept, f"{here}.")
+        else:
+            nulls[name] = inner if here in kept else None
+    return nulls
+
+
+def nulls_of(manifest, path=""):
+    """The paths of all nulls in a manifest."""
+    items = manifest.items() if isinstance(manifest, dict) else enumerate(manifest)
+    for name, inner in items:
+        if inner is None:
+            yield f"{path}{name}"
+        elif isinstance(inner, dict | list):
+            yield from nulls_of(inner, f"{path}{name}.")
+
+
+def test_null_leaves_a_value_to_its_default(chart):
+    """Helm removes a value that is set to null, so no template may depend on it."""
+    values = all_null(chart.values, REQUIRED[chart.path.name])
+    values["image"]["repository"] = "example.com/l"
+    values["rbac"]["create"] = True
+    for feature in FEATURES:
+        if feature in values:
+            values[feature]["enabled"] = True
+    rendered = chart.render(values)
+    found = [f"{m['kind']}: {path}" for m in rendered.manifests for path in nulls_of(m)]
+    assert not found
+    assert "<nil>" not in rendered.text
+    assert not [argument for argument in rendered.arguments if argument.endswith("=")]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        (name, path)
+        for name, paths in REQUIRED.items()
+        for path in sorted(paths)
+        if path != "image.repository"
+    ],
+)
+def test_null_for_a_required_value_is_rejected_with_its_name(request, refused, name, path):
+    values = None
+    for part in reversed(path.split(".")):
+        values = {part: values}
+    with pytest.raises(refused, match=path.split(".")[-1]):
+        request.getfixturevalue(name).render(values)
+
+
+EVERYTHING = {
+    "replicas": 2,
+    "customAnnotations": {"team": "a"},
+    "networkPolicy": {"enabled": True},
+    "podDisruptionBudget": {"enabled": True},
+    "serviceMonitor": {"enabled": True, "namespace": "monitoring"},
+}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param({}, id="default values"),
+        pytest.param(
+            {"tls": {"generate": True}, "rules": {"resource": {"window": "5m"}}},
+            id="a generated certificate",
+        ),
+        pytest.param({"certManager": {"enabled": True}}, id="cert-manager"),
+    ],
+)
+def test_custom_annotations_are_added_to_every_object(chart, values):
+    own = values if chart.path.name == "adapter" else {}
+    rendered = chart.render({**EVERYTHING, **own})
+    without = [
+        f"{m['kind']} {m['metadata']['name']}"
+        for m in rendered.manifests
+        if m["metadata"].get("annotations", {}).get("team") != "a"
+    ]
+    assert not without
+    pod = rendered.one("Deployment")["spec"]["template"]["metadata"]
+    assert pod["annotations"]["team"] == "a"
+
+
+def test_prometheus_authenticates_with_a_token_that_may_only_get_metrics(chart):
+    monitor = {"enabled": True, "namespace": "monitoring"}
+    rendered = chart.render({"serviceMonitor": monitor})
+    (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
+    credentials = endpoint["authorization"]["credentials"]
+    secret, account = rendered.one("Secret", "-scraper"), rendered.one("ServiceAccount", "-scraper")
+    assert credentials == {"name": secret["metadata"]["name"], "key": "token"}
+    assert secret["type"] == "kubernetes.io/service-account-token"
+    named = secret["metadata"]["annotations"]["kubernetes.io/service-account.name"]
+    assert named == account["metadata"]["name"]
+    assert {secret["metadata"]["namespace"], account["metadata"]["namespace"]} == {"monitoring"}
+    assert rendered.one("ClusterRoleBinding", ":scraper")["subjects"] == [
+        {"kind": "ServiceAccount", "name": named, "namespace": "monitoring"}
+    ]
+    assert rendered.one("ClusterRole", ":scraper")["rules"] == [
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+    ]
+    assert "bearerTokenFile" not in rendered.text
+
+
+def test_given_credentials_replace_the_created_token(chart):
+    given = {"type": "Bearer", "credentials": {"name": "mine", "key": "token"}}
+    rendered = chart.render({"serviceMonitor": {"enabled": True, "authorization": given}})
+    (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
+    assert endpoint["authorization"] == given
+    assert not rendered.of("Secret")
+    assert not [r for r in rendered.of("ClusterRole") if r["metadata"]["name"].endswith(":scraper")]

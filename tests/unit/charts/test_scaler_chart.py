@@ -122,6 +122,16 @@ def test_without_a_port_there_are_no_probes_and_no_delegated_authentication(scal
     assert not [b for b in rendered.of("ClusterRoleBinding") if "auth" in b["metadata"]["name"]]
 
 
+def test_without_a_port_a_network_policy_denies_all_ingress(scaler):
+    policy = scaler.render({"securePort": 0, "networkPolicy": {"enabled": True}})
+    assert policy.one("NetworkPolicy")["spec"]["ingress"] == []
+
+
+def test_without_a_port_a_service_monitor_is_rejected(scaler, refused):
+    with pytest.raises(refused, match="enabled requires securePort"):
+        scaler.render({"securePort": 0, "serviceMonitor": {"enabled": True}})
+
+
 def test_the_edit_role_may_edit_autoscalers_but_not_their_status(scaler):
     rendered = scaler.render()
     edit = rendered.one("ClusterRole", ":loadautoscalers-edit")
