@@ -14,7 +14,7 @@ PROGRAM: Final = Program(
     commands=(
         Command(
             name="check",
-            summary="Find what is wrong with a configuration file",
+            summary="Validate a configuration file",
             module="adapter.commands.check",
         ),
         Command(

@@ -8,7 +8,7 @@ from wire.command_line.program import Command, Program
 
 RUN: Final = Command(
     name="run",
-    summary="Scale workloads; this is what runs without a command",
+    summary="Scale workloads; the default command",
     module="scaler.commands.run",
 )
 PROGRAM: Final = Program(
@@ -18,7 +18,7 @@ PROGRAM: Final = Program(
         RUN,
         Command(
             name="why",
-            summary="Show how the last decision on an autoscaler was made",
+            summary="Explain the last decision for an autoscaler",
             module="scaler.commands.why",
         ),
     ),

@@ -153,7 +153,7 @@ def _add_algorithm_flags(flags: FlagGroup) -> None:
             "initial-readiness-delay",
             window,
             defaults.initial_readiness_delay_seconds,
-            "time after a pod's start in which becoming unready counts as not having been ready yet",
+            "time after a pod's start in which its readiness changes count as its initial readiness",
         ),
     ):
         flags.add_duration(f"--{name}", parse=parse, default_seconds=seconds, help=text)

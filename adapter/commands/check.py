@@ -65,7 +65,7 @@ def parser() -> FlagParser:
     parser = FlagParser(
         prog="loadline-adapter check",
         usage="%(prog)s [flags] FILE",
-        description="Find what is wrong with a configuration file. With --prometheus-url, also report what each rule "
+        description="Validate a configuration file. With --prometheus-url, also report what each rule "
         "yields, or why it yields nothing.",
         examples=[
             (
@@ -77,8 +77,8 @@ def parser() -> FlagParser:
                 "loadline-adapter check config.yaml --prometheus-url=http://localhost:9090",
             ),
         ],
-        notes="Exit code 0: the file can be used. 1: it can be used, but Prometheus or the cluster could not be reached. "
-        "2: it cannot be used or, with --strict, there is a warning.",
+        notes="Exit code 0: the file is valid. 1: it is valid, but Prometheus or the cluster could not be reached. "
+        "2: it is invalid or, with --strict, there is a warning.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="the file given to --config")
     parser.add_argument(

@@ -51,7 +51,7 @@ def parser() -> FlagParser:
     """The flags of `run`."""
     parser = FlagParser(
         prog="loadline-scaler",
-        description="Scale workloads as LoadAutoscalers specify, or as HorizontalPodAutoscalers do in place of kube-controller-manager.",
+        description="Scale workloads according to LoadAutoscalers, or according to HorizontalPodAutoscalers in place of kube-controller-manager.",
         examples=[
             (
                 "Reconcile the LoadAutoscalers of two namespaces",

@@ -67,7 +67,7 @@ def parser() -> FlagParser:
     parser = FlagParser(
         prog="loadline-scaler why",
         usage="%(prog)s NAMESPACE/NAME [flags]",
-        description="Show how the running scaler made its last decision on an autoscaler.",
+        description="Explain the last decision of the running scaler for an autoscaler.",
         examples=[
             (
                 "In the scaler's pod",

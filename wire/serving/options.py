@@ -209,8 +209,8 @@ def _add_listener(flags: FlagGroup, secure_port: int) -> None:
         "--cert-dir",
         type=optional_path,
         default=None,
-        metavar="FOLDER",
-        help="folder for a self-signed certificate, used without --tls-cert-file (default: kept in memory)",
+        metavar="DIRECTORY",
+        help="directory for a self-signed certificate, used without --tls-cert-file (default: kept in memory)",
     )
     flags.add_argument(
         "--tls-min-version",
@@ -221,7 +221,7 @@ def _add_listener(flags: FlagGroup, secure_port: int) -> None:
     )
     flags.add_list(
         "--tls-cipher-suites",
-        help="cipher suites below TLS 1.3, by Go's names (default: OpenSSL's)",
+        help="cipher suites for TLS 1.2 and earlier, by their names in Go (default: those of OpenSSL)",
     )
     flags.add_boolean(
         "--permit-port-sharing",
