@@ -1,9 +1,9 @@
-"""A copy of a collection, kept true by LIST and WATCH. Upstream: client-go's reflector and store.
+"""A local copy of a collection, kept up to date by LIST and WATCH. Upstream: client-go's reflector and store.
 
-The objects are decoded into the caller's struct, which names only the fields that it wants: that,
-and the metadata-only mode, are what keep tens of thousands of objects cheap. A copy is always whole:
+The objects are decoded into the caller's struct, which names only the fields that it needs: that,
+and the metadata-only mode, are what keeps tens of thousands of objects cheap. The copy is always whole:
 until the first LIST is complete it is empty and `synced()` waits; afterwards it may be old, never
-partial, and `age_seconds` says how old.
+partial, and `age_seconds` says how old at most. Without the right to watch it is listed periodically.
 """
 
 import asyncio
@@ -19,13 +19,21 @@ from wire import kube_json
 from wire.backoff import Backoff
 from wire.kube.requests import JSON, Watcher
 from wire.meta import ListMeta
+from wire.problem_log import ProblemLog
 from wire.status import StatusError, Unavailable, from_response
 
 PAGE_SIZE = 500
+# A server that pages without end must not fill the memory.
+OBJECTS_MAX = 1_000_000
 # client-go spreads the ends of its watches over five to ten minutes.
 WATCH_SECONDS = 300.0
-# A watch that ends sooner without a word counts as a failure, or we would ask again without pause.
+# A watch that ends sooner and without an event counts as a failure, or the next would follow without a pause.
 WATCH_SECONDS_MIN = 1.0
+# Without the right to watch: the pause between two LISTs, and how many times a LIST's own duration it is at least.
+RELIST_SECONDS = 15.0
+RELIST_DURATIONS = 10.0
+# Not allowed, and a resource that has no watch.
+WATCH_REFUSED_CODES = (403, 405)
 METADATA_LIST = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
 METADATA_OBJECT = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
 
@@ -33,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Metadata(Protocol):
-    """The least a cache must know of an object; `wire.meta.ObjectMeta` has it."""
+    """The metadata that a cache reads; `wire.meta.ObjectMeta` has it."""
 
     @property
     def name(self) -> str: ...
@@ -44,7 +52,7 @@ class Metadata(Protocol):
 
 
 class HasMetadata(Protocol):
-    """An object of Kubernetes."""
+    """A Kubernetes object."""
 
     @property
     def metadata(self) -> Metadata: ...
@@ -65,14 +73,14 @@ class NameAndLabels(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PartialObject(msgspec.Struct, frozen=True):
-    """An object of any kind of which only names and labels are wanted."""
+    """Name and labels of an object of any kind."""
 
     metadata: NameAndLabels
 
 
 class _Page(msgspec.Struct, frozen=True):
     metadata: ListMeta = ListMeta()
-    # Not T: one object that does not decode must not hide the others.
+    # Decoded one by one: an object that cannot be decoded must not hide the others.
     items: tuple[msgspec.Raw, ...] = ()
 
 
@@ -86,11 +94,15 @@ class _Bookmark(msgspec.Struct, frozen=True):
 
 
 class _ExpiredError(Exception):
-    """The resourceVersion that the watch would go on from is no longer known: list again."""
+    """The API server no longer has the history from this resourceVersion on: list again."""
+
+
+class _WatchRefusedError(Exception):
+    """The client may not watch, or the resource cannot be watched: list again periodically."""
 
 
 class WatchCache(Generic[T]):
-    """The objects at `path`, as they are on the API server but for the length of a watch event."""
+    """The objects at `path`, as they were on the API server `age_seconds` ago or later."""
 
     def __init__(
         self,
@@ -102,6 +114,7 @@ class WatchCache(Generic[T]):
         field_selector: str = "",
         metadata_only: bool = False,
         page_size: int = PAGE_SIZE,
+        objects_max: int = OBJECTS_MAX,
         on_change: OnChange[T] | None = None,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -113,24 +126,31 @@ class WatchCache(Generic[T]):
         self.path = path
         self._client = client
         self._page_size = page_size
+        self._objects_max = objects_max
         self._decode_type = decode_type
         self._params = _selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
         self._accept_object = METADATA_OBJECT if metadata_only else JSON
-        self._listeners: list[OnChange[T]] = [on_change] if on_change else []
+        self._on_change = on_change
         self._backoff = backoff or Backoff()
         self._sleep = sleep
         self._monotonic = monotonic
         self._by_namespace: dict[str, dict[str, T]] = {}
         self._resource_version = ""
         self._synced = asyncio.Event()
-        self._contact_at_seconds = monotonic()
-        self.last_error = ""
-        """Why the copy may be old; empty while it is kept up to date."""
+        self._confirmed_at_seconds = monotonic()
+        self._list_duration_seconds = 0.0
+        self._is_watch_refused = False
+        self._problem = ProblemLog(
+            log,
+            failing=f"{path} is not kept up to date",
+            recovered=f"{path} is kept up to date again",
+        )
 
-    def add_listener(self, on_change: OnChange[T]) -> None:
-        """One more to be told of every change from now on."""
-        self._listeners.append(on_change)
+    @property
+    def last_error(self) -> str:
+        """Why the copy may be old; empty while a watch keeps it up to date."""
+        return self._problem.problem
 
     def get(self, namespace: str, name: str) -> T | None:
         """One object; the namespace of a cluster-scoped one is empty."""
@@ -162,58 +182,93 @@ class WatchCache(Generic[T]):
 
     @property
     def age_seconds(self) -> float:
-        """Time since the API server last said anything. A quiet watch hears a bookmark every minute or so."""
-        return self._monotonic() - self._contact_at_seconds
+        """How long ago the API server last confirmed the copy, by an event, a bookmark or a complete LIST.
+
+        kube-apiserver sends a bookmark about once a minute when nothing changes, so a healthy copy
+        stays below two minutes. Before the first LIST it is the time since the cache was made.
+        """
+        return self._monotonic() - self._confirmed_at_seconds
 
     async def run(self) -> None:
-        """Keep the copy for ever; ends only by cancellation."""
+        """Keep the copy up to date until cancelled."""
         while True:
+            pause_seconds = None
             try:
                 if not self._resource_version:
                     await self._list()
                 await self._watch()
-                self._noted("")
+                self._works()
                 continue
             except _ExpiredError:
                 self._resource_version = ""
                 log.info("%s: listing again, the watch fell too far behind", self.path)
-            except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                self._noted(str(error) or type(error).__name__)
-            await self._sleep(self._backoff.next_seconds())
+            except _WatchRefusedError as refusal:
+                self._resource_version = ""
+                self._is_watch_refused = True
+                pause_seconds = max(RELIST_SECONDS, RELIST_DURATIONS * self._list_duration_seconds)
+                self._problem.set(
+                    f"{refusal}. It is listed every {RELIST_SECONDS:g} s or more instead: "
+                    "grant the verb watch to see changes at once"
+                )
+            except (StatusError, msgspec.DecodeError) as error:
+                if not (isinstance(error, StatusError) and error.code == 429):
+                    # As client-go: what the server refuses once it may refuse whenever it is sent this version.
+                    self._resource_version = ""
+                self._problem.set(str(error) or type(error).__name__)
+            except Unavailable as error:
+                self._problem.set(str(error))
+            if pause_seconds is None:
+                pause_seconds = self._backoff.next_seconds()
+            await self._sleep(pause_seconds)
 
     async def _list(self) -> None:
+        """Replace the copy. Upstream: client-go's pager, which lists in one piece when paging took too long."""
+        started_seconds = self._monotonic()
+        try:
+            found, self._resource_version = await self._listed(
+                {**self._params, "limit": str(self._page_size)}
+            )
+        except _ExpiredError:
+            found, self._resource_version = await self._listed(dict(self._params))
+        self._replace(found)
+        # What the LIST returned was true when it began.
+        self._confirmed_at_seconds = started_seconds
+        self._list_duration_seconds = self._monotonic() - started_seconds
+        self._synced.set()
+        if not self._is_watch_refused:
+            self._problem.set("")
+
+    async def _listed(self, params: dict[str, str]) -> tuple[dict[str, dict[str, T]], str]:
+        """Every object, page by page, and the resourceVersion of the whole."""
         found: dict[str, dict[str, T]] = {}
-        params = {**self._params, "limit": str(self._page_size)}
+        count = 0
         while True:
-            page = kube_json.decode(await self._asked_page(params), _Page)
+            page = kube_json.decode(await self._page(params), _Page)
+            count += max(1, len(page.items))  # a page may be empty and still not the last one
+            if count > self._objects_max:
+                raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
             for raw in page.items:
                 item = self._decoded(raw)
                 if item is not None:
                     found.setdefault(item.metadata.namespace, {})[item.metadata.name] = item
-            self._contact_at_seconds = self._monotonic()
             if not page.metadata.continue_:
-                break
+                return found, page.metadata.resource_version
             params["continue"] = page.metadata.continue_
-        self._resource_version = page.metadata.resource_version
-        self._replace(found)
-        self._synced.set()
-        self._backoff.reset()
-        self._noted("")
 
-    async def _asked_page(self, params: dict[str, str]) -> bytes:
+    async def _page(self, params: dict[str, str]) -> bytes:
         try:
             return await self._client.get(self.path, params, accept=self._accept_list)
         except StatusError as error:
-            if error.code != 410:
-                raise
-            raise _ExpiredError from error  # paging took longer than etcd keeps history: from the start
+            if error.code == 410 and "continue" in params:
+                raise _ExpiredError from error  # paging took longer than etcd keeps history
+            raise
 
     def _replace(self, found: dict[str, dict[str, T]]) -> None:
         before, self._by_namespace = self._by_namespace, found
         for namespace, named in before.items():
             for name, old in named.items():
                 if self.get(namespace, name) is None:
-                    self._tell(old, None)
+                    self._notify(old, None)
         for namespace, named in list(found.items()):
             for name, new in list(named.items()):
                 previous = before.get(namespace, {}).get(name)
@@ -221,7 +276,7 @@ class WatchCache(Generic[T]):
                     previous is None
                     or previous.metadata.resource_version != new.metadata.resource_version
                 ):
-                    self._tell(previous, new)
+                    self._notify(previous, new)
 
     async def _watch(self) -> None:
         params = {
@@ -237,15 +292,19 @@ class WatchCache(Generic[T]):
             async with aclosing(lines):
                 async for line in lines:
                     events += 1
-                    self._contact_at_seconds = self._monotonic()
                     self._apply(kube_json.decode(line, _Event))
         except StatusError as error:
             if error.code == 410:
                 raise _ExpiredError from error
+            if error.code in WATCH_REFUSED_CODES:
+                raise _WatchRefusedError(str(error)) from error
             raise
-        if not events and self._monotonic() - started_seconds < WATCH_SECONDS_MIN:
+        duration_seconds = self._monotonic() - started_seconds
+        if not events and duration_seconds < WATCH_SECONDS_MIN:
             raise Unavailable(f"the watch of {self.path} ended at once without an event")
-        self._backoff.reset()
+        if duration_seconds >= WATCH_SECONDS - WATCH_SECONDS_MIN:
+            # The server ended it when its time was up, so it was alive and had nothing more to report.
+            self._confirmed_at_seconds = self._monotonic()
 
     def _apply(self, event: _Event) -> None:
         if event.type == "ERROR":
@@ -255,47 +314,46 @@ class WatchCache(Generic[T]):
             self._resource_version = kube_json.decode(
                 event.object, _Bookmark
             ).metadata.resource_version
-            return
-        new = self._decoded(event.object)
-        if new is None:
-            # Its version is unknown to us, but a later event brings a later one.
-            return
-        self._resource_version = new.metadata.resource_version
+        elif (new := self._decoded(event.object)) is not None:
+            self._resource_version = new.metadata.resource_version
+            self._store(new, is_deleted=event.type == "DELETED")
+        # Else the object's resourceVersion is unknown, but a later event brings a later one.
+        self._confirmed_at_seconds = self._monotonic()
+        self._works()
+
+    def _works(self) -> None:
+        """The watch delivers: what was wrong before is over."""
+        self._is_watch_refused = False
+        self._problem.set("")
+        self._backoff.reset()
+
+    def _store(self, new: T, *, is_deleted: bool) -> None:
         named = self._by_namespace.setdefault(new.metadata.namespace, {})
         old = named.get(new.metadata.name)
-        if event.type == "DELETED":
-            if named.pop(new.metadata.name, None) is not None:
-                self._tell(old, None)
-            if not named:
-                del self._by_namespace[new.metadata.namespace]
-        else:
+        if not is_deleted:
             named[new.metadata.name] = new
-            self._tell(old, new)
+            self._notify(old, new)
+            return
+        if named.pop(new.metadata.name, None) is not None:
+            self._notify(old, None)
+        if not named:
+            del self._by_namespace[new.metadata.namespace]
 
     def _decoded(self, raw: msgspec.Raw) -> T | None:
         try:
             return kube_json.decode(raw, self._decode_type)
         except msgspec.DecodeError as error:
-            log.warning("%s: an object is passed over, it does not decode: %s", self.path, error)
+            log.warning("%s: an object is skipped, it cannot be decoded: %s", self.path, error)
             return None
 
-    def _tell(self, old: T | None, new: T | None) -> None:
-        for on_change in self._listeners:
-            try:
-                on_change(old, new)
-            except Exception:
-                # A listener's fault must neither stop the copy nor hide the change from the others.
-                log.exception("%s: a listener failed", self.path)
-
-    def _noted(self, error: str) -> None:
-        """Speak when something changes, not at every attempt."""
-        if error == self.last_error:
+    def _notify(self, old: T | None, new: T | None) -> None:
+        if self._on_change is None:
             return
-        if error:
-            log.warning("%s: the copy is not kept up to date: %s", self.path, error)
-        else:
-            log.info("%s: the copy is kept up to date again", self.path)
-        self.last_error = error
+        try:
+            self._on_change(old, new)
+        except Exception:
+            # The caller's bug must not stop the copy.
+            log.exception("%s: handling a change failed", self.path)
 
 
 def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:
