@@ -1,8 +1,10 @@
-"""Requests to the API server: bytes in, bytes out, and errors that are ours.
+"""Requests to the API server: bytes in, bytes out, and Loadline's own errors.
 
-Nothing of aiohttp passes this file: an answer that is not 2xx is a `StatusError`, an answer that
-never came is `Unavailable` with the cause chained. There is no throttle on this side; the API
-server's own priority and fairness decides, and its Retry-After is obeyed.
+Nothing of aiohttp leaves this file: a response that is not 2xx is a `StatusError`, a response that
+never came is `Unavailable` with its cause chained. The client does not throttle itself; the API
+server's priority and fairness decides, and its Retry-After is obeyed.
+
+Watches have connections of their own, since hundreds of them stay open for minutes.
 """
 
 import asyncio
@@ -24,32 +26,42 @@ from wire.status import Unavailable, from_response
 T = TypeVar("T")
 
 CONNECT_TIMEOUT_SECONDS = 10.0
-# A little more than the API server's own limit of 60 s, whose answer says more than ours.
+# A little more than the API server's own limit of 60 s, whose error message says more.
 REQUEST_TIMEOUT_SECONDS = 65.0
+# For requests. Watches are not limited: their number is that of the caches.
 CONNECTIONS_MAX = 256
-GOODBYE_SECONDS = 1.0
-# client-go waits for a busy server ten times (rest/request.go); callers here have a backoff of their own.
+# net/http's idle timeout, which client-go uses.
+IDLE_SECONDS = 90.0
+# The metrics of 100,000 pods are 40 MB in one response.
+RESPONSE_BYTES_MAX = 2**28
+CLOSE_SECONDS = 1.0
+# client-go waits for a busy server up to ten times (rest/request.go); callers here have a backoff of their own.
 BUSY_RETRIES_MAX = 3
 BUSY_PAUSE_MAX_SECONDS = 5.0
 
 
 class KubeClient:
-    """A pool of connections to one API server. Create and close it within one event loop."""
+    """The client of one API server. Create and close it within one event loop."""
 
     def __init__(
         self,
         connection: Connection,
         *,
         timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        response_bytes_max: int = RESPONSE_BYTES_MAX,
         connections_max: int = CONNECTIONS_MAX,
         busy_retries_max: int = BUSY_RETRIES_MAX,
     ) -> None:
-        """`connections_max`: 0 for no limit. `busy_retries_max`: how many times Retry-After is waited for."""
+        """`response_bytes_max` limits a response's body and a watch's event, `connections_max` the
+        connections for requests (0: no limit), `busy_retries_max` how often Retry-After is waited for.
+        """
         self._connection = connection
         self._timeout_seconds = timeout_seconds
+        self._response_bytes_max = response_bytes_max
         self._connections_max = connections_max
         self._busy_retries_max = busy_retries_max
-        self._session: aiohttp.ClientSession | None = None
+        self._requests: aiohttp.ClientSession | None = None
+        self._watches: aiohttp.ClientSession | None = None
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     @property
@@ -60,7 +72,7 @@ class KubeClient:
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
     ) -> bytes:
-        """The body of a 2xx answer. `path` is sent as it is, so names in it must be escaped."""
+        """The body of a 2xx response. `path` is sent as it is, so names in it must be escaped."""
         return await self._send("GET", path, params=params, accept=accept)
 
     async def create(
@@ -83,7 +95,7 @@ class KubeClient:
         content_type: str = MERGE_PATCH,
         params: Mapping[str, str] | None = None,
     ) -> bytes:
-        """PATCH of the kind that `content_type` names."""
+        """PATCH; `content_type` says of which kind."""
         return await self._send("PATCH", path, body=body, params=params, content_type=content_type)
 
     async def delete(
@@ -100,34 +112,37 @@ class KubeClient:
         accept: str = JSON,
         timeout_seconds: float = 300.0,
     ) -> AsyncGenerator[bytes, None]:
-        """Each event of a watch as one line, of any length, until the server ends it.
+        """Each event of a watch as one line, until the server ends it.
 
-        Close it (`contextlib.aclosing`) to give the connection up. `timeout_seconds` is what the
-        server is asked to keep to; a server silent for longer than that is taken for dead.
+        Close it (`contextlib.aclosing`) to give the connection up. The server is requested to end the
+        watch after `timeout_seconds`; one that is silent for longer than that is considered dead.
         """
-        asked = {**(params or {}), "watch": "true", "timeoutSeconds": str(int(timeout_seconds))}
+        query = {**(params or {}), "watch": "true", "timeoutSeconds": str(int(timeout_seconds))}
         timeout = aiohttp.ClientTimeout(
             total=None,
             sock_connect=CONNECT_TIMEOUT_SECONDS,
             sock_read=timeout_seconds + CONNECT_TIMEOUT_SECONDS,
         )
+        if self._watches is None:
+            self._watches = self._session(connections_max=0)
         async with self._exchange(
-            "GET", path, params=asked, accept=accept, timeout=timeout
+            self._watches, "GET", path, params=query, accept=accept, timeout=timeout
         ) as response:
-            await _raise_unless_ok(response)
-            async for line in _lines(response.content.iter_any()):
+            await self._raise_unless_ok(response)
+            async for line in _lines(response.content.iter_any(), self._response_bytes_max):
                 yield line
 
     async def close(self) -> None:
-        """Give back every connection."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-            await self._sockets_closed()
+        """Close every connection."""
+        for session in (self._requests, self._watches):
+            if session is not None:
+                await session.close()
+        self._requests = self._watches = None
+        await self._sockets_closed()
 
     async def _sockets_closed(self) -> None:
-        """A TLS connection says goodbye before it closes, which an ending loop would cut short."""
-        for _ in range(int(GOODBYE_SECONDS / 0.01)):
+        """TLS closes a connection with a message, for which an ending event loop would leave no time."""
+        for _ in range(int(CLOSE_SECONDS / 0.01)):
             if all(each.fileno() < 0 for each in self._sockets):
                 return
             await asyncio.sleep(0.01)
@@ -150,43 +165,55 @@ class KubeClient:
         timeout = aiohttp.ClientTimeout(
             total=self._timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
         )
-        busy_retries = refusals = 0
+        if self._requests is None:
+            self._requests = self._session(connections_max=self._connections_max)
+        busy_retries = refusals = closed = 0
         while True:
-            async with self._exchange(
-                method,
-                path,
-                params=params,
-                accept=accept,
-                body=body,
-                content_type=content_type,
-                timeout=timeout,
-                refused=refusals > 0,
-            ) as response:
-                if response.ok:
-                    return await response.read()
-                pause_seconds = _pause_asked_seconds(response)
-                if response.status == 401 and refusals == 0:
-                    refusals += 1  # perhaps the token was replaced: once more with a fresh one
-                elif pause_seconds is not None and busy_retries < self._busy_retries_max:
-                    busy_retries += 1
-                else:
-                    await _raise_unless_ok(response)
+            pause_seconds = None
+            try:
+                async with self._exchange(
+                    self._requests,
+                    method,
+                    path,
+                    params=params,
+                    accept=accept,
+                    body=body,
+                    content_type=content_type,
+                    timeout=timeout,
+                    refused=refusals > 0,
+                ) as response:
+                    if _is_success(response):
+                        return await self._body(response)
+                    pause_seconds = _retry_after_seconds(response)
+                    if response.status == 401 and refusals == 0:
+                        refusals += 1  # perhaps the token was replaced: once more with a fresh one
+                    elif pause_seconds is not None and busy_retries < self._busy_retries_max:
+                        busy_retries += 1
+                    else:
+                        await self._raise_unless_ok(response)
+            except _ConnectionClosed:
+                # Mostly an idle connection that the server closed as the request was on its way. What is sent
+                # here may be sent twice: a second POST of the same name is refused, a second PUT is a conflict.
+                if closed:
+                    raise
+                closed += 1
             await asyncio.sleep(pause_seconds or 0)
 
     @asynccontextmanager
     async def _exchange(
         self,
+        session: aiohttp.ClientSession,
         method: str,
         path: str,
         *,
         params: Mapping[str, str] | None,
         accept: str,
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own, which knows of its phases
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own, which has one for each phase
         body: bytes | None = None,
         content_type: str = JSON,
         refused: bool = False,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One request and its answer; whatever goes wrong on the way becomes `Unavailable`."""
+        """One request and its response; whatever goes wrong on the way becomes `Unavailable`."""
         headers = {"Accept": accept, "User-Agent": self._connection.user_agent}
         if body is not None:
             headers["Content-Type"] = content_type
@@ -194,7 +221,7 @@ class KubeClient:
         if authorization:
             headers["Authorization"] = authorization
         try:
-            async with self._pool().request(
+            async with session.request(
                 method,
                 # Encoded already: yarl would turn %2F and %2A in a name back into / and *.
                 _url(self._connection.server + path, params),
@@ -207,39 +234,60 @@ class KubeClient:
             ) as response:
                 yield response
         except TimeoutError as error:
-            raise self._unavailable(method, path, "no answer in time") from error
+            raise Unavailable(self._failed(method, path, "no response in time")) from error
+        except aiohttp.ClientConnectorError as error:
+            raise Unavailable(self._failed(method, path, str(error))) from error
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+            raise _ConnectionClosed(self._failed(method, path, _text(error))) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             # ValueError: aiohttp's for an address it cannot use.
-            raise self._unavailable(method, path, str(error) or type(error).__name__) from error
+            raise Unavailable(self._failed(method, path, _text(error))) from error
 
-    def _unavailable(self, method: str, path: str, cause: str) -> Unavailable:
-        return Unavailable(f"{method} {self.server}{path}: {cause}")
+    def _failed(self, method: str, path: str, cause: str) -> str:
+        return f"{method} {self.server}{path}: {cause}"
 
-    def _pool(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    ssl=self._connection.tls or True,
-                    limit=self._connections_max,
-                    keepalive_timeout=90,  # net/http's idle time-out, as client-go has it
-                    socket_factory=self._new_socket,
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                read_bufsize=2**18,
-            )
-        return self._session
+    async def _raise_unless_ok(self, response: aiohttp.ClientResponse) -> None:
+        if not _is_success(response):
+            raise from_response(response.status, await self._body(response))
+
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.content.iter_any():
+            size += len(chunk)
+            if size > self._response_bytes_max:
+                cause = f"the response is larger than {self._response_bytes_max} bytes"
+                raise Unavailable(self._failed(response.method, response.url.path, cause))
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def _session(self, *, connections_max: int) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                ssl=self._connection.tls or True,
+                limit=connections_max,
+                keepalive_timeout=IDLE_SECONDS,
+                socket_factory=self._new_socket,
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            read_bufsize=2**18,
+        )
 
 
-def decoded(answer: bytes, as_type: type[T], *, what: str) -> T:
-    """An answer that must make sense. Raises `Unavailable` when it does not, as from a proxy in between."""
+class _ConnectionClosed(Unavailable):
+    """The server closed the connection before it responded."""
+
+
+def decoded(body: bytes, as_type: type[T], *, what: str) -> T:
+    """A response body as that type. Raises `Unavailable` for another body, such as a proxy's page."""
     try:
-        return kube_json.decode(answer, as_type)
+        return kube_json.decode(body, as_type)
     except msgspec.DecodeError as error:
-        raise Unavailable(f"the answer is no {what}: {error}") from error
+        raise Unavailable(f"the response is not a valid {what}: {error}") from error
 
 
 def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
-    """A watch may be silent for minutes; the kernel has to notice that the other end is gone."""
+    """A watch may be silent for minutes; the kernel has to detect that the server is gone."""
     family, kind, protocol, _, _ = address
     new = socket.socket(family, kind, protocol)
     new.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -255,29 +303,37 @@ def _url(address: str, params: Mapping[str, str] | None) -> URL:
     return url.with_query(dict(params)) if params else url
 
 
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Cut at newlines. aiohttp's own line reader refuses lines beyond its buffer; objects may be megabytes."""
+async def _lines(chunks: AsyncIterator[bytes], bytes_max: int) -> AsyncIterator[bytes]:
+    """Split at newlines. aiohttp's own line reader refuses lines beyond its buffer; objects may be megabytes."""
     unfinished: list[bytes] = []
+    size = 0
     async for chunk in chunks:
         *complete, rest = chunk.split(b"\n")
         for line in complete:
             unfinished.append(line)
             whole = b"".join(unfinished)
             unfinished.clear()
+            size = 0
             if whole:
                 yield whole
         if rest:
             unfinished.append(rest)
+            size += len(rest)
+            if size > bytes_max:
+                raise Unavailable(f"an event of a watch is larger than {bytes_max} bytes")
 
 
-def _pause_asked_seconds(response: aiohttp.ClientResponse) -> float | None:
-    """What Retry-After says on a 429 or 5xx, as client-go's rest client reads it."""
+def _is_success(response: aiohttp.ClientResponse) -> bool:
+    return 200 <= response.status < 300  # aiohttp's `ok` includes redirects
+
+
+def _retry_after_seconds(response: aiohttp.ClientResponse) -> float | None:
+    """The Retry-After of a 429 or 5xx, as client-go's rest client reads it."""
     if response.status != 429 and response.status < 500:
         return None
-    asked = response.headers.get("Retry-After", "")
-    return min(float(asked), BUSY_PAUSE_MAX_SECONDS) if asked.isdecimal() else None
+    text = response.headers.get("Retry-After", "")
+    return min(float(text), BUSY_PAUSE_MAX_SECONDS) if text.isdecimal() else None
 
 
-async def _raise_unless_ok(response: aiohttp.ClientResponse) -> None:
-    if not response.ok:
-        raise from_response(response.status, await response.read())
+def _text(error: Exception) -> str:
+    return str(error) or type(error).__name__

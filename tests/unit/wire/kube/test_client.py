@@ -1,8 +1,8 @@
-"""The client against a real HTTP server on loopback that answers as each case needs."""
+"""The client against a real HTTP server on loopback that responds as each case needs."""
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 import aiohttp
@@ -15,11 +15,11 @@ from wire.kube.requests import STRATEGIC_MERGE_PATCH
 from wire.status import StatusError, Unavailable
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Serve = Callable[[Handler], Awaitable[KubeClient]]
+Serve = Callable[..., Awaitable[KubeClient]]
 
 
 class Source:
-    """Credentials that are numbered by how often they were read."""
+    """A token that is numbered by how often it was read."""
 
     def __init__(self, server: str) -> None:
         self.server, self.readings = server, 0
@@ -37,21 +37,21 @@ class Clock:
         return self.seconds
 
 
-async def client_of(server: str, clock: Clock | None = None) -> KubeClient:
+async def client_of(server: str, clock: Clock | None = None, **limits: int) -> KubeClient:
     source = Source(server)
     connection = Connection(
         source, await source.read(), user_agent="test/1", monotonic=clock or Clock()
     )
-    return KubeClient(connection, timeout_seconds=2)
+    return KubeClient(connection, timeout_seconds=2, **limits)
 
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Start a server on `handler`; gives a client of it."""
+    """Start a server on `handler` and return a client of it."""
     runners: list[web.AppRunner] = []
     clients: list[KubeClient] = []
 
-    async def start(handler: Handler, clock: Clock | None = None) -> KubeClient:
+    async def start(handler: Handler, clock: Clock | None = None, **limits: int) -> KubeClient:
         app = web.Application()
         app.router.add_route("*", "/{rest:.*}", handler)
         runner = web.AppRunner(app, shutdown_timeout=0.01)
@@ -60,7 +60,7 @@ async def serve() -> AsyncIterator[Serve]:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        clients.append(await client_of(f"http://127.0.0.1:{port}", clock))
+        clients.append(await client_of(f"http://127.0.0.1:{port}", clock, **limits))
         return clients[-1]
 
     yield start
@@ -70,7 +70,7 @@ async def serve() -> AsyncIterator[Serve]:
         await runner.cleanup()
 
 
-async def test_a_request_carries_who_asks_and_what_for(serve):
+async def test_a_request_carries_its_credentials_and_its_content(serve):
     async def echo(request: web.Request) -> web.Response:
         return web.json_response(
             {
@@ -84,10 +84,10 @@ async def test_a_request_carries_who_asks_and_what_for(serve):
         )
 
     client = await serve(echo)
-    answer = await client.patch(
+    body = await client.patch(
         "/api/v1/pods/%2A", b"{}", content_type=STRATEGIC_MERGE_PATCH, params={"l": "a in (b,c)&+"}
     )
-    assert answer == (
+    assert body == (
         b'{"method": "PATCH", "url": "/api/v1/pods/%2A?l=a+in+(b,c)%26%2B", "agent": "test/1", '
         b'"authorization": "Bearer 1", '
         b'"content_type": "application/strategic-merge-patch+json", "body": "{}"}'
@@ -106,7 +106,7 @@ async def test_a_status_body_becomes_the_error(serve):
     assert (caught.value.code, caught.value.reason) == (409, "Conflict")
 
 
-async def test_an_answer_that_is_no_status_still_tells_its_code_and_text(serve):
+async def test_an_error_without_a_status_document_keeps_its_code_and_text(serve):
     async def gateway(_: web.Request) -> web.Response:
         return web.Response(status=502, text="bad gateway")
 
@@ -116,7 +116,7 @@ async def test_an_answer_that_is_no_status_still_tells_its_code_and_text(serve):
     assert caught.value.code == 502
 
 
-async def test_a_refused_token_is_read_anew_and_tried_once_more(serve):
+async def test_after_a_401_the_token_is_read_again_and_the_request_sent_once_more(serve):
     async def only_the_second(request: web.Request) -> web.Response:
         return web.Response(status=200 if request.headers["Authorization"] == "Bearer 2" else 401)
 
@@ -126,29 +126,29 @@ async def test_a_refused_token_is_read_anew_and_tried_once_more(serve):
     assert await client.get("/x") == b""
 
 
-async def test_a_busy_server_is_asked_again_when_it_says_when(serve):
-    asked: list[str] = []
+async def test_a_request_is_repeated_after_the_retry_after_of_a_busy_server(serve):
+    paths: list[str] = []
 
     async def busy(request: web.Request) -> web.Response:
-        asked.append(request.path)
-        return web.Response(status=200 if len(asked) > 2 else 429, headers={"Retry-After": "0"})
+        paths.append(request.path)
+        return web.Response(status=200 if len(paths) > 2 else 429, headers={"Retry-After": "0"})
 
     client = await serve(busy)
     await client.get("/x")
-    assert len(asked) == 3
+    assert len(paths) == 3
 
 
-async def test_a_server_error_without_retry_after_is_not_asked_again(serve):
-    asked: list[str] = []
+async def test_a_server_error_without_retry_after_is_final(serve):
+    paths: list[str] = []
 
     async def broken(request: web.Request) -> web.Response:
-        asked.append(request.path)
+        paths.append(request.path)
         return web.Response(status=500)
 
     client = await serve(broken)
     with pytest.raises(StatusError):
         await client.get("/x")
-    assert len(asked) == 1
+    assert len(paths) == 1
 
 
 async def hangs(_: web.Request) -> web.Response:
@@ -174,14 +174,14 @@ async def half_a_body(request: web.Request) -> web.StreamResponse:
 @pytest.mark.parametrize(
     "handler", [hangs, drops, half_a_body], ids=lambda handler: handler.__name__
 )
-async def test_aiohttp_is_not_leaked_outside(serve, handler):
+async def test_no_error_of_aiohttp_reaches_the_caller(serve, handler):
     client = await serve(handler)
     with pytest.raises(Unavailable, match=r"GET http://127\.0\.0\.1:\d+/x: ") as caught:
         await client.get("/x")
     assert isinstance(caught.value.__cause__, aiohttp.ClientError | TimeoutError)
 
 
-async def test_no_server_at_all_is_unavailable():
+async def test_a_server_that_is_not_there_is_unavailable():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         client = await client_of(f"http://127.0.0.1:{unused.getsockname()[1]}")
@@ -190,7 +190,7 @@ async def test_no_server_at_all_is_unavailable():
         await client.close()
 
 
-async def test_a_watch_gives_lines_of_any_length_wherever_the_chunks_are_cut(serve):
+async def test_a_watch_yields_lines_of_any_length_however_the_chunks_are_split(serve):
     lines = [b"a" * 3_000_000, b"b", b"c" * 70_000]
 
     async def stream(request: web.Request) -> web.StreamResponse:
@@ -208,9 +208,93 @@ async def test_a_watch_gives_lines_of_any_length_wherever_the_chunks_are_cut(ser
         assert [line async for line in watch] == lines
 
 
-async def test_a_watch_that_breaks_off_is_unavailable(serve):
+async def test_a_watch_that_is_cut_off_is_unavailable(serve):
     client = await serve(half_a_body)
     async with aclosing(client.watch("/x")) as watch:
         assert await anext(watch) == b"half"
         with pytest.raises(Unavailable):
             await anext(watch)
+
+
+async def opened(watches: list[AsyncGenerator[bytes, None]]) -> None:
+    """Wait for the first event of each."""
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(anext(each) for each in watches))
+
+
+async def stays_open(request: web.Request) -> web.StreamResponse:
+    if "watch" not in request.query:
+        return web.Response(text="answered")
+    response = web.StreamResponse()
+    await response.prepare(request)
+    await response.write(b"{}\n")
+    await asyncio.Event().wait()
+    return response
+
+
+async def test_open_watches_take_no_connection_from_requests(serve):
+    client = await serve(stays_open, connections_max=2)
+    watches = [client.watch("/x") for _ in range(3)]
+    await opened(watches)
+    assert await client.get("/x") == b"answered"
+    for each in watches:
+        await each.aclose()
+
+
+class ClosesIdleConnections:
+    """Reads a request from each connection, responds, and closes it when the next request arrives."""
+
+    def __init__(self, *, responds: bool = True) -> None:
+        self.requests = 0
+        self.responds = responds
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.responds and await self.read(reader):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        await self.read(reader)
+        writer.close()
+
+    async def read(self, reader: asyncio.StreamReader) -> bool:
+        head = await reader.readuntil(b"\r\n\r\n") if not reader.at_eof() else b""
+        self.requests += bool(head)
+        if b"Content-Length: 2" in head:
+            await reader.readexactly(2)
+        return bool(head)
+
+
+@pytest.mark.parametrize("responds", [True, False])
+async def test_a_request_on_a_connection_that_the_server_closed_is_sent_once_more(responds):
+    handler = ClosesIdleConnections(responds=responds)
+    server = await asyncio.start_server(handler, "127.0.0.1", 0)
+    client = await client_of(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    if responds:
+        assert await client.create("/x", b"{}") == b"ok"
+        assert await client.create("/x", b"{}") == b"ok"
+    else:
+        with pytest.raises(Unavailable):
+            await client.create("/x", b"{}")
+        assert handler.requests == 2
+    await client.close()
+    server.close()
+
+
+async def test_a_response_or_an_event_that_is_too_large_is_unavailable(serve):
+    async def large(request: web.Request) -> web.Response:
+        return web.Response(body=b"x" * 1_000_001)
+
+    client = await serve(large, response_bytes_max=1_000_000)
+    with pytest.raises(Unavailable, match="larger than 1000000 bytes"):
+        await client.get("/x")
+    async with aclosing(client.watch("/x")) as watch:
+        with pytest.raises(Unavailable, match="larger than 1000000 bytes"):
+            await anext(watch)
+
+
+async def test_a_redirect_is_not_a_success(serve):
+    async def login(_: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": "/login"}, text="log in")
+
+    client = await serve(login)
+    with pytest.raises(StatusError, match="log in") as caught:
+        await client.get("/x")
+    assert caught.value.code == 302
