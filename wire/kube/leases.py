@@ -1,14 +1,20 @@
 """Leader election over a Lease. Upstream: client-go v0.36.3, tools/leaderelection.
 
-Our own, because kubernetes-asyncio's (36.1) lets transport errors end the candidate, compares wall
-clocks of different machines (in local time), and never gives a lease back. Needs the right to create
-leases and to get and update this one.
+Implemented here, because kubernetes-asyncio's (36.1) ends a candidate on a transport error, compares
+the wall clocks of different machines (in local time), and never releases a lease. Needs the right to
+create leases and to get and update this one.
+
+Two candidates never lead at once: a leader that cannot renew stops `renew_deadline_seconds` after it
+last sent a renewal that succeeded, and another takes over `lease_seconds` (or more, as a Lease stores
+whole seconds) after it has seen that renewal. Both are measured by the candidate's own monotonic clock,
+so wall clocks do not matter.
 """
 
 import asyncio
 import contextlib
 import datetime
 import logging
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -18,13 +24,16 @@ import msgspec
 from wire import kube_json
 from wire.kube.requests import Writer
 from wire.meta import ObjectMeta
+from wire.problem_log import ProblemLog
 from wire.status import StatusError, Unavailable
 
 log = logging.getLogger(__name__)
 
 
 class LeaseTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """Kubernetes' defaults. A leader that cannot renew stops working well before another may start."""
+    """The defaults of kube-controller-manager. `lease_seconds` must exceed `renew_deadline_seconds` by the
+    time that the leader's work takes to stop.
+    """
 
     lease_seconds: float = 15.0
     renew_deadline_seconds: float = 10.0
@@ -32,7 +41,7 @@ class LeaseTimes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who holds it since when. Times are the holder's own, for people to read."""
+    """The holder, and its wall clock's times, which are for people to read."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -76,50 +85,60 @@ class LeaderElection:
         self._chance = chance
         self._observed: Lease | None = None
         self._observed_at_seconds = 0.0
-        self._last_problem = ""
+        self._is_leading = False
+        self._problem = ProblemLog(
+            log,
+            failing=f"lease {namespace}/{name} cannot be acquired or renewed",
+            recovered=f"lease {namespace}/{name} can be acquired or renewed again",
+        )
         self.identity = identity
-        self.is_leader = False
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this candidate leads now. False, too, after the process was suspended beyond the deadline."""
+        deadline_seconds = self._observed_at_seconds + self._times.renew_deadline_seconds
+        return self._is_leading and self._monotonic() < deadline_seconds
 
     @property
     def holder(self) -> str:
-        """Who held the lease when it was last read; empty for nobody."""
+        """The holder when the lease was last read; empty when it was free."""
         return (self._observed.spec.holder_identity or "") if self._observed else ""
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do `work` whenever and as long as the lease is ours.
+        """Run `work` whenever this candidate leads.
 
-        Lost, the work is cancelled and waited for, and begun anew when the lease is ours again.
-        Returns when the work does; then, and when cancelled, the lease is given back.
+        When the lease is lost, the work is cancelled and awaited, and started again when the lease
+        is acquired again. Returns when the work returns; then, and when cancelled, the lease is released.
         """
         while True:
-            await self._acquired()
+            await self._acquire()
             log.info("leading: %s holds lease %s/%s", self.identity, self._namespace, self._name)
-            self.is_leader = True
+            self._is_leading = True
             working = asyncio.ensure_future(work())
-            renewing = asyncio.ensure_future(self._renewed())
+            renewing = asyncio.ensure_future(self._renew())
             try:
                 await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
                 lost = not working.done()
             finally:
-                # Stop first, give back then: two must never work at once.
+                # The lease is renewed until the work has ended, and released after that.
                 await _ended(working)
                 await _ended(renewing)
-                self.is_leader = False
+                self._is_leading = False
                 if renewing.cancelled():
-                    await self._released()
+                    await self._release()
             if not lost:
                 return working.result()
             log.warning(
                 "no longer leading: %s lost lease %s/%s", self.identity, self._namespace, self._name
             )
 
-    async def _acquired(self) -> None:
+    async def _acquire(self) -> None:
         while not await self._try():
-            # Spread, so that candidates do not collide at every attempt.
+            # With jitter, so that candidates do not collide at every attempt.
             await self._sleep(self._times.retry_seconds * (1 + 0.2 * self._chance()))
 
-    async def _renewed(self) -> None:
-        """Returns when the lease could not be renewed in time."""
+    async def _renew(self) -> None:
+        """Renew periodically. Returns when the lease could not be renewed in time."""
         while True:
             await self._sleep(self._times.retry_seconds)
             deadline = self._observed_at_seconds + self._times.renew_deadline_seconds
@@ -131,19 +150,21 @@ class LeaderElection:
                 )
 
     async def _try(self, *, timeout_seconds: float | None = None) -> bool:
-        """One attempt to take or renew the lease."""
+        """One attempt to acquire or renew the lease."""
+        if timeout_seconds is None:
+            timeout_seconds = self._times.renew_deadline_seconds
         try:
-            async with asyncio.timeout(timeout_seconds or self._times.renew_deadline_seconds):
+            async with asyncio.timeout(timeout_seconds):
                 await self._read()
-                if not self._is_ours_to_take():
+                if not self._may_acquire():
                     return False
                 await self._write()
         except (StatusError, Unavailable, TimeoutError, msgspec.DecodeError) as error:
             if isinstance(error, StatusError) and error.code == 409:
-                return False  # another candidate was quicker
-            self._noted(str(error) or "no answer in time")
+                return False  # another candidate was faster
+            self._problem.set(str(error) or "no response in time")
             return False
-        self._noted("")
+        self._problem.set("")
         return True
 
     async def _read(self) -> None:
@@ -155,11 +176,11 @@ class LeaderElection:
             self._observed = None
             return
         if self._observed is None or lease.spec != self._observed.spec:
-            # Our own clock, from when we saw it change: another machine's clock may be wrong.
+            # By this machine's clock, from the moment it saw the change: another machine's clock may be wrong.
             self._observed_at_seconds = self._monotonic()
         self._observed = lease
 
-    def _is_ours_to_take(self) -> bool:
+    def _may_acquire(self) -> bool:
         if self.holder in ("", self.identity) or self._observed is None:
             return True
         held_seconds = self._observed.spec.lease_duration_seconds or self._times.lease_seconds
@@ -174,29 +195,30 @@ class LeaderElection:
         )
         spec = LeaseSpec(
             holder_identity=self.identity,
-            lease_duration_seconds=int(self._times.lease_seconds),
+            # Rounded up: others must not take over before this candidate has stopped.
+            lease_duration_seconds=math.ceil(self._times.lease_seconds),
             acquire_time=before.acquire_time if renewal and before.acquire_time else now,
             renew_time=now,
             lease_transitions=transitions,
         )
-        asked_at_seconds = self._monotonic()
+        sent_at_seconds = self._monotonic()
         self._observed = await self._store(spec)
-        # From before the request: the lease runs on the server since some moment after that.
-        self._observed_at_seconds = asked_at_seconds
+        # From before the request: others see the renewal at some moment after that.
+        self._observed_at_seconds = sent_at_seconds
 
     async def _store(self, spec: LeaseSpec) -> Lease:
         if self._observed is None:
             metadata = ObjectMeta(name=self._name, namespace=self._namespace)
             body = msgspec.json.encode(Lease(metadata=metadata, spec=spec))
             return kube_json.decode(await self._client.create(self._folder, body), Lease)
-        # The resourceVersion in the metadata lets one of two writers win.
+        # The resourceVersion in the metadata lets only one of two concurrent updates succeed.
         body = msgspec.json.encode(msgspec.structs.replace(self._observed, spec=spec))
         return kube_json.decode(
             await self._client.replace(f"{self._folder}/{self._name}", body), Lease
         )
 
-    async def _released(self) -> None:
-        """Let the next one start without waiting for our lease to run out."""
+    async def _release(self) -> None:
+        """Let another candidate lead at once."""
         if self._observed is None or self.holder != self.identity:
             return
         spec = msgspec.structs.replace(
@@ -209,20 +231,13 @@ class LeaderElection:
             async with asyncio.timeout(self._times.retry_seconds):
                 self._observed = await self._store(spec)
 
-    def _noted(self, problem: str) -> None:
-        if problem and problem != self._last_problem:
-            log.warning(
-                "lease %s/%s cannot be had or renewed: %s", self._namespace, self._name, problem
-            )
-        self._last_problem = problem
-
 
 async def _ended(task: asyncio.Future[None]) -> None:
-    """Cancel and wait, without taking its outcome."""
+    """Cancel and wait; the result is left to the caller."""
     task.cancel()
     await asyncio.wait({task})
 
 
 def _micro_time() -> str:
-    """metav1.MicroTime: always six digits, which some readers insist on."""
+    """metav1.MicroTime, which has six digits, zeros included."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,4 +1,4 @@
-"""Candidates for one lease, on an API server that lets one of two writers win, in virtual time."""
+"""Candidates for one lease, on an API server that refuses the second of two concurrent updates, in virtual time."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from wire.kube.leases import LeaderElection, Lease
+from wire.kube.leases import LeaderElection, Lease, LeaseTimes
 from wire.kube.requests import JSON
 from wire.status import StatusError, Unavailable
 
@@ -15,7 +15,7 @@ LEASE_SECONDS = 15
 
 
 class Leases:
-    """Keeps one Lease with a resourceVersion; `down` for some candidates cuts them off."""
+    """Keeps one Lease with a resourceVersion."""
 
     def __init__(self) -> None:
         self.lease: Lease | None = None
@@ -30,7 +30,7 @@ class Leases:
 
 
 class Client:
-    """One candidate's way to the API server."""
+    """One candidate's connection to the API server; `is_down` cuts it."""
 
     def __init__(self, leases: Leases) -> None:
         self.leases = leases
@@ -63,7 +63,7 @@ class Client:
 
 
 class Candidate:
-    def __init__(self, leases, identity, time, working):
+    def __init__(self, leases, identity, time, working, times=None):
         self.client = Client(leases)
         self.time = time
         self.working = working
@@ -73,6 +73,7 @@ class Candidate:
             namespace="n",
             name="l",
             identity=identity,
+            times=times,
             sleep=time.pause,
             monotonic=time.now,
             chance=lambda: 0.0,
@@ -81,7 +82,7 @@ class Candidate:
 
     async def work(self):
         self.working.append(self.identity)
-        assert len(self.working) == 1, "two must never work at once"
+        assert len(self.working) == 1, "two lead at once"
         try:
             await self.time.pause(1e9)
         finally:
@@ -95,11 +96,11 @@ class Candidate:
 
 @pytest.fixture
 async def candidates(time):
-    """Start a candidate by its identity; `working` lists who works."""
+    """Start a candidate by its identity; `working` lists the identities that lead."""
     leases, working, started = Leases(), [], []
 
-    def start(identity):
-        started.append(Candidate(leases, identity, time, working))
+    def start(identity, times=None):
+        started.append(Candidate(leases, identity, time, working, times))
         return started[-1]
 
     start.leases, start.working = leases, working
@@ -109,7 +110,7 @@ async def candidates(time):
     await asyncio.gather(*(candidate.task for candidate in started), return_exceptions=True)
 
 
-async def test_the_first_works_and_renews_the_second_waits(candidates, time):
+async def test_the_first_candidate_leads_and_renews_while_the_second_waits(candidates, time):
     candidates("a")
     await time.settle()
     candidates("b")
@@ -123,7 +124,7 @@ async def test_the_first_works_and_renews_the_second_waits(candidates, time):
     )
 
 
-async def test_who_stops_gives_the_lease_back_at_once(candidates, time):
+async def test_a_leader_that_stops_releases_the_lease_at_once(candidates, time):
     a = candidates("a")
     await time.settle()
     candidates("b")
@@ -135,7 +136,7 @@ async def test_who_stops_gives_the_lease_back_at_once(candidates, time):
     assert candidates.leases.lease.spec.lease_transitions == 1
 
 
-async def test_who_is_cut_off_stops_before_another_starts(candidates, time):
+async def test_a_leader_that_is_cut_off_stops_before_another_starts(candidates, time):
     a = candidates("a")
     await time.settle()
     candidates("b")
@@ -150,7 +151,52 @@ async def test_who_is_cut_off_stops_before_another_starts(candidates, time):
     assert candidates.working == ["b"]
 
 
-async def test_a_short_outage_costs_nothing(candidates, time):
+@pytest.mark.parametrize(
+    ("lease_seconds", "renew_deadline_seconds", "retry_seconds", "stored_seconds"),
+    [(15.0, 10.0, 2.0, 15), (1.9, 1.6, 0.4, 2), (0.5, 0.4, 0.1, 1), (2.1, 2.0, 0.5, 3)],
+)
+async def test_fractions_of_a_second_never_make_two_leaders(
+    candidates, time, lease_seconds, renew_deadline_seconds, retry_seconds, stored_seconds
+):
+    times = LeaseTimes(
+        lease_seconds=lease_seconds,
+        renew_deadline_seconds=renew_deadline_seconds,
+        retry_seconds=retry_seconds,
+    )
+    a = candidates("a", times)
+    await time.settle()
+    assert candidates.leases.lease.spec.lease_duration_seconds == stored_seconds
+    b = candidates("b", times)
+    await time.advance(5)
+    assert candidates.working == ["a"]
+    a.client.is_down = True
+    await time.advance(stored_seconds + 3 * retry_seconds)
+    assert candidates.working == ["b"]
+    assert not a.task.done(), "two led at once"
+    assert not b.task.done(), "two led at once"
+
+
+async def test_a_leader_that_was_suspended_knows_that_it_no_longer_leads(candidates, time):
+    a = candidates("a")
+    await time.advance(5)
+    assert a.election.is_leader
+    time.seconds += 60.0  # without running anything
+    assert not a.election.is_leader
+
+
+async def test_the_wall_clock_of_another_machine_does_not_matter(candidates, time):
+    a = candidates("a")
+    await time.advance(1)
+    lease = candidates.leases.lease
+    skewed = msgspec.structs.replace(lease.spec, renew_time="1999-01-01T00:00:00.000000Z")
+    candidates.leases.store(msgspec.json.encode(msgspec.structs.replace(lease, spec=skewed)))
+    candidates("b")
+    await time.advance(60)
+    assert candidates.working == ["a"]
+    assert not a.task.done()
+
+
+async def test_a_short_outage_changes_no_leader(candidates, time):
     a = candidates("a")
     await time.advance(5)
     a.client.is_down = True
@@ -161,7 +207,7 @@ async def test_a_short_outage_costs_nothing(candidates, time):
     assert candidates.leases.lease.spec.lease_transitions == 0
 
 
-async def test_a_lease_that_was_taken_away_stops_the_work(candidates, time):
+async def test_a_leader_whose_lease_another_has_taken_stops(candidates, time):
     candidates("a")
     await time.advance(5)
     lease = candidates.leases.lease
@@ -173,7 +219,7 @@ async def test_a_lease_that_was_taken_away_stops_the_work(candidates, time):
     assert candidates.working == ["a"]
 
 
-async def test_a_lease_that_was_deleted_is_made_again(candidates, time):
+async def test_a_deleted_lease_is_created_again(candidates, time):
     candidates("a")
     await time.advance(5)
     candidates.leases.lease = None
@@ -182,7 +228,7 @@ async def test_a_lease_that_was_deleted_is_made_again(candidates, time):
     assert candidates.leases.lease.spec.holder_identity == "a"
 
 
-async def test_work_that_ends_ends_the_candidate(time):
+async def test_work_that_returns_ends_the_candidate(time):
     leases = Leases()
     election = LeaderElection(
         Client(leases), namespace="n", name="l", identity="a", sleep=time.pause, monotonic=time.now
@@ -196,7 +242,7 @@ async def test_work_that_ends_ends_the_candidate(time):
     assert leases.lease.spec.holder_identity == ""
 
 
-async def test_a_fault_in_the_work_is_raised_and_the_lease_given_back(time):
+async def test_an_exception_of_the_work_is_raised_and_the_lease_released(time):
     leases = Leases()
     election = LeaderElection(
         Client(leases), namespace="n", name="l", identity="a", sleep=time.pause, monotonic=time.now
