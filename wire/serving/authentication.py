@@ -31,6 +31,7 @@ from wire.serving.attributes import (
 )
 from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
 from wire.serving.review_cache import ReviewCache
+from wire.serving.reviews import review
 from wire.serving.trust import FrontProxy, Trust
 from wire.status import unauthorized
 
@@ -208,12 +209,8 @@ def _verified(bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity | str:
 
 
 async def _review(reviewer: Writer, token: str) -> User | None:
-    review = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenReview",
-        "spec": {"token": token},
-    }
-    response = await reviewer.create(TOKEN_REVIEWS, msgspec.json.encode(review))
+    spec = {"token": token}
+    response = await review(reviewer, TOKEN_REVIEWS, kind="TokenReview", spec=spec)
     status = decoded(response, _TokenReview, what="TokenReview").status
     if not status.authenticated:
         return None

@@ -17,6 +17,7 @@ from wire.quoting import go_quote
 from wire.serving.attributes import PRIVILEGED_GROUP, Attributes, User
 from wire.serving.options import ALWAYS_ALLOWED
 from wire.serving.review_cache import ReviewCache
+from wire.serving.reviews import review
 from wire.status import StatusDetails, StatusError, forbidden
 
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -138,8 +139,7 @@ async def _review(reviewer: Writer, user: User, attributes: Attributes) -> Decis
         }
     else:
         spec["nonResourceAttributes"] = {"path": attributes.path, "verb": attributes.verb}
-    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-    response = await reviewer.create(ACCESS_REVIEWS, msgspec.json.encode(review))
+    response = await review(reviewer, ACCESS_REVIEWS, kind="SubjectAccessReview", spec=spec)
     status = decoded(response, _AccessReview, what="SubjectAccessReview").status
     if status.evaluation_error:
         log.info("SubjectAccessReview for %s: %s", user.name, status.evaluation_error)

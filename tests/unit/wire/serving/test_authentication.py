@@ -8,7 +8,7 @@ import pytest
 
 from testbed.certificates import Authority
 from wire.serving.options import RequestHeaderFlags, ServingOptions
-from wire.status import Unavailable
+from wire.status import Unavailable, forbidden
 
 PROXIED = {
     "X-Remote-User": "alice",
@@ -120,6 +120,14 @@ async def test_the_review_of_a_token_is_cached(serve, world):
 async def test_an_unknown_token_is_refused(serve):
     served = await serve()
     assert await name_of(served, headers={"Authorization": "Bearer bad"}) == (401, "Unauthorized")
+
+
+async def test_a_refused_review_is_503_and_names_the_missing_right(serve, world):
+    served = await serve()
+    world.api.failure = forbidden("tokenreviews.authentication.k8s.io is forbidden")
+    code, message = await name_of(served, headers={"Authorization": "Bearer good"})
+    assert code == 503
+    assert "system:auth-delegator" in message
 
 
 async def test_a_token_that_cannot_be_reviewed_is_503_with_the_cause(serve, world):

@@ -6,7 +6,7 @@ import pytest
 
 from wire.serving.attributes import Attributes, User, attributes_of
 from wire.serving.authorization import refusal
-from wire.status import Unavailable
+from wire.status import Unavailable, forbidden
 
 METRIC = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/ns/pods/foo/hits"
 
@@ -64,6 +64,14 @@ async def test_a_failed_review_refuses_the_request(serve, world):
     world.api.failure = Unavailable("connection refused")
     code, body = await served.get("/version", pair=world.clients.client("bob"))
     assert (code, json.loads(body)["reason"]) == (503, "ServiceUnavailable")
+
+
+async def test_a_refused_review_is_not_a_refusal_of_the_client(serve, world):
+    served = await serve()
+    world.api.failure = forbidden("subjectaccessreviews.authorization.k8s.io is forbidden")
+    code, body = await served.get("/version", pair=world.clients.client("bob"))
+    assert (code, json.loads(body)["reason"]) == (503, "ServiceUnavailable")
+    assert "system:auth-delegator" in json.loads(body)["message"]
 
 
 @pytest.mark.parametrize(

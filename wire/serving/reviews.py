@@ -1,0 +1,30 @@
+"""TokenReview and SubjectAccessReview: one POST to the API server that delegated checks rest on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from wire.kube.requests import Writer
+from wire.status import StatusError, Unavailable
+
+
+async def review(client: Writer, path: str, *, kind: str, spec: Mapping[str, Any]) -> bytes:
+    """The API server's response; `path` ends in `/apis/GROUP/VERSION/RESOURCE`.
+
+    Raises `Unavailable` for every failure: an API server that refuses the review itself says nothing
+    about the client's rights.
+    """
+    group_version = "/".join(path.split("/")[2:4])
+    document = {"apiVersion": group_version, "kind": kind, "spec": spec}
+    try:
+        return await client.create(path, msgspec.json.encode(document))
+    except StatusError as error:
+        hint = (
+            ". Bind the ClusterRole system:auth-delegator to the service account of this program"
+            if error.code == 403
+            else ""
+        )
+        raise Unavailable(
+            f"the API server refused a {kind} ({error.code}): {error.message}{hint}"
+        ) from error
