@@ -1,1 +1,1 @@
-"""Comparisons with the peers on the real control plane: one file per question, answers checked, ratios told."""
+"""Benchmarks on the real control plane beside the programs that Loadline can replace: one file per benchmark."""

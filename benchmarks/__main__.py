@@ -1,4 +1,4 @@
-"""`python -m benchmarks [question ...]`: measure and print a table, or JSON with `--output json`."""
+"""`python -m benchmarks [BENCHMARK ...]`: measure and print a table, or JSON with `--output json`."""
 
 import argparse
 import sys
@@ -11,32 +11,34 @@ BENCHMARKS = {"adapter_requests": adapter_requests, "scaler_syncs": scaler_syncs
 
 
 def main() -> int:
-    """Exit code 1 (with a traceback) when an answer is wrong: then nothing is worth measuring."""
+    """Exit code 1, with a traceback, if a response is wrong: its cost would mean nothing."""
     default = Options()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "question", nargs="*", metavar="question", help=f"of {', '.join(BENCHMARKS)} (all)"
+        "benchmark", nargs="*", metavar="BENCHMARK", help=f"{', '.join(BENCHMARKS)} (default: all)"
     )
     parser.add_argument("--output", choices=("table", "json"), default="table")
     parser.add_argument("--rounds", type=int, default=default.rounds)
-    parser.add_argument("--seconds", type=float, default=default.seconds, help="of each turn")
+    parser.add_argument(
+        "--seconds", type=float, default=default.seconds, help="duration of each turn"
+    )
     parser.add_argument("--autoscalers", type=int, default=default.autoscalers)
     parser.add_argument("--concurrency", type=int, nargs="+", default=default.concurrency)
-    asked = parser.parse_args()
-    if unknown := sorted(set(asked.question) - BENCHMARKS.keys()):
-        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    arguments = parser.parse_args()
+    if unknown := sorted(set(arguments.benchmark) - BENCHMARKS.keys()):
+        parser.error(f"unknown benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
     options = Options(
-        rounds=asked.rounds,
-        seconds=asked.seconds,
-        autoscalers=asked.autoscalers,
-        concurrency=tuple(asked.concurrency),
+        rounds=arguments.rounds,
+        seconds=arguments.seconds,
+        autoscalers=arguments.autoscalers,
+        concurrency=tuple(arguments.concurrency),
     )
     results = []
-    for name in asked.question or BENCHMARKS:
+    for name in arguments.benchmark or BENCHMARKS:
         results.append(BENCHMARKS[name].run(options, _report))
-        if asked.output == "table":
+        if arguments.output == "table":
             print(f"\n{table(results[-1])}\n", flush=True)
-    if asked.output == "json":
+    if arguments.output == "json":
         print(document(results).decode())
     return 0
 

@@ -1,7 +1,7 @@
-"""What does an answer of the adapter cost, beside prometheus-adapter v0.12.0?
+"""The cost of a request to the adapter, compared with prometheus-adapter v0.12.0.
 
-Both stand behind the same kube-apiserver and before the same Prometheus, with one configuration, and are asked by the
-aggregator's own certificate over TLS. They take turns. Every single answer is checked against the series.
+Both use the same kube-apiserver, Prometheus and configuration, and get requests over TLS with the aggregator's
+certificate. They take turns. Every response is checked against the exposed series.
 """
 
 import tempfile
@@ -22,31 +22,31 @@ from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 
-UPSTREAM, SHIPPED, LOADLINE, UNSHARED = (
-    "peer",
-    "peer, throttle as shipped",
-    "ours",
-    "ours, nothing shared",
+UPSTREAM, THROTTLED, LOADLINE, UNSHARED = (
+    "prometheus-adapter",
+    "prometheus-adapter, default throttling",
+    "Loadline",
+    "Loadline, no sharing",
 )
 PROGRAM_SETUPS = (
-    # Its own client throttle, 5 requests a second to kube-apiserver, would be all we measure.
+    # Its default of 5 requests per second to kube-apiserver would otherwise limit every result.
     ProgramSetup(
         name=UPSTREAM,
         program="prometheus-adapter",
         flags=("--client-qps=10000", "--client-burst=10000"),
     ),
-    ProgramSetup(name=SHIPPED, program="prometheus-adapter"),
+    ProgramSetup(name=THROTTLED, program="prometheus-adapter"),
     ProgramSetup(name=LOADLINE, program="adapter"),
-    # Every question another one, as under autoscalers that ask each once in 15 s: no answer serves twice.
+    # Every request is evaluated, as with autoscalers that repeat a request only every 15 s.
     ProgramSetup(name=UNSHARED, program="adapter", flags=("--metrics-freshness=0s",)),
 )
 
 NAMESPACE = "bench"
 HEADERS = {"X-Remote-User": "horizontal-pod-autoscaler", "X-Remote-Group": "system:masters"}
-"""A group that may everything, or reviews of rights, which both keep for 10 s, would come in by chance."""
+"""A group with all permissions: access reviews, which both cache for 10 s, would add noise."""
 
 WORKLOADS, PODS_EACH = 100, 4
-NAMED = 200  # services and queues: more than connections, so that hardly two ask the same at once
+NAMED = 200  # services and queues: more than connections, so that concurrent requests differ
 CONFIGURATION = """\
 rules:
 - seriesQuery: 'bench_load{namespace!="",pod!=""}'
@@ -63,7 +63,7 @@ externalRules:
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of question, in all its instances."""
+    """One kind of request, with all its instances."""
 
     name: str
     requests: tuple[load.ExpectedResponse, ...]
@@ -71,7 +71,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that runs."""
+    """The running programs."""
 
     cluster: Cluster
     prometheus: PrometheusServer
@@ -79,7 +79,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path
 
     def pids(self) -> dict[str, int]:
-        """Of what works behind an adapter."""
+        """The process ids of the programs behind an adapter."""
         assert self.prometheus.process is not None
         return {
             "prometheus": self.prometheus.process.pid,
@@ -87,14 +87,14 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def queries(self) -> float:
-        """How many queries Prometheus has answered, by its own count."""
+        """The number of queries, by Prometheus' own counter."""
         return scrape.total(
             self.prometheus.port, "prometheus_http_requests_total", having='handler="/api/v1/query"'
         )
 
 
 def run(options: Options, report: Report) -> Result:
-    """Measure. Raises WrongAnswers when anybody says something else than the series do."""
+    """Measure. Raises WrongResponses if a response does not match the series."""
     rounds: list[Round] = []
     with ExitStack() as undo:
         environment = _start(undo, report)
@@ -104,10 +104,10 @@ def run(options: Options, report: Report) -> Result:
             for connections in options.concurrency:
                 rounds += _case(environment, case, connections, options, report)
     return Result(
-        question="adapter_requests",
+        benchmark="adapter_requests",
         setting={
             "rounds": options.rounds,
-            "seconds each": options.seconds,
+            "seconds per turn": options.seconds,
             "pods": WORKLOADS * PODS_EACH,
             "different requests": f"{WORKLOADS} (Pods), {NAMED} (Object, External)",
         },
@@ -117,7 +117,7 @@ def run(options: Options, report: Report) -> Result:
 
 
 def cases() -> tuple[Case, ...]:
-    """Every kind of question."""
+    """Every kind of request."""
     custom = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{NAMESPACE}"
     external = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{NAMESPACE}"
     pods = tuple(
@@ -138,7 +138,7 @@ def cases() -> tuple[Case, ...]:
         for n in range(NAMED)
     )
     return (
-        Case(name="Pods", requests=pods, programs=(UPSTREAM, LOADLINE, UNSHARED, SHIPPED)),
+        Case(name="Pods", requests=pods, programs=(UPSTREAM, LOADLINE, UNSHARED, THROTTLED)),
         Case(name="Object", requests=objects),
         Case(name="External", requests=queues),
     )
@@ -223,28 +223,28 @@ def _text(manifest: Mapping[str, object]) -> str:
 
 
 def _wait_until_correct(adapter: RunningAdapter, case: Case) -> None:
-    """Until it has found the series; whether all its answers are right is seen under load."""
-    asked = case.requests[-1]
+    """Wait until it serves the series; all responses are checked during the load."""
+    expected = case.requests[-1]
 
-    def right() -> bool:
-        answer = adapter.ask(asked.path, HEADERS)
-        found = load.values_of(answer.body)
-        assert found == asked.values, f"{asked.path}: {answer.status} {answer.text[:300]}"
+    def is_correct() -> bool:
+        response = adapter.get(expected.path, HEADERS)
+        found = load.values_of(response.body)
+        assert found == expected.values, f"{expected.path}: {response.status} {response.text[:300]}"
         return True
 
-    until(right, what=f"the right answer of {adapter.name}", deadline_seconds=90)
+    until(is_correct, what=f"a correct response of {adapter.name}", deadline_seconds=90)
 
 
 def _case(
     environment: Environment, case: Case, connections: int, options: Options, report: Report
 ) -> list[Round]:
-    """Rounds of turns. The throttled one takes part in the first only: what a throttle does is known then."""
+    """All rounds of a case. Throttled programs run in the first round only: their throughput does not vary."""
     many = f"{connections} connection{'s' if connections > 1 else ''}"
     label = f"{case.name}, {many}"
     done = []
     for number in range(options.rounds):
         for name in case.programs:
-            if name == SHIPPED and number:
+            if name == THROTTLED and number:
                 continue
             figures = _turn(
                 environment, environment.adapters[name], case.requests, connections, options.seconds
@@ -271,12 +271,12 @@ def _turn(
         seconds=seconds,
     )
     pids = {"adapter": adapter.pid, **environment.pids()}
-    with load.prepared(specification, environment.directory) as go:
-        queries = environment.queries()
+    with load.prepared(specification, environment.directory) as generate:
+        queries_before = environment.queries()
         before = {name: proc.cpu_seconds(pid) for name, pid in pids.items()}
-        outcome = go()
+        outcome = generate()
         used = {name: proc.cpu_seconds(pid) - before[name] for name, pid in pids.items()}
-        asked = environment.queries() - queries
+        queries = environment.queries() - queries_before
     each = {name: 1000 * spent / outcome.requests for name, spent in used.items()}
     return {
         "requests_per_second": outcome.requests / outcome.seconds,
@@ -285,7 +285,7 @@ def _turn(
         "cpu_ms_per_request": each["adapter"],
         "prometheus_cpu_ms_per_request": each["prometheus"],
         "apiserver_cpu_ms_per_request": each["apiserver"],
-        "queries_per_request": asked / outcome.requests,
+        "queries_per_request": queries / outcome.requests,
         "rss_mib": proc.rss_mib(adapter.pid),
         "load_generator_cores": outcome.cpu_seconds / outcome.seconds,
     }

@@ -1,17 +1,17 @@
-"""How long and how often to measure."""
+"""Duration and repetition of the measurements."""
 
 from collections.abc import Callable
 
 import msgspec
 
 Report = Callable[[str], None]
-"""Progress, for whoever waits."""
+"""Prints progress."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The same for every question."""
+    """Options of every benchmark."""
 
     rounds: int = 3
-    seconds: float = 3.0  # each turn of each program
+    seconds: float = 3.0  # of each turn of each program
     autoscalers: int = 200
     concurrency: tuple[int, ...] = (1, 50)

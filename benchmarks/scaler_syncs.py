@@ -1,8 +1,8 @@
-"""What does a look at an autoscaler cost, beside kube-controller-manager's HPA controller?
+"""The cost of a reconcile, compared with kube-controller-manager's HPA controller.
 
-The same HorizontalPodAutoscalers on custom resources, with constant metrics from one aggregated API, are scaled by the
-one controller and then by the other, in turns. Before each turn every target is set back to one replica, and the turn
-counts only when each arrives at the replicas that its metric means, and stays there.
+The same HorizontalPodAutoscalers on custom resources, with constant metrics from an aggregated API, are scaled by
+either controller in turns. Before each turn every target is set to one replica. A turn counts only if every target
+reaches the replicas for its metric and keeps them.
 """
 
 import tempfile
@@ -28,15 +28,19 @@ from testbed.cluster_options import HPA_CONTROLLERS, ClusterOptions, HPAOptions
 from testbed.programs import start_program
 from testbed.waiting import until
 
-UPSTREAM, SHIPPED, LOADLINE = "peer", "peer, throttle as shipped", "ours"
+UPSTREAM, THROTTLED, LOADLINE = (
+    "kube-controller-manager",
+    "kube-controller-manager, default throttling",
+    "Loadline",
+)
 WORKERS = 20
-SHIPPED_QPS, SHIPPED_WORKERS = 20, 5
+DEFAULT_QPS, DEFAULT_WORKERS = 20, 5
 LIFTED_QPS = 10_000
-DEADLINE_SECONDS = 180.0  # the throttled one needs a minute and more
+DEADLINE_SECONDS = 180.0  # a throttled program needs more than a minute
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """How often they are to look."""
+    """A sync period, and the programs that run with it."""
 
     name: str
     period_seconds: float
@@ -44,22 +48,22 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 CASES = (
-    # More than anybody can do: the rate is what they manage.
-    Case(name="as fast as it can", period_seconds=0.1, programs=(UPSTREAM, LOADLINE, SHIPPED)),
-    # The same work for both: the cost of a look is comparable as it stands.
-    Case(name="once in 2 s", period_seconds=2.0, programs=(UPSTREAM, LOADLINE)),
+    # Shorter than either can keep: the rate is the maximum.
+    Case(name="maximum rate", period_seconds=0.1, programs=(UPSTREAM, LOADLINE, THROTTLED)),
+    # The same work for both: the cost per reconcile is comparable.
+    Case(name="every 2 s", period_seconds=2.0, programs=(UPSTREAM, LOADLINE)),
 )
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
-    """A controller at work."""
+    """A running controller."""
 
     pid: int
-    syncs: Callable[[], float]  # how many it has done, by its own count
+    syncs: Callable[[], float]  # the number of reconciles, by its own counter
 
 
 def run(options: Options, report: Report) -> Result:
-    """Measure. Raises DeadlineExceeded when a controller does not arrive at the right replicas."""
+    """Measure. Raises DeadlineExceeded if a controller does not reach the right replicas."""
     rounds: list[Round] = []
     with ExitStack() as undo:
         environment = _start(undo, options.autoscalers)
@@ -67,8 +71,8 @@ def run(options: Options, report: Report) -> Result:
         for case in CASES:
             for number in range(options.rounds):
                 for name in case.programs:
-                    if name == SHIPPED and number:
-                        continue  # what a throttle does is known then
+                    if name == THROTTLED and number:
+                        continue  # its throughput does not vary
                     figures = environment.turn(name, case.period_seconds, options.seconds)
                     report(
                         f"{case.name}: round {number + 1}, {name}: {figures['syncs_per_second']:.0f}/s"
@@ -77,10 +81,10 @@ def run(options: Options, report: Report) -> Result:
                         Round(case=case.name, program=name, number=number, figures=figures)
                     )
     return Result(
-        question="scaler_syncs",
+        benchmark="scaler_syncs",
         setting={
             "rounds": options.rounds,
-            "seconds each": options.seconds,
+            "seconds per turn": options.seconds,
             "autoscalers": options.autoscalers,
             "workers": WORKERS,
         },
@@ -90,7 +94,7 @@ def run(options: Options, report: Report) -> Result:
 
 
 class Environment:
-    """The cluster with its autoscalers, and whoever scales them at the moment."""
+    """The cluster with its autoscalers, and the controller that scales them."""
 
     def __init__(self, cluster: Cluster, directory: Path, count: int) -> None:
         self.directory = directory
@@ -100,25 +104,25 @@ class Environment:
         self._kubeconfig = cluster.kubeconfig_for_service_account(NAMESPACE, SCALER_ACCOUNT)
 
     def turn(self, name: str, period_seconds: float, seconds: float) -> Figures:
-        """Start the program, let it arrive, measure, check, end it."""
+        """Start the controller, wait until all targets are scaled, measure, check, stop it."""
         self._targets.reset()
         with self._controller(name, period_seconds) as running:
             until(
-                self._targets.arrived,
+                self._targets.have_expected_replicas,
                 what=f"{name} to scale every target",
                 deadline_seconds=DEADLINE_SECONDS,
                 every_seconds=0.5,
             )
             enough = running.syncs() + 2 * self._count
-            # The status that follows the last change is behind, too.
+            # By then the status updates after the last change are written, too.
             until(
                 lambda: running.syncs() >= enough,
-                what=f"{name} to look again",
+                what=f"{name} to reconcile again",
                 deadline_seconds=DEADLINE_SECONDS,
                 every_seconds=0.2,
             )
             figures = self._measured(running, seconds)
-            assert self._targets.arrived(), f"{name} left what was right"
+            assert self._targets.have_expected_replicas(), f"{name} changed correct replicas"
         self._targets.check_statuses()
         return figures
 
@@ -145,7 +149,9 @@ class Environment:
     def _controller(self, name: str, period_seconds: float) -> AbstractContextManager[Running]:
         if name == LOADLINE:
             return self._loadline(period_seconds)
-        qps, workers = (SHIPPED_QPS, SHIPPED_WORKERS) if name == SHIPPED else (LIFTED_QPS, WORKERS)
+        qps, workers = (
+            (DEFAULT_QPS, DEFAULT_WORKERS) if name == THROTTLED else (LIFTED_QPS, WORKERS)
+        )
         hpa = HPAOptions(sync_period_seconds=period_seconds, concurrent_syncs=workers)
         return self._kube_controller_manager(
             ClusterOptions(
@@ -154,8 +160,8 @@ class Environment:
                 kwok=False,
                 hpa=hpa,
                 kube_api_qps=qps,
-                # Its own default is less than twice the rate.
-                controller_manager_flags=("--kube-api-burst=30",) if name == SHIPPED else (),
+                # Its default is less than twice the rate.
+                controller_manager_flags=("--kube-api-burst=30",) if name == THROTTLED else (),
             )
         )
 
@@ -169,7 +175,7 @@ class Environment:
             metric = "horizontal_pod_autoscaler_controller_reconciliations_total"
             yield Running(
                 pid=process.pid,
-                syncs=lambda: _or_nothing(lambda: scrape.total(port, metric, tls=tls)),
+                syncs=lambda: _or_zero(lambda: scrape.total(port, metric, tls=tls)),
             )
         finally:
             self._cluster.stop_component("kube-controller-manager")
@@ -193,8 +199,8 @@ class Environment:
 
 def _start(undo: ExitStack, count: int) -> Environment:
     directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
-    nobody = ClusterOptions(controllers=(), scheduler=False, kwok=False)
-    cluster = undo.enter_context(Cluster(nobody, directory=directory / "cluster"))
+    no_controllers = ClusterOptions(controllers=(), scheduler=False, kwok=False)
+    cluster = undo.enter_context(Cluster(no_controllers, directory=directory / "cluster"))
     certificate, key = cluster.serving_certificate("metrics-api")
     port = undo.enter_context(metrics_api.serving(certificate, key, count, directory))
     name = apiservices.register(cluster, metrics_api.GROUP, metrics_api.VERSION, port)
@@ -206,8 +212,8 @@ def _start(undo: ExitStack, count: int) -> Environment:
     return Environment(cluster, directory, count)
 
 
-def _or_nothing(count: Callable[[], float]) -> float:
-    """0 while a program that has only just been started does not listen yet."""
+def _or_zero(count: Callable[[], float]) -> float:
+    """0 while a program does not listen yet."""
     try:
         return count()
     except ValueError:

@@ -1,1 +1,1 @@
-"""What the requests are measured with."""
+"""Load generators, test APIs and meters of the benchmarks."""

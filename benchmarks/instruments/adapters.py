@@ -1,4 +1,4 @@
-"""The two adapters, started alike."""
+"""The two adapters, started with the same flags."""
 
 import ssl
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from testbed.programs import start_program, start_prometheus_adapter
 
 
 class ProgramSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """A program and how it is started."""
+    """A program and its additional flags."""
 
     name: str
     program: Literal["prometheus-adapter", "adapter"]
@@ -22,29 +22,29 @@ class ProgramSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunningAdapter(msgspec.Struct, frozen=True, kw_only=True):
-    """A running adapter and how to ask it as the aggregator does."""
+    """A running adapter, and the TLS context to reach it as the aggregator does."""
 
     name: str
     port: int
     pid: int
     tls: ssl.SSLContext
 
-    def ask(self, path: str, headers: dict[str, str]) -> web.Response:
-        """GET. Raises AssertionError when nobody answers."""
-        answer = web.get(self.port, path, tls=self.tls, headers=headers)
-        assert answer is not None, f"{self.name} does not answer {path}"
-        return answer
+    def get(self, path: str, headers: dict[str, str]) -> web.Response:
+        """GET. Raises AssertionError without a response."""
+        response = web.get(self.port, path, tls=self.tls, headers=headers)
+        assert response is not None, f"{self.name} does not respond to {path}"
+        return response
 
 
 @contextmanager
 def started(
-    program: ProgramSetup,
+    setup: ProgramSetup,
     cluster: Cluster,
     configuration: Path,
     prometheus_url: str,
     directory: Path,
 ) -> Iterator[RunningAdapter]:
-    """Start it and wait for /readyz; ended afterwards."""
+    """Start it and wait for /readyz; stopped afterwards."""
     port = ports.reserve()
     flags = (
         f"--config={configuration}",
@@ -54,16 +54,14 @@ def started(
         f"--authorization-kubeconfig={cluster.kubeconfig}",
         f"--cert-dir={directory / f'certificates-{port}'}",
         "--metrics-relist-interval=1m",
-        *program.flags,
+        *setup.flags,
     )
-    if program.program == "adapter":
+    if setup.program == "adapter":
         process = start_program("adapter", *flags, log_directory=directory, port=port).process
     else:
         process = start_prometheus_adapter(flags, port=port, log_directory=directory)
     try:
-        yield RunningAdapter(
-            name=program.name, port=port, pid=process.pid, tls=_aggregator(cluster)
-        )
+        yield RunningAdapter(name=setup.name, port=port, pid=process.pid, tls=_aggregator(cluster))
     finally:
         process.stop()
         ports.release(port)

@@ -1,4 +1,4 @@
-"""Custom resources that can be scaled, an autoscaler for each, and whether they are where they belong."""
+"""Scalable custom resources with an autoscaler each, and checks of their replicas."""
 
 import asyncio
 import base64
@@ -22,7 +22,7 @@ _HPAS = f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers"
 
 
 class Targets:
-    """All targets, as the administrator sees them."""
+    """All targets, accessed as the administrator."""
 
     def __init__(self, cluster: Cluster, count: int) -> None:
         self._cluster = cluster
@@ -32,11 +32,11 @@ class Targets:
         self.tls.load_cert_chain(*_administrator(cluster))
 
     def reset(self) -> None:
-        """One replica each."""
+        """Set every target to one replica."""
         asyncio.run(self._reset())
 
     async def _reset(self) -> None:
-        # kubectl asks for one after the other, and throttles itself.
+        # kubectl would send one request after the other, and throttle itself.
         connection = await connect(self._cluster.kubeconfig, user_agent="benchmarks")
         client = KubeClient(connection)
         one = msgspec.json.encode({"spec": {"replicas": 1}})
@@ -47,15 +47,15 @@ class Targets:
         finally:
             await client.close()
 
-    def arrived(self) -> bool:
-        """Whether each has the replicas that its metric means."""
+    def have_expected_replicas(self) -> bool:
+        """Whether each target has the replicas for its metric's value."""
         items = self._list(_TARGETS)
         return {n: each["spec"]["replicas"] for n, each in items.items()} == {
             n: replicas(n) for n in range(self._count)
         }
 
     def check_statuses(self) -> None:
-        """Each autoscaler must say what it measured and what it wants. Raises AssertionError."""
+        """Check the measured value and desired replicas in every status. Raises AssertionError."""
         for number, each in self._list(_HPAS).items():
             status = each["status"]
             assert status["desiredReplicas"] == replicas(number), each
@@ -63,15 +63,15 @@ class Targets:
             assert metric["external"]["current"] == {"averageValue": str(TARGET)}, each
 
     def _list(self, path: str) -> dict[int, Any]:
-        answer = web.get(self._port, path, tls=self.tls)
-        assert answer is not None, "kube-apiserver does not answer"
-        assert answer.status == 200, answer.text
-        items = msgspec.json.decode(answer.body)["items"]
+        response = web.get(self._port, path, tls=self.tls)
+        assert response is not None, "kube-apiserver does not respond"
+        assert response.status == 200, response.text
+        items = msgspec.json.decode(response.body)["items"]
         return {int(each["metadata"]["name"].removeprefix("web-")): each for each in items}
 
 
 def manifests(count: int) -> Iterator[str]:
-    """The definition first, then everything that needs it."""
+    """The CustomResourceDefinition first, then all other objects."""
     yield _text(_definition())
     yield _text({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     yield from map(_text, _account())
@@ -83,7 +83,7 @@ def manifests(count: int) -> Iterator[str]:
                 "kind": KIND,
                 "metadata": meta,
                 "spec": {"replicas": 1},
-                # Nobody runs them: what there is, is what the metric is spread over.
+                # No controller runs them: the metric is divided by this constant number.
                 "status": {"replicas": replicas(number), "selector": f"app=web-{number}"},
             }
         )
@@ -136,7 +136,7 @@ def _definition() -> dict[str, Any]:
 
 
 def _account() -> Iterator[dict[str, Any]]:
-    """Rights as a chart would give them: kube-controller-manager's controller has an account, too."""
+    """The permissions that the chart would grant; kube-controller-manager uses a service account, too."""
     rbac = "rbac.authorization.k8s.io"
     watching = ["get", "list", "watch"]
     rules = [
@@ -158,7 +158,7 @@ def _account() -> Iterator[dict[str, Any]]:
         "metadata": {"name": "bench-scaler"},
         "rules": [{"apiGroups": g, "resources": r, "verbs": v} for g, r, v in rules],
     }
-    # Reviews of who reads /metrics.
+    # For the access reviews of /metrics.
     for role in ("bench-scaler", "system:auth-delegator"):
         yield {
             "apiVersion": f"{rbac}/v1",

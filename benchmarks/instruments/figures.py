@@ -1,7 +1,7 @@
-"""Figures of rounds -> medians and ratios, for people and for machines. Pure.
+"""PURE  Medians and ratios of measured rounds, as a table or JSON.
 
-The machine is shared and noisy, so programs take turns and each round is compared with the same round of
-the reference: what slows a minute down slows both.
+The machine may be shared and noisy, so programs take turns, and each round is compared with the same round of the
+reference: other load affects both.
 """
 
 import math
@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 Figures = Mapping[str, float]
-"""By name, the unit last: `requests_per_second`, `cpu_ms_per_request`."""
+"""Values by name, with the unit last: `requests_per_second`, `cpu_ms_per_request`."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn of one program at one case."""
+    """One turn of one program in one case."""
 
     case: str
     program: str
@@ -24,20 +24,20 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one question."""
+    """The result of one benchmark."""
 
-    question: str
+    benchmark: str
     setting: Mapping[str, float | str]
-    reference: str  # the program that the others are divided by
+    reference: str  # the program to which the others are compared
     rounds: tuple[Round, ...]
 
     @property
     def cases(self) -> list[str]:
-        """In the order in which they were measured."""
+        """The cases in the order of measurement."""
         return list(dict.fromkeys(each.case for each in self.rounds))
 
     def programs(self, case: str) -> list[str]:
-        """Who took part in it, in the order of their turns."""
+        """The programs of a case in the order of their turns."""
         return list(dict.fromkeys(each.program for each in self.rounds if each.case == case))
 
     def medians(self, case: str, program: str) -> dict[str, float]:
@@ -45,7 +45,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return _medians([each.figures for each in self._of(case, program)])
 
     def ratios(self, case: str, program: str) -> dict[str, float]:
-        """The median of (program / reference), round by round; a figure that is 0 at both is left out."""
+        """The median of (program / reference), round by round; a figure that is 0 for the reference is omitted."""
         reference = {each.number: each.figures for each in self._of(case, self.reference)}
         pairs = [
             _divided(each.figures, reference[each.number])
@@ -59,26 +59,26 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def percentile(sorted_values: Sequence[float], percent: float) -> float:
-    """The smallest value that is not less than `percent` of them (nearest rank)."""
+    """The smallest value that is at least as large as `percent` of the values (nearest rank)."""
     rank = max(1, math.ceil(len(sorted_values) * percent / 100))
     return sorted_values[rank - 1]
 
 
 def table(result: Result) -> str:
-    """Each case with a row per program, and below each the ratios to the reference."""
+    """Each case with a row per program, followed by a row with its ratios to the reference."""
     settings = ", ".join(f"{name} {value}" for name, value in result.setting.items())
-    blocks = [f"{result.question} ({settings}); medians of the rounds"]
+    blocks = [f"{result.benchmark} ({settings}); medians of the rounds"]
     blocks += ["\n".join(_case_lines(result, case)) for case in result.cases]
     return "\n\n".join(blocks)
 
 
 def document(results: Sequence[Result]) -> bytes:
-    """The same as JSON, with every round."""
+    """The results as JSON, with every round."""
     return msgspec.json.format(
         msgspec.json.encode(
             [
                 {
-                    "question": each.question,
+                    "benchmark": each.benchmark,
                     "setting": each.setting,
                     "reference": each.reference,
                     "cases": {case: _case_document(each, case) for case in each.cases},

@@ -1,6 +1,6 @@
-"""A bounded load of GET requests from a process of its own, every answer checked.
+"""A load of GET requests from a separate process that checks every response.
 
-`python -m benchmarks.instruments.load SPECIFICATION.json` connects, says "ready", waits for a line, asks for as long
+`python -m benchmarks.instruments.load SPECIFICATION.json` connects, prints "ready", waits for a line on stdin, sends requests for as long
 as the specification says, and prints its `Outcome`. Latency is counted from sending to the last byte.
 """
 
@@ -29,48 +29,48 @@ READY = "ready"
 
 
 class ExpectedResponse(msgspec.Struct, frozen=True):
-    """A question and the values that its answer must have, sorted."""
+    """A request path and the sorted values that its response must have."""
 
     path: str
     values: tuple[str, ...]
 
 
 class Specification(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom to ask what, as whom, and how hard."""
+    """The requests, credentials, connections and duration."""
 
     port: int
     certificate: str  # files
     key: str
     headers: dict[str, str]
-    requests: tuple[ExpectedResponse, ...]  # in turn, over all connections
+    requests: tuple[ExpectedResponse, ...]  # cycled through, over all connections
     connections: int
     seconds: float
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """The result of a load."""
 
     requests: int
     wrong: int
-    an_error: str  # of the first wrong one
+    first_error: str  # of the first wrong response
     seconds: float
     p50_ms: float
     p99_ms: float
     cpu_seconds: float
 
 
-class WrongAnswers(Exception):
-    """A program that answers wrongly is not measured."""
+class WrongResponses(Exception):
+    """A response had the wrong values, so the measurement is void."""
 
 
 def values_of(body: bytes) -> tuple[str, ...]:
-    """The values in an answer, sorted."""
+    """The values in a response, sorted."""
     return tuple(sorted(value.decode() for value in VALUE.findall(body)))
 
 
 @contextmanager
 def prepared(specification: Specification, directory: Path) -> Iterator[Callable[[], Outcome]]:
-    """A connected generator; the call makes it ask and returns when it has ended. Raises WrongAnswers."""
+    """A connected generator; the call runs the load and returns its outcome. Raises WrongResponses."""
     path = directory / "load.json"
     path.write_bytes(msgspec.json.encode(specification))
     command = dying_with_parent([sys.executable, "-m", __name__, path])
@@ -79,23 +79,27 @@ def prepared(specification: Specification, directory: Path) -> Iterator[Callable
     ) as process:
         assert process.stdout is not None
         if process.stdout.readline().strip() != READY:
-            raise WrongAnswers(f"the load generator could not begin with port {specification.port}")
+            raise WrongResponses(
+                f"the load generator could not connect to port {specification.port}"
+            )
 
-        def go() -> Outcome:
-            said, _ = process.communicate("go\n")
-            outcome = msgspec.json.decode(said, type=Outcome)
+        def generate() -> Outcome:
+            output, _ = process.communicate("start\n")
+            outcome = msgspec.json.decode(output, type=Outcome)
             if outcome.wrong or not outcome.requests:
-                raise WrongAnswers(f"{outcome.wrong} of {outcome.requests}: {outcome.an_error}")
+                raise WrongResponses(
+                    f"{outcome.wrong} of {outcome.requests}: {outcome.first_error}"
+                )
             return outcome
 
         try:
-            yield go
+            yield generate
         finally:
             process.kill()
 
 
 class Generator:
-    """The load, inside its process."""
+    """The load generator, inside its process."""
 
     def __init__(self, specification: Specification) -> None:
         self._specification = specification
@@ -109,43 +113,45 @@ class Generator:
         self._wrong: list[str] = []
 
     async def run(self) -> Outcome:
-        """Connect, wait for the word, ask."""
-        asked = self._specification
+        """Connect, wait for the start signal, run the load."""
+        specification = self._specification
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-        tls.load_cert_chain(asked.certificate, asked.key)
-        connector = aiohttp.TCPConnector(limit=asked.connections, ssl=tls)
-        async with aiohttp.ClientSession(connector=connector, headers=asked.headers) as session:
-            await asyncio.gather(*(self._ask(session) for _ in range(asked.connections)))
+        tls.load_cert_chain(specification.certificate, specification.key)
+        connector = aiohttp.TCPConnector(limit=specification.connections, ssl=tls)
+        async with aiohttp.ClientSession(
+            connector=connector, headers=specification.headers
+        ) as session:
+            await asyncio.gather(*(self._send(session) for _ in range(specification.connections)))
             self._latencies_seconds.clear()
             print(READY, flush=True)
             await asyncio.to_thread(sys.stdin.readline)
             return await self._measured(session)
 
     async def _measured(self, session: aiohttp.ClientSession) -> Outcome:
-        asked = self._specification
+        specification = self._specification
         began, cpu_began = time.perf_counter(), time.process_time()
-        ends_at = began + asked.seconds
+        ends_at = began + specification.seconds
         await asyncio.gather(
-            *(self._keep_asking(session, ends_at) for _ in range(asked.connections))
+            *(self._send_until(session, ends_at) for _ in range(specification.connections))
         )
         taken = sorted(self._latencies_seconds) or [0.0]
         return Outcome(
             requests=len(self._latencies_seconds),
             wrong=len(self._wrong),
-            an_error=self._wrong[0] if self._wrong else "",
+            first_error=self._wrong[0] if self._wrong else "",
             seconds=time.perf_counter() - began,
             p50_ms=1000 * percentile(taken, 50),
             p99_ms=1000 * percentile(taken, 99),
             cpu_seconds=time.process_time() - cpu_began,
         )
 
-    async def _keep_asking(self, session: aiohttp.ClientSession, ends_at: float) -> None:
-        """What has been sent is awaited, or it would have cost something and not been counted."""
+    async def _send_until(self, session: aiohttp.ClientSession, ends_at: float) -> None:
+        """Every request that was sent is awaited: otherwise it would cost time without being counted."""
         while time.perf_counter() < ends_at:
-            await self._ask(session)
+            await self._send(session)
 
-    async def _ask(self, session: aiohttp.ClientSession) -> None:
+    async def _send(self, session: aiohttp.ClientSession) -> None:
         url, values = next(self._questions)
         sent = time.perf_counter()
         async with session.get(url) as response:
@@ -156,5 +162,5 @@ class Generator:
 
 
 if __name__ == "__main__":
-    given = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Specification)
-    print(msgspec.json.encode(uvloop.run(Generator(given).run())).decode())
+    specification = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Specification)
+    print(msgspec.json.encode(uvloop.run(Generator(specification).run())).decode())

@@ -1,7 +1,7 @@
-"""An external metrics API that answers at once and always the same, in a process of its own.
+"""An external metrics API with constant values, in a separate process.
 
 `python -m benchmarks.instruments.metrics_api PORT CERTIFICATE KEY COUNT`: the value of `queue_depth` with the selector
-`queue=N` is `depth(N)`. So that controllers are measured, and not what they ask.
+`queue=N` is `depth(N)`. It is fast, so that the controllers are measured rather than the API.
 """
 
 import ssl
@@ -20,22 +20,22 @@ from testbed.programs import REPOSITORY
 
 GROUP, VERSION, METRIC = "external.metrics.k8s.io", "v1beta1", "queue_depth"
 TARGET = 10
-"""What one replica is to have of it."""
+"""The target value per replica."""
 
 
 def replicas(number: int) -> int:
-    """What an autoscaler of `depth(number)` must arrive at: few enough for one step up from 1."""
+    """The replicas for `depth(number)`: few enough for a single scale-up from 1."""
     return 2 + number % 4
 
 
 def depth(number: int) -> int:
-    """The value of a queue."""
+    """The value of a queue's metric."""
     return TARGET * replicas(number)
 
 
 @contextmanager
 def serving(certificate: Path, key: Path, count: int, directory: Path) -> Iterator[int]:
-    """The port it serves on."""
+    """Start it; yields its port."""
     port = ports.reserve()
     command: list[str | Path] = [
         sys.executable,
@@ -50,13 +50,13 @@ def serving(certificate: Path, key: Path, count: int, directory: Path) -> Iterat
     with start("metrics-api", command, log_path=log_path, directory=REPOSITORY) as process:
         tls = web.trusting(None)
         path = f"/apis/{GROUP}/{VERSION}"
-        process.wait_until(lambda: web.is_ok(port, path, tls=tls), what="an answer")
+        process.wait_until(lambda: web.is_ok(port, path, tls=tls), what="a response")
         yield port
     ports.release(port)
 
 
 def application(count: int) -> http.Application:
-    """Discovery and the one metric, ready in bytes."""
+    """Discovery and the metric, encoded in advance."""
     group_version = f"{GROUP}/{VERSION}"
     resource = {
         "name": METRIC,

@@ -1,4 +1,4 @@
-"""Counters of programs, read from their /metrics."""
+"""Reads counters from a program's /metrics."""
 
 import ssl
 
@@ -6,15 +6,15 @@ from testbed import web
 
 
 def total(port: int, metric: str, *, having: str = "", tls: ssl.SSLContext | None = None) -> float:
-    """The sum of a counter's series whose labels contain the text `having`. Raises ValueError without an answer."""
-    answer = web.get(port, "/metrics", tls=tls)
-    if answer is None or answer.status != 200:
-        raise ValueError(f"port {port} does not report its metrics: {answer}")
-    return summed(answer.text, metric, having=having)
+    """The sum of a counter's series whose labels contain the text `having`. Raises ValueError without a response."""
+    response = web.get(port, "/metrics", tls=tls)
+    if response is None or response.status != 200:
+        raise ValueError(f"port {port} port {port}: {response}")
+    return summed(response.text, metric, having=having)
 
 
 def summed(text: str, metric: str, *, having: str = "") -> float:
-    """The same of an exposition."""
+    """The same sum for an exposition."""
     return sum(
         float(line.rpartition(" ")[2])
         for line in text.splitlines()

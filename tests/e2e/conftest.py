@@ -1,4 +1,4 @@
-"""What end-to-end tests have besides: APIs registered with the aggregator for one test."""
+"""Fixtures of the end-to-end tests: APIs registered with the aggregator for one test."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -10,7 +10,7 @@ from testbed.cluster import Cluster
 
 
 class Register(Protocol):
-    """What the fixture `aggregated` gives."""
+    """The type of the fixture `aggregated`."""
 
     def __call__(
         self, group: str, version: str, port: int, *, ca_bundle: bytes | None = None
@@ -19,7 +19,7 @@ class Register(Protocol):
 
 @pytest.fixture
 def aggregated(cluster: Cluster) -> Iterator[Register]:
-    """`aggregated("custom.metrics.k8s.io", "v1beta1", port)` registers, waits until Available; undone afterwards."""
+    """`aggregated("custom.metrics.k8s.io", "v1beta1", port)` registers an API until the end of the test and waits until it is Available."""
     registered: list[str] = []
 
     def add(group: str, version: str, port: int, *, ca_bundle: bytes | None = None) -> str:

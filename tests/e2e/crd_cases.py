@@ -1,4 +1,4 @@
-"""Specs that an API server accepts or refuses in an autoscaling/v2 HorizontalPodAutoscaler, by what is special about them."""
+"""Specs that the API server accepts or rejects in an autoscaling/v2 HorizontalPodAutoscaler, by what is special about them."""
 
 from typing import Any
 
@@ -23,31 +23,31 @@ def target(**changes: Any) -> Spec:
 
 
 def metric(kind: str, **source: Any) -> Spec:
-    """A spec with one metric; `source` is its field, `type` the kind."""
+    """A spec with one metric; `kind` is its type, `source` the content of its field."""
     field = kind[0].lower() + kind[1:]
     return spec(metrics=[{"type": kind, field: source}])
 
 
-def resource(name: str = "cpu", **wanted: Any) -> Spec:
-    return metric("Resource", name=name, target=wanted)
+def resource(name: str = "cpu", **target: Any) -> Spec:
+    return metric("Resource", name=name, target=target)
 
 
-def container(name: str = "cpu", inside: str = "app", **wanted: Any) -> Spec:
-    asked = wanted or {"type": "Utilization", "averageUtilization": 50}
-    return metric("ContainerResource", name=name, container=inside, target=asked)
+def container(name: str = "cpu", inside: str = "app", **target: Any) -> Spec:
+    effective = target or {"type": "Utilization", "averageUtilization": 50}
+    return metric("ContainerResource", name=name, container=inside, target=effective)
 
 
-def external(name: str = "queue", **wanted: Any) -> Spec:
+def external(name: str = "queue", **target: Any) -> Spec:
     return metric(
         "External",
         metric={"name": name},
-        target=wanted or {"type": "AverageValue", "averageValue": "30"},
+        target=target or {"type": "AverageValue", "averageValue": "30"},
     )
 
 
-def described(**wanted: Any) -> Spec:
+def described(**target: Any) -> Spec:
     ref = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "main"}
-    return metric("Object", describedObject=ref, metric={"name": "rps"}, target=wanted)
+    return metric("Object", describedObject=ref, metric={"name": "rps"}, target=target)
 
 
 def describing(**changes: Any) -> Spec:
@@ -61,8 +61,8 @@ def describing(**changes: Any) -> Spec:
     )
 
 
-def pods(**wanted: Any) -> Spec:
-    return metric("Pods", metric={"name": "rps"}, target=wanted)
+def pods(**target: Any) -> Spec:
+    return metric("Pods", metric={"name": "rps"}, target=target)
 
 
 def up(**rules: Any) -> Spec:
@@ -103,11 +103,13 @@ VALID = {
     "only a select policy": down(selectPolicy="Disabled"),
     "only a policy": policy(),
     "the longest period": policy(periodSeconds=1800),
-    "more than all may go": down(policies=[{"type": "Percent", "value": 500, "periodSeconds": 60}]),
+    "more than all pods may be removed": down(
+        policies=[{"type": "Percent", "value": 500, "periodSeconds": 60}]
+    ),
     "a tolerance": up(tolerance="0.05"),
     "a tolerance in milli": down(tolerance="50m"),
-    "a tolerance of nothing": down(tolerance=0),
-    "a tolerance above all": down(tolerance="2"),
+    "a tolerance of zero": down(tolerance=0),
+    "a tolerance above one": down(tolerance="2"),
     "min equal to max": spec(minReplicas=10),
     "zero with an external metric": spec(minReplicas=0, metrics=[QUEUE]),
     "zero with an external metric among others": spec(minReplicas=0, metrics=[CPU, QUEUE]),
@@ -123,7 +125,7 @@ VALID = {
     "a resource of any name": resource("example.com/foo", type="AverageValue", averageValue="1"),
     "an odd resource name": resource("Not A Name", type="AverageValue", averageValue="1"),
     "a resource with a mismatched type": resource(type="Value", averageUtilization=80),
-    "a resource with a useless value": resource(
+    "a resource with an unused value": resource(
         type="Utilization", averageUtilization=80, value="1"
     ),
     "a container": container(),
@@ -150,7 +152,7 @@ VALID = {
         },
         target={"type": "Value", "value": "1"},
     ),
-    "a selector that no one could parse": metric(
+    "a selector that cannot be parsed": metric(
         "External",
         metric={
             "name": "q",
@@ -173,7 +175,7 @@ VALID = {
     "pods of a mismatched type": pods(type="Value", averageValue="500m"),
     "two metrics": spec(metrics=[CPU, QUEUE]),
     "the same metric twice": spec(metrics=[CPU, CPU]),
-    "a field nobody knows": spec(color="blue"),
+    "an unknown field": spec(color="blue"),
 }
 
 INVALID = {
@@ -182,7 +184,7 @@ INVALID = {
     "a negative max": spec(maxReplicas=-1),
     "max below min": spec(minReplicas=11),
     "a negative min": spec(minReplicas=-1),
-    "a max that is text": spec(maxReplicas="10"),
+    "a max that is a string": spec(maxReplicas="10"),
     "a max that is too large": spec(maxReplicas=2147483648),
     "zero without metrics": spec(minReplicas=0),
     "zero with no metrics": spec(minReplicas=0, metrics=[]),
@@ -214,16 +216,16 @@ INVALID = {
     "a target without type": resource(averageUtilization=50),
     "a target of an unknown type": resource(type="Median", averageUtilization=50),
     "a resource without name": resource("", type="Utilization", averageUtilization=50),
-    "a resource with nothing wanted": resource(type="Utilization"),
+    "a resource without a target value": resource(type="Utilization"),
     "a resource with both": resource(type="Utilization", averageUtilization=50, averageValue="1"),
     "a resource with a value alone": resource(type="Value", value="1"),
     "a utilization of 0": resource(type="Utilization", averageUtilization=0),
     "an average of 0": resource(type="AverageValue", averageValue="0"),
     "an average of 0 as a number": resource(type="AverageValue", averageValue=0),
     "a negative average": resource(type="AverageValue", averageValue="-1"),
-    "an average that is no quantity": resource(type="AverageValue", averageValue="1 GB"),
+    "an average that is not a quantity": resource(type="AverageValue", averageValue="1 GB"),
     "an average that is empty": resource(type="AverageValue", averageValue=""),
-    "a useless value of 0": resource(type="Utilization", averageUtilization=50, value="0"),
+    "an unused value of 0": resource(type="Utilization", averageUtilization=50, value="0"),
     "a container without name": container(inside=""),
     "a container with a capital": container(inside="App"),
     "a container with a dot": container(inside="a.b"),
@@ -231,27 +233,27 @@ INVALID = {
     "a container's unknown resource": container("gpu"),
     "a container's quota resource": container("requests.example.com/gpu"),
     "a container's resource with a bad name": container("example.com/"),
-    "a container with nothing wanted": container(type="Utilization"),
+    "a container without a target value": container(type="Utilization"),
     "a container with both": container(type="Utilization", averageUtilization=50, averageValue="1"),
     "an external without metric": metric("External", target={"type": "Value", "value": "1"}),
     "an external with an empty name": external(""),
     "an external with a slash in its name": external("a/b"),
-    "an external named like a folder": external(".."),
-    "an external with nothing wanted": external(type="Value"),
+    "an external named ..": external(".."),
+    "an external without a target value": external(type="Value"),
     "an external with both": external(type="Value", value="1", averageValue="1"),
     "an external with a value of 0": external(type="Value", value="0"),
-    "an object with nothing wanted": described(type="Value"),
-    "an object without description": metric(
+    "an object without a target value": described(type="Value"),
+    "an object without describedObject": metric(
         "Object", metric={"name": "rps"}, target={"type": "Value", "value": "1"}
     ),
     "an object without kind": describing(kind=DROP),
     "an object without name": describing(name=DROP),
     "an object with a slash in its name": describing(name="a/b"),
     "an object with two slashes": describing(apiVersion="a/b/c"),
-    "pods with nothing wanted": pods(type="AverageValue"),
+    "pods without a target value": pods(type="AverageValue"),
     "pods with a value alone": pods(type="Value", value="1"),
     "pods with an average of 0": pods(type="AverageValue", averageValue="0"),
-    "the second metric wrong": spec(metrics=[QUEUE, {"type": "Pods"}]),
+    "an invalid second metric": spec(metrics=[QUEUE, {"type": "Pods"}]),
     "a negative window": up(stabilizationWindowSeconds=-1),
     "a window of more than an hour": down(stabilizationWindowSeconds=3601),
     "an unknown select policy": up(selectPolicy="Median"),
@@ -267,5 +269,5 @@ INVALID = {
     "a period of more than half an hour": policy(periodSeconds=1801),
     "a negative tolerance": up(tolerance="-0.1"),
     "a negative tolerance as a number": up(tolerance=-1),
-    "a tolerance that is no quantity": up(tolerance="10%"),
+    "a tolerance that is not a quantity": up(tolerance="10%"),
 }

@@ -1,4 +1,4 @@
-"""What the scaler's end-to-end tests are made of: a workload, an autoscaler on it, figures, and what we wait for."""
+"""Objects of the scaler's end-to-end tests: workloads, autoscalers, an external metrics API, and waiting for results."""
 
 import json
 import ssl
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def workload(kind: str, namespace: str, replicas: int) -> Json:
-    """Something to scale, of pods labelled app=web."""
+    """A scalable workload with pods labelled app=web."""
     labels = {"app": "web"}
     return {
         "apiVersion": "apps/v1",
@@ -47,7 +47,7 @@ def autoscaler(
     kind: str = "Deployment",
     **spec: Any,
 ) -> Json:
-    """An autoscaler named `web` of one metric, on `web`."""
+    """An autoscaler named `web` with one metric and the target `web`."""
     return {
         "apiVersion": api_version,
         "kind": KINDS[api_version],
@@ -62,7 +62,7 @@ def autoscaler(
 
 
 def queue(average: str, name: str = "queue_length") -> Json:
-    """The length of the queue `mail`, so much per replica."""
+    """The length of the queue `mail`, with a target per replica."""
     return {
         "type": "External",
         "external": {
@@ -72,8 +72,8 @@ def queue(average: str, name: str = "queue_length") -> Json:
     }
 
 
-class Scene:
-    """One namespace: what is in it, and what we wait for."""
+class Workspace:
+    """One namespace with the autoscaler `web`: reads its state and waits for results."""
 
     def __init__(self, cluster: Cluster, namespace: str, api_version: str = LA) -> None:
         self._cluster = cluster
@@ -81,7 +81,7 @@ class Scene:
         self._path = f"/apis/{api_version}/namespaces/{namespace}/{PLURALS[api_version]}/web"
 
     def replicas(self, resource: str = "deployment") -> int:
-        """What the target's spec says."""
+        """The replicas in the target's spec."""
         text = self._cluster.kubectl(
             "get",
             resource,
@@ -104,19 +104,19 @@ class Scene:
         return found
 
     def read(self) -> Json:
-        """The autoscaler."""
+        """Read the autoscaler."""
         found: Json = self._cluster.get(self._path)
         return found
 
     def conditions(self) -> dict[str, tuple[str, str, str]]:
-        """Type to status, reason and message."""
+        """Status, reason and message by type."""
         return {
             each["type"]: (each["status"], each["reason"], each["message"])
             for each in self.status().get("conditions", [])
         }
 
     def has_condition(self, kind: str, status: str, reason: str) -> str:
-        """Wait for it; its message."""
+        """Wait for the condition; returns its message."""
 
         def has() -> str:
             found = self.conditions().get(kind, ("", "", ""))
@@ -145,7 +145,7 @@ class Scene:
 
 
 class ExternalMetricsAPI:
-    """An external metrics API with figures that a test sets, to be independent of scrapes and rules."""
+    """An external metrics API whose values a test sets, independent of scrapes and rules."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self.values: dict[str, str] = {}
@@ -201,6 +201,6 @@ class ExternalMetricsAPI:
                 self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
-                """Quiet."""
+                """Requests are not logged."""
 
         return Handler

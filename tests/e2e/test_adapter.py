@@ -1,4 +1,4 @@
-"""The adapter behind the real aggregator: its figures by kubectl, and under the stock HPA controller."""
+"""The adapter behind the real aggregator, used by kubectl and by the stock HPA controller."""
 
 import json
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ EXTERNAL = "external.metrics.k8s.io"
 def adapter(
     cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LoadlineProcess]:
-    """One adapter for this file, registered for every group version that it serves."""
+    """The adapter of this module, registered for every group version that it serves."""
     folder = tmp_path_factory.mktemp("adapter")
     (folder / "config.yaml").write_text(CONFIGURATION)
     running = start_program(
@@ -73,7 +73,7 @@ def adapter(
 
 
 class Metrics:
-    """The APIs as kubectl sees them, through the aggregator."""
+    """The metrics APIs through the aggregator, as kubectl reads them."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -82,16 +82,16 @@ class Metrics:
         return json.loads(self._cluster.kubectl("get", "--raw", path, kubeconfig=kubeconfig))
 
     def values(self, path: str, version: str = "v1beta2") -> dict[str, str]:
-        """Values by object, once there are some."""
+        """Values by object name, as soon as there are any."""
 
-        def some() -> dict[str, str]:
+        def values() -> dict[str, str]:
             try:
                 items = self.raw(f"/apis/{CUSTOM}/{version}/{path}")["items"]
             except KubectlFailed as not_yet:
                 raise AssertionError(str(not_yet)) from not_yet
             return {item["describedObject"]["name"]: item["value"] for item in items}
 
-        return until(some, what=path)
+        return until(values, what=path)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_values_of_pods_by_name_and_by_selector(
     for name, value in {"web-1": 1.5, "web-2": 2, "db-1": 30}.items():
         exporter.set("inflight", value, namespace=namespace, pod=name)
     pods = f"namespaces/{namespace}/pods"
-    # The three series come with one scrape: whoever sees one sees all.
+    # The three series come with one scrape: when one is there, all are.
     assert metrics.values(f"{pods}/web-1/{metric}", version) == {"web-1": "1500m"}
     everything = {"db-1": "30", "web-1": "1500m", "web-2": "2"}
     assert metrics.values(f"{pods}/%2A/{metric}", version) == everything
@@ -172,12 +172,12 @@ def test_external_metrics_come_with_their_labels(exporter, metrics, namespace):
     assert rows("?labelSelector=queue%3Dmail") == [({"queue": "mail"}, "3")]
 
 
-def test_what_is_missing_is_told_to_the_user(cluster, metrics, namespace):
+def test_the_error_for_an_unknown_metric_reaches_the_user(cluster, metrics, namespace):
     with pytest.raises(KubectlFailed, match="could not find the metric nothing for pods"):
         metrics.raw(f"/apis/{CUSTOM}/v1beta2/namespaces/{namespace}/pods/x/nothing")
 
 
-def test_kubectl_lists_what_there_is_and_the_api_server_has_no_complaint(
+def test_kubectl_lists_the_metrics_and_the_api_server_logs_no_errors(
     cluster, exporter, metrics, namespace
 ):
     exporter.set("temperature", 1, node="node-of-" + namespace)
@@ -194,12 +194,12 @@ def test_kubectl_lists_what_there_is_and_the_api_server_has_no_complaint(
         what="the adapter's OpenAPI document at the API server",
     )
     log = cluster.components["kube-apiserver"].log_path.read_text()
-    complaints = [
+    errors = [
         line
         for line in log.splitlines()
         if line.startswith("E") and "OpenAPI" in line and "metrics.k8s.io" in line
     ]
-    assert complaints == []
+    assert errors == []
 
 
 def hpa(namespace: str, metric: dict) -> dict:
@@ -242,7 +242,7 @@ def running_pods(cluster: Cluster, namespace: str) -> list[str]:
 
 
 def spread(cluster: Cluster, exporter: Exporter, namespace: str, load: float) -> None:
-    """As a service does: the load is shared by whoever runs."""
+    """Spread the load over the running pods, as a service does."""
     names = running_pods(cluster, namespace)
     exporter.remove("inflight", namespace=namespace)
     for name in names:
@@ -254,7 +254,7 @@ def replicas(cluster: Cluster, namespace: str) -> int:
 
 
 def scaling_active(cluster: Cluster, namespace: str, wanted: str) -> str:
-    """The message of the condition, once it has this status."""
+    """The message of the condition ScalingActive; fails until it has this status."""
     path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/web"
     conditions = cluster.get(path)["status"]["conditions"]
     active = next(c for c in conditions if c["type"] == "ScalingActive")
@@ -305,7 +305,9 @@ def test_the_stock_hpa_scales_on_an_external_metric_and_keeps_its_replicas_witho
     assert replicas(cluster, namespace) == 3
 
 
-def test_a_prometheus_that_dies_scales_nothing(cluster, exporter, prometheus, metrics, namespace):
+def test_nothing_is_scaled_while_prometheus_is_down(
+    cluster, exporter, prometheus, metrics, namespace
+):
     exporter.set("queue_length", 35, namespace=namespace, queue="mail")
     cluster.kubectl("create", "deployment", "web", "--image=web", "-n", namespace)
     cluster.apply(hpa(namespace, EXTERNAL_METRIC))
@@ -344,7 +346,7 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: NAMESPACE}]
 """
 
 
-def test_rights_can_be_given_metric_by_metric(cluster, exporter, metrics, namespace, adapter):
+def test_permissions_can_be_granted_per_metric(cluster, exporter, metrics, namespace, adapter):
     cluster.kubectl("create", "serviceaccount", "reader", "-n", namespace)
     cluster.apply(ROLE.replace("NAMESPACE", namespace), pod(namespace, "web-1"))
     exporter.set("inflight", 5, namespace=namespace, pod="web-1")
@@ -360,7 +362,7 @@ def test_rights_can_be_given_metric_by_metric(cluster, exporter, metrics, namesp
     assert metrics.raw(allowed, kubeconfig)["items"][0]["value"] == "5"
     with pytest.raises(KubectlFailed, match=r"[Ff]orbidden"):
         metrics.raw(denied, kubeconfig)
-    # Past the aggregator the adapter decides by itself, and by the same rights.
+    # Without the aggregator, the adapter itself authorizes by the same permissions.
     with_token = {"Authorization": f"Bearer {token}"}
     assert adapter.get(allowed, **with_token).status == 200
     refused = adapter.get(denied, **with_token)
@@ -374,12 +376,12 @@ def test_rights_can_be_given_metric_by_metric(cluster, exporter, metrics, namesp
 @pytest.mark.parametrize(
     ("headers", "code"),
     [
-        pytest.param({}, 403, id="nobody"),
-        pytest.param({"Authorization": "Bearer made-up"}, 401, id="a token of nobody's"),
+        pytest.param({}, 403, id="no credentials"),
+        pytest.param({"Authorization": "Bearer made-up"}, 401, id="an invalid token"),
         pytest.param({"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}, 403, id="a front proxy's headers without its certificate"),
     ],
 )  # fmt: skip
-def test_who_cannot_say_who_they_are_is_refused(adapter, headers, code):
+def test_a_client_without_valid_credentials_is_refused(adapter, headers, code):
     assert (
         adapter.get(f"/apis/{EXTERNAL}/v1beta1/namespaces/x/queue_length", **headers).status == code
     )

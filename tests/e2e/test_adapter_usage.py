@@ -31,7 +31,7 @@ MEBIBYTE = 2**20
 def adapter(
     cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """One adapter for this file, behind the aggregator."""
+    """The adapter of this module, behind the aggregator."""
     folder = tmp_path_factory.mktemp("adapter-usage")
     (folder / "config.yaml").write_text(CONFIGURATION)
     running = start_program(
@@ -49,14 +49,14 @@ def adapter(
 
 
 def top(cluster: Cluster, *arguments: str) -> dict[str, list[str]]:
-    """The lines of `kubectl top` by their first word, once there are some."""
+    """The lines of `kubectl top` by their first word, as soon as there are any."""
 
     def lines() -> dict[str, list[str]]:
         try:
-            told = cluster.kubectl("top", *arguments, "--no-headers")
+            output = cluster.kubectl("top", *arguments, "--no-headers")
         except KubectlFailed as not_yet:
             raise AssertionError(str(not_yet)) from not_yet
-        return {words[0]: words[1:] for words in map(str.split, told.splitlines())}
+        return {words[0]: words[1:] for words in map(str.split, output.splitlines())}
 
     return until(lines, what=f"kubectl top {' '.join(arguments)}")
 

@@ -1,4 +1,4 @@
-"""The testbed itself: without it, nothing else here proves anything."""
+"""The testbed itself: the other end-to-end tests rely on it."""
 
 import json
 import ssl
@@ -18,7 +18,7 @@ from testbed.waiting import until
 STUB_GROUP = "stub.loadline.io"
 
 
-def test_kubernetes_says_the_pinned_version(cluster):
+def test_kubernetes_reports_the_pinned_version(cluster):
     versions = json.loads(cluster.kubectl("version", "--output=json"))
     assert versions["serverVersion"]["gitVersion"] == "v1.36.3"
     assert versions["clientVersion"]["gitVersion"] == "v1.36.3"
@@ -63,7 +63,7 @@ def test_a_pods_readiness_follows_its_annotation(cluster, namespace):
 
 
 class StubAPI(BaseHTTPRequestHandler):
-    """Serves just enough discovery for the aggregator, and who asked."""
+    """Serves minimal discovery for the aggregator, and reports the requesting user."""
 
     def do_GET(self) -> None:
         body = json.dumps(
@@ -72,7 +72,7 @@ class StubAPI(BaseHTTPRequestHandler):
                 "apiVersion": "v1",
                 "groupVersion": f"{STUB_GROUP}/v1",
                 "resources": [],
-                "askedBy": self.headers.get("X-Remote-User"),
+                "requestedBy": self.headers.get("X-Remote-User"),
                 "proxyCertificate": dict(
                     part[0] for part in self.connection.getpeercert().get("subject", ())
                 ),
@@ -85,12 +85,12 @@ class StubAPI(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Requests are not news."""
+        """Requests are not logged."""
 
 
 @pytest.fixture
 def stub_port(cluster) -> Iterator[int]:
-    """An HTTPS server that only the aggregator's front-proxy certificate may talk to."""
+    """An HTTPS server that only accepts the aggregator's front-proxy certificate."""
     tls = ssl.create_default_context(
         ssl.Purpose.CLIENT_AUTH, cafile=cluster.front_proxy_authority_path
     )
@@ -112,12 +112,12 @@ def test_the_aggregator_reaches_an_api_on_loopback_with_its_certificate(
     cluster, aggregated, stub_port, verified
 ):
     aggregated(STUB_GROUP, "v1", stub_port, ca_bundle=cluster.authority if verified else None)
-    answer = cluster.get(f"/apis/{STUB_GROUP}/v1")
-    assert answer["askedBy"] == "admin"
-    assert answer["proxyCertificate"] == {"commonName": "front-proxy-client"}
+    document = cluster.get(f"/apis/{STUB_GROUP}/v1")
+    assert document["requestedBy"] == "admin"
+    assert document["proxyCertificate"] == {"commonName": "front-proxy-client"}
 
 
-def test_a_kubeconfig_of_a_user_has_that_users_rights_only(cluster, namespace):
+def test_a_users_kubeconfig_has_that_users_permissions(cluster, namespace):
     kubeconfig = cluster.kubeconfig_for("ann", ["readers"])
     with pytest.raises(KubectlFailed, match='User "ann" cannot list resource "pods"'):
         cluster.kubectl("get", "pods", "-n", namespace, kubeconfig=kubeconfig)
@@ -129,14 +129,14 @@ def test_a_kubeconfig_of_a_user_has_that_users_rights_only(cluster, namespace):
     )
 
 
-def test_a_service_accounts_kubeconfig_speaks_as_that_account(cluster, namespace):
+def test_a_service_accounts_kubeconfig_authenticates_as_that_account(cluster, namespace):
     cluster.kubectl("create", "serviceaccount", "robot", "-n", namespace)
     kubeconfig = cluster.kubeconfig_for_service_account(namespace, "robot")
-    said = json.loads(cluster.kubectl("auth", "whoami", "-o", "json", kubeconfig=kubeconfig))
-    assert said["status"]["userInfo"]["username"] == f"system:serviceaccount:{namespace}:robot"
+    review = json.loads(cluster.kubectl("auth", "whoami", "-o", "json", kubeconfig=kubeconfig))
+    assert review["status"]["userInfo"]["username"] == f"system:serviceaccount:{namespace}:robot"
 
 
-def test_prometheus_serves_what_the_exporter_says(prometheus, exporter, namespace):
+def test_prometheus_serves_the_series_of_the_exporter(prometheus, exporter, namespace):
     exporter.set("queue_length", 12, queue="mail", namespace=namespace)
     exporter.increase("requests_total", 100, namespace=namespace)
     [queue] = prometheus.wait_for(f'queue_length{{namespace="{namespace}"}}')
@@ -150,7 +150,7 @@ def test_prometheus_serves_what_the_exporter_says(prometheus, exporter, namespac
     assert until(rate_is_right, what="three seconds of samples")
 
 
-def test_prometheus_keeps_its_data_over_a_restart(tmp_path):
+def test_prometheus_keeps_its_data_across_a_restart(tmp_path):
     with (
         Exporter() as exporter,
         PrometheusServer(

@@ -1,7 +1,7 @@
-"""A LoadAutoscaler is refused and defaulted as the API server refuses and defaults an HPA.
+"""A LoadAutoscaler is validated and defaulted exactly like an HPA.
 
-The oracle is the API server itself (with the gate HPAScaleToZero, which for our kind is always on):
-every case is sent to it as both kinds, as a dry run.
+The reference is the API server itself, with the feature gate HPAScaleToZero, which LoadAutoscalers always have.
+Every case is sent to it as both kinds, as a dry run.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -26,7 +26,7 @@ LA = ("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """An API server that knows LoadAutoscalers and lets HPAs scale to zero; nothing else runs."""
+    """An API server with the LoadAutoscaler CRD and scaling to zero for HPAs; no other component runs."""
     options = ClusterOptions(
         controllers=(), scheduler=False, kwok=False, feature_gates=(("HPAScaleToZero", True),)
     )
@@ -37,32 +37,32 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 async def kube(cluster: Cluster) -> AsyncIterator[KubeClient]:
-    """A client of it."""
+    """A client of the API server."""
     client = KubeClient(await connect(cluster.kubeconfig, user_agent="test"))
     yield client
     await client.close()
 
 
-@pytest.mark.parametrize("wanted", [pytest.param(s, id=name) for name, s in VALID.items()])
-async def test_what_an_hpa_may_say_a_loadautoscaler_may_say_and_means_the_same(
-    kube: KubeClient, wanted: Spec
+@pytest.mark.parametrize("spec_", [pytest.param(s, id=name) for name, s in VALID.items()])
+async def test_a_spec_that_is_valid_for_an_hpa_is_valid_and_equal_for_a_loadautoscaler(
+    kube: KubeClient, spec_: Spec
 ) -> None:
-    stored_hpa, stored_la = await sent(kube, HPA, wanted), await sent(kube, LA, wanted)
+    stored_hpa, stored_la = await dry_run(kube, HPA, spec_), await dry_run(kube, LA, spec_)
     assert normalized(stored_la["spec"]) == normalized(stored_hpa["spec"])
 
 
-@pytest.mark.parametrize("wanted", [pytest.param(s, id=name) for name, s in INVALID.items()])
-async def test_what_an_hpa_may_not_say_a_loadautoscaler_may_not_say(
-    kube: KubeClient, wanted: Spec
+@pytest.mark.parametrize("spec_", [pytest.param(s, id=name) for name, s in INVALID.items()])
+async def test_a_spec_that_is_invalid_for_an_hpa_is_invalid_for_a_loadautoscaler(
+    kube: KubeClient, spec_: Spec
 ) -> None:
     for kind in (HPA, LA):
         with pytest.raises(StatusError) as refused:
-            await sent(kube, kind, wanted)
+            await dry_run(kube, kind, spec_)
         assert refused.value.code in (400, 422)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("spec_", "message"),
     [
         pytest.param(
             target(apiVersion="v1"),
@@ -96,21 +96,21 @@ async def test_what_an_hpa_may_not_say_a_loadautoscaler_may_not_say(
         ),
     ],
 )
-async def test_a_refusal_names_the_field_and_what_it_should_be(
-    kube: KubeClient, wanted: Spec, message: str
+async def test_a_validation_error_names_the_field_and_the_valid_values(
+    kube: KubeClient, spec_: Spec, message: str
 ) -> None:
     with pytest.raises(StatusError) as refused:
-        await sent(kube, LA, wanted)
+        await dry_run(kube, LA, spec_)
     assert message in refused.value.message
 
 
-async def test_a_fraction_without_quotes_is_the_one_spelling_that_only_an_hpa_takes(
+async def test_an_unquoted_fraction_is_the_only_spelling_that_only_an_hpa_accepts(
     kube: KubeClient,
 ) -> None:
-    """No schema of a CRD can allow text, whole numbers and fractions in one field."""
-    assert await sent(kube, HPA, up(tolerance=0.05))
+    """A CRD schema cannot allow strings, integers and fractions in one field."""
+    assert await dry_run(kube, HPA, up(tolerance=0.05))
     with pytest.raises(StatusError, match="tolerance in body must be of type integer,string"):
-        await sent(kube, LA, up(tolerance=0.05))
+        await dry_run(kube, LA, up(tolerance=0.05))
 
 
 def test_kubectl_shows_a_loadautoscaler_like_an_hpa(cluster: Cluster) -> None:
@@ -151,14 +151,14 @@ def test_kubectl_shows_a_loadautoscaler_like_an_hpa(cluster: Cluster) -> None:
     assert "loadautoscaler.loadline.io/shown" in cluster.kubectl("get", "all", "--output=name")
 
 
-async def sent(kube: KubeClient, kind: tuple[str, str, str], wanted: Spec) -> Any:
-    """What the API server would store. Raises StatusError when it refuses."""
+async def dry_run(kube: KubeClient, kind: tuple[str, str, str], spec_: Spec) -> Any:
+    """The object that the API server would store. Raises StatusError if it is invalid."""
     api_version, kind_name, plural = kind
     body = {
         "apiVersion": api_version,
         "kind": kind_name,
         "metadata": {"name": "web"},
-        "spec": wanted,
+        "spec": spec_,
     }
     path = f"/apis/{api_version}/namespaces/default/{plural}"
     return msgspec.json.decode(
@@ -167,7 +167,7 @@ async def sent(kube: KubeClient, kind: tuple[str, str, str], wanted: Spec) -> An
 
 
 def normalized(value: Any, name: str = "") -> Any:
-    """Quantities in one spelling; and an empty `metrics`, which only the scaler can default."""
+    """Quantities in canonical form, and the default of an empty `metrics`, which a CRD schema cannot set."""
     if name == "metrics" and value == []:
         return [
             {
@@ -179,7 +179,7 @@ def normalized(value: Any, name: str = "") -> Any:
             }
         ]
     if name in ("value", "averageValue", "tolerance") and isinstance(value, str | int):
-        # The `value` of a policy is a number for both.
+        # A policy's `value` is a number in both kinds.
         return str(Quantity.parse(str(value)))
     if isinstance(value, dict):
         return {key: normalized(each, key) for key, each in value.items()}

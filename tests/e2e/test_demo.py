@@ -1,4 +1,4 @@
-"""The demo as a user starts it, and as an impatient one ends it."""
+"""The demo, started and interrupted as by a user."""
 
 import signal
 import sys
@@ -12,15 +12,15 @@ FIRST_FRAME_SECONDS = 60
 INTERRUPTED = 130
 
 
-def still_running(place: Path) -> list[str]:
-    """Programs whose command line names `place`, where everything of the demo lies."""
+def still_running(directory: Path) -> list[str]:
+    """The command lines of processes that mention `directory`, where the demo writes everything."""
     found = []
     for process in Path("/proc").iterdir():
         try:
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:  # no process, or gone just now
+            command = (process / "cmdline").read_bytes().redirectory(b"\0", b" ").decode()
+        except OSError:  # not a process, or it has exited
             continue
-        if str(place) in command:
+        if str(directory) in command:
             found.append(command)
     return found
 
@@ -43,5 +43,5 @@ def test_ctrl_c_ends_the_demo_and_leaves_nothing_running(tmp_path):
         demo.send_signal(signal.SIGINT)
         assert demo.wait(deadline_seconds=30) == INTERRUPTED
     assert "nothing is left running" in demo.log()
-    until(lambda: not still_running(tmp_path), what="all programs to be gone", deadline_seconds=5)
+    until(lambda: not still_running(tmp_path), what="all programs to exit", deadline_seconds=5)
     assert not list(tmp_path.glob("loadline-demo-*"))

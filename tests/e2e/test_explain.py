@@ -1,4 +1,4 @@
-"""`loadline-adapter explain` of an autoscaler: each of its metrics, as the stock HPA controller asks for it."""
+"""`loadline-adapter explain` of an autoscaler: each of its metrics, as the HPA controller requests it."""
 
 import subprocess
 import sys
@@ -16,30 +16,32 @@ from testbed.waiting import until
 CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
 CONFIGURATION = """
 metrics:
-- {name: told_load, describes: pods, query: 'sum by (namespace, pod) (told_load)'}
-- {name: told_load, describes: deployments.apps, query: 'sum by (namespace, deployment) (told_load)'}
-- {name: told_queue, query: 'sum by (namespace, queue) (told_queue)', labels: {namespace: namespace}}
+- {name: explained_load, describes: pods, query: 'sum by (namespace, pod) (explained_load)'}
+- {name: explained_load, describes: deployments.apps, query: 'sum by (namespace, deployment) (explained_load)'}
+- {name: explained_queue, query: 'sum by (namespace, queue) (explained_queue)', labels: {namespace: namespace}}
 """
 
 
 @pytest.fixture
 def shop(cluster: Cluster, exporter, prometheus, namespace: str) -> Iterator[str]:
-    """A Deployment `web` with a pod, its HPA on four metrics, of which cpu is served by nobody here."""
+    """A Deployment `web` with a pod, and its HPA with four metrics, of which cpu is not served."""
     cluster.kubectl("create", "deployment", "web", "--image=web", f"-n{namespace}")
     cluster.kubectl("rollout", "status", "deployment/web", f"-n{namespace}", "--timeout=60s")
     [pod] = cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
-    exporter.set("told_load", 4, namespace=namespace, pod=pod["metadata"]["name"], deployment="web")
-    exporter.set("told_queue", 9, namespace=namespace, queue="mail")
-    prometheus.wait_for(f'told_queue{{namespace="{namespace}"}}')
+    exporter.set(
+        "explained_load", 4, namespace=namespace, pod=pod["metadata"]["name"], deployment="web"
+    )
+    exporter.set("explained_queue", 9, namespace=namespace, queue="mail")
+    prometheus.wait_for(f'explained_queue{{namespace="{namespace}"}}')
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     ten = {"type": "AverageValue", "averageValue": "10"}
-    queue = {"name": "told_queue", "selector": {"matchLabels": {"queue": "mail"}}}
+    queue = {"name": "explained_queue", "selector": {"matchLabels": {"queue": "mail"}}}
     metrics = [
-        {"type": "Pods", "pods": {"metric": {"name": "told_load"}, "target": ten}},
+        {"type": "Pods", "pods": {"metric": {"name": "explained_load"}, "target": ten}},
         {
             "type": "Object",
             "object": {
-                "metric": {"name": "told_load"},
+                "metric": {"name": "explained_load"},
                 "describedObject": deployment,
                 "target": ten,
             },
@@ -64,7 +66,7 @@ def shop(cluster: Cluster, exporter, prometheus, namespace: str) -> Iterator[str
         }
     )
     yield namespace
-    for name in ("told_load", "told_queue"):
+    for name in ("explained_load", "explained_queue"):
         exporter.remove(name, namespace=namespace)
 
 
@@ -85,39 +87,39 @@ def explain(cluster: Cluster, prometheus: PrometheusServer, tmp_path: Path):
 
 
 def test_each_metric_of_an_hpa_is_explained(shop, explain):
-    told = explain(f"hpa/{shop}/web", "--output=json")
-    assert (told.returncode, told.stderr) == (1, ""), "cpu is not served here"
-    document = msgspec.json.decode(told.stdout)
+    output = explain(f"hpa/{shop}/web", "--output=json")
+    assert (output.returncode, output.stderr) == (1, ""), "cpu is not served here"
+    document = msgspec.json.decode(output.stdout)
     assert (document["schema"], document["target"]) == (LIST_SCHEMA, f"hpa/{shop}/web")
     pods, workload, queue, cpu = document["explanations"]
     root = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{shop}"
-    assert pods["path"] == f"{root}/pods/*/told_load?labelSelector=app%3Dweb"
+    assert pods["path"] == f"{root}/pods/*/explained_load?labelSelector=app%3Dweb"
     assert [value["value"] for value in pods["values"]] == ["4"]
-    assert workload["path"] == f"{root}/deployments.apps/web/told_load"
+    assert workload["path"] == f"{root}/deployments.apps/web/explained_load"
     assert [value["of"] for value in workload["values"]] == ["web"]
     assert queue["request"]["metricSelector"] == "queue=mail"
     assert [value["value"] for value in queue["values"]] == ["9"]
     assert [finding["reason"] for finding in cpu["findings"]] == ["GroupNotServed"]
 
 
-def test_the_text_names_each_metric_and_the_way_to_its_value(shop, explain):
-    told = explain(f"{shop}/web").stdout
+def test_the_text_shows_how_each_metric_is_computed(shop, explain):
+    output = explain(f"{shop}/web").stdout
     for line in (
-        "Pods metric told_load",
-        "Object metric told_load of Deployment/web",
-        "External metric told_queue",
+        "Pods metric explained_load",
+        "Object metric explained_load of Deployment/web",
+        "External metric explained_queue",
         "Resource metric cpu",
-        "rule     metrics[0]: sum by (namespace, pod) (told_load)",
-        'query    sum by (namespace, queue) (told_queue{queue="mail"})',
+        "rule     metrics[0]: sum by (namespace, pod) (explained_load)",
+        'query    sum by (namespace, queue) (explained_queue{queue="mail"})',
         "GroupNotServed: this adapter does not serve metrics.k8s.io",
     ):
-        assert line in told, told
+        assert line in output, output
 
 
-def test_what_explain_says_of_a_value_is_what_the_controller_saw(
+def test_explain_shows_the_value_that_the_controller_uses(
     shop, explain, cluster, aggregated, loadline_process, prometheus, tmp_path
 ):
-    """The same configuration behind the real aggregator: the controller's status shows the value that explain told."""
+    """With the same configuration behind the real aggregator, the HPA's status has the value that explain shows."""
     running = loadline_process(
         "adapter",
         f"--config={tmp_path / 'c.yaml'}",
@@ -127,13 +129,13 @@ def test_what_explain_says_of_a_value_is_what_the_controller_saw(
     aggregated("custom.metrics.k8s.io", "v1beta2", running.port)
     aggregated("external.metrics.k8s.io", "v1beta1", running.port)
 
-    def seen() -> list[dict]:
+    def current_metrics() -> list[dict]:
         path = f"/apis/autoscaling/v2/namespaces/{shop}/horizontalpodautoscalers/web"
         current = cluster.get(path)["status"].get("currentMetrics") or []
         assert len([each for each in current if each.get("type")]) >= 3, current
         return current
 
-    current = until(seen, what="the controller's own readings")
+    current = until(current_metrics, what="the HPA's current metrics")
     document = msgspec.json.decode(explain(f"{shop}/web", "--output=json").stdout)
     assert (
         current[0]["pods"]["current"]["averageValue"]
@@ -141,28 +143,30 @@ def test_what_explain_says_of_a_value_is_what_the_controller_saw(
     )
 
 
-def test_a_load_autoscaler_is_explained_likewise(shop, explain, cluster: Cluster):
+def test_a_load_autoscaler_is_explained_like_an_hpa(shop, explain, cluster: Cluster):
     cluster.kubectl("apply", "--server-side", "-f", str(CRD))
     cluster.kubectl(
         "wait", "--for=condition=Established", "crd/loadautoscalers.loadline.io", "--timeout=30s"
     )
     path = f"/apis/autoscaling/v2/namespaces/{shop}/horizontalpodautoscalers/web"
     spec = cluster.get(path)["spec"]
-    metadata = {"name": "ours", "namespace": shop}
+    metadata = {"name": "load", "namespace": shop}
     autoscaler = {
         "apiVersion": "loadline.io/v1beta1",
         "kind": "LoadAutoscaler",
         "metadata": metadata,
     }
     until(lambda: cluster.apply(autoscaler | {"spec": spec}) or True, what="the new kind")
-    told = msgspec.json.decode(explain(f"{shop}/ours", "--output=json").stdout)
+    output = msgspec.json.decode(explain(f"{shop}/load", "--output=json").stdout)
     of_the_hpa = msgspec.json.decode(explain(f"{shop}/web", "--output=json").stdout)
-    paths = [[each["path"] for each in document["explanations"]] for document in (told, of_the_hpa)]
+    paths = [
+        [each["path"] for each in document["explanations"]] for document in (output, of_the_hpa)
+    ]
     assert paths[0] == paths[1]
-    assert explain(f"hpa/{shop}/ours").returncode == 1
+    assert explain(f"hpa/{shop}/load").returncode == 1
 
 
-def test_an_autoscaler_that_is_not_there_is_said_so(explain, namespace):
-    told = explain(f"{namespace}/nobody")
-    assert told.returncode == 1
-    assert f"there is no hpa and no la {namespace}/nobody" in told.stderr
+def test_a_missing_autoscaler_is_reported(explain, namespace):
+    output = explain(f"{namespace}/none")
+    assert output.returncode == 1
+    assert f"there is no hpa and no la {namespace}/none" in output.stderr

@@ -1,4 +1,4 @@
-"""The steps of docs/migrate-from-prometheus-adapter.md, from the real prometheus-adapter with its chart's rights to ours."""
+"""The steps of docs/migrate-from-prometheus-adapter.md, from the real prometheus-adapter, with its chart's permissions, to Loadline's adapter."""
 
 import re
 import subprocess
@@ -32,8 +32,8 @@ rules:
 RBAC = "rbac.authorization.k8s.io"
 
 
-def role_of_the_peers_chart(namespace: str) -> list[dict]:
-    """What prometheus-community's chart grants: two delegations, and four kinds of objects to read."""
+def prometheus_adapter_chart_roles(namespace: str) -> list[dict]:
+    """The permissions of prometheus-community's chart: two delegations, and read access to four kinds of objects."""
     subject = {"kind": "ServiceAccount", "name": "prometheus-adapter", "namespace": namespace}
     read = {
         "apiGroups": [""],
@@ -41,9 +41,9 @@ def role_of_the_peers_chart(namespace: str) -> list[dict]:
         "verbs": ["get", "list", "watch"],
     }
 
-    def bound(kind: str, name: str, to: str, place: dict) -> dict:
+    def bound(kind: str, name: str, to: str, in_namespace: dict) -> dict:
         reference = {"apiGroup": RBAC, "kind": kind.removesuffix("Binding"), "name": to}
-        metadata = {"name": f"{namespace}-{name}", **place}
+        metadata = {"name": f"{namespace}-{name}", **in_namespace}
         return {
             "apiVersion": f"{RBAC}/v1",
             "kind": kind,
@@ -63,7 +63,7 @@ def role_of_the_peers_chart(namespace: str) -> list[dict]:
 
 
 class Release:
-    """The Deployment of the peer's chart, and a local process in the place of its pod."""
+    """The Deployment of prometheus-adapter's chart, with a local process in in_namespace of its pod."""
 
     def __init__(self, cluster: Cluster, namespace: str, prometheus_url: str, folder: Path) -> None:
         self.cluster, self.namespace, self.folder, self.port = (
@@ -78,7 +78,7 @@ class Release:
         ]  # fmt: skip
         self.started: list[Process] = []
         (folder / "config.yaml").write_text(CONFIGURATION)
-        cluster.apply(*role_of_the_peers_chart(namespace))
+        cluster.apply(*prometheus_adapter_chart_roles(namespace))
         self.kubeconfig = cluster.kubeconfig_for_service_account(namespace, "prometheus-adapter")
         cluster.kubectl(
             "create",
@@ -87,7 +87,11 @@ class Release:
             f"-n{namespace}",
             f"--from-file={folder}/config.yaml",
         )
-        container = {"name": "prometheus-adapter", "image": "peer:v0.12.0", "args": self.arguments}
+        container = {
+            "name": "prometheus-adapter",
+            "image": "prometheus-adapter:v0.12.0",
+            "args": self.arguments,
+        }
         labels = {"app": "prometheus-adapter"}
         template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
         spec = {"selector": {"matchLabels": labels}, "template": template}
@@ -96,8 +100,8 @@ class Release:
             {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
         )
 
-    def start_peer(self):
-        """As its container would run, with kubeconfigs in place of the mounted token."""
+    def start_prometheus_adapter(self):
+        """Run prometheus-adapter as its container would, with kubeconfigs in in_namespace of the mounted token."""
         kubeconfigs = [
             f"--{use}-kubeconfig={self.kubeconfig}"
             for use in ("lister", "authentication", "authorization")
@@ -108,15 +112,17 @@ class Release:
             *kubeconfigs,
             "--bind-address=127.0.0.1",
         ]
-        process = start("prometheus-adapter", command, log_path=self.folder / "peer.log")
+        process = start(
+            "prometheus-adapter", command, log_path=self.folder / "prometheus-adapter.log"
+        )
         self.started.append(process)
         process.wait_until(
             lambda: web.is_ok(self.port, "/readyz", tls=web.trusting(None)), what="/readyz"
         )
         return process
 
-    def start_ours(self):
-        """With the arguments that stand in the Deployment, and nothing else."""
+    def start_loadline(self):
+        """Run Loadline's adapter with the arguments in the Deployment and no others."""
         path = f"/apis/apps/v1/namespaces/{self.namespace}/deployments/prometheus-adapter"
         [container] = self.cluster.get(path)["spec"]["template"]["spec"]["containers"]
         assert "loadline" in container["image"]
@@ -131,7 +137,7 @@ class Release:
         return running
 
     def names(self) -> str:
-        """The document's own command; right after a start the aggregator may not be known to the adapter yet."""
+        """The output of the document's command; fails while the adapter does not trust the aggregator yet."""
         try:
             listed = self.cluster.kubectl("get", "--raw", CUSTOM)
         except KubectlFailed as not_yet:
@@ -178,17 +184,17 @@ def release(cluster: Cluster, exporter, prometheus, tmp_path: Path) -> Iterator[
     cluster.kubectl("delete", "namespace", namespace, "--wait=false")
 
 
-def test_the_image_is_swapped_and_swapped_back(release, cluster, prometheus, tmp_path):
-    place = f"-n{release.namespace}"
-    peer = release.start_peer()
+def test_the_image_is_changed_and_rolled_back(release, cluster, prometheus, tmp_path):
+    in_namespace = f"-n{release.namespace}"
+    prometheus_adapter = release.start_prometheus_adapter()
     apiservice = apiservices.register(cluster, "custom.metrics.k8s.io", "v1beta1", release.port)
     apiservices.wait_until_available(cluster, apiservice)
-    until(lambda: "moved_hits_sum" in release.names(), what="the peer's list of metrics")
+    until(lambda: "moved_hits_sum" in release.names(), what="prometheus-adapter's list of metrics")
     names_before, loads_before = release.names(), release.loads()
     assert loads_before == {"web-1": "1500m", "web-2": "3"}
 
     text = cluster.kubectl(
-        "get", "configmap", "prometheus-adapter", place, r"-ojsonpath={.data.config\.yaml}"
+        "get", "configmap", "prometheus-adapter", in_namespace, r"-ojsonpath={.data.config\.yaml}"
     )
     (tmp_path / "saved.yaml").write_text(text)
     check = [
@@ -209,27 +215,32 @@ def test_the_image_is_swapped_and_swapped_back(release, cluster, prometheus, tmp
         "image",
         "deployment/prometheus-adapter",
         "prometheus-adapter=example.test/loadline-autoscaler:0.1.0",
-        place,
+        in_namespace,
     )
-    cluster.kubectl("rollout", "status", "deployment/prometheus-adapter", place, "--timeout=60s")
-    peer.stop()
-    ours = release.start_ours()
+    cluster.kubectl(
+        "rollout", "status", "deployment/prometheus-adapter", in_namespace, "--timeout=60s"
+    )
+    prometheus_adapter.stop()
+    loadline = release.start_loadline()
     apiservices.wait_until_available(cluster, apiservice)
     until(lambda: release.names() == names_before, what="the same list of metrics")
     assert release.loads() == loads_before
-    assert "forbidden" not in ours.process.log().lower()
-    assert "Traceback" not in ours.process.log()
+    assert "forbidden" not in loadline.process.log().lower()
+    assert "Traceback" not in loadline.process.log()
 
-    cluster.kubectl("rollout", "undo", "deployment/prometheus-adapter", place)
+    cluster.kubectl("rollout", "undo", "deployment/prometheus-adapter", in_namespace)
     path = f"/apis/apps/v1/namespaces/{release.namespace}/deployments/prometheus-adapter"
-    assert cluster.get(path)["spec"]["template"]["spec"]["containers"][0]["image"] == "peer:v0.12.0"
-    ours.process.stop()
-    release.start_peer()
-    until(lambda: release.names() == names_before, what="the peer's list again")
+    assert (
+        cluster.get(path)["spec"]["template"]["spec"]["containers"][0]["image"]
+        == "prometheus-adapter:v0.12.0"
+    )
+    loadline.process.stop()
+    release.start_prometheus_adapter()
+    until(lambda: release.names() == names_before, what="prometheus-adapter's list again")
     assert release.loads() == loads_before
 
 
-def test_the_document_says_the_commands_that_were_run():
+def test_the_document_has_the_commands_that_were_run():
     text = DOCUMENT.read_text()
     assert text.count(NAMES) == 4
     for command in (
@@ -242,11 +253,11 @@ def test_the_document_says_the_commands_that_were_run():
         assert command in text
 
 
-def test_every_link_of_the_document_leads_somewhere():
+def test_every_link_of_the_document_has_a_target():
     for file, anchor in re.findall(r"\]\(([\w.-]+\.md)(?:#([\w-]+))?\)", DOCUMENT.read_text()):
         text = (DOCUMENT.parent / file).read_text()
         titles = {
-            re.sub(r"[^\w\s-]", "", line.lstrip("# ").lower()).strip().replace(" ", "-")
+            re.sub(r"[^\w\s-]", "", line.lstrip("# ").lower()).strip().rein_namespace(" ", "-")
             for line in text.splitlines()
             if line.startswith("#")
         }

@@ -1,7 +1,7 @@
-"""The scaler and the real HPA controller decide alike: same objects, pods and metrics, two namespaces, reconcile by reconcile.
+"""Loadline's scaler decides as the real HPA controller does: same objects, pods and metrics, reconcile by reconcile.
 
-One run for all scenarios of a variant, many at once; then one test for each. `LOADLINE_DIFFERENTIAL_RANDOM` says how
-many random scenarios there are besides the hand-written ones, `LOADLINE_DIFFERENTIAL_SEED` which.
+All scenarios of a variant run at once; then there is one test for each. `LOADLINE_DIFFERENTIAL_RANDOM` sets the number
+of random scenarios besides the handwritten ones, `LOADLINE_DIFFERENTIAL_SEED` their seed.
 """
 
 import os
@@ -20,39 +20,39 @@ from wire.serving.event_loop import run
 RANDOM = int(os.environ.get("LOADLINE_DIFFERENTIAL_RANDOM", "24"))
 SEED = int(os.environ.get("LOADLINE_DIFFERENTIAL_SEED", "1"))
 
-EVERY = selected(random_count=RANDOM, seed=SEED)
+ALL_SCENARIOS = selected(random_count=RANDOM, seed=SEED)
 
 
 def some(*categories_: str, each: int) -> tuple[Scenario, ...]:
-    """All of these categories, and one in so many of the others, but not the long ones about events."""
+    """All scenarios of these categories and every `each`-th of the others, without the long ones about events."""
     return tuple(
         scenario
-        for number, scenario in enumerate(EVERY)
+        for number, scenario in enumerate(ALL_SCENARIOS)
         if scenario.category in categories_
         or (number % each == 0 and scenario.category != "events")
     )
 
 
-# The other variants run the same code but for what they vary, so a sample of the rest is enough.
+# The other variants differ in few code paths, so a sample of the other scenarios is enough.
 VARIANTS = {
-    "a LoadAutoscaler": (Variant(), EVERY),
+    "a LoadAutoscaler": (Variant(), ALL_SCENARIOS),
     "scale to zero": (
         Variant(scale_to_zero=True, custom_version="v1beta1"),
         some("zero", each=15),
     ),
-    "an HPA of loadline": (
+    "an HPA": (
         Variant(replaces_controller=True, downscale_stabilization_seconds=0.0),
         some("plain", "ambiguous", "deployment", each=15),
     ),
 }
 
 
-class Ran:
-    """The results of each variant; a variant runs when its first test asks."""
+class VariantResults:
+    """The results of each variant, which runs when its first test needs them."""
 
-    def __init__(self, directory: Path, tell: Callable[[str], None]) -> None:
+    def __init__(self, directory: Path, report: Callable[[str], None]) -> None:
         self._directory = directory
-        self._tell = tell
+        self._report = report
         self._results: dict[str, dict[str, Result]] = {}
 
     def result(self, variant: str, scenario: str) -> Result:
@@ -65,18 +65,18 @@ class Ran:
         started_at = time.monotonic()
         results = run(_run(options, scenarios, self._directory / variant.replace(" ", "-")))
         elapsed_seconds = time.monotonic() - started_at
-        self._tell(f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s")
+        self._report(f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s")
         return {each.scenario.name: each for each in results}
 
 
 def summary(results: Sequence[Result]) -> str:
     differ = sum(failed for _, failed in categories(results).values())
-    once = sum(bool(each.doubts) for each in results)
-    again = sum(len(each.disturbances) for each in results)
+    unconfirmed = sum(bool(each.unconfirmed) for each in results)
+    repeated = sum(len(each.disturbances) for each in results)
     counts = ", ".join(f"{total} {name}" for name, (total, _) in categories(results).items())
     return (
         f"{len(results)} scenarios ({counts}), {differ} differ, "
-        f"{once} differed once, {again} run again"
+        f"{unconfirmed} differed once, {repeated} run again"
     )
 
 
@@ -86,16 +86,18 @@ async def _run(variant: Variant, scenarios: Sequence[Scenario], directory: Path)
 
 
 @pytest.fixture(scope="module")
-def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+def results_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> VariantResults:
     plugins = request.config.pluginmanager
     terminal, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
 
-    def tell(line: str) -> None:
+    def report(line: str) -> None:
         with capture.global_and_fixture_disabled():
             terminal.write_line("")
             terminal.write_line(line)
 
-    return Ran(tmp_path_factory.mktemp("differential"), tell)
+    return VariantResults(tmp_path_factory.mktemp("differential"), report)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         for each in scenarios
     ],
 )
-def test_it_decides_as_the_hpa_controller_does(variant, scenario, ran):
-    result = ran.result(variant, scenario)
+def test_the_scaler_decides_as_the_hpa_controller_does(variant, scenario, results_of):
+    result = results_of.result(variant, scenario)
     assert not result.error
     assert not result.differences, "\n" + "\n".join(map(str, result.differences))

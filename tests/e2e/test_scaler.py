@@ -1,4 +1,4 @@
-"""The scaler on a real control plane: figures from Prometheus through our adapter, replicas through the Scale subresource."""
+"""The scaler on a real control plane, with metrics from Prometheus through Loadline's adapter."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
-from tests.e2e.scaler_objects import CRD, HPA, Scene, autoscaler, queue, workload
+from tests.e2e.scaler_objects import CRD, HPA, Workspace, autoscaler, queue, workload
 
 CONFIGURATION = """
 metrics:
@@ -91,7 +91,7 @@ def adapter(
 def scaler(
     cluster: Cluster, adapter: LoadlineProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LoadlineProcess]:
-    """A scaler in a hurry, for LoadAutoscalers of every namespace."""
+    """A scaler with a short sync period, for LoadAutoscalers of every namespace."""
     cluster.apply(CRD.read_text(), WORKLOADS)
     running = start_program(
         "scaler",
@@ -123,80 +123,88 @@ INFLIGHT = {
 
 
 @pytest.fixture
-def scene(cluster: Cluster, namespace: str, scaler: LoadlineProcess) -> Scene:
-    return Scene(cluster, namespace)
+def workspace(cluster: Cluster, namespace: str, scaler: LoadlineProcess) -> Workspace:
+    return Workspace(cluster, namespace)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
-def test_an_external_metric_scales_up_and_down(cluster, exporter, scene, kind):
-    exporter.set("queue_length", 90, namespace=scene.namespace, queue="mail")
-    exporter.set("queue_length", 5000, namespace=scene.namespace, queue="other")
+def test_an_external_metric_scales_up_and_down(cluster, exporter, workspace, kind):
+    exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
+    exporter.set("queue_length", 5000, namespace=workspace.namespace, queue="other")
     cluster.apply(
-        workload(kind, scene.namespace, 1), autoscaler(scene.namespace, queue("30"), kind=kind)
+        workload(kind, workspace.namespace, 1),
+        autoscaler(workspace.namespace, queue("30"), kind=kind),
     )
-    scene.reaches(3, kind)
-    event = scene.has_event("SuccessfulRescale")
+    workspace.reaches(3, kind)
+    event = workspace.has_event("SuccessfulRescale")
     assert event["message"].startswith(
         "New size: 3; reason: external metric queue_length(&LabelSelector{MatchLabels:map[string]string{queue: mail,},"
     )
     assert event["message"].endswith(" above target")
     assert event["type"] == "Normal"
     assert event["involvedObject"]["apiVersion"] == "loadline.io/v1beta1"
-    exporter.set("queue_length", 30, namespace=scene.namespace, queue="mail")
-    scene.reaches(1, kind)
-    scene.has_event("SuccessfulRescale", "New size: 1; reason: All metrics below target".__eq__)
+    exporter.set("queue_length", 30, namespace=workspace.namespace, queue="mail")
+    workspace.reaches(1, kind)
+    workspace.has_event("SuccessfulRescale", "New size: 1; reason: All metrics below target".__eq__)
 
 
-def test_an_object_metric_scales_up_and_down(cluster, exporter, scene):
+def test_an_object_metric_scales_up_and_down(cluster, exporter, workspace):
     cluster.apply(
         {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {"name": "front", "namespace": scene.namespace},
+            "metadata": {"name": "front", "namespace": workspace.namespace},
             "spec": {"ports": [{"port": 80}]},
         }
     )
-    exporter.set("hits", 40, namespace=scene.namespace, service="front")
+    exporter.set("hits", 40, namespace=workspace.namespace, service="front")
     cluster.apply(
-        workload("Deployment", scene.namespace, 1), autoscaler(scene.namespace, HITS, maxReplicas=3)
+        workload("Deployment", workspace.namespace, 1),
+        autoscaler(workspace.namespace, HITS, maxReplicas=3),
     )
-    scene.reaches(3)
-    assert scene.has_condition("ScalingLimited", "True", "TooManyReplicas")
-    exporter.set("hits", 2, namespace=scene.namespace, service="front")
-    scene.reaches(1)
+    workspace.reaches(3)
+    assert workspace.has_condition("ScalingLimited", "True", "TooManyReplicas")
+    exporter.set("hits", 2, namespace=workspace.namespace, service="front")
+    workspace.reaches(1)
 
 
-def test_a_pods_metric_scales_up_and_down(cluster, exporter, scene):
-    cluster.apply(workload("Deployment", scene.namespace, 2), autoscaler(scene.namespace, INFLIGHT))
+def test_a_pods_metric_scales_up_and_down(cluster, exporter, workspace):
+    cluster.apply(
+        workload("Deployment", workspace.namespace, 2), autoscaler(workspace.namespace, INFLIGHT)
+    )
 
-    def measured(value: float) -> None:
-        for pod in cluster.get(f"/api/v1/namespaces/{scene.namespace}/pods")["items"]:
-            exporter.set("inflight", value, namespace=scene.namespace, pod=pod["metadata"]["name"])
+    def set_inflight(value: float) -> None:
+        for pod in cluster.get(f"/api/v1/namespaces/{workspace.namespace}/pods")["items"]:
+            exporter.set(
+                "inflight", value, namespace=workspace.namespace, pod=pod["metadata"]["name"]
+            )
 
-    def both_run() -> bool:
-        pods = cluster.get(f"/api/v1/namespaces/{scene.namespace}/pods")["items"]
+    def both_running() -> bool:
+        pods = cluster.get(f"/api/v1/namespaces/{workspace.namespace}/pods")["items"]
         return len(pods) == 2
 
-    until(both_run, what="two pods")
-    measured(20)
-    scene.reaches(4)
-    measured(1)
-    scene.reaches(1)
+    until(both_running, what="two pods")
+    set_inflight(20)
+    workspace.reaches(4)
+    set_inflight(1)
+    workspace.reaches(1)
 
 
-def test_a_custom_resource_is_scaled_by_its_scale_subresource(cluster, exporter, scene):
-    exporter.set("queue_length", 120, namespace=scene.namespace, queue="mail")
+def test_a_custom_resource_is_scaled_by_its_scale_subresource(cluster, exporter, workspace):
+    exporter.set("queue_length", 120, namespace=workspace.namespace, queue="mail")
     workload_object = {
         "apiVersion": "example.com/v1",
         "kind": "Workload",
-        "metadata": {"name": "web", "namespace": scene.namespace},
+        "metadata": {"name": "web", "namespace": workspace.namespace},
         "spec": {"replicas": 1},
     }
     cluster.apply(
         workload_object,
-        autoscaler(scene.namespace, queue("30"), target_version="example.com/v1", kind="Workload"),
+        autoscaler(
+            workspace.namespace, queue("30"), target_version="example.com/v1", kind="Workload"
+        ),
     )
-    message = scene.has_condition("ScalingActive", "False", "InvalidSelector")
+    message = workspace.has_condition("ScalingActive", "False", "InvalidSelector")
     assert message == "the HPA target's scale is missing a selector"
     patch = json.dumps({"status": {"replicas": 1, "selector": "app=web"}})
     cluster.kubectl(
@@ -204,114 +212,122 @@ def test_a_custom_resource_is_scaled_by_its_scale_subresource(cluster, exporter,
         "workload",
         "web",
         "--namespace",
-        scene.namespace,
+        workspace.namespace,
         "--subresource=status",
         "--type=merge",
         "--patch",
         patch,
     )
-    scene.reaches(4, "workload")
-    exporter.set("queue_length", 0, namespace=scene.namespace, queue="mail")
-    scene.reaches(1, "workload")
+    workspace.reaches(4, "workload")
+    exporter.set("queue_length", 0, namespace=workspace.namespace, queue="mail")
+    workspace.reaches(1, "workload")
 
 
-def test_the_status_is_that_of_an_hpa_and_more(cluster, exporter, scene):
-    exporter.set("queue_length", 60, namespace=scene.namespace, queue="mail")
+def test_the_status_has_the_fields_of_an_hpa_and_more(cluster, exporter, workspace):
+    exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
     cluster.apply(
-        workload("Deployment", scene.namespace, 1), autoscaler(scene.namespace, queue("30"))
+        workload("Deployment", workspace.namespace, 1), autoscaler(workspace.namespace, queue("30"))
     )
-    scene.reaches(2)
-    scene.has_condition("AbleToScale", "True", "ReadyForNewScale")
+    workspace.reaches(2)
+    workspace.has_condition("AbleToScale", "True", "ReadyForNewScale")
     status = until(
-        lambda: (found := scene.status()).get("currentReplicas") == 2 and found, what="status"
+        lambda: (found := workspace.status()).get("currentReplicas") == 2 and found, what="status"
     )
     assert status["desiredReplicas"] == 2
     assert status["currentMetrics"][0]["external"]["current"] == {"averageValue": "30"}
     assert status["observedGeneration"] == 1
     assert status["history"]["recommendations"]
-    row = cluster.kubectl("get", "la", "--namespace", scene.namespace).splitlines()[1].split()
+    row = cluster.kubectl("get", "la", "--namespace", workspace.namespace).splitlines()[1].split()
     assert row[:7] == ["web", "Deployment/web", "30/30", "(avg)", "1", "6", "2"]
     assert "decision" in status
 
 
-def test_a_metric_that_cannot_be_had_keeps_the_replicas_and_says_why(cluster, scene):
-    lost = queue("30", "nobody_serves_this")
-    cluster.apply(workload("Deployment", scene.namespace, 3), autoscaler(scene.namespace, lost))
-    message = scene.has_condition("ScalingActive", "False", "FailedGetExternalMetric")
-    prefix = "the HPA was unable to compute the replica count: unable to get external metric "
-    assert message.startswith(f"{prefix}{scene.namespace}/nobody_serves_this/")
-    assert "unable to fetch metrics from external metrics API: " in message
-    assert scene.has_event("FailedComputeMetricsReplicas")["type"] == "Warning"
-    assert scene.replicas() == 3
-
-
-def test_a_target_that_vanishes_is_told_and_scaled_again_when_it_is_back(cluster, exporter, scene):
-    exporter.set("queue_length", 60, namespace=scene.namespace, queue="mail")
+def test_a_missing_metric_keeps_the_replicas_and_sets_a_condition(cluster, workspace):
+    missing = queue("30", "not_served")
     cluster.apply(
-        workload("Deployment", scene.namespace, 1), autoscaler(scene.namespace, queue("30"))
+        workload("Deployment", workspace.namespace, 3), autoscaler(workspace.namespace, missing)
     )
-    scene.reaches(2)
-    cluster.kubectl("delete", "deployment", "web", "--namespace", scene.namespace)
-    message = scene.has_condition("AbleToScale", "False", "FailedGetScale")
+    message = workspace.has_condition("ScalingActive", "False", "FailedGetExternalMetric")
+    prefix = "the HPA was unable to compute the replica count: unable to get external metric "
+    assert message.startswith(f"{prefix}{workspace.namespace}/not_served/")
+    assert "unable to fetch metrics from external metrics API: " in message
+    assert workspace.has_event("FailedComputeMetricsReplicas")["type"] == "Warning"
+    assert workspace.replicas() == 3
+
+
+def test_a_deleted_target_is_reported_and_scaled_again_once_it_is_back(
+    cluster, exporter, workspace
+):
+    exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
+    cluster.apply(
+        workload("Deployment", workspace.namespace, 1), autoscaler(workspace.namespace, queue("30"))
+    )
+    workspace.reaches(2)
+    cluster.kubectl("delete", "deployment", "web", "--namespace", workspace.namespace)
+    message = workspace.has_condition("AbleToScale", "False", "FailedGetScale")
     assert message.startswith("the HPA controller was unable to get the target's current scale: ")
     assert message.endswith('"web" not found')
-    cluster.apply(workload("Deployment", scene.namespace, 1))
-    scene.reaches(2)
-    scene.has_condition("AbleToScale", "True", "ReadyForNewScale")
+    cluster.apply(workload("Deployment", workspace.namespace, 1))
+    workspace.reaches(2)
+    workspace.has_condition("AbleToScale", "True", "ReadyForNewScale")
 
 
-def test_a_kind_that_is_not_there_is_told_and_scaled_once_it_is(cluster, scene):
+def test_an_unknown_kind_is_reported(cluster, workspace):
     cluster.apply(
         autoscaler(
-            scene.namespace, queue("30"), target_version="nowhere.example.com/v1", kind="Thing"
+            workspace.namespace, queue("30"), target_version="nowhere.example.com/v1", kind="Thing"
         )
     )
-    message = scene.has_condition("AbleToScale", "False", "FailedGetScale")
+    message = workspace.has_condition("AbleToScale", "False", "FailedGetScale")
     assert message == (
         "the HPA controller was unable to get the target's current scale: "
         'no matches for kind "Thing" in group "nowhere.example.com"'
     )
 
 
-def test_two_autoscalers_on_the_same_pods_are_both_refused(cluster, exporter, scene):
-    exporter.set("queue_length", 180, namespace=scene.namespace, queue="mail")
-    twin = autoscaler(scene.namespace, queue("30"), minReplicas=2)
+def test_two_autoscalers_on_the_same_pods_are_both_disabled(cluster, exporter, workspace):
+    exporter.set("queue_length", 180, namespace=workspace.namespace, queue="mail")
+    twin = autoscaler(workspace.namespace, queue("30"), minReplicas=2)
     twin["metadata"]["name"] = "twin"
     cluster.apply(
-        workload("Deployment", scene.namespace, 2), autoscaler(scene.namespace, queue("90")), twin
+        workload("Deployment", workspace.namespace, 2),
+        autoscaler(workspace.namespace, queue("90")),
+        twin,
     )
-    message = scene.has_condition("ScalingActive", "False", "AmbiguousSelector")
-    both = f"[{scene.namespace}/twin {scene.namespace}/web]"
+    message = workspace.has_condition("ScalingActive", "False", "AmbiguousSelector")
+    both = f"[{workspace.namespace}/twin {workspace.namespace}/web]"
     assert message == f"pods by selector app=web are controlled by multiple HPAs: {both}"
 
 
-def test_a_target_of_an_hpa_is_left_alone(cluster, exporter, scene):
-    exporter.set("queue_length", 180, namespace=scene.namespace, queue="mail")
-    hpa = autoscaler(scene.namespace, queue("90"), api_version=HPA)
-    cluster.apply(workload("Deployment", scene.namespace, 1), hpa)
-    scene.reaches(2)
-    cluster.apply(autoscaler(scene.namespace, queue("30"), minReplicas=4))
-    message = scene.has_condition("ScalingActive", "False", "AmbiguousSelector")
+def test_the_target_of_an_hpa_is_not_scaled(cluster, exporter, workspace):
+    exporter.set("queue_length", 180, namespace=workspace.namespace, queue="mail")
+    hpa = autoscaler(workspace.namespace, queue("90"), api_version=HPA)
+    cluster.apply(workload("Deployment", workspace.namespace, 1), hpa)
+    workspace.reaches(2)
+    cluster.apply(autoscaler(workspace.namespace, queue("30"), minReplicas=4))
+    message = workspace.has_condition("ScalingActive", "False", "AmbiguousSelector")
     assert message == (
-        f"Deployment/web is scaled by HorizontalPodAutoscaler {scene.namespace}/web as well: "
+        f"Deployment/web is scaled by HorizontalPodAutoscaler {workspace.namespace}/web as well: "
         "delete one of them"
     )
-    assert scene.replicas() == 2
-    cluster.kubectl("delete", "hpa", "web", "--namespace", scene.namespace)
-    scene.reaches(6)
+    assert workspace.replicas() == 2
+    cluster.kubectl("delete", "hpa", "web", "--namespace", workspace.namespace)
+    workspace.reaches(6)
 
 
-def test_why_answers_from_the_running_scaler(cluster, exporter, scene, scaler, capsys):
-    exporter.set("queue_length", 90, namespace=scene.namespace, queue="mail")
+def test_why_explains_a_decision_of_the_running_scaler(
+    cluster, exporter, workspace, scaler, capsys
+):
+    exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
     cluster.apply(
-        workload("Deployment", scene.namespace, 1), autoscaler(scene.namespace, queue("30"))
+        workload("Deployment", workspace.namespace, 1), autoscaler(workspace.namespace, queue("30"))
     )
-    scene.reaches(3)
-    key = f"{scene.namespace}/web"
+    workspace.reaches(3)
+    key = f"{workspace.namespace}/web"
     flags = [f"--server={scaler.url}", f"--kubeconfig={cluster.kubeconfig}"]
     assert main(["why", *flags, key]) == 0
     assert capsys.readouterr().out.startswith(key)
     assert main(["why", *flags, "--output=json", key]) == 0
     assert json.loads(capsys.readouterr().out)["autoscaler"] == key
-    assert main(["why", *flags, "default/nobody"]) == 1
-    assert "no decision on default/nobody yet" in capsys.readouterr().err
+    assert main(["why", *flags, "default/none"]) == 1
+    assert "no decision on default/none yet" in capsys.readouterr().err

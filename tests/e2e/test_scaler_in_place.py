@@ -1,4 +1,4 @@
-"""The scaler in place of the built-in controller; restarts of everything around it; two of them at once."""
+"""The scaler in place of the built-in controller, restarts of its surroundings, and two scalers with leader election."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.e2e.scaler_objects import (
     PLURALS,
     ExternalMetricsAPI,
     Json,
-    Scene,
+    Workspace,
     workload,
 )
 from tests.e2e.scaler_objects import autoscaler as any_autoscaler
@@ -26,7 +26,7 @@ from tests.e2e.scaler_objects import autoscaler as any_autoscaler
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A whole cluster without the HPA controller, with HPAs that may scale to zero."""
+    """A complete cluster without the HPA controller, whose HPAs may scale to zero."""
     options = ClusterOptions(
         controllers=(*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller"),
         feature_gates=(("HPAScaleToZero", True),),
@@ -49,7 +49,7 @@ def metrics(cluster: Cluster) -> Iterator[ExternalMetricsAPI]:
 
 @pytest.fixture
 def start(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[..., LoadlineProcess]]:
-    """Start a scaler; all are ended with the test."""
+    """Start a scaler; all are stopped after the test."""
     started: list[LoadlineProcess] = []
 
     def one(*flags: str) -> LoadlineProcess:
@@ -69,7 +69,7 @@ def start(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[..., LoadlinePr
 
 
 def autoscaler(namespace: str, api_version: str, **spec: int) -> Json:
-    """Ten per replica of a metric that a test sets outright."""
+    """An autoscaler with a target of 10 per replica for a metric whose value the test sets."""
     wanted = {"type": "AverageValue", "averageValue": "10"}
     metric = {"type": "External", "external": {"metric": {"name": "queue"}, "target": wanted}}
     limits = {"maxReplicas": 9, **spec}
@@ -78,22 +78,22 @@ def autoscaler(namespace: str, api_version: str, **spec: int) -> Json:
 
 def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(cluster, metrics, namespace, start):
     start("--watch=horizontalpodautoscalers", "--downscale-stabilization=1s")
-    scene = Scene(cluster, namespace, HPA)
+    workspace = Workspace(cluster, namespace, HPA)
     metrics.values[f"{namespace}/queue"] = "40"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, HPA))
-    scene.reaches(4)
-    until(lambda: scene.read()["status"].get("currentReplicas") == 4, what="the status")
-    written = scene.read()
+    workspace.reaches(4)
+    until(lambda: workspace.read()["status"].get("currentReplicas") == 4, what="the status")
+    written = workspace.read()
     assert written["metadata"]["labels"] == {"kept": "yes"}
     assert written["status"]["currentMetrics"][0]["external"]["current"] == {"averageValue": "10"}
     assert "decision" not in written["status"]
     assert "4" in cluster.kubectl("get", "hpa", "web", "--namespace", namespace)
     metrics.values[f"{namespace}/queue"] = "1"
-    scene.reaches(1)
+    workspace.reaches(1)
 
 
 @pytest.mark.parametrize("api_version", [HPA, LA], ids=["HPA", "LoadAutoscaler"])
-def test_nothing_to_do_means_zero_replicas_and_work_brings_them_back(
+def test_an_idle_workload_is_scaled_to_zero_and_back(
     cluster, metrics, namespace, start, api_version
 ):
     start(
@@ -101,85 +101,85 @@ def test_nothing_to_do_means_zero_replicas_and_work_brings_them_back(
         "--downscale-stabilization=1s",
         "--feature-gates=HPAScaleToZero=true",
     )
-    scene = Scene(cluster, namespace, api_version)
+    workspace = Workspace(cluster, namespace, api_version)
     metrics.values[f"{namespace}/queue"] = "20"
     cluster.apply(
         workload("Deployment", namespace, 1), autoscaler(namespace, api_version, minReplicas=0)
     )
-    scene.reaches(2)
+    workspace.reaches(2)
     metrics.values[f"{namespace}/queue"] = "0"
-    scene.reaches(0)
-    until(lambda: scene.conditions().get("ScaledToZero", [""])[0] == "True", what="ScaledToZero")
+    workspace.reaches(0)
+    until(
+        lambda: workspace.conditions().get("ScaledToZero", [""])[0] == "True", what="ScaledToZero"
+    )
     metrics.values[f"{namespace}/queue"] = "30"
-    scene.reaches(3)
+    workspace.reaches(3)
 
 
-def test_somebody_who_scales_to_zero_switches_scaling_off(cluster, metrics, namespace, start):
+def test_scaling_to_zero_by_hand_disables_autoscaling(cluster, metrics, namespace, start):
     start()
-    scene = Scene(cluster, namespace, LA)
+    workspace = Workspace(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "20"
     cluster.apply(workload("Deployment", namespace, 0), autoscaler(namespace, LA))
     until(
-        lambda: scene.conditions().get("ScalingActive", ["", ""])[1] == "ScalingDisabled",
+        lambda: workspace.conditions().get("ScalingActive", ["", ""])[1] == "ScalingDisabled",
         what="disabled",
     )
-    assert scene.replicas() == 0
+    assert workspace.replicas() == 0
 
 
-def test_only_the_namespaces_that_were_named_are_scaled(cluster, metrics, namespace, start):
+def test_only_the_given_namespaces_are_scaled(cluster, metrics, namespace, start):
     cluster.kubectl("create", "namespace", f"{namespace}-other")
     start(f"--namespace={namespace}")
     for each in (namespace, f"{namespace}-other"):
         metrics.values[f"{each}/queue"] = "20"
         cluster.apply(workload("Deployment", each, 1), autoscaler(each, LA))
-    Scene(cluster, namespace, LA).reaches(2)
-    assert "status" not in Scene(cluster, f"{namespace}-other", LA).read()
-    assert Scene(cluster, f"{namespace}-other", LA).replicas() == 1
+    Workspace(cluster, namespace, LA).reaches(2)
+    assert "status" not in Workspace(cluster, f"{namespace}-other", LA).read()
+    assert Workspace(cluster, f"{namespace}-other", LA).replicas() == 1
 
 
-def test_a_restarted_scaler_remembers_what_holds_the_replicas_up(
-    cluster, metrics, namespace, start
-):
-    """Within the window a low reading must not shrink what a high one asked for, whoever is asking."""
+def test_a_restarted_scaler_keeps_the_stabilization_window(cluster, metrics, namespace, start):
+    """Within the window a low value must not undo an earlier high recommendation, even after a restart."""
     flags = ("--downscale-stabilization=10m",)
     first = start(*flags)
-    scene = Scene(cluster, namespace, LA)
+    workspace = Workspace(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "60"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
-    scene.reaches(6)
+    workspace.reaches(6)
     metrics.values[f"{namespace}/queue"] = "10"
     until(
-        lambda: scene.conditions().get("AbleToScale", ["", ""])[1] == "ScaleDownStabilized",
+        lambda: workspace.conditions().get("AbleToScale", ["", ""])[1] == "ScaleDownStabilized",
         what="stabilized",
     )
     first.stop()
-    # Without its memory the second one would take three for all that was ever recommended.
+    # Without the stored recommendations the second scaler would start from three replicas.
     cluster.kubectl("scale", "deployment", "web", "--replicas=3", "--namespace", namespace)
     start(*flags)
-    scene.reaches(6)
+    workspace.reaches(6)
 
 
-def test_the_api_server_may_restart(cluster, metrics, namespace, start):
+def test_scaling_continues_after_a_restart_of_the_api_server(cluster, metrics, namespace, start):
     running = start("--downscale-stabilization=1s")
-    scene = Scene(cluster, namespace, LA)
+    workspace = Workspace(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "20"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
-    scene.reaches(2)
+    workspace.reaches(2)
     cluster.restart_apiserver()
     apiservices.wait_until_available(cluster, f"v1beta1.{EXTERNAL}")
-    assert scene.replicas() == 2
+    assert workspace.replicas() == 2
     metrics.values[f"{namespace}/queue"] = "50"
-    scene.reaches(5)
+    workspace.reaches(5)
     assert running.get("/readyz").status == 200
 
 
-def test_a_write_by_somebody_else_is_overridden_not_lost(cluster, metrics, namespace, start):
-    """Conflicts are retried; many writers of an annotation make many of them."""
+def test_scale_writes_are_retried_after_conflicts(cluster, metrics, namespace, start):
+    """Another writer of the target causes many conflicts."""
     start("--downscale-stabilization=1s")
-    scene = Scene(cluster, namespace, LA)
+    workspace = Workspace(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "20"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
-    scene.reaches(2)
+    workspace.reaches(2)
     for number in range(10):
         metrics.values[f"{namespace}/queue"] = str(10 * (3 + number % 2))
         cluster.kubectl(
@@ -191,10 +191,10 @@ def test_a_write_by_somebody_else_is_overridden_not_lost(cluster, metrics, names
             "--namespace",
             namespace,
         )
-    scene.reaches(4)
+    workspace.reaches(4)
 
 
-def test_of_two_scalers_one_leads_and_the_other_takes_over(cluster, metrics, namespace, start):
+def test_a_standby_scaler_takes_over_when_the_leader_is_killed(cluster, metrics, namespace, start):
     flags = (
         "--leader-elect",
         f"--leader-elect-resource-namespace={namespace}",
@@ -203,13 +203,13 @@ def test_of_two_scalers_one_leads_and_the_other_takes_over(cluster, metrics, nam
         "--leader-elect-retry-period=500ms",
         "--downscale-stabilization=1s",
     )
-    scene = Scene(cluster, namespace, LA)
+    workspace = Workspace(cluster, namespace, LA)
     metrics.values[f"{namespace}/queue"] = "20"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     first = start(*flags)
-    scene.reaches(2)
+    workspace.reaches(2)
     second = start(*flags)
     assert second.get("/readyz").status == 200
     first.kill()
     metrics.values[f"{namespace}/queue"] = "40"
-    scene.reaches(4)
+    workspace.reaches(4)

@@ -1,4 +1,4 @@
-"""`python -m testbed up`, as a developer runs it, and how it may end."""
+"""`python -m testbed up`, as a developer runs it, stopped in every way."""
 
 import re
 import signal
@@ -20,7 +20,7 @@ def running_from(directory: Path) -> list[str]:
         try:
             command = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
-            continue  # it ended meanwhile
+            continue  # it has exited meanwhile
         if str(directory) in command:
             found.append(command)
     return found
@@ -28,7 +28,7 @@ def running_from(directory: Path) -> list[str]:
 
 @pytest.fixture
 def developer(tmp_path):
-    """`up` as a child of ours; yields it, the directory it works in, and what it says."""
+    """`up` as a child process; yields it, its directory and its output."""
     command = [sys.executable, "-m", "testbed", "up", "--nodes=1", f"--directory={tmp_path / 'up'}"]
     output = tmp_path / "output"
     with (
@@ -43,23 +43,23 @@ def developer(tmp_path):
     ("ending", "exit_code"),
     [
         pytest.param(signal.SIGINT, 0, id="Ctrl-C"),
-        pytest.param(signal.SIGTERM, 0, id="asked to end"),
-        pytest.param(signal.SIGKILL, -signal.SIGKILL, id="killed"),
+        pytest.param(signal.SIGTERM, 0, id="SIGTERM"),
+        pytest.param(signal.SIGKILL, -signal.SIGKILL, id="SIGKILL"),
     ],
 )
-def test_it_serves_and_leaves_nothing_running(developer, ending, exit_code):
+def test_it_serves_and_leaves_no_process_running(developer, ending, exit_code):
     up, directory, output = developer
 
-    def said_kubeconfig() -> str:
+    def printed_kubeconfig() -> str:
         assert up.poll() is None, output.read_text()
         [path] = re.findall(r"KUBECONFIG=(\S+)", output.read_text()) or [""]
         return path
 
-    kubeconfig = until(said_kubeconfig, what="the banner", deadline_seconds=90)
+    kubeconfig = until(printed_kubeconfig, what="the banner", deadline_seconds=90)
     kubectl = re.findall(r"alias kubectl=(\S+)", output.read_text())[0]
-    asked = [kubectl, f"--kubeconfig={kubeconfig}", "get", "nodes", "--output=name"]
-    said = subprocess.run(asked, check=True, capture_output=True, text=True)
-    assert said.stdout == "node/node-0\n"
+    command = [kubectl, f"--kubeconfig={kubeconfig}", "get", "nodes", "--output=name"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == "node/node-0\n"
     assert len(running_from(directory)) == 7  # five of Kubernetes, Prometheus, and `up` itself
 
     up.send_signal(ending)

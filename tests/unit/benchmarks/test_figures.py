@@ -1,4 +1,4 @@
-"""Rounds become medians and ratios that a noisy minute does not spoil."""
+"""Medians and ratios of rounds are robust against load that affects all programs."""
 
 import math
 
@@ -12,59 +12,59 @@ from benchmarks.instruments.figures import Result, Round, document, percentile, 
 
 def result(*rounds: tuple[str, int, dict[str, float]]) -> Result:
     return Result(
-        question="speed",
+        benchmark="speed",
         setting={"rounds": 3},
-        reference="peer",
+        reference="upstream",
         rounds=tuple(
-            Round(case="run", program=who, number=number, figures=figures)
-            for who, number, figures in rounds
+            Round(case="run", program=name, number=number, figures=figures)
+            for name, number, figures in rounds
         ),
     )
 
 
 def test_a_round_is_compared_with_the_same_round_of_the_reference():
-    # The second round was slow for everybody.
+    # The second round was slow for all.
     measured = result(
-        ("peer", 0, {"ms": 10.0}), ("ours", 0, {"ms": 5.0}),
-        ("peer", 1, {"ms": 100.0}), ("ours", 1, {"ms": 50.0}),
-        ("peer", 2, {"ms": 12.0}), ("ours", 2, {"ms": 6.0}),
+        ("upstream", 0, {"ms": 10.0}), ("loadline", 0, {"ms": 5.0}),
+        ("upstream", 1, {"ms": 100.0}), ("loadline", 1, {"ms": 50.0}),
+        ("upstream", 2, {"ms": 12.0}), ("loadline", 2, {"ms": 6.0}),
     )  # fmt: skip
-    assert measured.ratios("run", "ours") == {"ms": 0.5}
-    assert measured.medians("run", "ours") == {"ms": 6.0}
+    assert measured.ratios("run", "loadline") == {"ms": 0.5}
+    assert measured.medians("run", "loadline") == {"ms": 6.0}
 
 
-def test_one_who_took_part_in_one_round_is_compared_in_that_round():
+def test_a_program_with_one_round_is_compared_in_that_round():
     measured = result(
-        ("peer", 0, {"ms": 10.0}), ("throttled", 0, {"ms": 40.0}), ("peer", 1, {"ms": 99.0})
+        ("upstream", 0, {"ms": 10.0}), ("throttled", 0, {"ms": 40.0}), ("upstream", 1, {"ms": 99.0})
     )
     assert measured.ratios("run", "throttled") == {"ms": 4.0}
 
 
-def test_nothing_is_divided_by_nothing():
+def test_a_figure_that_is_zero_for_the_reference_has_no_ratio():
     measured = result(
-        ("peer", 0, {"errors": 0.0, "ms": 2.0}), ("ours", 0, {"errors": 1.0, "ms": 1.0})
+        ("upstream", 0, {"errors": 0.0, "ms": 2.0}), ("loadline", 0, {"errors": 1.0, "ms": 1.0})
     )
-    assert measured.ratios("run", "ours") == {"ms": 0.5}
+    assert measured.ratios("run", "loadline") == {"ms": 0.5}
 
 
-def test_the_table_has_a_line_per_contestant_and_one_per_ratio():
-    text = table(result(("peer", 0, {"cpu_ms": 2.0}), ("ours", 0, {"cpu_ms": 1.0})))
+def test_the_table_has_a_row_per_program_and_one_per_ratio():
+    text = table(result(("upstream", 0, {"cpu_ms": 2.0}), ("loadline", 0, {"cpu_ms": 1.0})))
     assert text.splitlines() == [
         "speed (rounds 3); medians of the rounds",
         "",
-        "run       cpu ms",
-        "peer           2",
-        "ours           1",
-        "  / peer  x 0.50",
+        "run           cpu ms",
+        "upstream           2",
+        "loadline           1",
+        "  / upstream  x 0.50",
     ]
 
 
 def test_the_document_has_every_round():
-    measured = result(("peer", 0, {"ms": 2.0}), ("ours", 0, {"ms": 1.0}))
+    measured = result(("upstream", 0, {"ms": 2.0}), ("loadline", 0, {"ms": 1.0}))
     [decoded] = msgspec.json.decode(document([measured]))
-    assert decoded["cases"]["run"]["ours"] == {
+    assert decoded["cases"]["run"]["loadline"] == {
         "medians": {"ms": 1.0},
-        "ratios to peer": {"ms": 0.5},
+        "ratios to upstream": {"ms": 0.5},
     }
     assert len(decoded["rounds"]) == 2
 
@@ -72,9 +72,9 @@ def test_the_document_has_every_round():
 @pytest.mark.parametrize(
     ("values", "percent", "value"),
     [
-        pytest.param([7.0], 99, 7.0, id="of one, that one"),
-        pytest.param([1.0, 2.0, 3.0, 4.0], 50, 2.0, id="half of an even number"),
-        pytest.param([1.0, 2.0, 3.0], 99, 3.0, id="nearly all of a few is all"),
+        pytest.param([7.0], 99, 7.0, id="a single value"),
+        pytest.param([1.0, 2.0, 3.0, 4.0], 50, 2.0, id="the median of an even number"),
+        pytest.param([1.0, 2.0, 3.0], 99, 3.0, id="a high percentile of few values"),
     ],
 )
 def test_a_percentile_is_one_of_the_values(values, percent, value):
@@ -85,6 +85,6 @@ def test_a_percentile_is_one_of_the_values(values, percent, value):
     values=st.lists(st.floats(0, 1e6), min_size=1).map(sorted),
     percent=st.integers(1, 100),
 )
-def test_so_many_values_are_not_above_the_percentile(values, percent):
+def test_at_least_percent_of_the_values_are_not_above_the_percentile(values, percent):
     reached = sum(value <= percentile(values, percent) for value in values)
     assert reached >= math.ceil(len(values) * percent / 100)

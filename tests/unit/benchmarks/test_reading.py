@@ -1,4 +1,4 @@
-"""What the figures are read from: /proc, expositions and answers."""
+"""Reading figures from /proc, expositions and responses."""
 
 import os
 
@@ -10,12 +10,12 @@ from benchmarks.instruments.load import values_of
 from benchmarks.instruments.scrape import summed
 
 EXPOSITION = """\
-# HELP asked_total Questions.
-# TYPE asked_total counter
-asked_total{code="200",handler="/api/v1/query"} 12
-asked_total{code="400",handler="/api/v1/query"} 3
-asked_total{code="200",handler="/api/v1/query_range"} 100
-asked_total_by_others 7
+# HELP requests_total Requests.
+# TYPE requests_total counter
+requests_total{code="200",handler="/api/v1/query"} 12
+requests_total{code="400",handler="/api/v1/query"} 3
+requests_total{code="200",handler="/api/v1/query_range"} 100
+requests_total_of_others 7
 plain 1.5e+01
 """
 
@@ -23,22 +23,22 @@ plain 1.5e+01
 @pytest.mark.parametrize(
     ("metric", "having", "total"),
     [
-        pytest.param("asked_total", 'handler="/api/v1/query"', 15, id="series with a label"),
-        pytest.param("asked_total", "", 115, id="all series of a name, none of a longer one"),
+        pytest.param("requests_total", 'handler="/api/v1/query"', 15, id="series with a label"),
+        pytest.param("requests_total", "", 115, id="all series of the name, none of a longer name"),
         pytest.param("plain", "", 15, id="a series without labels"),
-        pytest.param("absent", "", 0, id="a series that is not there yet"),
+        pytest.param("absent", "", 0, id="a series that does not exist yet"),
     ],
 )
 def test_a_counter_is_the_sum_of_its_series(metric, having, total):
     assert summed(EXPOSITION, metric, having=having) == total
 
 
-def test_values_are_found_however_an_answer_is_laid_out():
+def test_values_are_found_in_any_json_formatting():
     body = b'{"items":[{"value": "1500m","window":null},{"value":"-2"}]}'
     assert values_of(body) == ("-2", "1500m")
 
 
-def test_a_process_has_used_time_and_memory():
+def test_cpu_time_and_memory_of_a_process_are_read():
     pid = os.getpid()
     before = proc.cpu_seconds(pid)
     assert before > 0
@@ -46,10 +46,10 @@ def test_a_process_has_used_time_and_memory():
     assert proc.cpu_seconds(pid) >= before
 
 
-def test_hardly_two_connections_ask_the_same_at_once_and_no_answer_fits_all_questions():
+def test_requests_and_their_expected_values_are_all_different():
     for case in cases():
-        assert len({asked.path for asked in case.requests}) == len(case.requests) > 50
-        assert len({asked.values for asked in case.requests}) == len(case.requests)
+        assert len({request.path for request in case.requests}) == len(case.requests) > 50
+        assert len({request.values for request in case.requests}) == len(case.requests)
 
 
 def test_a_new_target_reaches_its_replicas_in_one_step():
