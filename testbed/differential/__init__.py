@@ -1,1 +1,1 @@
-"""Two programs on one testbed, asked the same questions: what differs between theirs and ours, and whether we meant it."""
+"""Comparisons with the programs that Loadline can replace: same requests or objects, and every difference explained."""

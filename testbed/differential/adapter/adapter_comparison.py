@@ -338,7 +338,7 @@ def _has_listed(adapter: AdapterInstance, served: ServedMetrics) -> bool:
         )
         if has
     ]
-    missing = {metrics_requests.CUSTOM: "pods/nobody/nothing", metrics_requests.EXTERNAL: "nothing"}
+    missing = {metrics_requests.CUSTOM: "pods/none/nothing", metrics_requests.EXTERNAL: "nothing"}
     requests = [
         MetricsRequest(
             category="discovery", target=f"/apis/{group}/v1beta1/namespaces/none/{missing[group]}"

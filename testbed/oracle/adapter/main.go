@@ -1,4 +1,4 @@
-// The oracle of adapter: it runs prometheus-adapter's own code and writes what it says as vectors.
+// The oracle of adapter: it runs prometheus-adapter's own code and writes the results as vectors.
 //
 //	go run . DIRECTORY
 //
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// The peer logs each refusal; here they are wanted and plentiful.
+// prometheus-adapter logs each error; here there are many, and intended.
 func quiet() {
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
 	klog.InitFlags(flags)

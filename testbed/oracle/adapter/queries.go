@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/prometheus-adapter/pkg/naming"
 )
 
-// labelIsResource names the label of a resource by the resource, as the peer's own tests do.
+// labelIsResource names the label of a resource by the resource, as prometheus-adapter's own tests do.
 type labelIsResource struct{}
 
 func (labelIsResource) ResourcesForSeries(prom.Series) ([]schema.GroupResource, bool) {

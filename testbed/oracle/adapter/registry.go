@@ -93,16 +93,16 @@ func registry() []any {
 		}
 	}
 	namers := must(naming.NamersFromConfig(rules.Rules, registryMapper()))
-	asked, runner := custom.NewPrometheusProvider(registryMapper(), &cluster{}, prometheus, namers, time.Hour, time.Hour)
+	metrics, runner := custom.NewPrometheusProvider(registryMapper(), &cluster{}, prometheus, namers, time.Hour, time.Hour)
 	runner.RunUntil(make(chan struct{}))
-	for len(asked.ListAllMetrics()) == 0 {
+	for len(metrics.ListAllMetrics()) == 0 {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return []any{registryRow{
 		Configuration: string(must(yaml.Marshal(configOf(rules)))),
 		Series:        written,
-		Metrics:       listed(asked),
-		Cases:         registryCases(asked, prometheus),
+		Metrics:       listed(metrics),
+		Cases:         registryCases(metrics, prometheus),
 	}}
 }
 
@@ -124,16 +124,16 @@ func seriesText(each prom.Series) string {
 	return text
 }
 
-func listed(asked provider.CustomMetricsProvider) []string {
-	metrics := []string{}
-	for _, each := range asked.ListAllMetrics() {
-		metrics = append(metrics, each.String())
+func listed(metrics provider.CustomMetricsProvider) []string {
+	names := []string{}
+	for _, each := range metrics.ListAllMetrics() {
+		names = append(names, each.String())
 	}
-	sort.Strings(metrics)
-	return metrics
+	sort.Strings(names)
+	return names
 }
 
-func registryCases(asked provider.CustomMetricsProvider, prometheus *prometheus) []registryCase {
+func registryCases(metrics provider.CustomMetricsProvider, prometheus *prometheus) []registryCase {
 	cases := []registryCase{
 		{Resource: "pods", Namespace: "somens", Metric: "some_usage", Name: "somepod1"},
 		{Resource: "pods", Namespace: "somens", Metric: "some_count", Name: "somepod1"},
@@ -153,11 +153,11 @@ func registryCases(asked provider.CustomMetricsProvider, prometheus *prometheus)
 	}
 	ctx := context.WithValue(context.Background(), answerKey{}, "empty")
 	for i, each := range cases {
-		prometheus.asked = nil
+		prometheus.queries = nil
 		selector := must(labels.Parse(each.Selector))
 		info := provider.CustomMetricInfo{GroupResource: schema.ParseGroupResource(each.Resource), Namespaced: each.Namespace != "", Metric: each.Metric}
-		_, _ = asked.GetMetricByName(ctx, types.NamespacedName{Namespace: each.Namespace, Name: each.Name}, info, selector)
-		for _, query := range prometheus.asked {
+		_, _ = metrics.GetMetricByName(ctx, types.NamespacedName{Namespace: each.Namespace, Name: each.Name}, info, selector)
+		for _, query := range prometheus.queries {
 			cases[i].Query = query
 		}
 	}

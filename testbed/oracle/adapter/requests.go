@@ -46,7 +46,7 @@ type worldRow struct {
 type requestRow struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// The name of what Prometheus answers, of the world's answers; or "error".
+	// The name of Prometheus' response among the prepared ones; or "error".
 	Answer  string   `json:"answer"`
 	Status  int      `json:"status"`
 	Body    string   `json:"body"`
@@ -59,7 +59,7 @@ const (
 	externalGroup = "/apis/external.metrics.k8s.io/v1beta1"
 )
 
-// The first row is the world, the others are requests to the peer's own handlers.
+// The first row is the cluster with its series, the others are requests to prometheus-adapter's own handlers.
 func requests() []any {
 	prometheus := newPrometheus()
 	server := httptest.NewServer(handlers(prometheus))
@@ -69,7 +69,7 @@ func requests() []any {
 	for _, row := range append(requestTable(), randomRequests()...) {
 		if !seen[row.Method+row.Path+row.Answer] {
 			seen[row.Method+row.Path+row.Answer] = true
-			rows = append(rows, asked(server, prometheus, row))
+			rows = append(rows, send(server, prometheus, row))
 		}
 	}
 	return rows
@@ -145,22 +145,22 @@ func withQuery(path string, query url.Values) string {
 
 var now = regexp.MustCompile(`"timestamp":"20[^"]*"`)
 
-func asked(server *httptest.Server, prometheus *prometheus, row requestRow) requestRow {
-	prometheus.asked = []string{}
+func send(server *httptest.Server, prometheus *prometheus, row requestRow) requestRow {
+	prometheus.queries = []string{}
 	request := must(http.NewRequest(row.Method, server.URL+row.Path, nil))
 	request.Header.Set("X-Answer", row.Answer)
 	response := must(http.DefaultClient.Do(request))
 	defer response.Body.Close()
 	row.Status = response.StatusCode
 	row.Body = now.ReplaceAllString(strings.TrimSpace(string(must(io.ReadAll(response.Body)))), `"timestamp":"now"`)
-	row.Queries = prometheus.asked
+	row.Queries = prometheus.queries
 	if strings.Contains(row.Body, `"APIResourceList"`) {
 		row.Body = sortedResources(row.Body)
 	}
 	return row
 }
 
-// The peer lists metrics in the order of a Go map.
+// prometheus-adapter lists metrics in the random order of a Go map.
 func sortedResources(body string) string {
 	head, rest, _ := strings.Cut(body, `"resources":[`)
 	entries := strings.Split(strings.TrimSuffix(rest, "]}"), "},{")

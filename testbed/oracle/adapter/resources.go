@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/prometheus-adapter/pkg/naming"
 )
 
-// The cluster of every vector; tests/conformance/adapter/world.py has the same.
+// The cluster of every vector; tests/fakes/adapter_vectors.py has the same.
 func mapper() apimeta.RESTMapper {
 	core := schema.GroupVersion{Version: "v1"}
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
@@ -73,7 +73,7 @@ func resources() []any {
 
 func converted(row resourceRow) resourceRow {
 	row.Resources, row.Labels = map[string]string{}, map[string]string{}
-	// A converter remembers what it was asked: each question gets a fresh one.
+	// A converter caches its results: each case gets a new one.
 	fresh := func() (naming.ResourceConverter, error) {
 		return naming.NewResourceConverter(row.Template, row.Overrides, mapper())
 	}

@@ -76,7 +76,7 @@ var templateTable = []string{
 	"<<if .Series ->>\n  yes\n<<- end>>", "x  <<- \"y\" ->>  z", "x<<-\"y\">>z", "x<<- \"y\"->>z", "<<.Series->>", "<<\t.Series\t>>", "<<\n.Series\n>>", "<<\r\n- 1>>",
 }
 
-// Pieces for templates nobody would write; most fail, and have to fail here too.
+// Parts of unusual templates; most fail, and must fail in Loadline too.
 var pieces = []string{
 	".Series", ".GroupBy", ".GroupBySlice", ".LabelValuesByName", ".", "$", "$.GroupBy", "1", "2", "0", "-3", "1.5", "\"a\"", "\"pod\"", "``", "true", "false", "'x'",
 	"index", "len", "print", "printf", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "(", ")", "|", "$x", "\"%v\"", "\"%s-%d\"", ".LabelValuesByName.pod", "println",

@@ -38,7 +38,7 @@ type usageRow struct {
 	Title         string   `json:"title"`
 	Configuration string   `json:"configuration"`
 	Subjects      []string `json:"subjects"` // namespace/name for pods, name for nodes
-	CPU           string   `json:"cpu"`      // what Prometheus answers; for pods, per namespace the rows with that namespace label
+	CPU           string   `json:"cpu"`      // Prometheus' response; for pods, per namespace the rows with that namespace label
 	Memory        string   `json:"memory"`
 	Queries       []string `json:"queries"`
 	Metrics       string   `json:"metrics"` // sorted, without creationTimestamp
@@ -57,23 +57,23 @@ var usageTable = []usageRow{
 }
 
 type usagePrometheus struct {
-	mu    sync.Mutex
-	row   usageRow
-	asked []string
+	mu      sync.Mutex
+	row     usageRow
+	queries []string
 }
 
 func (p *usagePrometheus) Series(context.Context, pmodel.Interval, ...prom.Selector) ([]prom.Series, error) {
-	panic("not asked here")
+	panic("not used here")
 }
 
 func (p *usagePrometheus) QueryRange(context.Context, prom.Range, prom.Selector) (prom.QueryResult, error) {
-	panic("not asked here")
+	panic("not used here")
 }
 
 func (p *usagePrometheus) Query(_ context.Context, _ pmodel.Time, query prom.Selector) (prom.QueryResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, string(query))
+	p.queries = append(p.queries, string(query))
 	var result prom.QueryResult
 	answer := p.row.Memory
 	if strings.Contains(string(query), "cpu") {
@@ -114,8 +114,8 @@ func usage() []any {
 			}
 			document = nodeDocument(must(provider.GetNodeMetrics(nodes...)))
 		}
-		sort.Strings(prometheus.asked)
-		row.Configuration, row.Queries, row.Metrics = usageConfiguration, prometheus.asked, string(must(json.Marshal(document)))
+		sort.Strings(prometheus.queries)
+		row.Configuration, row.Queries, row.Metrics = usageConfiguration, prometheus.queries, string(must(json.Marshal(document)))
 		out = append(out, row)
 	}
 	return out

@@ -13,7 +13,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// One step of a story: an event happens, and what the correlator makes of it.
+// One step of a sequence: an event, and the correlator's result.
 type eventRow struct {
 	Story   int    `json:"story"`
 	Seconds int64  `json:"seconds"`
@@ -43,7 +43,7 @@ func events() []any {
 		now := int64(1_000_000 + story)
 		clock := testclock.NewFakePassiveClock(time.Unix(now, 0))
 		correlator := record.NewEventCorrelator(clock)
-		// Either too few messages to be combined or none twice: of a combined set upstream forgets one at random.
+		// Either too few messages to be aggregated or no duplicates: upstream evicts a random one of an aggregated set.
 		messages, pause := []int{1, 3, 9, 0}[story%4], []int64{1, 15, 60, 200, 700}[random.Intn(5)]
 		for step := 0; step < 60; step++ {
 			now += random.Int63n(pause + 1)

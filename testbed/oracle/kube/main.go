@@ -1,8 +1,8 @@
-// The oracle of wire/kube: client-go's REST mapper and event correlator, asked question by question.
+// The oracle of wire/kube: client-go's REST mapper and event correlator, called case by case.
 //
 //	go run . DIRECTORY
 //
-// DIRECTORY holds discovery.json, the documents of a real kube-apiserver; the answers are written beside it.
+// DIRECTORY holds discovery.json, the documents of a real kube-apiserver; the results are written next to it.
 package main
 
 import (

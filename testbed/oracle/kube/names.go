@@ -19,7 +19,7 @@ type mappingRow struct {
 	Namespaced bool   `json:"namespaced"`
 }
 
-// A question is either a partial resource or a kind of a group.
+// A case is either a partial resource or a kind of a group.
 type nameRow struct {
 	Group    string       `json:"group"`
 	Version  string       `json:"version"`
@@ -134,10 +134,10 @@ func questions(path string) []nameRow {
 			for _, resource := range resources {
 				plural, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: resource.Kind})
 				lists, list := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: resource.Kind + "List"})
-				asked := append([]string{
+				texts := append([]string{
 					resource.Name, resource.SingularName, strings.ToUpper(resource.Name), plural.Resource, singular.Resource, lists.Resource, list.Resource,
 				}, resource.ShortNames...)
-				for _, text := range asked {
+				for _, text := range texts {
 					if text == "" {
 						continue
 					}

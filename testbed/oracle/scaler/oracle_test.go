@@ -1,8 +1,8 @@
-// Package podautoscaler, seen from inside: this file is copied next to the controller's own sources and built
-// as a test binary, because only a test may live in a bubble of fake time (testing/synctest).
+// Package podautoscaler: this file is copied next to the controller's own sources and built
+// as a test binary, because only a test can use a bubble of fake time (testing/synctest).
 //
-// One JSON document per line on $ORACLE_INPUT, one answer per line to $ORACLE_OUTPUT. Time starts at
-// 2000-01-01T00:00:00Z and moves only as far as a step says.
+// One JSON document per line on $ORACLE_INPUT, one result per line to $ORACLE_OUTPUT. Time starts at
+// 2000-01-01T00:00:00Z and advances only as a step says.
 package podautoscaler
 
 import (
@@ -57,7 +57,7 @@ type question struct {
 func TestOracle(t *testing.T) {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	// The default handlers log, and slow down a caller that fails often: that would move the fake clock.
+	// The default handlers log and rate-limit repeated errors, which would advance the fake clock.
 	utilruntime.ErrorHandlers = nil
 	input, err := os.Open(os.Getenv("ORACLE_INPUT"))
 	if err != nil {
@@ -68,44 +68,44 @@ func TestOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, answers := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
+	lines, results := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 1 {
-			answerLine(t, line, answers)
+			writeResult(t, line, results)
 		}
 		if err == io.EOF {
 			break
 		}
 	}
-	if err := answers.Flush(); err != nil {
+	if err := results.Flush(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func answerLine(t *testing.T, line []byte, answers *bufio.Writer) {
-	var asked question
-	if err := json.Unmarshal(line, &asked); err != nil {
+func writeResult(t *testing.T, line []byte, results *bufio.Writer) {
+	var input question
+	if err := json.Unmarshal(line, &input); err != nil {
 		t.Fatalf("%v in %s", err, line)
 	}
-	setGates(t, asked.Settings)
-	var said any
+	setGates(t, input.Settings)
+	var result any
 	synctest.Test(t, func(t *testing.T) {
-		switch asked.Mode {
+		switch input.Mode {
 		case "metrics":
-			said = evaluateMetrics(t, asked)
+			result = evaluateMetrics(t, input)
 		case "normalize":
-			said = normalizeOnce(asked)
+			result = normalizeOnce(input)
 		default:
-			said = reconcileSteps(t, asked)
+			result = reconcileSteps(t, input)
 		}
 	})
-	encoded, err := json.Marshal(said)
+	encoded, err := json.Marshal(result)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers.Write(encoded)
-	answers.WriteByte('\n')
+	results.Write(encoded)
+	results.WriteByte('\n')
 }
 
 func setGates(t *testing.T, s settings) {
@@ -113,7 +113,7 @@ func setGates(t *testing.T, s settings) {
 		"HPAScaleToZero":           s.ScaleToZero,
 		"HPAConfigurableTolerance": s.ConfigurableTolerance,
 		"PodLevelResources":        s.PodLevelResources,
-		// Depends on the one above; the HPA does not ask for it.
+		// Depends on the one above; the HPA does not need it.
 		"InPlacePodLevelResourcesVerticalScaling": s.PodLevelResources,
 	}
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {

@@ -1,4 +1,4 @@
-// The oracle of wire: it asks the real Go code and writes its answers as vectors.
+// The oracle of wire: it calls the real Go code and writes the results as vectors.
 //
 //	go run . DIRECTORY
 //

@@ -87,7 +87,7 @@ func pickedQuantities() []string {
 	)
 }
 
-// Numbers and suffixes at random, so that lengths and roundings meet that nobody thought of.
+// Random numbers and suffixes, for unforeseen combinations of length and rounding.
 func randomQuantities(count int) []string {
 	random := rand.New(rand.NewSource(20261121))
 	texts := make([]string, 0, count)

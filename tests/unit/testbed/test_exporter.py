@@ -10,7 +10,7 @@ from testbed.exporter import Exporter, render
 
 @pytest.fixture
 def exporter():
-    """One that nobody scrapes."""
+    """An exporter that is not scraped."""
     made = Exporter()
     yield made
     made.stop()

@@ -1,4 +1,4 @@
-"""Programs stop when told to and when their parent dies."""
+"""Programs stop on request and when their parent dies."""
 
 import os
 import signal

@@ -1,7 +1,7 @@
 package podautoscaler
 
-// Upstream's own test cases as questions: while the controller's test suite runs, everything that goes into a look,
-// a metric or a normalization is written to $TAPE_OUTPUT as a question for the oracle. The build has renamed the
+// Upstream's own test cases as vectors: while the controller's test suite runs, all inputs of a reconcile,
+// a metric or a normalization is written to $TAPE_OUTPUT as an input of the oracle. The build has renamed the
 // functions that are recorded here to ...AsShipped (see build.py); what they do is unchanged.
 
 import (
@@ -76,7 +76,7 @@ func gates() settings {
 	}
 }
 
-// Whole looks.
+// Whole reconciles.
 
 func (a *HorizontalController) reconcileAutoscaler(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, key string) error {
 	tape.Lock()
@@ -133,7 +133,7 @@ func (t tapedScale) Update(ctx context.Context, resource schema.GroupResource, s
 	return updated, err
 }
 
-// What the metrics APIs say.
+// Responses of the metrics APIs.
 
 func newAnswers() metricAnswers {
 	return metricAnswers{
@@ -142,7 +142,7 @@ func newAnswers() metricAnswers {
 	}
 }
 
-func said[T any](list *T, err error) (a answer[T]) {
+func recorded[T any](list *T, err error) (a answer[T]) {
 	if err != nil {
 		a.Error = err.Error()
 	} else {
@@ -169,7 +169,7 @@ type tapedPodMetrics struct {
 
 func (t tapedPodMetrics) List(ctx context.Context, options metav1.ListOptions) (*metricsapi.PodMetricsList, error) {
 	list, err := t.PodMetricsInterface.List(ctx, options)
-	tape.now.Metrics.Resource = said(list, err)
+	tape.now.Metrics.Resource = recorded(list, err)
 	return list, err
 }
 
@@ -189,7 +189,7 @@ type tapedCustom struct{ customclient.MetricsInterface }
 
 func (t tapedCustom) GetForObjects(kind schema.GroupKind, selector labels.Selector, name string, metricSelector labels.Selector) (*customapi.MetricValueList, error) {
 	list, err := t.MetricsInterface.GetForObjects(kind, selector, name, metricSelector)
-	tape.now.Metrics.Custom[name] = said(list, err)
+	tape.now.Metrics.Custom[name] = recorded(list, err)
 	return list, err
 }
 
@@ -199,7 +199,7 @@ func (t tapedCustom) GetForObject(kind schema.GroupKind, object, name string, me
 	if err == nil {
 		list.Items = append(list.Items, *one)
 	}
-	tape.now.Metrics.Custom[name] = said(list, err)
+	tape.now.Metrics.Custom[name] = recorded(list, err)
 	return one, err
 }
 
@@ -217,11 +217,11 @@ type tapedExternal struct {
 
 func (t tapedExternal) List(name string, selector labels.Selector) (*externalapi.ExternalMetricValueList, error) {
 	list, err := t.MetricsInterface.List(name, selector)
-	tape.now.Metrics.External[name] = said(list, err)
+	tape.now.Metrics.External[name] = recorded(list, err)
 	return list, err
 }
 
-// Single metrics: when the calculator is called outside of a look.
+// Single metrics: when the calculator is called outside of a reconcile.
 
 func (c *ReplicaCalculator) record(namespace string, selector labels.Selector, scale scaleAnswer, tolerances Tolerances, metric autoscalingv2.MetricSpec, call func()) {
 	if tape.now != nil {
@@ -358,7 +358,7 @@ func (c *ReplicaCalculator) GetExternalPerPodMetricReplicas(statusReplicas int32
 	return
 }
 
-// Normalization: when its parts are called outside of a look.
+// Normalization: when its parts are called outside of a reconcile.
 
 func (a *HorizontalController) recordNormalization(args NormalizationArg, spec autoscalingv2.HorizontalPodAutoscalerSpec) {
 	if tape.now != nil {
@@ -369,7 +369,7 @@ func (a *HorizontalController) recordNormalization(args NormalizationArg, spec a
 	spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "web"}
 	spec.MinReplicas = &args.MinReplicas
 	spec.MaxReplicas = args.MaxReplicas
-	if args.MaxReplicas == 0 { // the part that was called does not look at it
+	if args.MaxReplicas == 0 { // not used by the called function
 		spec.MaxReplicas = math.MaxInt32
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}, Spec: spec}

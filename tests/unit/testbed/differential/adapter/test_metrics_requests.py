@@ -64,16 +64,16 @@ def test_every_trait_occurs():
 
 
 @pytest.mark.parametrize(
-    ("served", "asked"),
+    ("served", "groups"),
     [
         pytest.param(ServedMetrics(custom=SERVED_METRICS.custom), {"custom"}, id="custom"),
         pytest.param(ServedMetrics(external=SERVED_METRICS.external), {"external"}, id="external"),
         pytest.param(ServedMetrics(usage=True), {"usage"}, id="usage"),
     ],
 )
-def test_only_served_metrics_are_requested(served, asked):
+def test_only_served_metrics_are_requested(served, groups):
     traits = {t for q in RequestGenerator(served, seed="7").some(500) for t in q.traits}
-    assert traits & {"custom", "external", "usage"} == asked
+    assert traits & {"custom", "external", "usage"} == groups
 
 
 def test_a_metric_with_a_percent_sign_is_encoded():
@@ -82,9 +82,9 @@ def test_a_metric_with_a_percent_sign_is_encoded():
 
 
 def test_each_discovery_document_is_requested_in_each_form_once():
-    asked = list(fixed_requests())
-    assert len(set(asked)) == len(asked)
-    assert {q.target for q in asked if not q.accept} >= {
+    requests = list(fixed_requests())
+    assert len(set(requests)) == len(requests)
+    assert {q.target for q in requests if not q.accept} >= {
         "/apis",
         "/apis/custom.metrics.k8s.io/v1beta2",
     }

@@ -19,11 +19,11 @@ import (
 
 type answerKey struct{}
 
-// prometheus answers every query of a request with what the request's context holds, and remembers the queries.
+// prometheus responds to every query of a request with the request context's response, and records the queries.
 type prometheus struct {
 	series  map[prom.Selector][]prom.Series
 	answers map[string]string
-	asked   []string
+	queries []string
 }
 
 func (p *prometheus) Series(_ context.Context, _ pmodel.Interval, selectors ...prom.Selector) ([]prom.Series, error) {
@@ -31,7 +31,7 @@ func (p *prometheus) Series(_ context.Context, _ pmodel.Interval, selectors ...p
 }
 
 func (p *prometheus) Query(ctx context.Context, _ pmodel.Time, query prom.Selector) (prom.QueryResult, error) {
-	p.asked = append(p.asked, string(query))
+	p.queries = append(p.queries, string(query))
 	var result prom.QueryResult
 	answer, _ := ctx.Value(answerKey{}).(string)
 	if answer == "error" {
@@ -42,10 +42,10 @@ func (p *prometheus) Query(ctx context.Context, _ pmodel.Time, query prom.Select
 }
 
 func (p *prometheus) QueryRange(context.Context, prom.Range, prom.Selector) (prom.QueryResult, error) {
-	panic("the adapter asks no range queries")
+	panic("the adapter sends no range queries")
 }
 
-// cluster lists the objects of the world in the order of their names, as an API server does.
+// cluster lists its objects by name, as an API server does.
 type cluster struct {
 	dynamic.Interface
 	objects []object

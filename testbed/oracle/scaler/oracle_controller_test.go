@@ -1,6 +1,6 @@
 package podautoscaler
 
-// The controller's own functions, unmodified, in that world.
+// The controller's own functions, unmodified, in this environment.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/util/selectors"
 )
 
-// entry is a recommendation or a scale event: how many, and when (seconds since the start of the bubble).
+// entry is a recommendation or a scale event: replicas and time (seconds since the start of the bubble).
 type entry struct {
 	Replicas int32   `json:"replicas"`
 	At       float64 `json:"atSeconds"`
@@ -44,13 +44,13 @@ type metricResult struct {
 	Log      [][]string      `json:"log"`
 }
 
-func newController(w *world, s settings) *HorizontalController {
-	lister := podLister{world: w}
-	client := metricsclient.NewRESTMetricsClient(resourceMetrics{world: w}, customClient{w}, externalMetrics{world: w})
+func newController(w *environment, s settings) *HorizontalController {
+	lister := podLister{environment: w}
+	client := metricsclient.NewRESTMetricsClient(resourceMetrics{environment: w}, customClient{w}, externalMetrics{environment: w})
 	return &HorizontalController{
 		eventRecorder:                recorder{w},
-		scaleNamespacer:              scales{world: w},
-		hpaNamespacer:                autoscalers{world: w},
+		scaleNamespacer:              scales{environment: w},
+		hpaNamespacer:                autoscalers{environment: w},
 		mapper:                       mapper{},
 		tolerance:                    s.Tolerance,
 		downscaleStabilisationWindow: seconds(s.DownscaleStabilizationSeconds),
@@ -65,19 +65,19 @@ func newController(w *world, s settings) *HorizontalController {
 	}
 }
 
-func reconcileSteps(t *testing.T, asked question) any {
-	start, w := time.Now(), &world{}
-	a := newController(w, asked.Settings)
+func reconcileSteps(t *testing.T, input question) any {
+	start, w := time.Now(), &environment{}
+	a := newController(w, input.Settings)
 	var status *autoscalingv2.HorizontalPodAutoscalerStatus
 	results := []stepResult{}
-	for i := range asked.Steps {
-		now := &asked.Steps[i]
+	for i := range input.Steps {
+		now := &input.Steps[i]
 		w.now, w.log, w.status = now, [][]string{}, nil
 		time.Sleep(time.Until(start.Add(seconds(now.AtSeconds))))
 		hpa := now.HPA
 		key := hpa.Namespace + "/" + hpa.Name
 		if i == 0 {
-			a.remember(key, start, asked.Memory)
+			a.remember(key, start, input.Memory)
 		} else {
 			hpa.Status = *status.DeepCopy()
 		}
@@ -98,10 +98,10 @@ func reconcileSteps(t *testing.T, asked question) any {
 	return results
 }
 
-func evaluateMetrics(t *testing.T, asked question) any {
-	start, now := time.Now(), &asked.Steps[0]
-	w := &world{now: now}
-	a := newController(w, asked.Settings)
+func evaluateMetrics(t *testing.T, input question) any {
+	start, now := time.Now(), &input.Steps[0]
+	w := &environment{now: now}
+	a := newController(w, input.Settings)
 	time.Sleep(time.Until(start.Add(seconds(now.AtSeconds))))
 	selector, err := labels.Parse(now.Scale.Selector)
 	if err != nil {
@@ -124,13 +124,13 @@ func evaluateMetrics(t *testing.T, asked question) any {
 	return results
 }
 
-func normalizeOnce(asked question) any {
-	start, w := time.Now(), &world{}
-	a := newController(w, asked.Settings)
-	hpa, n := asked.Steps[0].HPA, asked.Normalize
+func normalizeOnce(input question) any {
+	start, w := time.Now(), &environment{}
+	a := newController(w, input.Settings)
+	hpa, n := input.Steps[0].HPA, input.Normalize
 	key := hpa.Namespace + "/" + hpa.Name
-	time.Sleep(time.Until(start.Add(seconds(asked.Steps[0].AtSeconds))))
-	a.remember(key, start, asked.Memory)
+	time.Sleep(time.Until(start.Add(seconds(input.Steps[0].AtSeconds))))
+	a.remember(key, start, input.Memory)
 	var desired int32
 	if hpa.Spec.Behavior == nil {
 		desired = a.normalizeDesiredReplicas(hpa, key, n.Current, n.Desired, *hpa.Spec.MinReplicas)

@@ -1,6 +1,6 @@
 package podautoscaler
 
-// The controller's surroundings, each answering from the step that is being played.
+// The controller's clients, which return the data of the current step.
 
 import (
 	"context"
@@ -47,17 +47,17 @@ type metricAnswers struct {
 	External map[string]answer[externalapi.ExternalMetricValueList] `json:"external,omitzero"`
 }
 
-// world is everything that the controller reads and writes; entries of log are in the order of happening.
-type world struct {
+// environment is everything that the controller reads and writes; log entries are in chronological order.
+type environment struct {
 	now      *step
 	log      [][]string
 	status   *autoscalingv2.HorizontalPodAutoscalerStatus
 	replicas int32
 }
 
-func (w *world) note(entry ...string) { w.log = append(w.log, entry) }
+func (w *environment) note(entry ...string) { w.log = append(w.log, entry) }
 
-type recorder struct{ *world }
+type recorder struct{ *environment }
 
 func (r recorder) Event(_ runtime.Object, eventtype, reason, message string) {
 	r.note("event", eventtype, reason, message)
@@ -82,7 +82,7 @@ func (mapper) RESTMappings(gk schema.GroupKind, _ ...string) ([]*meta.RESTMappin
 
 type scales struct {
 	scaleclient.ScaleInterface
-	*world
+	*environment
 }
 
 func (s scales) Scales(string) scaleclient.ScaleInterface { return s }
@@ -111,7 +111,7 @@ func (s scales) Update(_ context.Context, _ schema.GroupResource, scale *autosca
 
 type autoscalers struct {
 	autoscalingclient.HorizontalPodAutoscalerInterface
-	*world
+	*environment
 }
 
 func (a autoscalers) HorizontalPodAutoscalers(string) autoscalingclient.HorizontalPodAutoscalerInterface {
@@ -124,10 +124,10 @@ func (a autoscalers) UpdateStatus(_ context.Context, hpa *autoscalingv2.Horizont
 	return hpa, nil
 }
 
-// podLister keeps the order of the step: a cache would list in random order, and the first error is the one that is told.
+// podLister keeps the order of the step: a cache would list in random order, and the first error is the one that is reported.
 type podLister struct {
 	corelisters.PodNamespaceLister
-	*world
+	*environment
 }
 
 func (l podLister) Pods(string) corelisters.PodNamespaceLister { return l }
@@ -143,39 +143,39 @@ func (l podLister) List(selector labels.Selector) (pods []*v1.Pod, err error) {
 
 type resourceMetrics struct {
 	resourceclient.PodMetricsInterface
-	*world
+	*environment
 }
 
 func (r resourceMetrics) PodMetricses(string) resourceclient.PodMetricsInterface { return r }
 
 func (r resourceMetrics) List(context.Context, metav1.ListOptions) (*metricsapi.PodMetricsList, error) {
-	if said := r.now.Metrics.Resource; said.Error != "" {
-		return nil, errors.New(said.Error)
+	if response := r.now.Metrics.Resource; response.Error != "" {
+		return nil, errors.New(response.Error)
 	}
 	return r.now.Metrics.Resource.List.DeepCopy(), nil
 }
 
 type customMetrics struct {
 	customclient.MetricsInterface
-	*world
+	*environment
 }
 
-type customClient struct{ *world }
+type customClient struct{ *environment }
 
 func (c customClient) RootScopedMetrics() customclient.MetricsInterface {
-	return customMetrics{world: c.world}
+	return customMetrics{environment: c.environment}
 }
 
 func (c customClient) NamespacedMetrics(string) customclient.MetricsInterface {
-	return customMetrics{world: c.world}
+	return customMetrics{environment: c.environment}
 }
 
 func (c customMetrics) GetForObjects(_ schema.GroupKind, _ labels.Selector, name string, _ labels.Selector) (*customapi.MetricValueList, error) {
-	said := c.now.Metrics.Custom[name]
-	if said.Error != "" {
-		return nil, errors.New(said.Error)
+	response := c.now.Metrics.Custom[name]
+	if response.Error != "" {
+		return nil, errors.New(response.Error)
 	}
-	return said.List.DeepCopy(), nil
+	return response.List.DeepCopy(), nil
 }
 
 func (c customMetrics) GetForObject(kind schema.GroupKind, object, name string, selector labels.Selector) (*customapi.MetricValue, error) {
@@ -191,21 +191,21 @@ func (c customMetrics) GetForObject(kind schema.GroupKind, object, name string, 
 
 type externalMetrics struct {
 	externalclient.MetricsInterface
-	*world
+	*environment
 }
 
 func (e externalMetrics) NamespacedMetrics(string) externalclient.MetricsInterface { return e }
 
 func (e externalMetrics) List(name string, _ labels.Selector) (*externalapi.ExternalMetricValueList, error) {
-	said := e.now.Metrics.External[name]
-	if said.Error != "" {
-		return nil, errors.New(said.Error)
+	response := e.now.Metrics.External[name]
+	if response.Error != "" {
+		return nil, errors.New(response.Error)
 	}
-	return said.List.DeepCopy(), nil
+	return response.List.DeepCopy(), nil
 }
 
-// roundTrip is what the API server does to what it is given, before anybody reads it: times lose their fractions,
-// and a quantity is printed anew from its text (1075000000 as 1075M).
+// roundTrip is what the API server does to an object before it is read: times lose their fractions,
+// and a quantity is printed in canonical form (1075000000 as 1075M).
 func roundTrip[T any](given T) (json.RawMessage, T) {
 	var back T
 	encoded, err := json.Marshal(given)
