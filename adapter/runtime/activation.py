@@ -65,7 +65,12 @@ class ConfigurationActivator:
             self._times,
             known=self.catalog.listings,
         )
-        listing = self._tasks.start(catalog.run(), name="series listing")
+        listing = self._tasks.start(
+            # It has nothing to do, and ends, where every metric names its query.
+            catalog.run(),
+            name="series listing",
+            may_end=True,
+        )
         if self._listing:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(catalog.tried(), FIRST_LISTING_SECONDS)

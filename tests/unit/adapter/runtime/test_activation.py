@@ -1,5 +1,7 @@
 """A configuration becomes active as a whole, and what did not change is kept."""
 
+import asyncio
+
 import pytest
 
 from adapter.answer import Answers
@@ -79,6 +81,20 @@ async def test_groups_are_those_with_rules(activator, answers, server):
     await activator.activate(parse(RULES))
     assert answers.active.groups == ("custom.metrics.k8s.io", "metrics.k8s.io")
     assert answers.active.resource_rules
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param("metrics:\n- {name: queue, query: 'sum(queue)'}\n", id="named metrics only"),
+        pytest.param("rules: []\n", id="no rule"),
+    ],
+)
+async def test_a_configuration_without_series_to_list_is_no_failure(activator, tasks, rules):
+    await activator.activate(parse(rules))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert tasks.problem == ""
 
 
 async def test_a_reload_waits_for_the_new_series_before_it_becomes_active(
