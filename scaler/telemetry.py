@@ -1,8 +1,8 @@
 """The scaler's own metrics.
 
 Those of the HPA controller (pkg/controller/podautoscaler/monitor) keep its names, labels and buckets,
-with the prefix `loadline_scaler_` instead of `horizontal_pod_autoscaler_controller_`. The others are
-ours. An object rather than module globals, so that each test has its own registry.
+with the prefix `loadline_scaler_` instead of `horizontal_pod_autoscaler_controller_`. The others
+are Loadline's. An object rather than module globals, so that each test has its own registry.
 """
 
 import contextlib

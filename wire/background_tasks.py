@@ -20,7 +20,7 @@ class BackgroundTasks:
     def start(
         self, work: Coroutine[Any, Any, None], *, name: str, may_end: bool = False
     ) -> asyncio.Task[None]:
-        """Run `work` until `stop`. `may_end`: it is no failure when it returns, only when it raises."""
+        """Run `work` until `stop`. `may_end`: returning is not a failure, raising is."""
         task = asyncio.create_task(work, name=name)
         self._tasks[task] = may_end
         task.add_done_callback(self._ended)

@@ -28,7 +28,7 @@ class MetricIdentifier(msgspec.Struct, frozen=True, kw_only=True):
 class MetricValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """v1beta2: one object's value. `window_seconds` is None for an instant value.
 
-    Only the value must be there: client-go reads a missing one as 0, which would be a measurement that nobody made.
+    Only the value must be there: client-go reads a missing one as 0, which was never measured.
     """
 
     described_object: ObjectReference = always(ObjectReference())

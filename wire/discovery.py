@@ -83,7 +83,7 @@ class APIVersions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ResponseKind(msgspec.Struct, frozen=True, kw_only=True):
-    """The kind that a resource is answered with; a group of its own is told by the group above."""
+    """The kind of a resource. An empty group means the group that contains the resource."""
 
     group: str = ""
     version: str = ""

@@ -129,7 +129,7 @@ def _read(text: str) -> Selector:
     return _sorted(_Parser(text).parse())
 
 
-# The same few selectors come at every look and request; a parse costs 30 us. Long ones are not worth the memory.
+# The same few selectors occur in every reconcile and request; parsing takes 30 us. Long ones are not kept.
 _KEPT_LENGTH_MAX: Final = 1024
 _kept = lru_cache(maxsize=4096)(_read)
 

@@ -1,6 +1,6 @@
 """`meta/v1` Status: how Kubernetes says that a request failed, as a document and as an exception.
 
-Codes and reasons are those of `k8s.io/apimachinery/pkg/api/errors` v0.36.3; the messages are ours, and should
+Codes and reasons are those of `k8s.io/apimachinery/pkg/api/errors` v0.36.3; the messages are Loadline's, and should
 say what would have to change for the request to succeed.
 """
 
@@ -46,8 +46,8 @@ class StatusError(Exception):
     """A request was answered with a failure, by a server to us or by us to a client.
 
     `code` is the HTTP status, `reason` a CamelCase word for machines, the message a sentence for people.
-    `generic` says that a server's answer held no Status (a proxy's page, a plain 404): the words are then ours,
-    and `text` is the beginning of what it held instead.
+    `generic` means that the response contained no Status (a proxy's page, a plain 404): the message is then
+    client-go's, and `text` is the beginning of the response body.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class StatusError(Exception):
 
 
 class Unavailable(Exception):
-    """The other end could not be asked at all: no connection, no answer in time, or not a usable one."""
+    """The server could not be reached: no connection, no response in time, or no usable response."""
 
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
@@ -120,12 +120,12 @@ def bad_request(message: str, details: StatusDetails | None = None) -> StatusErr
 
 
 def unauthorized(message: str = "Unauthorized") -> StatusError:
-    """401: who asks could not be established."""
+    """401: the user could not be authenticated."""
     return failure(401, message)
 
 
 def forbidden(message: str, details: StatusDetails | None = None) -> StatusError:
-    """403: who asks is known and may not."""
+    """403: the user is not authorized."""
     return failure(403, message, details)
 
 

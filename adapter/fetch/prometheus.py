@@ -57,7 +57,7 @@ class PrometheusClient:
             with telemetry.prometheus_request(backend, "series"):
                 await self._transport.send(
                     "/api/v1/series",
-                    _lately(match, max_age_seconds),
+                    _recent(match, max_age_seconds),
                     seconds=self.backend.discovery_timeout_seconds,
                     take=_json(reader.feed),
                     compressed=True,
@@ -83,7 +83,7 @@ class PrometheusClient:
         seconds = self.backend.discovery_timeout_seconds
         with telemetry.prometheus_request(backend, "series"):
             return await self._whole(
-                "/api/v1/series", _lately(match, max_age_seconds), match, finish, seconds
+                "/api/v1/series", _recent(match, max_age_seconds), match, finish, seconds
             )
 
     async def _whole(
@@ -184,7 +184,7 @@ def _refused(answer: decode.Envelope) -> NoAnswer:
     return NoAnswer(f"{answer.error_type or 'error'}: {answer.error or 'the response has no data'}")
 
 
-def _lately(match: str, max_age_seconds: float) -> dict[str, str]:
+def _recent(match: str, max_age_seconds: float) -> dict[str, str]:
     # No `end`, as in prometheus-adapter: up to Prometheus' current time.
     return {"match[]": match, "start": f"{time.time() - max_age_seconds:.3f}"}
 

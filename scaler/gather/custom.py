@@ -91,7 +91,7 @@ class CustomMetrics:
     ) -> MetricValueList:
         """The metric of every pod that the selector matches."""
         params = selector_params(labelSelector=pods, metricLabelSelector=metric_selector)
-        # Upstream looks Pod up in its REST mapper, which always returns this resource.
+        # Upstream maps the kind Pod with its REST mapper, which always returns this resource.
         path = f"namespaces/{namespace}/pods/*/{quote(metric, safe='')}"
         return await self._get(path, params, resource="pods", name="*")
 

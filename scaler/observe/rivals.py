@@ -1,9 +1,9 @@
-"""Who else scales the same pods.
+"""Other autoscalers that scale the same pods.
 
-Two questions. Within our kind, upstream's: which autoscalers' selectors match one of these pods
-(`hpasControllingPodsUnderSelector`, horizontal.go). Across kinds, ours: does a
-HorizontalPodAutoscaler name the same target? The built-in controller cannot see a LoadAutoscaler,
-so it is the LoadAutoscaler that has to stand back.
+Two checks. Within a kind, as upstream: the autoscalers whose selectors match one of the pods
+(`hpasControllingPodsUnderSelector`, horizontal.go). Across kinds: the HorizontalPodAutoscalers that
+name the same target. The built-in controller cannot see a LoadAutoscaler, so it is the
+LoadAutoscaler that does not scale.
 """
 
 from collections.abc import Iterable, Mapping
@@ -49,7 +49,7 @@ class Selectors:
     def controllers_of(self, namespace: str, pods: Iterable[Pod]) -> tuple[str, ...]:
         """The autoscalers whose selector matches one of the pods; sorted, so that messages keep still."""
         found: set[str] = set()
-        # Pods of one template have the same labels: look once for all of them.
+        # Pods of one template have the same labels: check them only once.
         for labels in {
             tuple(pod.metadata.labels.items()): pod.metadata.labels for pod in pods
         }.values():

@@ -70,7 +70,7 @@ def _cpu_is_unsettled(pod: Pod, sample: PodSample, policy: Policy, now: float) -
     if started + policy.cpu_initialization_period_seconds > now:
         # It may still be warming up: a whole window must have passed since it turned ready.
         return is_unready or sample.sampled_at_unix_seconds < turned + sample.window_seconds
-    # Later on, only a pod that never was ready is left out.
+    # Later on, only a pod that has never been ready is left out.
     return is_unready and started + policy.initial_readiness_delay_seconds > turned
 
 

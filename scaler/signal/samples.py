@@ -1,6 +1,6 @@
-"""Answers of the metrics APIs as readings (upstream's `podautoscaler/metrics/client.go`).
+"""Responses of the metrics APIs as readings (upstream: `podautoscaler/metrics/client.go`).
 
-An answer without items is a failure here; so is a value that is no quantity.
+A response without items is a failure, and so is a value that is not a quantity.
 """
 
 from collections.abc import Callable, Iterable

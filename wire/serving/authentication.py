@@ -76,7 +76,7 @@ class Authenticator:
 
     async def authenticate(self, request: web.BaseRequest) -> User:
         """Raises `StatusError` 401, and `Unavailable` if the token could not be reviewed."""
-        return await self.identify(peer_chain(request), request.headers)
+        return await self.identify(client_chain(request), request.headers)
 
     async def identify(self, chain: tuple[bytes, ...], headers: Headers) -> User:
         """The user by the client's certificates (DER, leaf first) and headers; raises as `authenticate`."""
@@ -159,7 +159,7 @@ class Authenticator:
         return user
 
 
-def peer_chain(request: web.BaseRequest) -> tuple[bytes, ...]:
+def client_chain(request: web.BaseRequest) -> tuple[bytes, ...]:
     """The certificate that the client presented and its intermediates, DER; empty without one."""
     transport = request.transport
     tls = transport.get_extra_info("ssl_object") if transport is not None else None

@@ -112,7 +112,7 @@ class Bundle:
         except ValueError as error:
             raise CertificateError(f"no CA certificate in PEM could be read: {error}") from error
         self.source = pem
-        # Written anew, so that OpenSSL reads the same certificates.
+        # Serialized again, so that OpenSSL reads the same certificates.
         self.pem = b"".join(each.public_bytes(serialization.Encoding.PEM) for each in certificates)
 
     def identify(

@@ -145,8 +145,8 @@ class Server:
             return
         options = self._options
         self._run(self._trust.run(), name="authentication configuration")
-        # A connection made before the client CAs are known is not asked for a certificate; kept
-        # alive, as the aggregator's are, it would stay anonymous.
+        # The server requests no certificate on a connection made before the client CAs are known; a
+        # persistent connection, such as the aggregator's, would stay anonymous.
         await self._trust.synced(wait_seconds=self._trust_wait_seconds)
         await self._listener.start(
             options.bind_address,
