@@ -20,11 +20,13 @@ from tests.simulation.journal import (
     StatusWritten,
 )
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA, Measured, metric_of
-from tests.simulation.network import Connection, Request, Response
+from tests.simulation.network import Connection, Request, Response, rendered
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
 
+# Fewer objects than any client asks for, so that every LIST has pages.
+PAGE_MAX = 10
 GARBAGE = (
     b"<html>upstream connect error</html>", b"", b"null", b"[]", b'{"items": {}}', b'{"items": "many"',
     b'{"kind":"ExternalMetricValueList","items":[{"metricName":"x","metricLabels":null,"timestamp":null,"value":"NaN"}]}',
@@ -36,8 +38,8 @@ class Disturbance(msgspec.Struct, kw_only=True):
     """What becomes of some requests for a while.
 
     `how`: hang (never answered), lost (done, then the connection breaks), cut (not done, and it breaks),
-    slow (by `seconds`), error (`status`, and Retry-After when `seconds` is set), garbage, partial,
-    empty, conflict (another writer was there a moment earlier).
+    torn (done, and it breaks in the middle of the answer), slow (by `seconds`), error (`status`, and
+    Retry-After when `seconds` is set), garbage, partial (half the items), empty, conflict (another writer was there a moment earlier).
     """
 
     how: str
@@ -105,28 +107,33 @@ class ApiServer:
             return
         if how == "conflict":
             self._touch(request)
-        if how == "error" and disturbance is not None:
-            after = {"Retry-After": str(int(disturbance.seconds))} if disturbance.seconds else {}
-            response = status_response(disturbance.status, "", "the model is out of order", **after)
-        elif request.is_watch:
+        if request.is_watch and how != "error":
             self._watch(request, connection)
             return
-        else:
-            response = self._answer(request, measured)
-        response = self._spoiled(how, response)
-        if how == "lost":
+        response = self._spoiled(disturbance, request, measured)
+        if how in ("lost", "torn"):
             self._measured(request, measured, None)
-            connection.cut()
+            if how == "torn":
+                connection.send(rendered(response)[: -len(response.body) // 2])
+            self._timeline.after(0.001, connection.cut)
             return
         self._measured(request, measured, response)
         response = self._tamper.answer(request, response)
         self._timeline.after(self._dice.uniform(0.0005, 0.002), connection.answer, response)
 
-    def _spoiled(self, how: str, response: Response) -> Response:
+    def _spoiled(
+        self, disturbance: Disturbance | None, request: Request, measured: Measured | None
+    ) -> Response:
+        if disturbance is not None and disturbance.how == "error":
+            after = {"Retry-After": str(int(disturbance.seconds))} if disturbance.seconds else {}
+            message = "the model is out of order"
+            return status_response(disturbance.status, "", message, **after)
+        response = self._answer(request, measured)
+        how = disturbance.how if disturbance else ""
         if how == "garbage":
             return Response(body=self._dice.choice(GARBAGE))
-        if how == "empty":
-            return metrics_apis.without(response, 0)
+        if how in ("empty", "partial") and response.ok:
+            return metrics_apis.without(response, share=0.0 if how == "empty" else 0.5)
         return response
 
     def _answer(self, request: Request, measured: Measured | None) -> Response:
@@ -206,7 +213,9 @@ class ApiServer:
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
         namespace = parts[parts.index("namespaces") + 1] if "namespaces" in parts else ""
         if parts[-1] == plural:
-            return Response(body=self._cluster[plural].listed(namespace))
+            limit = min(PAGE_MAX, int(request.params.get("limit", PAGE_MAX)))
+            token = request.params.get("continue", "")
+            return Response(body=self._cluster[plural].listed(namespace, limit, token))
         self._cluster[plural].find(namespace, parts[-1])
         return Response(body=self._cluster[plural].encoded(namespace, parts[-1]))
 

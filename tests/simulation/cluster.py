@@ -94,6 +94,7 @@ class Collection:
         self._encoded: dict[tuple[str, str], bytes] = {}
         self._history: deque[tuple[int, str, str, bytes]] = deque()
         self._forgotten_version = 0
+        self._pages: dict[str, tuple[int, list[bytes]]] = {}
 
     def find(self, namespace: str, name: str) -> Document:
         """Raises `ApiError` 404."""
@@ -157,16 +158,25 @@ class Collection:
         }
         self._tell("DELETED", namespace, msgspec.json.encode(gone))
 
-    def listed(self, namespace: str) -> bytes:
-        """A LIST, whole."""
-        items = b",".join(
-            encoded
-            for (of, _), encoded in self._encoded.items()
-            if not namespace or of == namespace
+    def listed(self, namespace: str, limit: int, token: str) -> bytes:
+        """One page of a LIST, as it was when the first page was requested. Raises `ApiError` 410."""
+        if token and token not in self._pages:
+            raise ApiError(410, "Expired", "The provided continue parameter is too old")
+        version, found = self._pages.pop(token, None) or (
+            self.cluster.version,
+            [item for (of, _), item in self._encoded.items() if namespace in ("", of)],
         )
-        return b'{"kind":"%bList","apiVersion":"%b","metadata":{"resourceVersion":"%d"},"items":[%b]}' % (
-            self.kind.encode(), self.api_version.encode(), self.cluster.version, items,
-        )  # fmt: skip
+        page, rest = found[:limit], found[limit:]
+        following = f"{self.cluster.new_version()}" if rest else ""
+        if rest:
+            self._pages[following] = (version, rest)
+        metadata = {"resourceVersion": str(version), "continue": following}
+        return b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":[%b]}' % (
+            self.kind.encode(),
+            self.api_version.encode(),
+            msgspec.json.encode(metadata),
+            b",".join(page),
+        )
 
     def watch(
         self, connection: Connection, process: str, namespace: str, version: str, seconds: float
@@ -191,6 +201,7 @@ class Collection:
     def compact(self) -> None:
         """Forget the history: whoever wants to go on from the past has to list."""
         self._history.clear()
+        self._pages.clear()
         self._forgotten_version = self.cluster.version
 
     def _store(self, key: tuple[str, str], document: Document, kind: str) -> Document:

@@ -1,7 +1,7 @@
 """What goes wrong in a simulation, made from the seed: a list of faults, each of which can be left out."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -32,13 +32,13 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.at:8.1f} s  {self.kind} {details} for {self.seconds:.1f} s{amount}{share}"
 
 
-def made_from(scenario: Scenario) -> tuple[Fault, ...]:
-    """The faults of this seed; a few seeds have none."""
+def made_from(scenario: Scenario, theme: Sequence[str] = ()) -> tuple[Fault, ...]:
+    """The faults of this seed, only of the kinds of `theme` if there is one; a few seeds have none."""
     dice = random.Random(f"faults {scenario.seed}")
     count = dice.choice((0, 1, 2, 3, 4, 6, 8))
     # A seed that knows only some kinds meets each of them in more combinations.
     mixed = dice.sample(sorted(MAKERS), k=dice.randint(2, 6))
-    known = dice.choice((*THEMES, *[mixed] * len(THEMES)))
+    known = theme or dice.choice((*THEMES, *[mixed] * len(THEMES)))
     faults = []
     for _ in range(count):
         at = dice.uniform(FIRST_FAULT_SECONDS, scenario.calm_at * 0.9)
@@ -88,7 +88,7 @@ def _clock_step(dice: random.Random, scenario: Scenario, at: float) -> Fault:
 
 
 def _api(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(("hang", "lost", "cut", "slow", "error", "throttled"))
+    how = dice.choice(("hang", "lost", "cut", "torn", "slow", "error", "throttled"))
     return Fault(
         kind="api", at=at, seconds=_lasting(dice, scenario, at), how=how,
         share=dice.choice((0.1, 0.5, 1.0)), amount=dice.choice((1.0, 5.0, 20.0)),
@@ -105,7 +105,9 @@ def _writes(dice: random.Random, scenario: Scenario, at: float) -> Fault:
 
 
 def _metrics(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(("hang", "cut", "slow", "error", "throttled", "garbage", "empty"))
+    how = dice.choice(
+        ("hang", "cut", "torn", "slow", "error", "throttled", "garbage", "empty", "partial")
+    )
     where = dice.choice(
         (EXTERNAL, CUSTOM, RESOURCE, "all", _key(dice, scenario), _key(dice, scenario))
     )
@@ -148,19 +150,18 @@ def _users(dice: random.Random, scenario: Scenario, at: float) -> Fault:
 
 def _rival(dice: random.Random, scenario: Scenario, at: float) -> Fault:
     how = dice.choice(("LoadAutoscaler", "HorizontalPodAutoscaler"))
-    return Fault(
-        kind="rival",
-        at=at,
-        seconds=_lasting(dice, scenario, at),
-        where=_key(dice, scenario),
-        how=how,
-    )
+    seconds = min(dice.choice((20.0, 90.0, 200.0)), scenario.calm_at - at)
+    return Fault(kind="rival", at=at, seconds=seconds, where=_key(dice, scenario), how=how)
+
+
+def _crd(dice: random.Random, scenario: Scenario, at: float) -> Fault:
+    return Fault(kind="crd", at=at, seconds=_lasting(dice, scenario, at))
 
 
 MAKERS: dict[str, Callable[[random.Random, Scenario, float], Fault]] = {
     "kill": _kill, "terminate": _terminate, "pause": _pause, "partition": _partition, "clock-step": _clock_step,
     "api": _api, "writes": _writes, "metrics": _metrics, "watches": _watches, "discovery": _discovery,
-    "pods": _pods, "user": _users, "rival": _rival,
+    "pods": _pods, "crd": _crd, "user": _users, "rival": _rival,
 }  # fmt: skip
 
 
@@ -183,6 +184,8 @@ def matcher(fault: Fault) -> Callable[[Request], bool]:
             and request.method == "GET"
             and fault.who in ("", request.replica)
         )
+    if fault.kind == "crd":
+        return lambda request: "loadautoscalers" in request.parts
     if fault.kind == "discovery":
         return lambda request: request.path in ("/api", "/apis")
     return lambda request: not request.is_watch

@@ -16,7 +16,7 @@ from tests.simulation.scenario import AutoscalerPlan, Scenario
 # After the last fault: a restart, a Lease that has to run out, a watch whose backoff has grown.
 RECOVERY_SECONDS = 150.0
 # News travels by watches; after these faults it may be late by the length of the fault and a backoff.
-DELAYING_NEWS = ("api", "watches", "partition", "pause")
+DELAYING_NEWS = ("api", "watches", "partition", "pause", "crd")
 BACKOFF_SECONDS = 65.0
 EVERYTHING = float("inf")
 

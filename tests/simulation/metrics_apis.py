@@ -3,6 +3,7 @@
 Every load is meant as `UNITS_PER_REPLICA` for one replica, whichever kind of metric shows it.
 """
 
+import math
 from typing import Any
 
 import msgspec
@@ -73,10 +74,10 @@ def answer(measured: Measured, workload: Workload, now: float) -> Response:
     return _list("PodMetricsList", f"{RESOURCE}/v1beta1", usages)
 
 
-def without(response: Response, kept: int) -> Response:
-    """The same list with only so many of its items."""
+def without(response: Response, *, share: float) -> Response:
+    """The same list with only this share of its items."""
     document = msgspec.json.decode(response.body)
-    document["items"] = document["items"][:kept]
+    document["items"] = document["items"][: math.ceil(len(document["items"]) * share)]
     return Response(body=msgspec.json.encode(document))
 
 

@@ -56,8 +56,9 @@ def simulate(
 ) -> Verdict:
     """Run a seed with its own faults or with these."""
     scenario = scenarios.made_from(seed)
-    chosen = fault_lists.made_from(scenario) if faults is None else tuple(faults)
-    world = World(scenario, chosen, kubeconfig(), tamper or Tamper())
+    tamper = tamper or Tamper()
+    chosen = fault_lists.made_from(scenario, tamper.theme) if faults is None else tuple(faults)
+    world = World(scenario, chosen, kubeconfig(), tamper)
     world.journal.trace = [] if trace else None
     found: list[Violation] = []
     try:

@@ -19,6 +19,8 @@ class Tamper:
 
     invariant = ""
     """Which one it must break."""
+    theme: tuple[str, ...] = ()
+    """The kinds of faults that show it; empty: whatever the seed has."""
 
     def request(self, request: Request) -> Sequence[Request]:
         """What reaches the server instead: the first is answered, the others only cost."""
@@ -61,6 +63,7 @@ class HidesNews(Tamper):
     """The watches of autoscalers are silent for ever, so that nobody learns of a rival."""
 
     invariant = "one autoscaler"
+    theme = ("rival",)
 
     def request(self, request: Request) -> Sequence[Request]:
         is_news = request.is_watch and request.parts[-1] in (
@@ -74,10 +77,11 @@ class FailuresBecomeZero(Tamper):
     """A proxy answers for a metrics API that is out of order: with a zero."""
 
     invariant = "on good values"
+    theme = ("metrics",)
 
     def answer(self, request: Request, response: Response) -> Response:
         measured = metric_of(request)
-        if measured is None or measured.group != EXTERNAL or response.ok:
+        if measured is None or measured.group != EXTERNAL or b'"items":[{' in response.body:
             return response
         item = {
             "metricName": request.parts[-1],
@@ -110,6 +114,7 @@ class OneAtATime(Tamper):
     """No other scale is read while a metric is waited for: one slow metric holds up everything."""
 
     invariant = "undelayed by others"
+    theme = ("metrics",)
 
     def __init__(self) -> None:
         self._waiting: Counter[str] = Counter()

@@ -5,7 +5,7 @@ import pytest
 from tests.simulation.__main__ import described
 from tests.simulation.simulate import simulate
 
-SEEDS = 150
+SEEDS = 100
 CHUNK = 10
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import random
+import re
 from asyncio import events
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,8 @@ from tests.simulation.timeline import ProcessLoop, Timeline
 from tests.simulation.workloads import Workload
 from wire.loadline_api import API_VERSION
 
+# The identity of a candidate for the Lease, which the seed does not decide.
+_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 SAMPLE_SECONDS = 10.0
 CREATED_WITHIN_SECONDS = 20.0
 
@@ -148,9 +151,9 @@ class World:
             replica.wire.cut_all()
 
     def _disturb(self, fault: Fault, how: str) -> None:
-        status = 503
-        if how == "throttled":
-            how, status = "error", 429
+        how, status = {"throttled": ("error", 429), "not found": ("error", 404)}.get(
+            how, (how, 503)
+        )
         seconds = fault.amount if status == 429 or how == "slow" else 0.0
         disturbance = Disturbance(
             how=how, matches=matcher(fault), share=fault.share, seconds=seconds, status=status
@@ -181,6 +184,12 @@ class World:
         if fault.how in ("hang", "error"):
             self._disturb(fault, fault.how)
         for watcher in watchers:
+            watcher.connection.cut()
+
+    def _begin_crd(self, fault: Fault) -> None:
+        """The CRD is replaced: for a while the API server does not know the resource."""
+        self._disturb(fault, "not found")
+        for watcher in tuple(self.cluster["loadautoscalers"].watchers):
             watcher.connection.cut()
 
     def _begin_pods(self, fault: Fault) -> None:
@@ -295,4 +304,5 @@ class _LogCounter(logging.Handler):
         if record.exc_info:
             text += f": {record.exc_info[1]!r}"
             journal.crashes.append(text)
+        text = _RANDOM.sub("<random>", text)
         journal.say(self._world.timeline.now, f"{name} {record.levelname} {text}")
