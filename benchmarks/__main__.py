@@ -2,12 +2,23 @@
 
 import argparse
 import sys
+from pathlib import Path
 
-from benchmarks import adapter_requests, scaler_syncs
+from benchmarks import (
+    adapter_requests,
+    scaler_failing_autoscalers,
+    scaler_hanging_metric,
+    scaler_syncs,
+)
 from benchmarks.instruments.figures import document, table
 from benchmarks.measurement_options import Options
 
-BENCHMARKS = {"adapter_requests": adapter_requests, "scaler_syncs": scaler_syncs}
+BENCHMARKS = {
+    "adapter_requests": adapter_requests,
+    "scaler_syncs": scaler_syncs,
+    "scaler_hanging_metric": scaler_hanging_metric,
+    "scaler_failing_autoscalers": scaler_failing_autoscalers,
+}
 
 
 def main() -> int:
@@ -22,7 +33,8 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=default.seconds, help="duration of each turn"
     )
-    parser.add_argument("--autoscalers", type=int, default=default.autoscalers)
+    parser.add_argument("--autoscalers", type=int, help="number of them (default: per benchmark)")
+    parser.add_argument("--other-checkout", type=Path, help="of Loadline, to compare with")
     parser.add_argument("--concurrency", type=int, nargs="+", default=default.concurrency)
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.benchmark) - BENCHMARKS.keys()):
@@ -31,6 +43,7 @@ def main() -> int:
         rounds=arguments.rounds,
         seconds=arguments.seconds,
         autoscalers=arguments.autoscalers,
+        other_checkout=arguments.other_checkout,
         concurrency=tuple(arguments.concurrency),
     )
     results = []

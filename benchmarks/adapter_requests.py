@@ -89,7 +89,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     def queries(self) -> float:
         """The number of queries, by Prometheus' own counter."""
         return scrape.total(
-            self.prometheus.port, "prometheus_http_requests_total", having='handler="/api/v1/query"'
+            self.prometheus.port,
+            "prometheus_http_requests_total",
+            having=('handler="/api/v1/query"',),
         )
 
 

@@ -1,6 +1,7 @@
 """Duration and repetition of the measurements."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -13,5 +14,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     rounds: int = 3
     seconds: float = 3.0  # of each turn of each program
-    autoscalers: int = 200
+    autoscalers: int | None = None  # None: each benchmark has its own default
+    other_checkout: Path | None = None  # of Loadline, to compare with
     concurrency: tuple[int, ...] = (1, 50)

@@ -5,34 +5,25 @@ either controller in turns. Before each turn every target is set to one replica.
 reaches the replicas for its metric and keeps them.
 """
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from pathlib import Path
 
 import msgspec
 
-from benchmarks.instruments import metrics_api, proc, scrape
-from benchmarks.instruments.bench_targets import (
-    NAMESPACE,
-    SCALER_ACCOUNT,
-    Targets,
-    manifests,
-)
+from benchmarks.instruments import proc, scrape
+from benchmarks.instruments.bench_cluster import BenchCluster, bench_cluster
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
-from testbed import apiservices
-from testbed.cluster import Cluster
 from testbed.cluster_options import HPA_CONTROLLERS, ClusterOptions, HPAOptions
-from testbed.programs import start_program
-from testbed.waiting import until
+from testbed.waiting import elapse, until
 
 UPSTREAM, THROTTLED, LOADLINE = (
     "kube-controller-manager",
     "kube-controller-manager, default throttling",
     "Loadline",
 )
+AUTOSCALERS = 200
 WORKERS = 20
 DEFAULT_QPS, DEFAULT_WORKERS = 20, 5
 LIFTED_QPS = 10_000
@@ -66,8 +57,9 @@ def run(options: Options, report: Report) -> Result:
     """Measure. Raises DeadlineExceeded if a controller does not reach the right replicas."""
     rounds: list[Round] = []
     with ExitStack() as undo:
-        environment = _start(undo, options.autoscalers)
-        report(f"logs: {environment.directory}; {options.autoscalers} autoscalers are there")
+        count = options.autoscalers or AUTOSCALERS
+        environment = Environment(undo.enter_context(bench_cluster(count)), count)
+        report(f"logs: {environment.directory}; {count} autoscalers")
         for case in CASES:
             for number in range(options.rounds):
                 for name in case.programs:
@@ -85,7 +77,7 @@ def run(options: Options, report: Report) -> Result:
         setting={
             "rounds": options.rounds,
             "seconds per turn": options.seconds,
-            "autoscalers": options.autoscalers,
+            "autoscalers": count,
             "workers": WORKERS,
         },
         reference=UPSTREAM,
@@ -96,12 +88,12 @@ def run(options: Options, report: Report) -> Result:
 class Environment:
     """The cluster with its autoscalers, and the controller that scales them."""
 
-    def __init__(self, cluster: Cluster, directory: Path, count: int) -> None:
-        self.directory = directory
-        self._cluster = cluster
+    def __init__(self, bench: BenchCluster, count: int) -> None:
+        self.directory = bench.directory
+        self._bench = bench
+        self._cluster = bench.cluster
         self._count = count
-        self._targets = Targets(cluster, count)
-        self._kubeconfig = cluster.kubeconfig_for_service_account(NAMESPACE, SCALER_ACCOUNT)
+        self._targets = bench.targets
 
     def turn(self, name: str, period_seconds: float, seconds: float) -> Figures:
         """Start the controller, wait until all targets are scaled, measure, check, stop it."""
@@ -130,11 +122,7 @@ class Environment:
         pids = (running.pid, self._cluster.components["kube-apiserver"].pid)
         syncs, began = running.syncs(), time.perf_counter()
         before = [proc.cpu_seconds(pid) for pid in pids]
-        until(
-            lambda: time.perf_counter() - began >= seconds,
-            what="the end of the turn",
-            deadline_seconds=seconds + 5,
-        )
+        elapse(seconds)
         own, apiserver = (
             proc.cpu_seconds(pid) - spent for pid, spent in zip(pids, before, strict=True)
         )
@@ -182,34 +170,14 @@ class Environment:
 
     @contextmanager
     def _loadline(self, period_seconds: float) -> Iterator[Running]:
-        with start_program(
-            "scaler",
-            f"--kubeconfig={self._kubeconfig}",
-            "--watch=horizontalpodautoscalers",
-            f"--sync-period={round(1000 * period_seconds)}ms",
-            f"--concurrent-syncs={WORKERS}",
-            log_directory=self.directory,
+        with self._bench.start_scaler(
+            f"--sync-period={round(1000 * period_seconds)}ms", f"--concurrent-syncs={WORKERS}"
         ) as program:
             port, tls = program.port, self._targets.tls
             metric = "loadline_scaler_reconciliations_total"
             yield Running(
                 pid=program.process.pid, syncs=lambda: scrape.total(port, metric, tls=tls)
             )
-
-
-def _start(undo: ExitStack, count: int) -> Environment:
-    directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
-    no_controllers = ClusterOptions(controllers=(), scheduler=False, kwok=False)
-    cluster = undo.enter_context(Cluster(no_controllers, directory=directory / "cluster"))
-    certificate, key = cluster.serving_certificate("metrics-api")
-    port = undo.enter_context(metrics_api.serving(certificate, key, count, directory))
-    name = apiservices.register(cluster, metrics_api.GROUP, metrics_api.VERSION, port)
-    apiservices.wait_until_available(cluster, name)
-    definition, *rest = manifests(count)
-    cluster.apply(definition)
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
-    cluster.kubectl("create", "--filename=-", input="\n---\n".join(rest))
-    return Environment(cluster, directory, count)
 
 
 def _or_zero(count: Callable[[], float]) -> float:

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+import ssl
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,9 +12,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from testbed import certificates, kubeconfig
+from testbed import certificates, kubeconfig, web
 from testbed.waiting import until
 
+MASTERS = "system:masters"
 KUBECTL_DEADLINE_SECONDS = 300  # longer than any --timeout used in a test
 
 
@@ -135,6 +137,21 @@ class ClusterAccess:
     def get(self, path: str) -> Any:
         """GET a path of the API as the administrator, decoded: `/apis`, `/api/v1/nodes`. Raises KubectlFailed."""
         return msgspec.json.decode(self.kubectl("get", "--raw", path))
+
+    def administrator_tls(self) -> ssl.SSLContext:
+        """A TLS context with a client certificate of group system:masters; it accepts any server's certificate."""
+        pair = self._authority.client("admin", (MASTERS,))
+        context = web.trusting(None)
+        context.load_cert_chain(*pair.write(self.certificate_directory, "administrator"))
+        return context
+
+    def get_as_administrator(self, path: str, *, accept: str) -> Any:
+        """GET a path with an Accept header, decoded. Raises ConnectionError without a response."""
+        port = int(self.api_url.rsplit(":", 1)[1])
+        response = web.get(port, path, tls=self.administrator_tls(), headers={"Accept": accept})
+        if response is None:
+            raise ConnectionError(f"no response to GET {path}")
+        return msgspec.json.decode(response.body)
 
 
 def _file_name(user: str) -> str:

@@ -72,9 +72,13 @@ def start_program(
     log_directory: Path,
     port: int | None = None,
     environment: Mapping[str, str] | None = None,
+    repository: Path = REPOSITORY,
     wait: bool = True,
 ) -> LoadlineProcess:
-    """Start `python -m <program> --secure-port=... --bind-address=127.0.0.1 <flags>` and wait for /readyz."""
+    """Start `python -m <program> --secure-port=... --bind-address=127.0.0.1 <flags>` and wait for /readyz.
+
+    `repository` is the checkout with the program's code.
+    """
     port = port or ports.reserve()
     command = [
         sys.executable,
@@ -89,7 +93,7 @@ def start_program(
         command,
         log_path=log_directory / f"{program}-{port}.log",
         environment=environment,
-        directory=REPOSITORY,
+        directory=repository,
     )
     started = LoadlineProcess(process, port)
     if wait:

@@ -37,3 +37,16 @@ def until(
         if time.monotonic() >= ends_at:
             raise DeadlineExceeded(f"waited {deadline_seconds:g} s for {what}; at last: {last}")
         time.sleep(every_seconds)
+
+
+def holds(condition: Callable[[], object], *, seconds: float, every_seconds: float = 0.1) -> None:
+    """Poll the condition for so long. Raises AssertionError as soon as its result is not true."""
+    ends_at = time.monotonic() + seconds
+    while time.monotonic() < ends_at:
+        assert condition(), "it does not hold any more"  # noqa: S101  as `until` reports it
+        time.sleep(every_seconds)
+
+
+def elapse(seconds: float) -> None:
+    """Wait for the duration of a measurement."""
+    time.sleep(seconds)

@@ -1,15 +1,13 @@
 """Scalable custom resources with an autoscaler each, and checks of their replicas."""
 
 import asyncio
-import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from benchmarks.instruments.metrics_api import METRIC, TARGET, replicas
 from testbed import web
-from testbed.certificates import KeyPair
 from testbed.cluster import Cluster
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
@@ -17,6 +15,7 @@ from wire.kube.connection import connect
 NAMESPACE = "bench"
 GROUP, PLURAL, KIND = "bench.loadline.io", "benchtargets", "BenchTarget"
 SCALER_ACCOUNT = "scaler"
+CONCURRENT_REQUESTS = 50
 _TARGETS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}"
 _HPAS = f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers"
 
@@ -28,22 +27,37 @@ class Targets:
         self._cluster = cluster
         self._count = count
         self._port = int(cluster.api_url.rsplit(":", 1)[1])
-        self.tls = web.trusting(None)
-        self.tls.load_cert_chain(*_administrator(cluster))
+        self.tls = cluster.administrator_tls()
+
+    def create(self, metric_of: Callable[[int], str] = lambda _: METRIC) -> None:
+        """Create every target and its autoscaler on the metric `metric_of(number)`."""
+
+        async def create(client: KubeClient, number: int) -> None:
+            await client.create(_TARGETS, _text(_target(number)))
+            await client.create(_HPAS, _text(_hpa(number, metric_of(number))))
+
+        asyncio.run(self._for_each(create))
 
     def reset(self) -> None:
         """Set every target to one replica."""
-        asyncio.run(self._reset())
+        one = _text({"spec": {"replicas": 1}})
 
-    async def _reset(self) -> None:
+        async def reset(client: KubeClient, number: int) -> None:
+            await client.patch(f"{_TARGETS}/web-{number}", one)
+
+        asyncio.run(self._for_each(reset))
+
+    async def _for_each(self, act: Callable[[KubeClient, int], Awaitable[None]]) -> None:
         # kubectl would send one request after the other, and throttle itself.
         connection = await connect(self._cluster.kubeconfig, user_agent="benchmarks")
-        client = KubeClient(connection)
-        one = msgspec.json.encode({"spec": {"replicas": 1}})
+        client, limit = KubeClient(connection), asyncio.Semaphore(CONCURRENT_REQUESTS)
+
+        async def limited(number: int) -> None:
+            async with limit:
+                await act(client, number)
+
         try:
-            await asyncio.gather(
-                *(client.patch(f"{_TARGETS}/web-{number}", one) for number in range(self._count))
-            )
+            await asyncio.gather(*(limited(number) for number in range(self._count)))
         finally:
             await client.close()
 
@@ -70,41 +84,37 @@ class Targets:
         return {int(each["metadata"]["name"].removeprefix("web-")): each for each in items}
 
 
-def manifests(count: int) -> Iterator[str]:
-    """The CustomResourceDefinition first, then all other objects."""
-    yield _text(_definition())
-    yield _text({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    yield from map(_text, _account())
-    for number in range(count):
-        meta = {"name": f"web-{number}", "namespace": NAMESPACE}
-        yield _text(
-            {
-                "apiVersion": f"{GROUP}/v1",
-                "kind": KIND,
-                "metadata": meta,
-                "spec": {"replicas": 1},
-                # No controller runs them: the metric is divided by this constant number.
-                "status": {"replicas": replicas(number), "selector": f"app=web-{number}"},
-            }
-        )
-        yield _text(
-            {
-                "apiVersion": "autoscaling/v2",
-                "kind": "HorizontalPodAutoscaler",
-                "metadata": meta,
-                "spec": _autoscaler(number),
-            }
-        )
+def prerequisites() -> Iterator[dict[str, Any]]:
+    """The CustomResourceDefinition of the targets first, then the namespace and the scaler's account."""
+    yield _definition()
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    yield from _account()
 
 
-def _autoscaler(number: int) -> dict[str, Any]:
-    named = {"name": METRIC, "selector": {"matchLabels": {"queue": str(number)}}}
+def _target(number: int) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": KIND,
+        "metadata": {"name": f"web-{number}", "namespace": NAMESPACE},
+        "spec": {"replicas": 1},
+        # No controller runs them: the metric is divided by this constant number.
+        "status": {"replicas": replicas(number), "selector": f"app=web-{number}"},
+    }
+
+
+def _hpa(number: int, metric: str) -> dict[str, Any]:
+    named = {"name": metric, "selector": {"matchLabels": {"queue": str(number)}}}
     target = {"type": "AverageValue", "averageValue": str(TARGET)}
     return {
-        "scaleTargetRef": {"apiVersion": f"{GROUP}/v1", "kind": KIND, "name": f"web-{number}"},
-        "minReplicas": 1,
-        "maxReplicas": 50,
-        "metrics": [{"type": "External", "external": {"metric": named, "target": target}}],
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": f"web-{number}", "namespace": NAMESPACE},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": f"{GROUP}/v1", "kind": KIND, "name": f"web-{number}"},
+            "minReplicas": 1,
+            "maxReplicas": 50,
+            "metrics": [{"type": "External", "external": {"metric": named, "target": target}}],
+        },
     }
 
 
@@ -182,14 +192,5 @@ def _account() -> Iterator[dict[str, Any]]:
     }
 
 
-def _text(manifest: Mapping[str, object]) -> str:
-    return msgspec.json.encode(manifest).decode()
-
-
-def _administrator(cluster: Cluster) -> tuple[Any, Any]:
-    [user] = msgspec.json.decode(cluster.kubeconfig.read_bytes())["users"]
-    parts = {
-        kind: base64.b64decode(user["user"][f"client-{kind}-data"])
-        for kind in ("certificate", "key")
-    }
-    return KeyPair(**parts).write(cluster.certificate_directory, "bench")
+def _text(manifest: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(manifest)

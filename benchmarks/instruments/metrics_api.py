@@ -4,8 +4,11 @@
 `queue=N` is `depth(N)`. It is fast, so that the controllers are measured rather than the API.
 """
 
+import asyncio
 import ssl
 import sys
+import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +22,21 @@ from testbed.processes import start
 from testbed.programs import REPOSITORY
 
 GROUP, VERSION, METRIC = "external.metrics.k8s.io", "v1beta1", "queue_depth"
+HANGING, FAILING = "hanging", "failing"
+"""Metrics whose requests get no response, and an error."""
+
 TARGET = 10
 """The target value per replica."""
+
+
+ARRIVALS_PATH = "/arrivals"
+
+
+def arrivals(port: int) -> dict[str, list[float]]:
+    """When requests for the metric arrived (seconds of a monotonic clock), by selector."""
+    response = web.get(port, ARRIVALS_PATH, tls=web.trusting(None))
+    assert response is not None, "the metrics API does not respond"
+    return msgspec.json.decode(response.body, type=dict[str, list[float]])
 
 
 def replicas(number: int) -> int:
@@ -78,13 +94,30 @@ def application(count: int) -> http.Application:
     async def discovery(_: http.Request) -> http.Response:
         return http.Response(body=resources, content_type="application/json")
 
+    arrivals: dict[str, list[float]] = defaultdict(list)
+
     async def value(request: http.Request) -> http.Response:
-        body = bodies[request.query["labelSelector"]]
-        return http.Response(body=body, content_type="application/json")
+        selector = request.query["labelSelector"]
+        arrivals[selector].append(time.monotonic())
+        return http.Response(body=bodies[selector], content_type="application/json")
+
+    async def hang(_: http.Request) -> http.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def fail(_: http.Request) -> http.Response:
+        raise http.HTTPInternalServerError(text="the backend is unavailable")
+
+    async def all_arrivals(_: http.Request) -> http.Response:
+        return http.Response(body=msgspec.json.encode(arrivals), content_type="application/json")
 
     app = http.Application()
     app.router.add_get(f"/apis/{group_version}", discovery)
-    app.router.add_get(f"/apis/{group_version}/namespaces/{{namespace}}/{METRIC}", value)
+    metrics = f"/apis/{group_version}/namespaces/{{namespace}}"
+    app.router.add_get(f"{metrics}/{METRIC}", value)
+    app.router.add_get(f"{metrics}/{HANGING}", hang)
+    app.router.add_get(f"{metrics}/{FAILING}", fail)
+    app.router.add_get(ARRIVALS_PATH, all_arrivals)
     return app
 
 

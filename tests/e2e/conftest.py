@@ -1,12 +1,15 @@
-"""Fixtures of the end-to-end tests: APIs registered with the aggregator for one test."""
+"""Fixtures of the end-to-end tests: registered APIs, an external metrics API, scalers with a short sync period."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 import pytest
 
 from testbed import apiservices
 from testbed.cluster import Cluster
+from testbed.metrics_api_server import EXTERNAL, MetricsAPIServer
+from testbed.programs import LoadlineProcess, start_program
 
 
 class Register(Protocol):
@@ -31,3 +34,43 @@ def aggregated(cluster: Cluster) -> Iterator[Register]:
     yield add
     for name in registered:
         apiservices.unregister(cluster, name)
+
+
+@pytest.fixture(scope="module")
+def metrics_api(cluster: Cluster) -> Iterator[MetricsAPIServer]:
+    """An external metrics API whose values a test sets."""
+    with MetricsAPIServer(*cluster.serving_certificate("external-metrics")) as api:
+        name = apiservices.register(cluster, EXTERNAL, "v1beta1", api.port)
+        apiservices.wait_until_available(cluster, name)
+        yield api
+        apiservices.unregister(cluster, name)
+
+
+class StartScaler(Protocol):
+    """The type of the fixture `start_scaler`."""
+
+    def __call__(
+        self, *flags: str, kubeconfig: Path | None = None, wait: bool = True
+    ) -> LoadlineProcess: ...
+
+
+@pytest.fixture
+def start_scaler(cluster: Cluster, tmp_path: Path) -> Iterator[StartScaler]:
+    """Start a scaler with a short sync period; all are stopped after the test."""
+    started: list[LoadlineProcess] = []
+
+    def start(*flags: str, kubeconfig: Path | None = None, wait: bool = True) -> LoadlineProcess:
+        running = start_program(
+            "scaler",
+            f"--kubeconfig={kubeconfig or cluster.kubeconfig}",
+            "--sync-period=300ms",
+            *flags,
+            log_directory=tmp_path,
+            wait=wait,
+        )
+        started.append(running)
+        return running
+
+    yield start
+    for running in started:
+        running.stop()

@@ -1,11 +1,7 @@
-"""Objects of the scaler's end-to-end tests: workloads, autoscalers, an external metrics API, and waiting for results."""
+"""Objects of the scaler's end-to-end tests: workloads, autoscalers, and waiting for results."""
 
-import json
-import ssl
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from testbed.cluster import Cluster
@@ -15,24 +11,23 @@ CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscaler
 HPA, LA = "autoscaling/v2", "loadline.io/v1beta1"
 KINDS = {HPA: "HorizontalPodAutoscaler", LA: "LoadAutoscaler"}
 PLURALS = {HPA: "horizontalpodautoscalers", LA: "loadautoscalers"}
-EXTERNAL = "external.metrics.k8s.io"
 Json = dict[str, Any]
 
 
-def workload(kind: str, namespace: str, replicas: int) -> Json:
-    """A scalable workload with pods labelled app=web."""
-    labels = {"app": "web"}
+def workload(kind: str, namespace: str, replicas: int, name: str = "web") -> Json:
+    """A scalable workload with pods labelled app=NAME."""
+    labels = {"app": name}
     return {
         "apiVersion": "apps/v1",
         "kind": kind,
-        "metadata": {"name": "web", "namespace": namespace},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": labels},
-            **({"serviceName": "web"} if kind == "StatefulSet" else {}),
+            **({"serviceName": name} if kind == "StatefulSet" else {}),
             "template": {
                 "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "web", "image": "web"}]},
+                "spec": {"containers": [{"name": "main", "image": "main"}]},
             },
         },
     }
@@ -45,15 +40,17 @@ def autoscaler(
     api_version: str = LA,
     target_version: str = "apps/v1",
     kind: str = "Deployment",
+    name: str = "web",
+    target: str = "web",
     **spec: Any,
 ) -> Json:
-    """An autoscaler named `web` with one metric and the target `web`."""
+    """An autoscaler with one metric."""
     return {
         "apiVersion": api_version,
         "kind": KINDS[api_version],
-        "metadata": {"name": "web", "namespace": namespace, "labels": {"kept": "yes"}},
+        "metadata": {"name": name, "namespace": namespace, "labels": {"kept": "yes"}},
         "spec": {
-            "scaleTargetRef": {"apiVersion": target_version, "kind": kind, "name": "web"},
+            "scaleTargetRef": {"apiVersion": target_version, "kind": kind, "name": target},
             "maxReplicas": 6,
             "metrics": [metric],
             **spec,
@@ -72,32 +69,49 @@ def queue(average: str, name: str = "queue_length") -> Json:
     }
 
 
-class Workspace:
-    """One namespace with the autoscaler `web`: reads its state and waits for results."""
+def plain_queue(average: str) -> Json:
+    """The External metric `queue` without a selector, with a target per replica."""
+    target = {"type": "AverageValue", "averageValue": average}
+    return {"type": "External", "external": {"metric": {"name": "queue"}, "target": target}}
 
-    def __init__(self, cluster: Cluster, namespace: str, api_version: str = LA) -> None:
+
+class Workspace:
+    """One autoscaler and the target of its name: reads their state and waits for results."""
+
+    def __init__(
+        self, cluster: Cluster, namespace: str, api_version: str = LA, name: str = "web"
+    ) -> None:
         self._cluster = cluster
         self.namespace = namespace
-        self._path = f"/apis/{api_version}/namespaces/{namespace}/{PLURALS[api_version]}/web"
+        self.name = name
+        self._path = f"/apis/{api_version}/namespaces/{namespace}/{PLURALS[api_version]}/{name}"
 
     def replicas(self, resource: str = "deployment") -> int:
         """The replicas in the target's spec."""
         text = self._cluster.kubectl(
             "get",
             resource,
-            "web",
+            self.name,
             "--namespace",
             self.namespace,
             "--output=jsonpath={.spec.replicas}",
         )
         return int(text)
 
-    def reaches(self, wanted: int, resource: str = "deployment") -> None:
+    def reaches(
+        self, wanted: int, resource: str = "deployment", *, deadline_seconds: float = 30.0
+    ) -> None:
+        """Wait until the target has so many replicas."""
+
         def reached() -> bool:
             assert self.replicas(resource) == wanted
             return True
 
-        until(reached, what=f"{resource} web to have {wanted} replicas")
+        until(
+            reached,
+            what=f"{resource} {self.name} to have {wanted} replicas",
+            deadline_seconds=deadline_seconds,
+        )
 
     def status(self) -> Json:
         found: Json = self.read().get("status", {})
@@ -130,7 +144,7 @@ class Workspace:
         return [
             event
             for event in self._cluster.get(path)["items"]
-            if event["involvedObject"]["name"] == "web"
+            if event["involvedObject"]["name"] == self.name
             and event["source"].get("component") == "loadline-scaler"
         ]
 
@@ -142,65 +156,3 @@ class Workspace:
             return matching[0]
 
         return until(has, what=f"event {reason}")
-
-
-class ExternalMetricsAPI:
-    """An external metrics API whose values a test sets, independent of scrapes and rules."""
-
-    def __init__(self, certificate: Path, key: Path) -> None:
-        self.values: dict[str, str] = {}
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(certificate, key)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        self.port = int(self._server.server_address[1])
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def document(self, path: str) -> Json | None:
-        """`/apis/G/V` and `/apis/G/V/namespaces/N/METRIC`; None for anything else, such as /openapi/v2."""
-        parts = path.split("?")[0].strip("/").split("/")
-        if len(parts) == 3:
-            return {
-                "kind": "APIResourceList",
-                "apiVersion": "v1",
-                "groupVersion": f"{EXTERNAL}/v1beta1",
-                "resources": [],
-            }
-        if len(parts) != 6:
-            return None
-        value = self.values.get(f"{parts[4]}/{parts[5]}")
-        item = {
-            "metricName": parts[5],
-            "metricLabels": None,
-            "timestamp": "2026-01-01T00:00:00Z",
-            "value": value,
-        }
-        return {
-            "kind": "ExternalMetricValueList",
-            "apiVersion": f"{EXTERNAL}/v1beta1",
-            "metadata": {},
-            "items": [item] if value else [],
-        }
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        api = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                document = api.document(self.path)
-                body = json.dumps(document).encode()
-                self.send_response(404 if document is None else 200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                """Requests are not logged."""
-
-        return Handler

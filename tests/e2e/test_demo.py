@@ -17,7 +17,7 @@ def still_running(directory: Path) -> list[str]:
     found = []
     for process in Path("/proc").iterdir():
         try:
-            command = (process / "cmdline").read_bytes().redirectory(b"\0", b" ").decode()
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:  # not a process, or it has exited
             continue
         if str(directory) in command:

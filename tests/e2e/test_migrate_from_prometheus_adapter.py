@@ -63,7 +63,7 @@ def prometheus_adapter_chart_roles(namespace: str) -> list[dict]:
 
 
 class Release:
-    """The Deployment of prometheus-adapter's chart, with a local process in in_namespace of its pod."""
+    """The Deployment of prometheus-adapter's chart, with a local process in place of its pod."""
 
     def __init__(self, cluster: Cluster, namespace: str, prometheus_url: str, folder: Path) -> None:
         self.cluster, self.namespace, self.folder, self.port = (
@@ -101,7 +101,7 @@ class Release:
         )
 
     def start_prometheus_adapter(self):
-        """Run prometheus-adapter as its container would, with kubeconfigs in in_namespace of the mounted token."""
+        """Run prometheus-adapter as its container would, with kubeconfigs in place of the mounted token."""
         kubeconfigs = [
             f"--{use}-kubeconfig={self.kubeconfig}"
             for use in ("lister", "authentication", "authorization")
@@ -257,7 +257,7 @@ def test_every_link_of_the_document_has_a_target():
     for file, anchor in re.findall(r"\]\(([\w.-]+\.md)(?:#([\w-]+))?\)", DOCUMENT.read_text()):
         text = (DOCUMENT.parent / file).read_text()
         titles = {
-            re.sub(r"[^\w\s-]", "", line.lstrip("# ").lower()).strip().rein_namespace(" ", "-")
+            re.sub(r"[^\w\s-]", "", line.lstrip("# ").lower()).strip().replace(" ", "-")
             for line in text.splitlines()
             if line.startswith("#")
         }

@@ -330,4 +330,4 @@ def test_why_explains_a_decision_of_the_running_scaler(
     assert main(["why", *flags, "--output=json", key]) == 0
     assert json.loads(capsys.readouterr().out)["autoscaler"] == key
     assert main(["why", *flags, "default/none"]) == 1
-    assert "no decision on default/none yet" in capsys.readouterr().err
+    assert "no decision on default/none" in capsys.readouterr().err

@@ -1,24 +1,22 @@
 """The scaler in place of the built-in controller, restarts of its surroundings, and two scalers with leader election."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from testbed import apiservices
 from testbed.cluster import Cluster
 from testbed.cluster_options import ALL_CONTROLLERS, ClusterOptions
-from testbed.programs import LoadlineProcess, start_program
+from testbed.metrics_api_server import EXTERNAL
 from testbed.waiting import until
 from tests.e2e.scaler_objects import (
     CRD,
-    EXTERNAL,
     HPA,
     LA,
     PLURALS,
-    ExternalMetricsAPI,
     Json,
     Workspace,
+    plain_queue,
     workload,
 )
 from tests.e2e.scaler_objects import autoscaler as any_autoscaler
@@ -36,50 +34,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def metrics(cluster: Cluster) -> Iterator[ExternalMetricsAPI]:
-    certificate, key = cluster.serving_certificate("external-metrics")
-    api = ExternalMetricsAPI(certificate, key)
-    name = apiservices.register(cluster, EXTERNAL, "v1beta1", api.port)
-    apiservices.wait_until_available(cluster, name)
-    yield api
-    apiservices.unregister(cluster, name)
-    api.close()
-
-
-@pytest.fixture
-def start(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[..., LoadlineProcess]]:
-    """Start a scaler; all are stopped after the test."""
-    started: list[LoadlineProcess] = []
-
-    def one(*flags: str) -> LoadlineProcess:
-        running = start_program(
-            "scaler",
-            f"--kubeconfig={cluster.kubeconfig}",
-            "--sync-period=300ms",
-            *flags,
-            log_directory=tmp_path,
-        )
-        started.append(running)
-        return running
-
-    yield one
-    for running in started:
-        running.stop()
-
-
 def autoscaler(namespace: str, api_version: str, **spec: int) -> Json:
     """An autoscaler with a target of 10 per replica for a metric whose value the test sets."""
-    wanted = {"type": "AverageValue", "averageValue": "10"}
-    metric = {"type": "External", "external": {"metric": {"name": "queue"}, "target": wanted}}
     limits = {"maxReplicas": 9, **spec}
-    return any_autoscaler(namespace, metric, api_version=api_version, **limits)
+    return any_autoscaler(namespace, plain_queue("10"), api_version=api_version, **limits)
 
 
-def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(cluster, metrics, namespace, start):
-    start("--watch=horizontalpodautoscalers", "--downscale-stabilization=1s")
+def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(
+    cluster, metrics_api, namespace, start_scaler
+):
+    start_scaler("--watch=horizontalpodautoscalers", "--downscale-stabilization=1s")
     workspace = Workspace(cluster, namespace, HPA)
-    metrics.values[f"{namespace}/queue"] = "40"
+    metrics_api.values[f"{namespace}/queue"] = "40"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, HPA))
     workspace.reaches(4)
     until(lambda: workspace.read()["status"].get("currentReplicas") == 4, what="the status")
@@ -88,38 +54,40 @@ def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(cluster, metrics, 
     assert written["status"]["currentMetrics"][0]["external"]["current"] == {"averageValue": "10"}
     assert "decision" not in written["status"]
     assert "4" in cluster.kubectl("get", "hpa", "web", "--namespace", namespace)
-    metrics.values[f"{namespace}/queue"] = "1"
+    metrics_api.values[f"{namespace}/queue"] = "1"
     workspace.reaches(1)
 
 
 @pytest.mark.parametrize("api_version", [HPA, LA], ids=["HPA", "LoadAutoscaler"])
 def test_an_idle_workload_is_scaled_to_zero_and_back(
-    cluster, metrics, namespace, start, api_version
+    cluster, metrics_api, namespace, start_scaler, api_version
 ):
-    start(
+    start_scaler(
         f"--watch={PLURALS[api_version]}",
         "--downscale-stabilization=1s",
         "--feature-gates=HPAScaleToZero=true",
     )
     workspace = Workspace(cluster, namespace, api_version)
-    metrics.values[f"{namespace}/queue"] = "20"
+    metrics_api.values[f"{namespace}/queue"] = "20"
     cluster.apply(
         workload("Deployment", namespace, 1), autoscaler(namespace, api_version, minReplicas=0)
     )
     workspace.reaches(2)
-    metrics.values[f"{namespace}/queue"] = "0"
+    metrics_api.values[f"{namespace}/queue"] = "0"
     workspace.reaches(0)
     until(
         lambda: workspace.conditions().get("ScaledToZero", [""])[0] == "True", what="ScaledToZero"
     )
-    metrics.values[f"{namespace}/queue"] = "30"
+    metrics_api.values[f"{namespace}/queue"] = "30"
     workspace.reaches(3)
 
 
-def test_scaling_to_zero_by_hand_disables_autoscaling(cluster, metrics, namespace, start):
-    start()
+def test_scaling_to_zero_by_hand_disables_autoscaling(
+    cluster, metrics_api, namespace, start_scaler
+):
+    start_scaler()
     workspace = Workspace(cluster, namespace, LA)
-    metrics.values[f"{namespace}/queue"] = "20"
+    metrics_api.values[f"{namespace}/queue"] = "20"
     cluster.apply(workload("Deployment", namespace, 0), autoscaler(namespace, LA))
     until(
         lambda: workspace.conditions().get("ScalingActive", ["", ""])[1] == "ScalingDisabled",
@@ -128,26 +96,28 @@ def test_scaling_to_zero_by_hand_disables_autoscaling(cluster, metrics, namespac
     assert workspace.replicas() == 0
 
 
-def test_only_the_given_namespaces_are_scaled(cluster, metrics, namespace, start):
+def test_only_the_given_namespaces_are_scaled(cluster, metrics_api, namespace, start_scaler):
     cluster.kubectl("create", "namespace", f"{namespace}-other")
-    start(f"--namespace={namespace}")
+    start_scaler(f"--namespace={namespace}")
     for each in (namespace, f"{namespace}-other"):
-        metrics.values[f"{each}/queue"] = "20"
+        metrics_api.values[f"{each}/queue"] = "20"
         cluster.apply(workload("Deployment", each, 1), autoscaler(each, LA))
     Workspace(cluster, namespace, LA).reaches(2)
     assert "status" not in Workspace(cluster, f"{namespace}-other", LA).read()
     assert Workspace(cluster, f"{namespace}-other", LA).replicas() == 1
 
 
-def test_a_restarted_scaler_keeps_the_stabilization_window(cluster, metrics, namespace, start):
+def test_a_restarted_scaler_keeps_the_stabilization_window(
+    cluster, metrics_api, namespace, start_scaler
+):
     """Within the window a low value must not undo an earlier high recommendation, even after a restart."""
     flags = ("--downscale-stabilization=10m",)
-    first = start(*flags)
+    first = start_scaler(*flags)
     workspace = Workspace(cluster, namespace, LA)
-    metrics.values[f"{namespace}/queue"] = "60"
+    metrics_api.values[f"{namespace}/queue"] = "60"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     workspace.reaches(6)
-    metrics.values[f"{namespace}/queue"] = "10"
+    metrics_api.values[f"{namespace}/queue"] = "10"
     until(
         lambda: workspace.conditions().get("AbleToScale", ["", ""])[1] == "ScaleDownStabilized",
         what="stabilized",
@@ -155,33 +125,35 @@ def test_a_restarted_scaler_keeps_the_stabilization_window(cluster, metrics, nam
     first.stop()
     # Without the stored recommendations the second scaler would start from three replicas.
     cluster.kubectl("scale", "deployment", "web", "--replicas=3", "--namespace", namespace)
-    start(*flags)
+    start_scaler(*flags)
     workspace.reaches(6)
 
 
-def test_scaling_continues_after_a_restart_of_the_api_server(cluster, metrics, namespace, start):
-    running = start("--downscale-stabilization=1s")
+def test_scaling_continues_after_a_restart_of_the_api_server(
+    cluster, metrics_api, namespace, start_scaler
+):
+    running = start_scaler("--downscale-stabilization=1s")
     workspace = Workspace(cluster, namespace, LA)
-    metrics.values[f"{namespace}/queue"] = "20"
+    metrics_api.values[f"{namespace}/queue"] = "20"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     workspace.reaches(2)
     cluster.restart_apiserver()
     apiservices.wait_until_available(cluster, f"v1beta1.{EXTERNAL}")
     assert workspace.replicas() == 2
-    metrics.values[f"{namespace}/queue"] = "50"
+    metrics_api.values[f"{namespace}/queue"] = "50"
     workspace.reaches(5)
     assert running.get("/readyz").status == 200
 
 
-def test_scale_writes_are_retried_after_conflicts(cluster, metrics, namespace, start):
+def test_scale_writes_are_retried_after_conflicts(cluster, metrics_api, namespace, start_scaler):
     """Another writer of the target causes many conflicts."""
-    start("--downscale-stabilization=1s")
+    start_scaler("--downscale-stabilization=1s")
     workspace = Workspace(cluster, namespace, LA)
-    metrics.values[f"{namespace}/queue"] = "20"
+    metrics_api.values[f"{namespace}/queue"] = "20"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
     workspace.reaches(2)
     for number in range(10):
-        metrics.values[f"{namespace}/queue"] = str(10 * (3 + number % 2))
+        metrics_api.values[f"{namespace}/queue"] = str(10 * (3 + number % 2))
         cluster.kubectl(
             "annotate",
             "deployment",
@@ -194,7 +166,9 @@ def test_scale_writes_are_retried_after_conflicts(cluster, metrics, namespace, s
     workspace.reaches(4)
 
 
-def test_a_standby_scaler_takes_over_when_the_leader_is_killed(cluster, metrics, namespace, start):
+def test_a_standby_scaler_takes_over_when_the_leader_is_killed(
+    cluster, metrics_api, namespace, start_scaler
+):
     flags = (
         "--leader-elect",
         f"--leader-elect-resource-namespace={namespace}",
@@ -204,12 +178,12 @@ def test_a_standby_scaler_takes_over_when_the_leader_is_killed(cluster, metrics,
         "--downscale-stabilization=1s",
     )
     workspace = Workspace(cluster, namespace, LA)
-    metrics.values[f"{namespace}/queue"] = "20"
+    metrics_api.values[f"{namespace}/queue"] = "20"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA))
-    first = start(*flags)
+    first = start_scaler(*flags)
     workspace.reaches(2)
-    second = start(*flags)
+    second = start_scaler(*flags)
     assert second.get("/readyz").status == 200
     first.kill()
-    metrics.values[f"{namespace}/queue"] = "40"
+    metrics_api.values[f"{namespace}/queue"] = "40"
     workspace.reaches(4)

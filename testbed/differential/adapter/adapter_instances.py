@@ -1,6 +1,5 @@
 """The two adapters, started with the same flags, and the HTTPS client that sends requests to either."""
 
-import base64
 import gzip
 import http.client
 import ssl
@@ -11,8 +10,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from testbed import ports, web
-from testbed.certificates import KeyPair
+from testbed import ports
 from testbed.cluster import Cluster
 from testbed.differential.adapter.metrics_requests import MetricsRequest
 from testbed.processes import Process
@@ -104,7 +102,7 @@ def start_adapter(
     else:
         process = start_prometheus_adapter(flags, port=port, log_directory=logs)
     return AdapterInstance(
-        process=process, port=port, tls=_administrator(cluster), owns_process=True
+        process=process, port=port, tls=cluster.administrator_tls(), owns_process=True
     )
 
 
@@ -112,7 +110,7 @@ def aggregator(cluster: Cluster, process: Process) -> AdapterInstance:
     """Reach the adapter `process` through kube-apiserver, as every real client does."""
     port = int(cluster.api_url.rsplit(":", 1)[1])
     return AdapterInstance(
-        process=process, port=port, tls=_administrator(cluster), owns_process=False
+        process=process, port=port, tls=cluster.administrator_tls(), owns_process=False
     )
 
 
@@ -132,16 +130,3 @@ def _flags(
         "--client-qps=1000",
         "--client-burst=1000",
     )
-
-
-def _administrator(cluster: Cluster) -> ssl.SSLContext:
-    """A client certificate of group system:masters: authorization is compared in another test."""
-    [user] = msgspec.json.decode(cluster.kubeconfig.read_bytes())["users"]
-    parts = {
-        kind: base64.b64decode(user["user"][f"client-{kind}-data"])
-        for kind in ("certificate", "key")
-    }
-    paths = KeyPair(**parts).write(cluster.certificate_directory, "differential")
-    tls = web.trusting(None)
-    tls.load_cert_chain(*paths)
-    return tls

@@ -23,10 +23,10 @@ plain 1.5e+01
 @pytest.mark.parametrize(
     ("metric", "having", "total"),
     [
-        pytest.param("requests_total", 'handler="/api/v1/query"', 15, id="series with a label"),
-        pytest.param("requests_total", "", 115, id="all series of the name, none of a longer name"),
-        pytest.param("plain", "", 15, id="a series without labels"),
-        pytest.param("absent", "", 0, id="a series that does not exist yet"),
+        pytest.param("requests_total", ('handler="/api/v1/query"',), 15, id="series with a label"),
+        pytest.param("requests_total", (), 115, id="all series of the name, none of a longer name"),
+        pytest.param("plain", (), 15, id="a series without labels"),
+        pytest.param("absent", (), 0, id="a series that does not exist yet"),
     ],
 )
 def test_a_counter_is_the_sum_of_its_series(metric, having, total):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed.waiting import DeadlineExceeded, until
+from testbed.waiting import DeadlineExceeded, holds, until
 
 
 def test_the_first_true_result_is_returned():
@@ -39,3 +39,13 @@ def test_any_other_exception_is_raised_at_once():
 
     with pytest.raises(KeyError):
         until(broken, what="it")
+
+
+def test_a_condition_that_stays_true_holds():
+    holds(lambda: True, seconds=0.02, every_seconds=0.001)
+
+
+def test_a_condition_that_becomes_false_does_not_hold():
+    results = iter([True, True, False])
+    with pytest.raises(AssertionError, match="does not hold any more"):
+        holds(lambda: next(results), seconds=5, every_seconds=0)

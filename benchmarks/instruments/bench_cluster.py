@@ -1,0 +1,68 @@
+"""A cluster with scalable targets, their HorizontalPodAutoscalers and a metrics API, for benchmarks of scalers."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.instruments import metrics_api
+from benchmarks.instruments.bench_targets import (
+    NAMESPACE,
+    SCALER_ACCOUNT,
+    Targets,
+    prerequisites,
+)
+from testbed import apiservices
+from testbed.cluster import Cluster
+from testbed.cluster_options import ClusterOptions
+from testbed.programs import REPOSITORY, LoadlineProcess, start_program
+
+
+class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """The running cluster."""
+
+    cluster: Cluster
+    targets: Targets
+    directory: Path
+    kubeconfig: Path  # of a service account with the permissions of the scaler's chart
+    metrics_api_port: int
+
+    def start_scaler(self, *flags: str, repository: Path = REPOSITORY) -> LoadlineProcess:
+        """Loadline's scaler for the HorizontalPodAutoscalers; `repository` may be another checkout."""
+        return start_program(
+            "scaler",
+            f"--kubeconfig={self.kubeconfig}",
+            "--watch=horizontalpodautoscalers",
+            *flags,
+            log_directory=self.directory,
+            repository=repository,
+        )
+
+
+@contextmanager
+def bench_cluster(
+    count: int, metric_of: Callable[[int], str] = lambda _: metrics_api.METRIC
+) -> Iterator[BenchCluster]:
+    """Start it with `count` autoscalers on the metrics `metric_of(number)`; no controller runs yet."""
+    options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
+    with (
+        tempfile.TemporaryDirectory(prefix="loadline-bench-") as name,
+        Cluster(options, directory=Path(name) / "cluster") as cluster,
+        metrics_api.serving(*cluster.serving_certificate("metrics-api"), count, Path(name)) as port,
+    ):
+        api = apiservices.register(cluster, metrics_api.GROUP, metrics_api.VERSION, port)
+        apiservices.wait_until_available(cluster, api)
+        definition, *others = prerequisites()
+        cluster.apply_crd(msgspec.json.encode(definition).decode())
+        cluster.apply(*others)
+        targets = Targets(cluster, count)
+        targets.create(metric_of)
+        yield BenchCluster(
+            cluster=cluster,
+            targets=targets,
+            directory=Path(name),
+            kubeconfig=cluster.kubeconfig_for_service_account(NAMESPACE, SCALER_ACCOUNT),
+            metrics_api_port=port,
+        )
