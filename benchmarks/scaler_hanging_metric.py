@@ -63,27 +63,27 @@ def _measured(bench: BenchCluster, count: int, checkout: Path) -> Figures:
             for selector, times in metrics_api.arrivals(bench.metrics_api_port).items()
         }
         healthy = sum(metric_of(number) == metrics_api.METRIC for number in range(count))
-        intervals = _intervals(arrivals)
+        waits = intervals(arrivals, missing=MEASURED_SECONDS)
         return {
             "healthy_autoscalers": healthy,
             "healthy_reconciles": sum(map(len, arrivals.values())),
             "expected_reconciles": healthy * MEASURED_SECONDS / PERIOD_SECONDS,
-            "interval_p50_seconds": percentile(intervals, 50),
-            "interval_p99_seconds": percentile(intervals, 99),
-            "interval_max_seconds": intervals[-1],
+            "interval_p50_seconds": percentile(waits, 50),
+            "interval_p99_seconds": percentile(waits, 99),
+            "interval_max_seconds": waits[-1],
             "delay_p99_seconds": quantile(before, after, 0.99),
             "cores": (proc.cpu_seconds(program.process.pid) - cpu) / MEASURED_SECONDS,
             "rss_mib": proc.rss_mib(program.process.pid),
         }
 
 
-def _intervals(arrivals: Mapping[str, Sequence[float]]) -> list[float]:
-    """Between consecutive requests of one autoscaler; the whole time for one without two requests."""
+def intervals(arrivals: Mapping[str, Sequence[float]], *, missing: float) -> list[float]:
+    """The sorted seconds between requests of one autoscaler; `missing` for one without two requests."""
     return sorted(
         interval
         for times in arrivals.values()
         for interval in (
-            [later - earlier for earlier, later in itertools.pairwise(times)] or [MEASURED_SECONDS]
+            [later - earlier for earlier, later in itertools.pairwise(times)] or [missing]
         )
     )
 

@@ -19,6 +19,7 @@ from aiohttp import web
 CUSTOM, EXTERNAL = "custom.metrics.k8s.io", "external.metrics.k8s.io"
 SLOW_SECONDS = 30.0
 STOP_SECONDS = 5.0
+TLS_CLOSE_SECONDS = 0.25  # aiohttp does not wait for the end of TLS connections
 TIMESTAMP = "2026-01-01T00:00:00Z"
 
 
@@ -62,8 +63,7 @@ class MetricsAPIServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._runner is not None:
-            asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(STOP_SECONDS)
         self._loop.close()
@@ -79,6 +79,11 @@ class MetricsAPIServer:
         site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._tls)
         await site.start()
         self.port = int(self._runner.addresses[0][1])
+
+    async def _stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            await asyncio.sleep(TLS_CLOSE_SECONDS)
 
     async def _resources(self, request: web.Request) -> web.Response:
         group, version = request.match_info["group"], request.match_info["version"]

@@ -266,11 +266,17 @@ def test_two_scalers_under_kills_never_write_twice_nor_at_the_same_time(
     workspace.reaches(2)
     start_one()
     replicas = 2
-    for _ in range(max(3, KILLS // 2)):
-        leader = audit_log.scale_writes(namespace)[-1].user
-        # Two replicas more can be added at once by the default policies, and any number removed.
+
+    def scale() -> None:
+        nonlocal replicas
         replicas = replicas % 8 + 1
         metrics_api.values[f"{namespace}/queue"] = str(10 * replicas)
+
+    for _ in range(max(3, KILLS // 2)):
+        scale()
+        workspace.reaches(replicas)
+        leader = audit_log.scale_writes(namespace)[-1].user
+        scale()
         kill_at = time.monotonic() + generator.uniform(0, 2 * SYNC_PERIOD_SECONDS)
         until(
             lambda at=kill_at: time.monotonic() >= at,

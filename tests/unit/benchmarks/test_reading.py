@@ -8,6 +8,7 @@ from benchmarks.adapter_requests import cases
 from benchmarks.instruments import metrics_api, proc
 from benchmarks.instruments.load import values_of
 from benchmarks.instruments.scrape import summed
+from benchmarks.scaler_hanging_metric import intervals, quantile
 
 EXPOSITION = """\
 # HELP requests_total Requests.
@@ -55,3 +56,16 @@ def test_requests_and_their_expected_values_are_all_different():
 def test_a_new_target_reaches_its_replicas_in_one_step():
     # The default policy lets 1 replica become 5 at once; more would take a minute of every turn.
     assert {metrics_api.replicas(number) for number in range(100)} <= {2, 3, 4, 5}
+
+
+def test_a_quantile_is_the_bound_of_the_bucket_that_reaches_it():
+    before = {"0.1": 10.0, "1.0": 10.0, "+Inf": 10.0}
+    after = {"0.1": 100.0, "1.0": 109.0, "+Inf": 110.0}
+    assert quantile(before, after, 0.9) == 0.1
+    assert quantile(before, after, 0.99) == 1.0
+    assert quantile(before, after, 1.0) == float("inf")
+
+
+def test_intervals_are_between_the_requests_of_one_autoscaler():
+    arrivals = {"queue=1": [0.0, 15.0, 31.0], "queue=2": [3.0]}
+    assert intervals(arrivals, missing=90.0) == [15.0, 16.0, 90.0]

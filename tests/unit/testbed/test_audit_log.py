@@ -1,0 +1,36 @@
+"""The writes of a scale in an audit log."""
+
+import json
+
+from testbed.audit_log import AuditLog
+
+
+def event(user: str, replicas: int, *, at: str, code: int = 200, namespace: str = "shop") -> str:
+    return json.dumps(
+        {
+            "user": {"username": user},
+            "objectRef": {"namespace": namespace, "name": "web", "subresource": "scale"},
+            "responseStatus": {"code": code},
+            "requestObject": {"spec": {"replicas": replicas} if replicas else {}},
+            "stageTimestamp": at,
+        }
+    )
+
+
+def test_successful_writes_of_the_namespace_are_listed_in_chronological_order(tmp_path):
+    log = AuditLog(tmp_path)
+    lines = [
+        event("b", 5, at="2026-01-01T00:00:02.500000Z"),
+        event("a", 3, at="2026-01-01T00:00:01.000000Z"),
+        event("c", 7, at="2026-01-01T00:00:03.000000Z", code=409),
+        event("d", 9, at="2026-01-01T00:00:03.000000Z", namespace="other"),
+        event("b", 0, at="2026-01-01T00:00:04.000000Z"),
+    ]
+    (tmp_path / "audit.log").write_text("\n".join(lines))
+    writes = log.scale_writes("shop")
+    assert [(write.user, write.replicas) for write in writes] == [("a", 3), ("b", 5), ("b", 0)]
+    assert writes[1].at_unix_seconds - writes[0].at_unix_seconds == 1.5
+
+
+def test_without_a_log_there_are_no_writes(tmp_path):
+    assert AuditLog(tmp_path).scale_writes("shop") == []
