@@ -94,6 +94,12 @@ class Telemetry:
             ("group", "result"),
             registry=self.registry,
         )
+        self.events_dropped_total = Counter(
+            "loadline_scaler_events_dropped_total",
+            "Events not written, by type (Normal, Warning) and reason (queue_full, refused, unavailable).",
+            ("type", "reason"),
+            registry=self.registry,
+        )
 
     def count_metrics(
         self,

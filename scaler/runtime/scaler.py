@@ -75,7 +75,13 @@ class Scaler:
         self._background = BackgroundTasks()
         self._is_leading = False
         self._mapper = RestMapper(clients.requests, monotonic=clock.monotonic)
-        self._recorder = EventRecorder(clients.requests, component=COMPONENT, now=clock.now)
+        self._recorder = EventRecorder(
+            clients.requests,
+            component=COMPONENT,
+            on_dropped=lambda *labels: self._telemetry.events_dropped_total.labels(*labels).inc(),
+            now=clock.now,
+            monotonic=clock.monotonic,
+        )
         self._watches = Watches(
             clients.watches,
             options.kind,

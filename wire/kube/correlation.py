@@ -1,8 +1,9 @@
 """PURE: which of many events are written, and how. Upstream: client-go v0.36.3, tools/record/events_cache.go.
 
-Three rules, in this order: the tenth event within ten minutes that differs from others only by its
-message is written as a combined one; an event that was written before becomes a higher count; one
-object may have 25 events of a type, and one more every five minutes.
+Three rules, in this order: from the tenth event within ten minutes on, events that differ only by
+their message are combined into one; an event that was written before gets a higher count; one object
+may have 25 events of a type at once, and one more every five minutes. Upstream remembers 4,096 of each
+and so stops limiting when more objects fail; here the memory fits the number of objects.
 """
 
 import datetime
@@ -12,14 +13,16 @@ import zlib
 import msgspec
 from cachetools import LRUCache
 
+from wire.kube.token_bucket import Refill, TokenBucket
 from wire.meta import ObjectReference, time_from_unix
 
-# What client-go remembers of, of each.
-ENTRIES_MAX = 4096
+OBJECTS_MAX = 50_000
+# An object has events of both types, and of a handful of reasons.
+TYPES = 2
+REASONS = 4
 SIMILAR_MAX = 10
 SIMILAR_WITHIN_SECONDS = 600.0
-SPAM_BURST = 25
-SPAM_REFILL_SECONDS = 300.0
+SPAM = Refill(burst=25, seconds_per_token=300.0)
 COMBINED = "(combined from similar events): "
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -27,14 +30,14 @@ _NAME_LENGTH_MAX = 253
 
 
 class EventSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Who reports."""
+    """The component that reports the event."""
 
     component: str = ""
     host: str = ""
 
 
 class EventMetadata(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the event is kept."""
+    """Name and namespace of the event itself."""
 
     name: str
     namespace: str
@@ -70,30 +73,27 @@ class _Similar(msgspec.Struct):
     last_seconds: float
 
 
-class _Seen(msgspec.Struct, frozen=True):
+class _Written(msgspec.Struct, frozen=True):
     name: str
     first_timestamp: datetime.datetime
     count: int
 
 
-class _Bucket(msgspec.Struct):
-    tokens: float
-    at_seconds: float
-
-
 class Correlator:
     """Remembers what was written. Time is an argument: Unix seconds."""
 
-    def __init__(self) -> None:
-        self._similar: LRUCache[tuple[str, ...], _Similar] = LRUCache(ENTRIES_MAX)
-        self._seen: LRUCache[tuple[str, ...], _Seen] = LRUCache(ENTRIES_MAX)
-        self._buckets: LRUCache[tuple[str, ...], _Bucket] = LRUCache(ENTRIES_MAX)
+    def __init__(self, *, objects_max: int = OBJECTS_MAX) -> None:
+        """`objects_max`: of how many objects; beyond that, those without recent events are forgotten."""
+        per_reason = objects_max * REASONS
+        self._similar: LRUCache[tuple[str, ...], _Similar] = LRUCache(per_reason)
+        self._written: LRUCache[tuple[str, ...], _Written] = LRUCache(per_reason)
+        self._buckets: LRUCache[tuple[str, ...], TokenBucket] = LRUCache(objects_max * TYPES)
 
     def correlate(self, event: Event, *, now_seconds: float) -> Write | None:
-        """How to write `event`; None: not at all, its object has had too many."""
+        """How to write `event`; None when it is not written, because its object has had too many."""
         combined, key = self._combined(event, now_seconds)
         write = self._counted(combined, key)
-        return write if self._has_room(combined, now_seconds) else None
+        return write if self._is_allowed(combined, now_seconds) else None
 
     def _combined(self, event: Event, now_seconds: float) -> tuple[Event, tuple[str, ...]]:
         key = (*_about(event), event.reason, event.reporting_component, event.reporting_instance)
@@ -110,7 +110,7 @@ class Correlator:
                 event.reason,
                 event.message,
             )
-        # Upstream forgets any one of them; without chance it is this one. What matters is that there are many.
+        # Upstream forgets a random one; here it is this one. What matters is that there are many.
         similar.messages.discard(event.message)
         now = time_from_unix(now_seconds)
         combined = msgspec.structs.replace(
@@ -127,14 +127,14 @@ class Correlator:
         return combined, key
 
     def _counted(self, event: Event, key: tuple[str, ...]) -> Write:
-        seen = self._seen.get(key)
+        before = self._written.get(key)
         patch = None
-        if seen is not None:
+        if before is not None:
             event = msgspec.structs.replace(
                 event,
-                metadata=EventMetadata(name=seen.name, namespace=event.metadata.namespace),
-                first_timestamp=seen.first_timestamp,
-                count=seen.count + 1,
+                metadata=EventMetadata(name=before.name, namespace=event.metadata.namespace),
+                first_timestamp=before.first_timestamp,
+                count=before.count + 1,
             )
             changed = {
                 "count": event.count,
@@ -142,20 +142,14 @@ class Correlator:
                 "message": event.message,
             }
             patch = msgspec.json.encode(changed)
-        self._seen[key] = _Seen(event.metadata.name, event.first_timestamp, event.count)
+        self._written[key] = _Written(event.metadata.name, event.first_timestamp, event.count)
         return Write(event=event, patch=patch)
 
-    def _has_room(self, event: Event, now_seconds: float) -> bool:
+    def _is_allowed(self, event: Event, now_seconds: float) -> bool:
         key = _about(event)
-        bucket = self._buckets.get(key) or _Bucket(SPAM_BURST, now_seconds)
-        refilled = (now_seconds - bucket.at_seconds) / SPAM_REFILL_SECONDS
-        bucket.tokens = min(SPAM_BURST, bucket.tokens + max(0.0, refilled))
-        bucket.at_seconds = now_seconds
+        bucket = self._buckets.get(key) or TokenBucket(float(SPAM.burst), now_seconds)
         self._buckets[key] = bucket
-        if bucket.tokens < 1:
-            return False
-        bucket.tokens -= 1
-        return True
+        return bucket.take(SPAM, now_seconds=now_seconds)
 
 
 def new_event(
@@ -167,7 +161,7 @@ def new_event(
     source: EventSource,
     now_seconds: float,
 ) -> Event:
-    """An event that happened now. One about a cluster-scoped object is kept in `default`."""
+    """An event that happened now. That of a cluster-scoped object is in the namespace `default`."""
     now = time_from_unix(now_seconds)
     return Event(
         metadata=EventMetadata(
@@ -191,12 +185,12 @@ def event_name(about: str, now_seconds: float) -> str:
     name = f"{about}.{stamp}"
     if len(name) <= _NAME_LENGTH_MAX and _SUBDOMAIN.fullmatch(name):
         return name
-    # Upstream takes a UUID where the object's name is no name for an event.
+    # Upstream takes a UUID where the object's name is not valid in an event's name.
     return f"event.{zlib.crc32(about.encode()):x}.{stamp}"
 
 
 def _about(event: Event) -> tuple[str, ...]:
-    """The part that all keys share: source, object and type."""
+    """What all keys begin with: source, object and type."""
     about = event.involved_object
     return (
         event.source.component,

@@ -1,6 +1,7 @@
 """Which events are written and how: the correlator alone, then the recorder on a fake API server."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import Mapping
 
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.kube.correlation import COMBINED, Correlator, EventSource, event_name, new_event
-from wire.kube.events import QUEUE_MAX, EventRecorder
+from wire.kube.event_queue import EventQueue, EventQueueLimits
+from wire.kube.events import WRITES, DropReason, EventRecorder
+from wire.kube.token_bucket import Refill, TokenBucket
 from wire.meta import ObjectReference
 from wire.status import StatusError, Unavailable
 
@@ -17,13 +20,13 @@ WEB = ObjectReference(kind="HorizontalPodAutoscaler", namespace="n", name="web",
 SOURCE = EventSource(component="test")
 
 
-def happened(message="m", *, at=0.0, reason="R", about=WEB):
+def happened(message="m", *, at=0.0, reason="R", about=WEB, kind="Normal"):
     return new_event(
-        about, type="Normal", reason=reason, message=message, source=SOURCE, now_seconds=at
+        about, type=kind, reason=reason, message=message, source=SOURCE, now_seconds=at
     )
 
 
-def told(correlator, *events):
+def written_of(correlator, *events):
     """What is written of these (event, seconds): "name of the event: message xcount"."""
     written = []
     for event, at in events:
@@ -36,9 +39,9 @@ def told(correlator, *events):
     return written
 
 
-def test_the_same_again_is_a_higher_count():
+def test_a_repeated_event_gets_a_higher_count():
     correlator = Correlator()
-    assert told(correlator, *((happened(at=t), t) for t in (0.0, 15.0, 30.0))) == [
+    assert written_of(correlator, *((happened(at=t), t) for t in (0.0, 15.0, 30.0))) == [
         "create m x1",
         "patch m x2",
         "patch m x3",
@@ -60,9 +63,9 @@ def test_a_patch_changes_count_time_and_message_of_the_first_event():
     assert again.event.first_timestamp == first.event.first_timestamp
 
 
-def test_the_tenth_that_differs_by_its_message_only_is_combined():
+def test_from_the_tenth_on_events_that_differ_only_by_message_are_combined():
     correlator = Correlator()
-    written = told(correlator, *((happened(f"m{i}"), float(i)) for i in range(12)))
+    written = written_of(correlator, *((happened(f"m{i}"), float(i)) for i in range(12)))
     assert written[:9] == [f"create m{i} x1" for i in range(9)]
     assert written[9:] == [
         f"create {COMBINED}m9 x1",
@@ -71,17 +74,17 @@ def test_the_tenth_that_differs_by_its_message_only_is_combined():
     ]
 
 
-def test_what_is_similar_after_ten_quiet_minutes_is_new():
+def test_after_ten_quiet_minutes_a_similar_event_is_new():
     correlator = Correlator()
-    told(correlator, *((happened(f"m{i}"), float(i)) for i in range(12)))
-    assert told(correlator, (happened("later"), 11 + 601.0)) == ["create later x1"]
+    written_of(correlator, *((happened(f"m{i}"), float(i)) for i in range(12)))
+    assert written_of(correlator, (happened("later"), 11 + 601.0)) == ["create later x1"]
 
 
 def test_other_reasons_and_other_objects_are_not_similar():
     correlator = Correlator()
     other = ObjectReference(kind="HorizontalPodAutoscaler", namespace="n", name="api", uid="2")
-    told(correlator, *((happened(f"m{i}"), float(i)) for i in range(9)))
-    assert told(
+    written_of(correlator, *((happened(f"m{i}"), float(i)) for i in range(9)))
+    assert written_of(
         correlator, (happened("x", reason="S"), 9.0), (happened("x", about=other), 9.0)
     ) == [
         "create x x1",
@@ -89,11 +92,13 @@ def test_other_reasons_and_other_objects_are_not_similar():
     ]
 
 
-def test_one_object_has_a_burst_and_then_one_every_five_minutes():
+def test_an_object_may_have_25_events_and_then_one_every_five_minutes():
     correlator = Correlator()
-    written = told(correlator, *((happened(at=1.0), 1.0) for _ in range(30)))
+    written = written_of(correlator, *((happened(at=1.0), 1.0) for _ in range(30)))
     assert written.count("-") == 5
-    assert told(correlator, (happened(), 200.0), (happened(), 302.0), (happened(), 303.0)) == [
+    assert written_of(
+        correlator, (happened(), 200.0), (happened(), 302.0), (happened(), 303.0)
+    ) == [
         "-",
         "patch m x32",
         "-",
@@ -101,7 +106,7 @@ def test_one_object_has_a_burst_and_then_one_every_five_minutes():
 
 
 @given(st.lists(st.tuples(st.floats(0, 30), st.sampled_from("abcdefghijklmnop")), max_size=200))
-def test_no_object_ever_has_more_than_its_burst_and_refill(steps):
+def test_no_object_has_more_than_its_burst_and_refill(steps):
     correlator, now, written = Correlator(), 0.0, 0
     for pause, message in steps:
         now += pause
@@ -110,7 +115,7 @@ def test_no_object_ever_has_more_than_its_burst_and_refill(steps):
 
 
 @pytest.mark.parametrize("about", ["web", "Web:1", "a" * 300])
-def test_every_object_gets_a_name_that_events_may_have(about):
+def test_every_object_gets_a_valid_event_name(about):
     name = event_name(about, 1.5)
     assert len(name) <= 253
     assert name == name.lower()
@@ -118,7 +123,7 @@ def test_every_object_gets_a_name_that_events_may_have(about):
 
 
 class Events:
-    """An API server that keeps what was sent, after failing as told."""
+    """An API server that keeps what was sent, and fails first with the given errors."""
 
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)
@@ -146,23 +151,45 @@ class Events:
         return b"{}"
 
 
-async def recorded(server, time, *messages):
-    recorder = EventRecorder(
-        server, component="test", sleep=time.pause, now=time.now, chance=lambda: 0.5
-    )
-    task = asyncio.create_task(recorder.run())
-    for message in messages:
-        recorder.event(WEB, "Normal", "R", message)
-    await time.advance(300)
-    await asyncio.wait_for(recorder.flushed(), timeout=5)
-    task.cancel()
-    return [method for method, _ in server.sent]
+OTHER = ObjectReference(kind="HorizontalPodAutoscaler", namespace="n", name="api", uid="2")
+
+
+class Recording:
+    """A recorder that runs in virtual time."""
+
+    def __init__(self, server, time, **options):
+        self.server, self.time = server, time
+        self.dropped: list[tuple[str, DropReason]] = []
+        self.recorder = EventRecorder(
+            server,
+            component="test",
+            on_dropped=lambda *drop: self.dropped.append(drop),
+            sleep=time.pause,
+            now=time.now,
+            monotonic=time.now,
+            chance=lambda: 0.5,
+            **options,
+        )
+        self.task = asyncio.create_task(self.recorder.run())
+
+    def record(self, *messages, kind="Normal", about=WEB):
+        for message in messages:
+            self.recorder.event(about, kind, "R", message)
+
+    async def finish(self, seconds=300):
+        await self.time.advance(seconds)
+        self.task.cancel()
+        return self.methods()
+
+    def methods(self):
+        return [method for method, _ in self.server.sent]
 
 
 async def test_an_event_is_what_kubectl_shows(time):
-    server = Events()
-    assert await recorded(server, time, "scaled") == ["POST"]
-    body = server.bodies[0]
+    recording = Recording(Events(), time)
+    recording.record("scaled")
+    assert await recording.finish() == ["POST"]
+    body = recording.server.bodies[0]
     assert body["metadata"]["namespace"] == "n"
     assert body["involvedObject"] == {
         "kind": "HorizontalPodAutoscaler",
@@ -174,33 +201,135 @@ async def test_an_event_is_what_kubectl_shows(time):
     assert (body["firstTimestamp"], body["count"]) == ("1970-01-01T00:16:40Z", 1)
 
 
-async def test_a_count_on_an_event_that_is_gone_makes_it_anew(time):
-    gone = StatusError("gone", code=404, reason="NotFound")
-    server = Events()
-    assert await recorded(server, time, "m", "m") == ["POST", "PATCH"]
-    server = Events()
-    server.failures = []
-    recorder = EventRecorder(server, component="test", sleep=time.pause, now=time.now)
-    task = asyncio.create_task(recorder.run())
-    recorder.event(WEB, "Normal", "R", "m")
-    await recorder.flushed()
-    server.failures = [gone]
-    recorder.event(WEB, "Normal", "R", "m")
-    await recorder.flushed()
-    task.cancel()
-    assert [method for method, _ in server.sent] == ["POST", "PATCH", "POST"]
-    assert server.bodies[-1]["count"] == 2
+async def test_an_event_that_was_written_is_patched_when_it_happens_again(time):
+    recording = Recording(Events(), time)
+    recording.record("m")
+    await time.settle()
+    recording.record("m")
+    assert await recording.finish() == ["POST", "PATCH"]
 
 
-async def test_an_outage_is_waited_for_a_refusal_is_not(time, caplog):
-    assert await recorded(Events(Unavailable("x"), Unavailable("x")), time, "m") == ["POST"] * 3
+async def test_an_event_that_happens_again_while_it_waits_is_written_once(time):
+    recording = Recording(Events(), time)
+    recording.record("m", "m", "m")
+    assert await recording.finish() == ["POST"]
+    assert recording.server.bodies[0]["count"] == 3
+
+
+async def test_a_count_of_an_event_that_is_gone_creates_it_again(time):
+    recording = Recording(Events(), time)
+    recording.record("m")
+    await recording.recorder.flushed()
+    recording.server.failures = [StatusError("gone", code=404, reason="NotFound")]
+    recording.record("m")
+    await recording.recorder.flushed()
+    assert recording.methods() == ["POST", "PATCH", "POST"]
+    assert recording.server.bodies[-1]["count"] == 2
+    await recording.finish()
+
+
+async def test_an_outage_is_waited_for_and_a_refusal_is_final(time, caplog):
+    recording = Recording(Events(Unavailable("x"), Unavailable("x")), time)
+    recording.record("m")
+    assert await recording.finish() == ["POST"] * 3
     refused = StatusError("no", code=403, reason="Forbidden")
-    assert await recorded(Events(refused), time, "m", "n") == ["POST", "POST"]
-    assert "refused an event: no" in caplog.text
+    recording = Recording(Events(refused, refused), time)
+    recording.record("m", "n", "o")
+    assert await recording.finish() == ["POST"] * 3
+    assert recording.dropped == [("Normal", DropReason.REFUSED)] * 2
+    assert caplog.text.count("refused an event: no") == 1
 
 
-async def test_recording_never_waits(time):
-    recorder = EventRecorder(Events(), component="test", sleep=time.pause, now=time.now)
-    for number in range(QUEUE_MAX + 7):
-        recorder.event(WEB, "Normal", "R", str(number))
-    assert recorder.dropped == 7
+async def test_an_event_is_given_up_after_two_minutes_of_outage(time):
+    recording = Recording(Events(*(Unavailable("x") for _ in range(12))), time)
+    recording.record("m")
+    await recording.finish()
+    assert recording.dropped == [("Normal", DropReason.UNAVAILABLE)]
+
+
+def autoscaler(number):
+    return ObjectReference(kind="HorizontalPodAutoscaler", namespace="n", name=f"a{number}")
+
+
+async def test_a_rescale_is_written_before_thousands_of_failures(time):
+    recording = Recording(Events(), time)
+    for number in range(5_000):
+        recording.record("no metrics", kind="Warning", about=autoscaler(number))
+    recording.record("New size: 3")
+    await time.settle()
+    assert recording.server.bodies[0]["message"] == "New size: 3"
+    assert len(recording.dropped) == 4_000
+    assert set(recording.dropped) == {("Warning", DropReason.QUEUE_FULL)}
+    await recording.finish()
+
+
+async def test_an_event_storm_is_written_at_a_limited_rate(time):
+    recording = Recording(Events(), time)
+    await time.settle()
+    written, minutes = [], 3
+    for period in range(minutes * 30):  # 1,000 failing autoscalers with a period of 2 s
+        for number in range(1_000):
+            recording.record("no metrics", kind="Warning", about=autoscaler(number))
+        await time.advance(2)
+        if period % 30 == 29:
+            written.append(len(recording.server.sent))
+    rate_max = 60 / WRITES.seconds_per_token
+    assert written[0] <= WRITES.burst + rate_max
+    assert all(later - before <= rate_max for before, later in itertools.pairwise(written))
+    await recording.finish(0)
+
+
+def test_more_failing_objects_than_upstream_remembers_are_still_limited():
+    correlator = Correlator()
+    for second in range(30):
+        correlator.correlate(happened(at=second, kind="Warning"), now_seconds=second)
+    for period in range(2):
+        for number in range(5_000):
+            event = happened(at=30.0 + period, about=autoscaler(number), kind="Warning")
+            write = correlator.correlate(event, now_seconds=30.0 + period)
+            assert write is not None
+            assert (write.patch is None) == (period == 0)
+    assert correlator.correlate(happened(at=32, kind="Warning"), now_seconds=32.0) is None
+
+
+def test_the_queue_has_one_write_for_each_event_and_normal_events_first():
+    queue = EventQueue(EventQueueLimits(normal=2, warning=1))
+    correlator, moments = Correlator(), itertools.count()
+
+    def put(message, kind):
+        event = happened(message, kind=kind, at=float(next(moments)))
+        write = correlator.correlate(event, now_seconds=0.0)
+        assert write is not None
+        return queue.put(write)
+
+    assert [put("w", "Warning"), put("w", "Warning"), put("x", "Warning")] == [True, True, False]
+    assert [put("a", "Normal"), put("b", "Normal"), put("c", "Normal")] == [True, True, False]
+    popped = [queue.pop() for _ in range(len(queue))]
+    assert [(each.event.message, each.event.count) for each in popped] == [
+        ("a", 1),
+        ("b", 1),
+        ("w", 2),
+    ]
+    assert popped[2].patch is None, "it was never created"
+
+
+@given(st.lists(st.floats(-5, 30), max_size=100))
+def test_a_token_bucket_never_gives_more_than_its_burst_and_refill(steps):
+    refill = Refill(burst=3, seconds_per_token=10.0)
+    bucket, now, elapsed, taken = TokenBucket(3.0, 0.0), 0.0, 0.0, 0
+    for step in steps:
+        now += step
+        elapsed += abs(step)
+        taken += bucket.take(refill, now_seconds=now)
+        wait_seconds = bucket.wait_seconds(refill, now_seconds=now)
+        assert 0 <= wait_seconds <= 10.0
+        assert bucket.tokens + wait_seconds / 10.0 >= 1.0 - 1e-9
+    assert taken <= 3 + elapsed / 10.0
+
+
+async def test_events_of_one_moment_have_names_of_their_own(time):
+    recording = Recording(Events(), time)
+    recording.record("m", "n")
+    await recording.finish()
+    names = {body["metadata"]["name"] for body in recording.server.bodies}
+    assert len(names) == 2
