@@ -27,6 +27,7 @@ REQUESTS = int(os.environ.get("LOADLINE_DIFFERENTIAL_REQUESTS", "1500"))
 SEED = int(os.environ.get("LOADLINE_DIFFERENTIAL_SEED", "1"))
 THROUGH_AGGREGATOR = 100
 UNDER_EACH_FAULT = 25
+RAW_REQUESTS = 250
 SHOWN = 20
 DEVIATIONS_DOCUMENT = Path(__file__).parents[2] / "docs" / "deviations.md"
 
@@ -72,6 +73,11 @@ def test_every_response_is_equal_or_a_documented_deviation(result_of, name):
 def test_responses_through_kube_apiserver_are_the_same(comparison):
     unexplained = comparison.through_aggregator("walkthrough", THROUGH_AGGREGATOR)
     assert not unexplained
+
+
+def test_requests_that_no_client_library_sends_get_the_same_status(comparison):
+    unexplained = comparison.raw_requests("walkthrough", RAW_REQUESTS)
+    assert "\n".join(unexplained) == ""
 
 
 @pytest.mark.parametrize("name", ["walkthrough", "resource_rules"])

@@ -17,6 +17,7 @@ from testbed.differential.adapter import (
     cluster_and_series,
     generated_configuration,
     metrics_requests,
+    raw_requests,
     through_aggregator,
 )
 from testbed.differential.adapter.adapter_deviations import CUSTOM_TIMESTAMPS, another_form, explain
@@ -223,6 +224,21 @@ class Comparison(msgspec.Struct, kw_only=True):
                     proxy.fault = fault
                 results = [self._send(name, request, pair).difference for request in requests]
                 found[fault_name] = [one for one in results if one is not None]
+        return found
+
+    def raw_requests(self, name: str, count: int) -> list[str]:
+        """The unexplained differences between the statuses of `count` raw requests; a traceback is one, too."""
+        found = []
+        with self.both(name) as pair:
+            for request in raw_requests.random_requests(count, seed=self.seed):
+                upstream, loadline = (
+                    pair.upstream.send_raw(request),
+                    pair.loadline.send_raw(request),
+                )
+                if raw_requests.is_unexplained(upstream, loadline, request):
+                    found.append(f"{upstream} became {loadline}: {', '.join(request.changes)}")
+            if "Traceback" in pair.loadline.process.log():
+                found.append(f"a traceback in {pair.loadline.process.log_path}")
         return found
 
     def starts(self, program: Program, configuration: Path) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 from testbed import ports
 from testbed.cluster import Cluster
 from testbed.differential.adapter.metrics_requests import MetricsRequest
+from testbed.differential.adapter.raw_requests import RawRequest, exchange
 from testbed.processes import Process
 from testbed.programs import start_program, start_prometheus_adapter
 
@@ -68,6 +69,10 @@ class AdapterInstance:
             body = gzip.decompress(body)
         content_type = response.getheader("Content-Type", "")
         return Response(status=response.status, content_type=content_type, body=body)
+
+    def send_raw(self, request: RawRequest) -> str:
+        """The status of the response to a request on a connection of its own, see `raw_requests.exchange`."""
+        return exchange(self.port, self._tls, request)
 
     def __enter__(self) -> Self:
         return self
