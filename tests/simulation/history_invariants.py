@@ -6,7 +6,7 @@ stabilization and policies do (`horizontal.go`).
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from tests.simulation.api_server import proposal
 from tests.simulation.invariants import INVARIANTS, Run, Violation
@@ -71,19 +71,21 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
     """What was recommended, from when to when.
 
     While nobody scales, the last recommendation counts on. What a process measured in its last two
-    periods may have died with it.
+    periods may have died with it, so that the lowest of what it may have remembered last counts.
     """
     measured = [
         each
         for each in run.journal.measurements
-        if each.target == plan.key and each.value is not None
+        if each.target == plan.key and each.value is not None and _leads(run, each)
     ]
-    measured = [each for each in measured if not _died_soon(run, each) and _leads(run, each)]
     found = []
-    for index, each in enumerate(measured):
-        following = measured[index + 1] if index + 1 < len(measured) else each
-        end = each.at if following.process == each.process else following.at
-        found.append((each.at, end, _recommendation(run, each)))
+    for _, life in groupby(measured, key=lambda each: each.process):
+        of_life = [(each, _recommendation(run, each)) for each in life]
+        kept = [(each, n) for each, n in of_life if not _died_soon(run, each)]
+        found += [(each.at, each.at, n) for each, n in kept]
+        last = kept[-1][0].at if kept else of_life[0][0].at
+        following = next((each.at for each in measured if each.at > of_life[-1][0].at), last)
+        found.append((last, following, min(n for each, n in of_life if each.at >= last)))
     return found
 
 

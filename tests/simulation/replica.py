@@ -7,9 +7,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
-from scaler.config import LeaderElectionOptions, Options
+from scaler.commands.run import parse
+from scaler.config import Options
 from scaler.runtime.scaler import run_scaler
 from tests.simulation.cluster import EPOCH_UNIX_SECONDS
 from tests.simulation.journal import Journal
@@ -18,8 +17,6 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import ProcessLoop, Timeline
 from wire.clock import Clock
-from wire.kube.leases import LeaseTimes
-from wire.serving.options import ServingOptions
 
 RESTART_SECONDS = 1.0
 
@@ -139,24 +136,18 @@ class Replica:
 
 
 def options_for(scenario: Scenario, kubeconfig: Path) -> Options:
-    """The flags of every replica."""
-    defaults = Options()
-    settings = msgspec.structs.replace(
-        defaults.settings, downscale_stabilization_seconds=scenario.window
-    )
-    times = LeaseTimes(
-        lease_seconds=scenario.lease_seconds,
-        renew_deadline_seconds=scenario.renew_seconds,
-        retry_seconds=scenario.retry_seconds,
-    )
-    return msgspec.structs.replace(
-        defaults,
-        kubeconfig=kubeconfig,
-        sync_period_seconds=scenario.period,
-        concurrent_syncs=scenario.concurrent,
-        settings=settings,
-        leader_election=LeaderElectionOptions(
-            enabled=True, times=times, resource_namespace="kube-system"
-        ),
-        serving=ServingOptions(secure_port=0),
+    """What the command line of every replica says."""
+    return parse(
+        [
+            f"--kubeconfig={kubeconfig}",
+            f"--sync-period={scenario.period}s",
+            f"--concurrent-syncs={scenario.concurrent}",
+            f"--downscale-stabilization={scenario.window}s",
+            "--leader-elect",
+            f"--leader-elect-lease-duration={scenario.lease_seconds}s",
+            f"--leader-elect-renew-deadline={scenario.renew_seconds}s",
+            f"--leader-elect-retry-period={scenario.retry_seconds}s",
+            "--leader-elect-resource-namespace=kube-system",
+            "--secure-port=0",
+        ]
     )
