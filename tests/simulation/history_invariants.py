@@ -70,7 +70,7 @@ def _created(run: Run, plan: AutoscalerPlan, at: float) -> float:
 def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
     """What was recommended, from when to when.
 
-    While nobody scales, the last recommendation counts on. What a process measured in its last two
+    While nobody scales, the last recommendation counts on, to a period before the next. What a process measured in its last two
     periods may have died with it, so that the lowest of what it may have remembered last counts.
     """
     measured = [
@@ -83,9 +83,11 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         of_life = [(each, _recommendation(run, each)) for each in life]
         kept = [(each, n) for each, n in of_life if not _died_soon(run, each)]
         found += [(each.at, each.at, n) for each, n in kept]
-        last = kept[-1][0].at if kept else of_life[0][0].at
-        following = next((each.at for each in measured if each.at > of_life[-1][0].at), last)
-        found.append((last, following, min(n for each, n in of_life if each.at >= last)))
+        if kept:
+            last = kept[-1][0].at
+            following = next((each.at for each in measured if each.at > of_life[-1][0].at), last)
+            lowest = min(n for each, n in of_life if each.at >= last)
+            found.append((last, following - run.scenario.period, lowest))
     return found
 
 

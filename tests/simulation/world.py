@@ -221,6 +221,9 @@ class World:
             return
         if fault.how == "recreate":
             self._delete(current)
+            if self.server.workloads[plan.key].replicas == 0:
+                # A new autoscaler takes a target without replicas for one that was switched off.
+                self.server.workloads[plan.key].scale(1)
             again = {
                 "metadata": {"namespace": plan.namespace, "name": plan.name},
                 "spec": current["spec"],
