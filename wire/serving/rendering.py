@@ -22,6 +22,8 @@ AVAILABLE = (JSON, YAML, PROTOBUF, f"{JSON};stream=watch", f"{PROTOBUF};stream=w
 _PLAIN = {None, "", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
 _INTERACTIVE_CLIENTS = ("curl", "Wget", "Mozilla/")
 
+_CACHED_LENGTH_MAX = 1024
+
 _encoder = msgspec.json.Encoder()
 
 
@@ -40,7 +42,6 @@ def check_representation(request: web.BaseRequest) -> None:
     )
 
 
-@functools.lru_cache(maxsize=256)
 def _names_a_representation(accept: str) -> bool:
     named = {clause.split(";")[0].strip() for clause in accept.split(",")}
     return not named.isdisjoint({"*/*", *AVAILABLE})
@@ -100,11 +101,16 @@ def as_status(error: Unavailable) -> StatusError:
     )
 
 
-@functools.lru_cache(maxsize=256)
 def accepted_type(accept: str | None) -> str | None:
     """The media type of the response by the Accept header; None: none is supported."""
     if accept in _PLAIN:
         return JSON
+    # Clients that are not authenticated yet must not fill the cache with what is long.
+    return (_accepted if len(accept or "") <= _CACHED_LENGTH_MAX else _accepted.__wrapped__)(accept)
+
+
+@functools.lru_cache(maxsize=256)
+def _accepted(accept: str | None) -> str | None:
     for clause in _by_preference(accept or ""):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
         # `as=Table` requests another document; kubectl lists plain JSON after it.
