@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from aiohttp import web
 
+from testbed.waiting import until
 from wire.serving.http_connection import ConnectionLimits
 from wire.serving.listener import Listener
 
@@ -31,12 +32,18 @@ async def large(_: web.Request) -> web.Response:
 
 
 @pytest.fixture
-async def connect() -> AsyncIterator[Connect]:
+async def listener() -> AsyncIterator[Listener]:
     app = web.Application()
     app.router.add_route("*", "/ok", ok)
     app.router.add_get("/large", large)
     listener = Listener(app, drain_seconds=0.1, limits=SHORT)
     await listener.start("127.0.0.1", 0, tls=None)
+    yield listener
+    await listener.stop()
+
+
+@pytest.fixture
+async def connect(listener: Listener) -> AsyncIterator[Connect]:
     writers = []
 
     async def open_one():
@@ -47,7 +54,6 @@ async def connect() -> AsyncIterator[Connect]:
     yield open_one
     for writer in writers:
         writer.close()
-    await listener.stop()
 
 
 async def seconds_to_end(reader: asyncio.StreamReader) -> float:
@@ -104,7 +110,8 @@ async def test_a_connection_that_is_used_stays_open(connect):
     for _ in range(5):
         writer.write(OK)
         assert b"200 OK" in await response(reader)
-        await asyncio.sleep(0.15)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.read(1), 0.15)
 
 
 @pytest.mark.parametrize(
@@ -137,17 +144,19 @@ async def test_a_body_does_not_count_as_headers(connect):
     writer.write(b"POST /ok HTTP/1.1\r\nHost: a\r\nContent-Length: 40000\r\n\r\n")
     for _ in range(4):
         writer.write(b"a" * 10_000)
-        await asyncio.sleep(0.01)
+        await writer.drain()
     assert b"200 OK" in await response(reader)
     writer.write(OK)
     assert b"200 OK" in await response(reader)
 
 
-async def test_unfinished_requests_have_a_limit_in_total(connect):
+async def test_unfinished_requests_have_a_limit_in_total(connect, listener):
     half = b"GET /ok HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9_000
     first, first_writer = await connect()
     first_writer.write(half)
-    await asyncio.sleep(0.05)
+    await asyncio.to_thread(
+        until, lambda: listener._connections.unfinished_bytes, what="half a request"
+    )
     second, second_writer = await connect()
     second_writer.write(half)
     assert b"503 Service Unavailable" in await second.read(100)
@@ -158,11 +167,11 @@ async def test_unfinished_requests_have_a_limit_in_total(connect):
     assert b"200 OK" in await response(third)
 
 
-async def test_a_client_that_does_not_read_is_disconnected(connect):
+async def test_a_client_that_does_not_read_is_disconnected(connect, listener):
     reader, writer = await connect()
     writer.transport.pause_reading()
     writer.write(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
-    await asyncio.sleep(1.0)
+    await asyncio.to_thread(until, lambda: not listener._connections.open, what="the end")
     writer.transport.resume_reading()
     with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
         await reader.readexactly(50_000_000)

@@ -104,7 +104,7 @@ async def test_a_large_document_as_yaml_does_not_block_the_event_loop():
             loop = asyncio.get_running_loop()
             while True:
                 before = loop.time()
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
                 lags_seconds.append(loop.time() - before)
 
         ticking = asyncio.create_task(tick())

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.fakes.virtual_time import run
+from tests.fakes.virtual_time import passes, run
 from wire.serving.review_cache import CLIENTS_MAX, ENTRY_BYTES, SIZE_MAX, ReviewCache
 from wire.status import Unavailable
 
@@ -22,7 +22,7 @@ class ApiServer:
 
     async def review(self) -> str:
         self.times.append(asyncio.get_running_loop().time())
-        await asyncio.sleep(REVIEW_SECONDS)
+        await passes(REVIEW_SECONDS)
         if self.error:
             raise self.error
         return self.result
@@ -37,7 +37,7 @@ async def waits(cache, api: ApiServer, *, times: list[float], key: str = "a") ->
     """Whether each request had to wait for a review."""
     loop, waited = asyncio.get_running_loop(), []
     for at in times:
-        await asyncio.sleep(at - loop.time())
+        await passes(at - loop.time())
         await cache.get(key, api.review)
         waited.append(loop.time() > at)
     return waited
@@ -68,7 +68,7 @@ def test_no_result_is_older_than_its_ttl():
     async def scenario():
         api, cache, loop = ApiServer(), new_cache(), asyncio.get_running_loop()
         for n in range(30):
-            await asyncio.sleep(n * 15.0 - loop.time())
+            await passes(n * 15.0 - loop.time())
             await cache.get("a", api.review)
             assert loop.time() - api.times[-1] <= TTL_SECONDS
 
@@ -80,7 +80,7 @@ def test_a_revoked_right_counts_after_the_ttl_at_the_latest():
         api, cache, loop = ApiServer(), new_cache(), asyncio.get_running_loop()
         await waits(cache, api, times=[15.0 * n for n in range(5)])
         api.result = "no"
-        await asyncio.sleep(75.0 - loop.time())
+        await passes(75.0 - loop.time())
         assert await cache.get("a", api.review) == "no"
 
     run(scenario())
@@ -91,7 +91,7 @@ def test_a_client_that_stops_causes_one_more_review_at_most():
         api = ApiServer()
         await waits(new_cache(), api, times=[0.0, 15.0, 30.0])
         before = len(api.times)
-        await asyncio.sleep(600.0)
+        await passes(600.0)
         assert len(api.times) <= before + 1
 
     run(scenario())
@@ -101,7 +101,7 @@ def test_a_single_request_causes_a_single_review():
     async def scenario():
         api = ApiServer()
         await waits(new_cache(), api, times=[0.0])
-        await asyncio.sleep(600.0)
+        await passes(600.0)
         assert len(api.times) == 1
 
     run(scenario())
@@ -112,7 +112,7 @@ def test_a_review_ahead_that_fails_is_repeated_by_the_next_request():
         api, cache, loop = ApiServer(), new_cache(), asyncio.get_running_loop()
         await waits(cache, api, times=[0.0, 15.0, 30.0])
         api.error = Unavailable("connection refused")
-        await asyncio.sleep(44.0 - loop.time())
+        await passes(44.0 - loop.time())
         api.error = None
         assert await waits(cache, api, times=[45.0]) == [True]
 
