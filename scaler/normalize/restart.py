@@ -17,8 +17,8 @@ def restored(
 
     Its last step is open: it would have stored another one. So it lasted until one period ago, when that process
     would have made its last reconcile. A memory that was stored longer ago than the window does not show whether
-    that process ran until now. Then the current count is remembered too, as upstream does after every restart:
-    for a steady autoscaler it is the last recommendation anyway.
+    that process ran until now. Then a higher current count is remembered too, as upstream does after every restart.
+    A lower one is not: it would only delay a scale-up that the last recommendation allows.
     """
     steps = sorted(
         (_not_in_the_future(each, now_unix_seconds) for each in stored.recommendations or ()),
@@ -36,7 +36,8 @@ def restored(
     stopped_at = max(stored_at, now_unix_seconds - policy.sync_period_seconds)
     steps[-1] = msgspec.structs.replace(steps[-1], until_unix_seconds=stopped_at)
     memory = msgspec.structs.replace(memory, recommendations=tuple(steps))
-    if stored_at < now_unix_seconds - policy.scale_down_window_seconds:
+    is_old = stored_at < now_unix_seconds - policy.scale_down_window_seconds
+    if is_old and steps[-1].replicas < replicas:
         return with_step(memory, replicas, stopped_at)
     return memory
 
