@@ -1,6 +1,6 @@
-"""Where the API server is and who we are to it.
+"""The address of the API server and the credentials for it.
 
-The only door to kubernetes-asyncio, and only to its kubeconfig loader. Importing it costs half a
+The only module that imports kubernetes-asyncio, and only its kubeconfig loader. Importing it costs half a
 second and 60 MiB (it brings every typed model), so it is imported when a kubeconfig is read and
 not otherwise: inside a cluster a service account is three files, which need no library.
 
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class ConnectionConfigError(Exception):
-    """How to reach the API server cannot be told; the message says which file and what is wrong."""
+    """There is no usable configuration for the API server; the message says which file and what is wrong."""
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class ServiceAccount:
         port = self._environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port:
             raise ConnectionConfigError(
-                "no kubeconfig was given and this is no pod (KUBERNETES_SERVICE_HOST is not set): "
+                "no kubeconfig was given and this is not a pod (KUBERNETES_SERVICE_HOST is not set): "
                 "name one by a flag (see --help) or set $KUBECONFIG"
             )
         if ":" in host:
