@@ -103,7 +103,7 @@ class Generator:
 
     def __init__(self, specification: Specification) -> None:
         self._specification = specification
-        self._questions = itertools.cycle(
+        self._requests = itertools.cycle(
             [
                 (URL(f"https://127.0.0.1:{specification.port}{q.path}", encoded=True), q.values)
                 for q in specification.requests
@@ -152,7 +152,7 @@ class Generator:
             await self._send(session)
 
     async def _send(self, session: aiohttp.ClientSession) -> None:
-        url, values = next(self._questions)
+        url, values = next(self._requests)
         sent = time.perf_counter()
         async with session.get(url) as response:
             body = await response.read()

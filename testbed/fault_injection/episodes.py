@@ -99,7 +99,7 @@ class World:
 
 
 class Episode:
-    """`await Episode(world, session, seed).run()`; raises `Violation`. `trace` tells what was done, step by step."""
+    """`await Episode(world, session, seed).run()`; raises `Violation`. `trace` lists what was done, step by step."""
 
     def __init__(self, world: World, session: aiohttp.ClientSession, seed: int) -> None:
         self.trace: list[str] = []

@@ -67,8 +67,8 @@ class PrometheusModel:
     def is_wrong(self, *kinds: str) -> bool:
         """Whether an answer that a client sees now may be wrong in one of these ways."""
         before, changed_at = self._before
-        lately = time.monotonic() - changed_at < STALE_SECONDS
-        return self._wrong in kinds or (lately and before in kinds)
+        recently = time.monotonic() - changed_at < STALE_SECONDS
+        return self._wrong in kinds or (recently and before in kinds)
 
     async def respond(self, request: Request) -> Response:
         """One request to the HTTP API."""
@@ -124,7 +124,7 @@ class PrometheusModel:
         ]
 
 
-# A result of another type than the vector that was asked for.
+# A result of another type than the requested vector.
 _ANOTHER_TYPE: dict[str, Callable[[float], tuple[str, object]]] = {
     "matrix": lambda _: ("matrix", []),
     "scalar": lambda at: ("scalar", [at, "666"]),

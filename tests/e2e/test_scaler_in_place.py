@@ -1,4 +1,4 @@
-"""The scaler in place of the built-in controller, restarts of its surroundings, and two scalers with leader election."""
+"""The scaler in place of the built-in controller, restarts of other components, and two scalers with leader election."""
 
 from collections.abc import Iterator
 

@@ -22,7 +22,7 @@ WORDS = {
     r"rooms?": "package, module; capacity, space",
     r"told|tells|telling": "says, reports, explains, returns",
     r"heard|hears": "received, reported",
-    r"(?<!there )(is|are) no (?!longer|more|less|fewer|other)": "is not a, is not a valid",
+    r"(?<!there )(is|are) no (?!longer|more|less|fewer|other|match)": "is not a, is not a valid",
     r"as before": "unchanged",
     r"askers?|asked|who asks": "client, user; requested, sent",
     r"questions?": "request, query",
@@ -55,6 +55,12 @@ ALLOWED = (
         "texts of client-go and the HPA controller",
     ),
     (r"", r"peer certificate|peer name|get ?peer ?cert", "the term of TLS and of sockets"),
+    (r"^testbed/(cluster|component_flags)\.py$", r"peer", "the term of etcd"),
+    (
+        r"^testbed/oracle/adapter/cluster\.go$",
+        r"stranger",
+        "the name of a pod in the recorded vectors",
+    ),
 )
 
 # Text that users and developers read. Recorded vectors and pinned versions are data.
@@ -62,10 +68,10 @@ SUFFIXES = {".go", ".json", ".md", ".py", ".toml", ".tpl", ".txt", ".yaml", ".ym
 NAMES = {"Dockerfile", "Makefile"}
 DATA = re.compile(r"vectors|recorded|constraints|testbed/modules/")
 
-CLEAN = (
-    "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "Makefile", "README.md", "adapter/", "charts/", "docs/",
-    "pyproject.toml", "scaler/", "wire/serving/", "wire/_", "tests/e2e/test_charts", "tests/e2e/test_readme.py", "tests/readme.py",
-    "tests/tidy/", "tests/unit/charts/",
+# Files whose words are still being replaced.
+TO_DO = (
+    "CHANGELOG.md", "scaler/observe/pods.py", "testbed/oracle/scaler/", "tests/conformance/scaler/", "tests/fakes/", "tests/process/",
+    "tests/simulation/", "tests/unit/adapter/", "tests/unit/scaler/", "tests/unit/wire/",
 )  # fmt: skip
 
 
@@ -116,7 +122,7 @@ def test_every_text_uses_the_words_of_kubernetes_and_prometheus():
     found = [
         finding
         for name in texts()
-        if name.startswith(CLEAN)
+        if not name.startswith(TO_DO)
         for text in (name, (ROOT / name).read_text("utf-8"))
         for finding in findings(name, text)
     ]

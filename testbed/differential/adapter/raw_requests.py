@@ -113,7 +113,7 @@ OTHER_ROWS = ("target b'/'",)
 
 
 def is_unexplained(upstream: str, loadline: str, request: RawRequest) -> bool:
-    """Whether the two statuses differ in a way that no deviation names. An error of the server never is named."""
+    """Whether the two statuses differ, except in a named deviation. Server errors always count."""
     if upstream == loadline or any(each.startswith(OTHER_ROWS) for each in request.changes):
         return False
     if loadline.startswith("5"):

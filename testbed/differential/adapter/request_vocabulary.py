@@ -5,7 +5,7 @@ NO_SELECTOR = ""
 LABEL_SELECTORS = (
     "app=web", "app==web", "app!=web", "app in (web,db)", "app in (web)", "app notin (web)", "app", "!app",
     "app=web,tier in (a,b)", "app=web,tier notin (a,b)", "tier", "weight>15", "weight<15", "weight>5,weight<15",
-    "example.com/role=odd", "app=", "app in ()", "app in (,)", "app=mars", "app in (spinner,venus)", "app=nobody",
+    "example.com/role=odd", "app=", "app in ()", "app in (,)", "app=mars", "app in (spinner,venus)", "app=missing",
     " app = web , tier = a ", "app=web,app=web", "app=web,app=db", "a=b,c=d,e=f",
     "kubernetes.io/hostname=node-1", "type=kwok,kubernetes.io/hostname in (node-0,node-2)",
 )  # fmt: skip
@@ -71,7 +71,7 @@ OPTIONS = (
     ("resourceVersion", "0"), ("resourceVersion", "x"), ("resourceVersionMatch", "Exact"), ("continue", "abc"),
     ("fieldSelector", "metadata.name=web-0"), ("fieldSelector", "metadata.name!=web-0"),
     ("fieldSelector", "spec.nodeName=node-0"), ("fieldSelector", "nonsense"), ("allowWatchBookmarks", "true"),
-    ("sendInitialEvents", "true"), ("nobody", "knows"), ("labelSelector", "app=db"), ("LabelSelector", "app=db"),
+    ("sendInitialEvents", "true"), ("unknown", "option"), ("labelSelector", "app=db"), ("LabelSelector", "app=db"),
     ("kind", "Pod"), ("apiVersion", "v1"),
 )  # fmt: skip
 """List options of apimachinery, valid and invalid; some repeat an option that the request already has."""
@@ -85,7 +85,7 @@ UNKNOWN_METRICS = (
     "no_such_metric", "", "%20", "http_requests_total", "http_requests/", "HTTP_REQUESTS", "*", "%2A", "größe", "a%2Fb", "100%", "%zz",
 )  # fmt: skip
 MISSING_NAMES = (
-    "nobody",
+    "missing",
     "web-*",
     "web-0%20",
     "WEB-0",

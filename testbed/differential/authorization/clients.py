@@ -53,7 +53,7 @@ def _through_the_front_proxy(cluster: Cluster) -> Iterator[Client]:
         "a reader of all": remote(ALL, AUTHENTICATED),
         "a reader of one": remote(ONE, AUTHENTICATED),
         "a reader of nothing": remote(NONE, AUTHENTICATED),
-        "a member of a group": remote("somebody", "others", GROUP, AUTHENTICATED),
+        "a member of a group": remote("someone", "others", GROUP, AUTHENTICATED),
         "an account with one right": remote(f"system:serviceaccount:{NAMESPACE}:{ONE}", *ACCOUNTS),
         "a user with extra fields": remote(ONE, AUTHENTICATED, extra=extra),
         "a user without groups": remote(ONE),
@@ -76,7 +76,7 @@ def _with_forged_headers(cluster: Cluster) -> Iterator[Client]:
     yield Client(name="forged headers without credentials", headers=master)
     yield Client(
         name="a front proxy with a name that is not allowed",
-        certificate=cluster.front_proxy_certificate("somebody-else"),
+        certificate=cluster.front_proxy_certificate("someone-else"),
         headers=master,
     )
     yield Client(
@@ -99,7 +99,7 @@ def _with_a_certificate(cluster: Cluster) -> Iterator[Client]:
         ("a reader of all", ALL, ()),
         ("a reader of one", ONE, ()),
         ("a reader of nothing", NONE, ()),
-        ("a member of a group", "somebody", ("others", GROUP)),
+        ("a member of a group", "someone", ("others", GROUP)),
         ("a user without a name", "", ()),
     ):
         yield Client(

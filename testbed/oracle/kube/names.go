@@ -34,11 +34,11 @@ type nameRow struct {
 func names(path string) []any {
 	mapper := restmapper.NewDiscoveryRESTMapper(discovered(path))
 	rows := []any{}
-	for _, question := range questions(path) {
-		if question.Kind != "" {
-			rows = append(rows, kindAnswered(mapper, question))
+	for _, row := range nameRows(path) {
+		if row.Kind != "" {
+			rows = append(rows, kindAnswered(mapper, row))
 		} else {
-			rows = append(rows, resourceAnswered(mapper, question))
+			rows = append(rows, resourceAnswered(mapper, row))
 		}
 	}
 	return rows
@@ -121,7 +121,7 @@ func discovered(path string) []*restmapper.APIGroupResources {
 	return result
 }
 
-func questions(path string) []nameRow {
+func nameRows(path string) []nameRow {
 	rows := map[nameKey]nameRow{}
 	add := func(row nameRow) { rows[nameKey{row.Group, row.Version, row.Resource, row.Kind}] = row }
 	for _, group := range discovered(path) {

@@ -130,9 +130,9 @@ def _missing() -> list[Scenario]:
 
 
 def _samples_in_time() -> list[Scenario]:
-    lately = changed(pods(4), 0, started_seconds_ago=100.0, ready_changed_seconds_ago=90.0)
+    recent = changed(pods(4), 0, started_seconds_ago=100.0, ready_changed_seconds_ago=90.0)
     young = state(
-        spec(CPU), replicas=4, all_pods=lately, measured=usage(*[HIGH] * 4, window_seconds=30)
+        spec(CPU), replicas=4, all_pods=recent, measured=usage(*[HIGH] * 4, window_seconds=30)
     )
     return [
         scenario(

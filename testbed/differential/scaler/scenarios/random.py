@@ -1,4 +1,4 @@
-"""PURE  Random scenarios by seed: metrics, pods, behavior and failures in combinations that nobody would write."""
+"""PURE  Random scenarios by seed: metrics, pods, behavior and failures in unusual combinations."""
 
 import random
 from typing import Any
