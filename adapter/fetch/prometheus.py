@@ -127,10 +127,9 @@ class Backends:
     def __init__(self, clients: Mapping[str, PrometheusClient]) -> None:
         self._clients = clients
 
-    def replace(self, clients: Mapping[str, PrometheusClient]) -> Sequence[PrometheusClient]:
-        """Send requests to these from now on; returns the clients that are no longer used, for the caller to close."""
-        previous, self._clients = self._clients, clients
-        return [each for each in previous.values() if each not in clients.values()]
+    def replace(self, clients: Mapping[str, PrometheusClient]) -> None:
+        """Send requests to these from now on; the caller closes the clients that are no longer used."""
+        self._clients = clients
 
     async def evaluate(self, plan: Plan) -> Evaluation:
         """On the plan's backend."""

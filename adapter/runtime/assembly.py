@@ -50,7 +50,7 @@ async def assemble(
     backends = Backends({})
 
     def resources_changed() -> None:
-        tasks.start(activator.catalog.rebuild(), name="catalog rebuild", may_end=True)
+        tasks.start(activator.resources_changed(), name="catalog rebuild", may_end=True)
 
     mapper = RestMapper(client, on_change=resources_changed)
     mapping = ClusterMapping(mapper)
