@@ -398,6 +398,7 @@ class Sample(msgspec.Struct, frozen=True):
     labels: Mapping[str, str]
     value: float
     timestamp_seconds: float
+    is_histogram: bool = False  # a native histogram, which has no single value: NaN
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):

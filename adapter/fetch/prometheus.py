@@ -4,6 +4,7 @@ Every failure is raised as `QueryFailed` with the query and the cause, and witho
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -217,9 +218,9 @@ def _samples(result: decode.Result) -> tuple[Sample, ...]:
 
 
 def _sample(row: decode.Row) -> Sample:
-    if row.value is None:
-        raise NoAnswer(
-            "the query yields native histograms, which are not numbers: use histogram_quantile()",
-            retryable=False,
-        )
-    return Sample(row.metric, float(row.value[1]), row.value[0])
+    if row.value is not None:
+        return Sample(row.metric, float(row.value[1]), row.value[0])
+    if row.histogram is None:
+        raise NoAnswer("the response has a row without a value")
+    # One row without a number must not fail the others; the rule's signal contract says what it means.
+    return Sample(row.metric, math.nan, row.histogram[0], is_histogram=True)

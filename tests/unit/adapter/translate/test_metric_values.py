@@ -170,6 +170,16 @@ def test_the_last_good_value_is_used_while_it_is_recent():
     assert values_of(vector(({"pod": "a"}, math.nan)), young, "a", last=LAST_GOOD) == [("a", 7)]
 
 
+def test_a_native_histogram_is_handled_like_nan_and_named_as_what_it_is():
+    histogram = Sample({"pod": "a"}, math.nan, NOW, is_histogram=True)
+    rows = Evaluation(samples=(histogram, Sample({"pod": "b"}, 2.0, NOW)), evaluated_at_seconds=NOW)
+    assert values_of(rows, question(), "a", "b") == [("a", 0), ("b", 2000)]
+    omit = question(contract(on_nan=Reaction.OMIT))
+    assert values_of(rows, omit, "a", "b") == [("b", 2000)]
+    with pytest.raises(StatusError, match="histogram_quantile"):
+        values_of(rows, question(contract()), "a", "b")
+
+
 def test_an_object_without_a_last_good_value_is_left_out_and_the_others_keep_theirs():
     kept = question(contract(on_empty=Reaction.LAST, last_for_seconds=60))
     found = values_of(vector(({"pod": "b"}, 2.0)), kept, "a", "b", "new", last=LAST_GOOD)
