@@ -44,7 +44,7 @@ def groups(*groups: tuple[str, str, list[dict[str, object]]]) -> bytes:
 
 
 class FakeCluster:
-    """An API server of a few objects; watches say what the test puts into `events`."""
+    """An API server of a few objects; watches send what the test puts into `events`, None to fail."""
 
     def __init__(self) -> None:
         self.objects: dict[str, list[dict[str, object]]] = {}
@@ -52,7 +52,7 @@ class FakeCluster:
         self.pages: dict[str, list[list[dict[str, object]]]] = {}
         self.asked: list[tuple[str, Mapping[str, str]]] = []
         self.in_flight = self.in_flight_max = 0
-        self.events: asyncio.Queue[dict[str, object]] = asyncio.Queue()
+        self.events: asyncio.Queue[dict[str, object] | None] = asyncio.Queue()
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
@@ -85,7 +85,10 @@ class FakeCluster:
         timeout_seconds: float = 0.0,
     ) -> AsyncGenerator[bytes, None]:
         while True:
-            yield json.dumps(await self.events.get()).encode()
+            event = await self.events.get()
+            if event is None:
+                raise Unavailable("the watch is cut")
+            yield json.dumps(event).encode()
 
 
 @pytest.fixture
@@ -248,9 +251,12 @@ async def test_requests_for_many_namespaces_do_not_grow_the_memory(cluster, mapp
 async def test_a_copy_that_is_not_kept_up_to_date_says_so_with_its_age(cluster, watched):
     await watched.objects(PODS, namespace="b", selector=WEB)
     assert watched.problem == ""
-    [kept] = watched._watched.values()
-    kept.cache.last_error = "the watch is refused"
-    assert re.fullmatch(r"pods: \d+s old: the watch is refused", watched.problem)
+    cluster.events.put_nowait(None)
+    for _ in range(100):
+        if watched.problem:
+            break
+        await asyncio.sleep(0)
+    assert re.fullmatch(r"pods: \d+s old: .*the watch is cut", watched.problem)
 
 
 async def test_a_missing_right_is_named_with_the_verbs_to_grant(cluster, watched):
