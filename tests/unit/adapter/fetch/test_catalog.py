@@ -211,3 +211,23 @@ async def test_the_log_speaks_when_something_changes_and_only_then(running, capl
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
     assert "rules[0]: series cannot be listed" in caplog.messages[0]
     assert "again" in caplog.messages[1]
+
+
+class CountingCatalog(DiscoveredCatalog):
+    builds = 0
+
+    def _build(self, known):
+        self.builds += 1
+        return super()._build(known)
+
+
+async def test_listings_that_end_together_share_a_build():
+    rules = [rule(f"rules[{number}]", f"m{number}") for number in range(40)]
+    series = {f"m{number}": [Series(f"m{number}", LABELS)] for number in range(40)}
+    catalog = CountingCatalog(rules, FakePrometheus(series=series), FakeMapping(), Times())
+    running = asyncio.create_task(catalog.run())
+    await asyncio.wait_for(catalog.tried(), 5)
+    assert len({entry.metric for entry in catalog.custom_entries()}) == 40
+    assert catalog.builds <= 4  # the empty one, the first listing, those that came meanwhile
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
