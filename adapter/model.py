@@ -398,6 +398,7 @@ class Sample(msgspec.Struct, frozen=True):
     labels: Mapping[str, str]
     value: float
     timestamp_seconds: float
+    is_histogram: bool = False  # a native histogram, which has no single value: NaN
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -419,6 +420,8 @@ class ObjectValue(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     value_milli: int
     timestamp_seconds: float
+    substitute: bool = False
+    """A 0 that the signal contract put in: it is served, and must never become a last good value."""
 
 
 class ExternalValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -427,6 +430,7 @@ class ExternalValue(msgspec.Struct, frozen=True, kw_only=True):
     labels: Mapping[str, str] | None
     value_milli: int
     timestamp_seconds: float
+    substitute: bool = False  # as of an `ObjectValue`
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

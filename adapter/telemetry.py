@@ -75,6 +75,11 @@ DISCOVERY_FAILURES = Counter(
     "Listings of a rule's series that failed; the rule keeps the series it had.",
     ["rule"],
 )
+OBJECTS_AGE_SECONDS = Gauge(
+    "loadline_adapter_objects_age_seconds",
+    "Time since the API server last confirmed the copy of a resource's objects that selectors are evaluated on.",
+    ["resource", "phase"],
+)
 CONFIGURATION_GENERATION = Gauge(
     "loadline_adapter_configuration_generation",
     "Number of the active configuration: 1 for the first, one more after each reload.",

@@ -110,7 +110,8 @@ class Answers:
             evaluation, query, request, names, now_seconds=now_seconds, last=last
         )
         if key:
-            known = {**last, **{value.name: value for value in values}}
+            measured = {value.name: value for value in values if not value.substitute}
+            known = {**last, **measured}
             self._last_custom.keep(key, _still_good(known, query, now_seconds))
         if values:
             _CUSTOM_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
@@ -136,7 +137,7 @@ class Answers:
         key = _fallback_key(request, query, offer)
         last = self._last_external.get(key, ()) if key else ()
         values = external_values(evaluation, query, request, now_seconds=now_seconds, last=last)
-        if key and values:
+        if key and values and not any(value.substitute for value in values):
             self._last_external.keep(key, values)
         if values:
             _EXTERNAL_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))

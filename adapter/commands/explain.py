@@ -35,6 +35,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     output: str
     server: str
     ca_file: Path | None
+    insecure_skip_tls_verify: bool
     kubeconfig: Path | None
     config: Path | None
     prometheus: PrometheusSettings
@@ -94,6 +95,7 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
                 running_explainer(
                     given.server,
                     ca_file=given.ca_file,
+                    insecure_skip_tls_verify=given.insecure_skip_tls_verify,
                     kubeconfig=given.kubeconfig,
                     user_agent=_user_agent(),
                 )
@@ -120,7 +122,7 @@ def parser() -> FlagParser:
         examples=[
             (
                 "Every metric of an autoscaler, after `kubectl port-forward deploy/ADAPTER 6443`",
-                "loadline-adapter explain shop/web",
+                "loadline-adapter explain shop/web --ca-file=adapter-ca.crt",
             ),
             (
                 "One request, from a configuration file and a Prometheus, without a running adapter",
@@ -148,7 +150,11 @@ def parser() -> FlagParser:
     parser.add_file(
         "--ca-file",
         help="file with the CA certificates to verify the adapter's certificate with; "
-        "required unless the server is on this machine",
+        "required unless explain runs in the adapter's pod",
+    )
+    parser.add_boolean(
+        "--insecure-skip-tls-verify",
+        help="do not verify the adapter's certificate; credentials are then sent to whatever listens at --server",
     )
     parser.add_file("--kubeconfig", help="kubeconfig used to authenticate (default: as kubectl)")
     parser.add_file(
@@ -171,6 +177,7 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         output=given.output,
         server=given.server,
         ca_file=given.ca_file,
+        insecure_skip_tls_verify=given.insecure_skip_tls_verify,
         kubeconfig=given.kubeconfig,
         config=given.config,
         prometheus=prometheus_settings(flags, given),

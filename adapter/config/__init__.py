@@ -16,7 +16,15 @@ from adapter.config.named_metrics import read_metrics
 from adapter.config.problems import ConfigError, ConfigProblem
 from adapter.model import Backend, DiscoveryRule, NamedRule, ResourceRules, Rule
 
-__all__ = ["ConfigError", "ConfigProblem", "Configuration", "load", "parse"]
+__all__ = [
+    "ConfigError",
+    "ConfigProblem",
+    "Configuration",
+    "decode",
+    "load",
+    "parse",
+    "unreadable",
+]
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,17 +58,31 @@ def _is_custom(rule: Rule) -> bool:
 def load(path: Path) -> Configuration:
     """The configuration of a file; raises `ConfigError` with every problem found."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        cause = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
-        problem = ConfigProblem(
-            path="(file)",
-            line=0,
-            problem=f"cannot be read: {cause}",
-            fix="Check --config and its mount.",
-        )
-        raise ConfigError(str(path), [problem]) from None
-    return parse(text, file=str(path))
+        content = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from None
+    return decode(content, file=path)
+
+
+def decode(content: bytes, *, file: Path) -> Configuration:
+    """The configuration in the content of a file; raises `ConfigError` with every problem found."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise unreadable(file, error) from None
+    return parse(text, file=str(file))
+
+
+def unreadable(file: Path, error: OSError | UnicodeDecodeError) -> ConfigError:
+    """The error for a file without readable text."""
+    cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    problem = ConfigProblem(
+        path="(file)",
+        line=0,
+        problem=f"cannot be read: {cause}",
+        fix="Check --config and its mount.",
+    )
+    return ConfigError(str(file), [problem])
 
 
 def parse(text: str, *, file: str = "configuration") -> Configuration:

@@ -12,8 +12,8 @@ from adapter.answer import Answers
 from adapter.diagnosis import findings, near_misses, unserved
 from adapter.diagnosis.explanation import Explanation, Finding, ParsedRequest
 from adapter.diagnosis.trace import Trace
+from adapter.diagnosis.unserved import SearchedSeries
 from adapter.model import (
-    DEFAULT_BACKEND,
     CustomMetricRequest,
     ExternalMetricRequest,
     GroupResource,
@@ -26,6 +26,7 @@ from adapter.model import (
 from adapter.ports import QueryFailed, SeriesIndex
 from adapter.translate import parse
 from adapter.translate.parse import VERSIONS
+from adapter.translate.promql import equals
 from wire import custom_metrics, external_metrics, resource_metrics
 from wire.status import StatusError, bad_request, not_found
 
@@ -150,21 +151,26 @@ class Explainer:
             gaps=catalog.gaps(),
             entries=catalog.custom_entries() if resource else (),
             mapping=self._mapping,
-            seen=await self._seen(unserved.series_names_to_search(request, listed)),
+            seen=await self._seen(unserved.series_to_search(request, listed)),
         )
 
-    async def _seen(self, names: Sequence[str]) -> Mapping[str, Sequence[Series]]:
-        """The series that Prometheus has under these names; empty when it does not answer."""
-        found: dict[str, Sequence[Series]] = {}
-        for name in names:
+    async def _seen(
+        self, searched: Sequence[SearchedSeries]
+    ) -> Mapping[SearchedSeries, Sequence[Series]]:
+        """The series that exist; those of a backend that does not answer are missing."""
+        found: dict[SearchedSeries, Sequence[Series]] = {}
+        failed: set[str] = set()
+        for backend, name in searched:
+            if backend in failed:
+                continue
             try:
-                found[name] = await self._index.series(
-                    match=f'{{__name__="{name}"}}',
-                    backend=DEFAULT_BACKEND,
+                found[backend, name] = await self._index.series(
+                    match=f"{{{equals('__name__', name)}}}",
+                    backend=backend,
                     max_age_seconds=SEEN_SECONDS,
                 )
             except QueryFailed:
-                return found
+                failed.add(backend)
         return found
 
     def _similar(self, request: MetricRequest, metric: str) -> tuple[str, ...]:

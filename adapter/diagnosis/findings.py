@@ -233,14 +233,17 @@ def _not_a_number(query: MetricQuery, having: Sequence[Sample]) -> Finding | Non
     names = list(dict.fromkeys(row.labels.get(label, "") for row in odd)) if label else []
     whose = f" for {some(names, NAMES_SHOWN_MAX)}" if names else ""
     value = odd[0].value
+    shown = "a native histogram" if odd[0].is_histogram else "NaN" if math.isnan(value) else value
     reaction = query.contract.on_nan
     if not math.isnan(value) and reaction is Reaction.ZERO:
         reaction = Reaction.FAIL
     return Finding(
         step="value",
         reason="NotANumber",
-        message=f"Prometheus returned {'NaN' if math.isnan(value) else value}{whose}; by signal.onNaN, this {_OUTCOME[reaction]}",
-        fix="NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit).",
+        message=f"Prometheus returned {shown}{whose}; by signal.onNaN, this {_OUTCOME[reaction]}",
+        fix="Use histogram_quantile() or histogram_sum() on native histograms."
+        if odd[0].is_histogram
+        else "NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit).",
     )
 
 

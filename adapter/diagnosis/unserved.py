@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from adapter.diagnosis.explanation import Finding
 from adapter.diagnosis.near_misses import likely_series_names, made_of, sources
 from adapter.model import (
+    DEFAULT_BACKEND,
     CustomMetricRequest,
     DiscoveryRule,
     ExternalMetricRequest,
@@ -17,16 +18,27 @@ from adapter.model import (
 )
 from adapter.translate.naming import NoLabel, ResourceConverter
 
+SearchedSeries = tuple[str, str]
+"""A backend and the name of a series."""
 
-def series_names_to_search(
+
+def series_to_search(
     request: CustomMetricRequest | ExternalMetricRequest, listed: Sequence[ListedRule]
-) -> tuple[str, ...]:
-    """Series names to search in Prometheus: whether they exist says why the metric does not."""
+) -> tuple[SearchedSeries, ...]:
+    """The series to search in Prometheus: whether they exist says why the metric does not.
+
+    The series of a rule on the rule's backend, and likely names on every backend that rules use.
+    """
     external = isinstance(request, ExternalMetricRequest)
     if made_of(listed, request.metric, external=external):
         return ()
-    made = [each.series for each in sources(_rules(listed), request.metric, external=external)]
-    return tuple(dict.fromkeys([*made, *likely_series_names(request.metric)]))
+    made = [
+        (each.rule.backend, each.series)
+        for each in sources(_rules(listed), request.metric, external=external)
+    ]
+    backends = dict.fromkeys([DEFAULT_BACKEND, *(each.rule.backend for each in listed)])
+    likely = likely_series_names(request.metric)
+    return tuple(dict.fromkeys([*made, *((each, name) for each in backends for name in likely)]))
 
 
 def no_rule(
@@ -37,7 +49,7 @@ def no_rule(
     gaps: Sequence[Gap],
     entries: Sequence[MetricEntry],
     mapping: ResourceMapping,
-    seen: Mapping[str, Sequence[Series]],
+    seen: Mapping[SearchedSeries, Sequence[Series]],
 ) -> Finding:
     """No rule serves the metric. `seen`: the series that Prometheus has under the names searched."""
     external = isinstance(request, ExternalMetricRequest)
@@ -54,7 +66,10 @@ def no_rule(
         return _of_another_resource(request.metric, elsewhere)
     if found := sources(_rules(listed), request.metric, external=external):
         # Most likely a series that Prometheus has; else the one with the shortest name.
-        likeliest = min(found, key=lambda each: (not seen.get(each.series), len(each.series)))
+        likeliest = min(
+            found,
+            key=lambda each: (not seen.get((each.rule.backend, each.series)), len(each.series)),
+        )
         return _no_series(likeliest.rule, likeliest.series, seen)
     return _no_rule_at_all(request.metric, external=external, seen=seen)
 
@@ -134,8 +149,10 @@ def _not_listed(gaps: Sequence[Gap]) -> Finding:
     )
 
 
-def _no_series(rule: DiscoveryRule, series: str, seen: Mapping[str, Sequence[Series]]) -> Finding:
-    if shapes := seen.get(series):
+def _no_series(
+    rule: DiscoveryRule, series: str, seen: Mapping[SearchedSeries, Sequence[Series]]
+) -> Finding:
+    if shapes := seen.get((rule.backend, series)):
         labels = ", ".join(sorted(shapes[0].labels))
         return Finding(
             step="rule",
@@ -154,9 +171,9 @@ def _no_series(rule: DiscoveryRule, series: str, seen: Mapping[str, Sequence[Ser
 
 
 def _no_rule_at_all(
-    metric: str, *, external: bool, seen: Mapping[str, Sequence[Series]]
+    metric: str, *, external: bool, seen: Mapping[SearchedSeries, Sequence[Series]]
 ) -> Finding:
-    present = next((name for name in seen if seen[name]), "")
+    present = next((name for (_, name), found in seen.items() if found), "")
     known = f", although Prometheus has the series {present}" if present else ""
     query = f"sum by (namespace, pod) ({present or metric})"
     example = (

@@ -30,6 +30,10 @@ from wire.backoff import Backoff, BackoffLimits
 
 RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)
 
+BUILD_PAUSE_RATIO = 4.0
+BUILD_PAUSE_MAX_SECONDS = 5.0
+"""The pause after a build of the offers: four times as long as the build, so that builds use a fifth of a core at most."""
+
 log = logging.getLogger(__name__)
 
 
@@ -100,6 +104,8 @@ class DiscoveredCatalog:
         self._tried = asyncio.Event()
         self._logged: set[tuple[str, str]] = set()
         self._building = asyncio.Lock()
+        self._changes = self._built_changes = 0
+        self._build_after_seconds = 0.0
         self._use(self._build(self._known()))
 
     async def run(self) -> None:
@@ -116,10 +122,22 @@ class DiscoveredCatalog:
     async def rebuild(self) -> None:
         """Build the offers again: series have appeared or disappeared, or the cluster's resources have changed.
 
-        In a thread, since twenty thousand series take half a second, and one at a time, so that the newest wins.
+        In a thread, since twenty thousand series take half a second, and one at a time, so that the newest wins. Calls
+        that wait for a build share the next one, and after a build there is a pause, so that many rules whose listings
+        end one after the other do not keep a core busy.
         """
+        self._changes += 1
+        change = self._changes
         async with self._building:
+            if self._built_changes >= change:
+                return
+            await asyncio.sleep(max(0.0, self._build_after_seconds - time.monotonic()))
+            self._built_changes = self._changes
+            started_seconds = time.monotonic()
             self._use(await asyncio.to_thread(self._build, self._known()))
+            ended_seconds = time.monotonic()
+            pause_seconds = (ended_seconds - started_seconds) * BUILD_PAUSE_RATIO
+            self._build_after_seconds = ended_seconds + min(pause_seconds, BUILD_PAUSE_MAX_SECONDS)
 
     def _known(self) -> Mapping[SeriesKey, Sequence[Series]]:
         return {

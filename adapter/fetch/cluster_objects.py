@@ -1,39 +1,55 @@
 """The objects behind a label selector.
 
 They come from watch caches of their metadata, one for each resource that was ever requested, started by the first
-request. prometheus-adapter sends a LIST of whole objects for every request, at most five a second.
+request. prometheus-adapter sends a LIST of whole objects for every request, at most five a second. Where the adapter may
+not list the whole cluster, it lists the namespace of the request, which equal requests share.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from cachetools import LRUCache, TTLCache
 
+from adapter import telemetry
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.model import PODS, GroupResource, KubeObject
 from wire import kube_json
-from wire.kube.cache import METADATA_LIST, PartialObject, WatchCache
+from wire.kube.cache import METADATA_LIST, PAGE_SIZE, PartialObject, WatchCache
 from wire.kube.mapping import Resource
 from wire.kube.requests import Watcher
 from wire.labels import Selector
+from wire.meta import ListMeta
+from wire.single_flight import SingleFlight
 from wire.status import StatusError, Unavailable
 
 FIRST_LIST_SECONDS = 5.0
 """How long the first request for a resource waits for its watch cache before it lists only its own objects."""
 FIRST_LIST_POLL_SECONDS = 0.02
 
-SELECTORS_MAX = 10_000
-"""Results kept for one namespace of one resource; a client that invents selectors cannot fill the memory."""
+KEPT_MAX = 1_000_000
+"""Objects in the results that are kept for one resource, an empty result counted as a few of them: enough for 50,000
+autoscalers, and a client that invents namespaces and selectors cannot fill the memory."""
+_RESULT_WEIGHT = 4
+
+LISTS_MAX = 10
+"""LISTs in flight at once where the cluster as a whole cannot be listed."""
+LIST_FRESH_SECONDS = 1.0
+"""How long such a LIST serves equal requests, as with the evaluations of queries."""
+FRESH_LISTS_MAX = 4_096
 
 RUNNING = "status.phase=Running"
+
+_Key = tuple[str, str, str]  # path, label selector, field selector
 
 
 class _Watched:
     """One resource's watch cache, and the results of selectors on it until a name or label changes."""
 
-    def __init__(self, client: Watcher, path: str, field_selector: str) -> None:
+    def __init__(self, client: Watcher, path: str, field_selector: str, kept_max: int) -> None:
         self.cache = WatchCache(
             client,
             path,
@@ -42,27 +58,29 @@ class _Watched:
             metadata_only=True,
             on_change=self._changed,
         )
-        self._found: dict[str, dict[Selector, Sequence[KubeObject]]] = {}
+        # How often the objects of a namespace, or any ("") have changed; a result is valid for one of these numbers.
+        self._changes: dict[str, int] = {}
+        self._found: LRUCache[tuple[str, Selector], tuple[int, Sequence[KubeObject]]] = LRUCache(
+            kept_max, getsizeof=lambda kept: _RESULT_WEIGHT + len(kept[1])
+        )
 
     def select(self, namespace: str, selector: Selector) -> Sequence[KubeObject]:
-        remembered = self._found.setdefault(namespace, {})
-        found = remembered.get(selector)
-        if found is None:
-            if len(remembered) >= SELECTORS_MAX:
-                remembered.clear()
-            items = self.cache.list(namespace or None)
-            found = remembered[selector] = _in_list_order(
-                each for each in items if selector.matches(each.metadata.labels)
-            )
+        changes = self._changes.get(namespace, 0)
+        kept = self._found.get((namespace, selector))
+        if kept is not None and kept[0] == changes:
+            return kept[1]
+        items = self.cache.list(namespace or None)
+        found = _in_list_order(each for each in items if selector.matches(each.metadata.labels))
+        if _RESULT_WEIGHT + len(found) <= self._found.maxsize:
+            self._found[namespace, selector] = (changes, found)
         return found
 
     def _changed(self, old: PartialObject | None, new: PartialObject | None) -> None:
         # Most events change a status, which does not matter here.
         if old is None or new is None or old.metadata.labels != new.metadata.labels:
             changed = new or old
-            self._found.pop("", None)
-            if changed:
-                self._found.pop(changed.metadata.namespace, None)
+            for namespace in {"", changed.metadata.namespace if changed else ""}:
+                self._changes[namespace] = self._changes.get(namespace, 0) + 1
 
 
 class WatchedObjects:
@@ -73,11 +91,20 @@ class WatchedObjects:
         client: Watcher,
         mapping: ClusterMapping,
         spawn: Callable[[Coroutine[Any, Any, None]], object],
+        *,
+        kept_max: int = KEPT_MAX,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._mapping = mapping
         self._spawn = spawn
+        self._kept_max = kept_max
         self._watched: dict[tuple[str, str], _Watched] = {}
+        self._lists: SingleFlight[_Key, Sequence[KubeObject]] = SingleFlight()
+        self._fresh_lists: TTLCache[_Key, Sequence[KubeObject]] = TTLCache(
+            FRESH_LISTS_MAX, LIST_FRESH_SECONDS, timer=monotonic
+        )
+        self._list_slots = asyncio.Semaphore(LISTS_MAX)
 
     async def objects(
         self, resource: GroupResource, *, namespace: str, selector: Selector
@@ -89,6 +116,15 @@ class WatchedObjects:
         """Matching pods whose phase is Running, as for the resource metrics of prometheus-adapter."""
         return await self._objects(PODS, namespace, selector, RUNNING)
 
+    @property
+    def problem(self) -> str:
+        """Which copies are not kept up to date, how old they are and why; empty when all are."""
+        return "; ".join(
+            f"{path.rpartition('/')[2]}: {watched.cache.age_seconds:.0f}s old: {watched.cache.last_error}"
+            for (path, _), watched in self._watched.items()
+            if watched.cache.last_error
+        )
+
     async def _objects(
         self, resource: GroupResource, namespace: str, selector: Selector, field_selector: str
     ) -> Sequence[KubeObject]:
@@ -97,40 +133,60 @@ class WatchedObjects:
         if watched is None:
             watched = self._start(discovered, field_selector)
         if not watched.cache.is_synced and not await _first_list(watched.cache):
-            return await self._list(discovered, namespace, selector, field_selector)
+            return await self._shared_list(discovered, namespace, selector, field_selector)
         return watched.select(namespace, selector)
 
     def _start(self, resource: Resource, field_selector: str) -> _Watched:
-        watched = _Watched(self._client, resource.path(), field_selector)
+        watched = _Watched(self._client, resource.path(), field_selector, self._kept_max)
         self._watched[resource.path(), field_selector] = watched
+        name = f"{resource.name}.{resource.group}" if resource.group else resource.name
+        age = telemetry.OBJECTS_AGE_SECONDS.labels(name, "Running" if field_selector else "")
+        age.set_function(lambda: watched.cache.age_seconds)
         self._spawn(watched.cache.run())
         return watched
 
-    async def _list(
+    async def _shared_list(
         self, resource: Resource, namespace: str, selector: Selector, field_selector: str
     ) -> Sequence[KubeObject]:
         """List only these objects: the cache is slow to fill, or the adapter may list this namespace but not the cluster."""
-        parameters = {"labelSelector": str(selector), "fieldSelector": field_selector}
-        path = resource.path(quote(namespace, safe=""))
+        key = (resource.path(quote(namespace, safe="")), str(selector), field_selector)
+        fresh = self._fresh_lists.get(key)
+        if fresh is not None:
+            return fresh
+        return await self._lists.do(key, lambda: self._list(resource, key))
+
+    async def _list(self, resource: Resource, key: _Key) -> Sequence[KubeObject]:
+        path, label_selector, field_selector = key
+        selectors = {"labelSelector": label_selector, "fieldSelector": field_selector}
+        params = {name: text for name, text in selectors.items() if text}
         try:
-            body = await self._client.get(
-                path,
-                {name: text for name, text in parameters.items() if text},
-                accept=METADATA_LIST,
-            )
+            async with self._list_slots:
+                found = _in_list_order(await self._pages(path, params))
         except StatusError as error:
             if error.code != 403:
                 raise Unavailable(f"cannot list {resource.name}: {error.message}") from error
             raise Unavailable(
                 f"{error.message}. Grant the adapter's ServiceAccount the verbs list and watch on it"
             ) from error
-        try:
-            return _in_list_order(kube_json.decode(body, _List).items)
         except msgspec.DecodeError as error:
             raise Unavailable(f"cannot list {resource.name}: the response is not a list") from error
+        self._fresh_lists[key] = found
+        return found
+
+    async def _pages(self, path: str, selectors: dict[str, str]) -> Sequence[PartialObject]:
+        found: list[PartialObject] = []
+        params = {**selectors, "limit": str(PAGE_SIZE)}
+        while True:
+            body = await self._client.get(path, params, accept=METADATA_LIST)
+            page = kube_json.decode(body, _Page)
+            found += page.items
+            if not page.metadata.continue_:
+                return found
+            params = {**params, "continue": page.metadata.continue_}
 
 
-class _List(msgspec.Struct, frozen=True):
+class _Page(msgspec.Struct, frozen=True):
+    metadata: ListMeta = ListMeta()
     items: tuple[PartialObject, ...] = ()
 
 

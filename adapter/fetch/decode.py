@@ -17,6 +17,7 @@ class Row(msgspec.Struct, gc=False):
 
     metric: dict[str, str]
     value: Point | None = None
+    histogram: tuple[float, msgspec.Raw] | None = None
 
 
 class Vector(msgspec.Struct, tag_field="resultType", tag="vector"):
@@ -85,9 +86,11 @@ _refusal_decoder = msgspec.json.Decoder(Refusal)
 _elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
 
 _DATA_OPENS = b'"data":['
-# Where these bytes stand, one element ends and the next begins. Inside a JSON string every quote follows a backslash;
-# a string that is `},{` as a whole ends in the quote, and what follows a string is never a letter.
-_BETWEEN_ELEMENTS = b'"},{"__name__":"'
+# One element ends and the next one begins, unless the first quote is escaped, or opens a string that is just `},{`.
+_BETWEEN_ELEMENTS = b'"},{"'
+# After such a string. After a real boundary follows a label name, and a name that begins so only delays the split.
+_BACKSLASH = ord("\\")
+_AFTER_A_STRING = b',}: \t\r\n"'
 
 
 def decode_query(body: bytes) -> QueryAnswer:
@@ -106,6 +109,20 @@ def decode_refusal(body: bytes) -> Refusal | None:
         return _refusal_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def _last_boundary(text: bytearray) -> int:
+    """Where the last complete element of a list ends (its last quote); -1 when none does."""
+    # The byte after the boundary is needed to tell it from a string.
+    end = len(text) - 1
+    while (at := text.rfind(_BETWEEN_ELEMENTS, 0, end)) >= 0:
+        escapes = 0
+        while at > escapes and text[at - escapes - 1] == _BACKSLASH:
+            escapes += 1
+        if not escapes % 2 and text[at + len(_BETWEEN_ELEMENTS)] not in _AFTER_A_STRING:
+            return at
+        end = at + len(_BETWEEN_ELEMENTS) - 1
+    return -1
 
 
 class SeriesReader:
@@ -135,7 +152,7 @@ class SeriesReader:
                 return
             self._head = bytes(self._rest[: start + len(_DATA_OPENS)])
             del self._rest[: len(self._head)]
-        end = self._rest.rfind(_BETWEEN_ELEMENTS)
+        end = _last_boundary(self._rest)
         if end >= 0:
             self._keep(_elements_decoder.decode(b"[" + self._rest[: end + 2] + b"]"))
             del self._rest[: end + 3]

@@ -4,6 +4,7 @@ Every failure is raised as `QueryFailed` with the query and the cause, and witho
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -127,10 +128,9 @@ class Backends:
     def __init__(self, clients: Mapping[str, PrometheusClient]) -> None:
         self._clients = clients
 
-    def replace(self, clients: Mapping[str, PrometheusClient]) -> Sequence[PrometheusClient]:
-        """Send requests to these from now on; returns the clients that are no longer used, for the caller to close."""
-        previous, self._clients = self._clients, clients
-        return [each for each in previous.values() if each not in clients.values()]
+    def replace(self, clients: Mapping[str, PrometheusClient]) -> None:
+        """Send requests to these from now on; the caller closes the clients that are no longer used."""
+        self._clients = clients
 
     async def evaluate(self, plan: Plan) -> Evaluation:
         """On the plan's backend."""
@@ -218,9 +218,9 @@ def _samples(result: decode.Result) -> tuple[Sample, ...]:
 
 
 def _sample(row: decode.Row) -> Sample:
-    if row.value is None:
-        raise NoAnswer(
-            "the query yields native histograms, which are not numbers: use histogram_quantile()",
-            retryable=False,
-        )
-    return Sample(row.metric, float(row.value[1]), row.value[0])
+    if row.value is not None:
+        return Sample(row.metric, float(row.value[1]), row.value[0])
+    if row.histogram is None:
+        raise NoAnswer("the response has a row without a value")
+    # One row without a number must not fail the others; the rule's signal contract says what it means.
+    return Sample(row.metric, math.nan, row.histogram[0], is_histogram=True)

@@ -47,6 +47,7 @@ class ConfigurationActivator:
         self._answers = answers
         self._tasks = tasks
         self._listing: asyncio.Task[None] | None = None
+        self._resource_changes = 0
         self.catalog = DiscoveredCatalog((), backends, mapping, times)
 
     async def activate(self, configuration: Configuration) -> None:
@@ -56,6 +57,7 @@ class ConfigurationActivator:
         )
         # New backends first: the series of the new rules are listed before the old rules are dropped.
         self._backends.replace({**self._clients, **clients})
+        resource_changes = self._resource_changes
         # In a thread: the series that are already known may be many.
         catalog = await asyncio.to_thread(
             DiscoveredCatalog,
@@ -74,11 +76,19 @@ class ConfigurationActivator:
         if self._listing:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(catalog.tried(), FIRST_LISTING_SECONDS)
+        while self._resource_changes != resource_changes:
+            resource_changes = self._resource_changes
+            await catalog.rebuild()
         self._swap(configuration, catalog)
         if self._listing:
             self._listing.cancel()
         self._listing = listing
-        self._close_unused(clients)
+        self._use_only(clients)
+
+    async def resources_changed(self) -> None:
+        """Offer metrics of the cluster's new resources, and no longer those of the resources that are gone."""
+        self._resource_changes += 1
+        await self.catalog.rebuild()
 
     def _swap(self, configuration: Configuration, catalog: DiscoveredCatalog) -> None:
         self.catalog = catalog
@@ -89,9 +99,10 @@ class ConfigurationActivator:
             resource_rules=configuration.resource_rules,
         )
 
-    def _close_unused(self, clients: Mapping[str, PrometheusClient]) -> None:
-        self._clients = dict(clients)
-        for unused in self._backends.replace(self._clients):
+    def _use_only(self, clients: Mapping[str, PrometheusClient]) -> None:
+        previous, self._clients = self._clients, dict(clients)
+        self._backends.replace(self._clients)
+        for unused in (each for each in previous.values() if each not in clients.values()):
             self._tasks.start(_close_later(unused), name="backend closing", may_end=True)
 
 

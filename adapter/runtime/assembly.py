@@ -26,6 +26,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
     tasks: BackgroundTasks
     mapper: RestMapper
+    objects: WatchedObjects
     answers: Answers
     explainer: Explainer
     activator: ConfigurationActivator
@@ -50,15 +51,16 @@ async def assemble(
     backends = Backends({})
 
     def resources_changed() -> None:
-        tasks.start(activator.catalog.rebuild(), name="catalog rebuild", may_end=True)
+        tasks.start(activator.resources_changed(), name="catalog rebuild", may_end=True)
 
     mapper = RestMapper(client, on_change=resources_changed)
     mapping = ClusterMapping(mapper)
+    objects = WatchedObjects(
+        client, mapping, lambda watching: tasks.start(watching, name="watch of objects")
+    )
     answers = Answers(
         evaluator=SharedEvaluations(backends, freshness_seconds=freshness_seconds),
-        objects=WatchedObjects(
-            client, mapping, lambda watching: tasks.start(watching, name="watch of objects")
-        ),
+        objects=objects,
         mapping=mapping,
     )
     activator = ConfigurationActivator(
@@ -74,6 +76,7 @@ async def assemble(
         yield Parts(
             tasks=tasks,
             mapper=mapper,
+            objects=objects,
             answers=answers,
             explainer=Explainer(answers, index=backends, mapping=mapping),
             activator=activator,

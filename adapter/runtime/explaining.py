@@ -24,11 +24,20 @@ LISTING_SECONDS: Final = 30.0
 
 @contextlib.asynccontextmanager
 async def running_explainer(
-    server: str, *, ca_file: Path | None, kubeconfig: Path | None, user_agent: str
+    server: str,
+    *,
+    ca_file: Path | None,
+    insecure_skip_tls_verify: bool,
+    kubeconfig: Path | None,
+    user_agent: str,
 ) -> AsyncIterator[Explain]:
     """The adapter explains itself, so that its users need no access to Prometheus."""
     connection = await connect_to(
-        server, ca_file=ca_file, kubeconfig=kubeconfig, user_agent=user_agent
+        server,
+        ca_file=ca_file,
+        insecure_skip_tls_verify=insecure_skip_tls_verify,
+        kubeconfig=kubeconfig,
+        user_agent=user_agent,
     )
     client = KubeClient(connection)
 

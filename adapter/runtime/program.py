@@ -107,6 +107,7 @@ class _Server:
         return (
             Check("cluster-resources", self._resources_problem, public=True),
             Check("discovery", lambda: activator.catalog.problem, public=True),
+            Check("objects", lambda: self._parts.objects.problem, public=True, informs=True),
             Check("rules", lambda: activator.catalog.failures, public=True, informs=True),
             Check("configuration", lambda: self._reloader.problem, public=True, informs=True),
         )

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from adapter import telemetry
-from adapter.config import ConfigError, ConfigProblem, Configuration, load
+from adapter.config import ConfigError, ConfigProblem, Configuration, decode, unreadable
 from wire.followed_file import FollowedFile
 
 log = logging.getLogger(__name__)
@@ -41,8 +41,13 @@ class ConfigurationReloader:
 
     async def start(self) -> None:
         """Activate the first configuration; raises `ConfigError`."""
-        configuration = load(self._path)
-        self._content = self._file.read()
+        try:
+            content = self._file.read()
+        except OSError as error:
+            raise unreadable(self._path, error) from None
+        # The content that is compared later is the one that is decoded: nothing is written in between.
+        configuration = decode(content, file=self._path)
+        self._content = content
         await self._activate(configuration)
         self._activated(configuration)
 
@@ -64,21 +69,21 @@ class ConfigurationReloader:
         # Another file that the configuration names, such as a token, may have been fixed.
         if not changed and not self._unusable:
             return
-        self._content = content
         try:
-            configuration = await self._read(content) if changed else self._unusable
+            configuration = await self._decoded(content) if changed else self._unusable
             if configuration is None or self._file.read() != content:
-                return  # It is being written: the next check sees the rest.
-            self._unusable = configuration
+                return  # It is being written: the next check reads the rest.
+            self._content, self._unusable = content, configuration
             await self._activate(configuration)
         except ConfigError as error:
+            self._content = content
             self._rejected(error)
             return
         telemetry.CONFIGURATION_RELOADS.labels("applied").inc()
         self._activated(configuration)
         log.info("configuration %d is active: %d rules", self.generation, len(configuration.rules))
 
-    async def _read(self, content: bytes) -> Configuration:
+    async def _decoded(self, content: bytes) -> Configuration:
         """In a thread: a long file takes a while, and requests must not wait."""
         self._unusable = None
         if not content.strip():
@@ -89,7 +94,7 @@ class ConfigurationReloader:
                 fix="Check whether it was written completely.",
             )
             raise ConfigError(str(self._path), [problem])
-        return await asyncio.to_thread(load, self._path)
+        return await asyncio.to_thread(decode, content, file=self._path)
 
     def _rejected(self, error: ConfigError) -> None:
         """Logged once for each reason."""

@@ -5,18 +5,15 @@ Requests are authorized before (`wire.serving.guard`), and failures become a Sta
 
 import time
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
 from http import HTTPStatus
-from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import web
 
 from adapter import telemetry
 from adapter.answer import Answers
-from adapter.model import MetricRequest
 from adapter.serve import discovery_documents, openapi
-from adapter.translate import parse
+from adapter.serve.parsed_requests import ParsedRequests
 from adapter.translate.parse import VERSIONS
 from wire import custom_metrics
 from wire.serving.rendering import JSON, check_representation, negotiated_type, respond
@@ -25,10 +22,6 @@ from wire.status import StatusDetails, StatusError, failure, not_found
 
 EMPTY = StatusDetails()
 """The errors of the generic API server have empty details."""
-
-READ_MAX = 4096
-READ_LENGTH_MAX = 4096
-"""Longer requests are rare, and keeping many of them would fill the memory."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -40,6 +33,7 @@ class MetricsAPI:
         self._answers = answers
         self._version = version
         self._documents = discovery_documents.ResourceDocuments()
+        self._requests = ParsedRequests()
 
     def add_routes(self, app: web.Application) -> None:
         """Serve `/apis` and `/openapi`."""
@@ -85,9 +79,8 @@ class MetricsAPI:
         self, request: web.Request, group: str, version: str, path: str
     ) -> msgspec.Struct:
         query = request.rel_url.raw_query_string
-        read = _read_cached if len(path) + len(query) <= READ_LENGTH_MAX else _read
         try:
-            parsed = read(group, version, path, query)
+            parsed = self._requests.parse(group, version, path, query)
         except StatusError as refused:
             # A path that does not exist is refused before method and Accept are checked, a bad parameter after.
             if refused.code != HTTPStatus.NOT_FOUND:
@@ -109,14 +102,6 @@ class MetricsAPI:
 
     def _is_served(self, group: str, version: str) -> bool:
         return discovery_documents.is_served(self._answers.active, group, version)
-
-
-def _read(group: str, version: str, path: str, query: str) -> MetricRequest:
-    return parse.metric(group, version, path, parse_qsl(query, keep_blank_values=True))
-
-
-# Autoscalers repeat their requests every 15 s, and parsing a selector takes longer than a lookup.
-_read_cached = lru_cache(maxsize=READ_MAX)(_read)
 
 
 @web.middleware

@@ -7,6 +7,8 @@ Where a value is not usable, the rule's signal contract decides (`signal_contrac
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from adapter.model import (
     EVERY_OBJECT,
     CustomMetricRequest,
@@ -36,7 +38,13 @@ def custom_values(
 
     `last` holds the last good values by object name, for contracts that may fall back on them.
     """
-    known = _CustomFallback(query, evaluation.evaluated_at_seconds, now_seconds, last or {})
+    known = _CustomFallback(
+        query,
+        evaluation.evaluated_at_seconds,
+        now_seconds,
+        last or {},
+        in_list=request.name == EVERY_OBJECT,
+    )
     if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
         found = [
             known.instead(name, query.contract.on_partial, "some stores did not answer")
@@ -47,6 +55,8 @@ def custom_values(
         rows = {row.labels.get(label, ""): row for row in usable_samples(evaluation, query)}
         found = [_custom_value(name, rows.get(name), query, known, now_seconds) for name in names]
     values = tuple(value for value in found if value is not None)
+    if not values and known.without_value:
+        raise failed(query, known.without_value)
     if not values and (request.name != EVERY_OBJECT or query.contract.on_empty is Reaction.FAIL):
         raise object_metric_not_found(
             request, f"{query.plan.query!r} has no row for it ({query.rule})"
@@ -81,7 +91,13 @@ class _CustomFallback:
         evaluated_at_seconds: float,
         now_seconds: float,
         last: Mapping[str, ObjectValue],
+        *,
+        in_list: bool,
     ) -> None:
+        """`in_list`: an object for which there is no last good value is left out, since the others have theirs."""
+        self.without_value = ""
+        """The first object that was left out for that reason, as a sentence."""
+        self._in_list = in_list
         self._query = query
         self._evaluated_at_seconds = evaluated_at_seconds
         self._now_seconds = now_seconds
@@ -92,7 +108,10 @@ class _CustomFallback:
         match reaction:
             case Reaction.ZERO:
                 return ObjectValue(
-                    name=name, value_milli=0, timestamp_seconds=self._evaluated_at_seconds
+                    name=name,
+                    value_milli=0,
+                    timestamp_seconds=self._evaluated_at_seconds,
+                    substitute=True,
                 )
             case Reaction.OMIT:
                 return None
@@ -102,6 +121,10 @@ class _CustomFallback:
                     value.timestamp_seconds, self._query, self._now_seconds
                 ):
                     return value
+                if self._in_list:
+                    # A new pod has no last good value. Autoscalers handle a pod without a value.
+                    self.without_value = self.without_value or f"{sentence} for {name!r}"
+                    return None
         raise failed(self._query, f"{sentence} for {name!r}")
 
 
@@ -131,7 +154,8 @@ def external_values(
         if wrong is None:
             values.append(_external_value(row, milli(row.value) or 0, evaluation.kind))
         elif wrong[0] is Reaction.ZERO:
-            values.append(_external_value(row, 0, evaluation.kind))
+            zero = _external_value(row, 0, evaluation.kind)
+            values.append(msgspec.structs.replace(zero, substitute=True))
         elif wrong[0] is not Reaction.OMIT:
             return known.instead(*wrong)
     return tuple(values)
@@ -167,7 +191,10 @@ class _ExternalFallback:
             case Reaction.ZERO:
                 return (
                     ExternalValue(
-                        labels=None, value_milli=0, timestamp_seconds=self._evaluated_at_seconds
+                        labels=None,
+                        value_milli=0,
+                        timestamp_seconds=self._evaluated_at_seconds,
+                        substitute=True,
                     ),
                 )
             case Reaction.LAST if self._last and all(self._is_fresh(value) for value in self._last):

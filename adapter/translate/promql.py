@@ -5,7 +5,8 @@ which PromQL reads back; values of a regular expression matcher are not escaped,
 prometheus-adapter a selector such as `app in (web.*)` may be an expression.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -16,6 +17,9 @@ from wire.quoting import go_quote
 
 QUERY_FIELDS: Final = ("Series", "LabelMatchers", "LabelValuesByName", "GroupBy", "GroupBySlice")
 """The template fields of `metricsQuery`."""
+
+
+_UNQUOTABLE: Final = re.compile(r"[\"'`\\{}\x00-\x1f]")
 
 
 class QueryNotBuilt(ValueError):
@@ -119,6 +123,32 @@ def _rendered(
     return query
 
 
+class _RawValues(Mapping[str, str]):
+    """`.LabelValuesByName`: raw values, which the template puts into quotes of its own.
+
+    A value that could end them, and change the query, cannot be read. Names of Kubernetes objects never have such
+    characters, but the path of a request may.
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+
+    def __getitem__(self, label: str) -> str:
+        value = self._values[label]
+        if _UNQUOTABLE.search(value):
+            raise QueryNotBuilt(
+                f"it inserts the value {value!r} of the label {label!r} unquoted (.LabelValuesByName), and a character in "
+                "it could change the query: write <<.LabelMatchers>> instead"
+            )
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
 def _values_by_name(matchers: Sequence[Matcher]) -> Mapping[str, str]:
     """Label to its values joined with `|`; of a label that is matched twice, the later values."""
-    return {each.label: each.value for each in matchers}
+    return _RawValues({each.label: each.value for each in matchers})

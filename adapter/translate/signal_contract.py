@@ -48,6 +48,11 @@ def trouble(sample: Sample, query: MetricQuery, now_seconds: float) -> tuple[Rea
         reaction = contract.on_nan
         if reaction is Reaction.ZERO and not math.isnan(sample.value):
             reaction = Reaction.FAIL  # 0/0 may mean idle; an infinity never does
+        if sample.is_histogram:
+            return (
+                reaction,
+                "the value is a native histogram, which is not a number: use histogram_quantile()",
+            )
         return reaction, f"the value is {sample.value}"
     age_seconds = now_seconds - sample.timestamp_seconds
     if contract.stale_after_seconds is not None and age_seconds > contract.stale_after_seconds:

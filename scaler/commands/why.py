@@ -28,7 +28,15 @@ def main(arguments: Sequence[str]) -> int:
     if given.autoscaler.count("/") != 1 or not all(given.autoscaler.split("/")):
         flags.error(f"{given.autoscaler!r} is not of the form NAMESPACE/NAME")
     try:
-        body = run(read_decision(given.server, given.autoscaler, given.kubeconfig, given.ca_file))
+        body = run(
+            read_decision(
+                given.server,
+                given.autoscaler,
+                given.kubeconfig,
+                given.ca_file,
+                insecure_skip_tls_verify=given.insecure_skip_tls_verify,
+            )
+        )
     except (StatusError, Unavailable) as error:
         print(f"loadline-scaler why: {error.message}", file=sys.stderr)
         return 1
@@ -47,12 +55,21 @@ def printed(body: bytes, output: str) -> str:
 
 
 async def read_decision(
-    server: str, autoscaler: str, kubeconfig: Path | None, ca_file: Path | None
+    server: str,
+    autoscaler: str,
+    kubeconfig: Path | None,
+    ca_file: Path | None,
+    *,
+    insecure_skip_tls_verify: bool = False,
 ) -> bytes:
     """The derivation as JSON, from the scaler at `server`. Raises `StatusError`, `Unavailable`, `ConnectionConfigError`."""
     client = KubeClient(
         await connect_to(
-            server, ca_file=ca_file, kubeconfig=kubeconfig, user_agent="loadline-scaler-why"
+            server,
+            ca_file=ca_file,
+            insecure_skip_tls_verify=insecure_skip_tls_verify,
+            kubeconfig=kubeconfig,
+            user_agent="loadline-scaler-why",
         )
     )
     namespace, name = (quote(part, safe="") for part in autoscaler.split("/"))
@@ -75,7 +92,7 @@ def parser() -> FlagParser:
             ),
             (
                 "From outside, after `kubectl port-forward deploy/loadline-scaler 10443`",
-                "loadline-scaler why shop/web --output=json",
+                "loadline-scaler why shop/web --output=json --ca-file=scaler-ca.crt",
             ),
         ],
     )
@@ -95,7 +112,11 @@ def parser() -> FlagParser:
     )
     parser.add_file(
         "--ca-file",
-        help="CA of the scaler's certificate; required unless the server is on this machine",
+        help="CA of the scaler's certificate; required unless why runs in the scaler's pod",
+    )
+    parser.add_boolean(
+        "--insecure-skip-tls-verify",
+        help="do not verify the scaler's certificate; credentials are then sent to whatever listens at --server",
     )
     parser.add_file(
         "--kubeconfig",

@@ -326,7 +326,11 @@ def test_why_explains_a_decision_of_the_running_scaler(
     )
     workspace.reaches(3)
     key = f"{workspace.namespace}/web"
-    flags = [f"--server={scaler.url}", f"--kubeconfig={cluster.kubeconfig}"]
+    flags = [
+        f"--server={scaler.url}",
+        f"--kubeconfig={cluster.kubeconfig}",
+        "--insecure-skip-tls-verify",
+    ]
     assert main(["why", *flags, key]) == 0
     assert capsys.readouterr().out.startswith(key)
     assert main(["why", *flags, "--output=json", key]) == 0

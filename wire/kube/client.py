@@ -220,13 +220,15 @@ class KubeClient:
         authorization = await self._connection.authorization(refused=refused)
         if authorization:
             headers["Authorization"] = authorization
+        # A list, since there is a header for each group.
+        sent = [*headers.items(), *self._connection.impersonation]
         try:
             async with session.request(
                 method,
                 # Encoded already: yarl would turn %2F and %2A in a name back into / and *.
                 _url(self._connection.server + path, params),
                 data=body,
-                headers=headers,
+                headers=sent,
                 timeout=timeout,
                 allow_redirects=False,
                 proxy=self._connection.proxy,

@@ -9,7 +9,7 @@ not otherwise: inside a cluster a service account is three files, which need no 
 | several files in `$KUBECONFIG` | merged | merged |
 | `tokenFile`, exec plugin | re-read, re-run when expired | re-read, re-run when expired |
 | `client-certificate`, `certificate-authority` replaced on disk | for new connections | the same |
-| `as`, `as-groups` (impersonation) | sent | not sent |
+| `as`, `as-groups` (impersonation) | sent | sent to the API server; refused for any other server |
 """
 
 import asyncio
@@ -21,8 +21,8 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
-from urllib.parse import urlsplit
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -56,6 +56,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     verify: bool = True
     server_hostname: str | None = None
     proxy: str | None = None
+    impersonation: tuple[tuple[str, str], ...] = ()  # headers
 
 
 class AccessSource(Protocol):
@@ -119,6 +120,7 @@ class Kubeconfig:
             # The loader raises YAML, key and type errors as they come.
             raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
         self._new_configuration = Configuration
+        self._impersonation = _impersonation(merged.value, context) if merged else ()
 
     async def read(self) -> Access:
         loaded = self._new_configuration()
@@ -137,6 +139,7 @@ class Kubeconfig:
             verify=loaded.verify_ssl,
             server_hostname=loaded.tls_server_name,
             proxy=loaded.proxy,
+            impersonation=self._impersonation,
         )
 
 
@@ -175,6 +178,11 @@ class Connection:
     def server_hostname(self) -> str | None:
         """The server name for TLS (SNI and verification) where it differs from the address."""
         return self._access.server_hostname
+
+    @property
+    def impersonation(self) -> tuple[tuple[str, str], ...]:
+        """The headers with the user to act as (`as` in a kubeconfig); none without impersonation."""
+        return self._access.impersonation
 
     @property
     def proxy(self) -> str | None:
@@ -236,22 +244,33 @@ async def connect_to(
     server: str,
     *,
     ca_file: Path | None = None,
+    insecure_skip_tls_verify: bool = False,
     kubeconfig: Path | None = None,
+    source: AccessSource | None = None,
     user_agent: str,
     environ: Mapping[str, str] = os.environ,
 ) -> Connection:
-    """Use the credentials for the cluster (found as by `connect`) with another server than the API server.
+    """The credentials for the cluster (found as by `connect`, or `source`), sent to another server than the API server.
 
-    Without a CA only a server on this machine is trusted, since its certificate is usually self-signed.
-    Raises `ConnectionConfigError`.
+    The server's certificate is verified with `ca_file`, so that a token is not sent to another program. Only a pod may
+    do without, for a server on its own loopback. Raises `ConnectionConfigError`.
     """
-    if ca_file is None and urlsplit(server).hostname not in LOOPBACK:
+    source = source or _source(kubeconfig, None, environ)
+    own_loopback = isinstance(source, ServiceAccount) and urlsplit(server).hostname in LOOPBACK
+    if ca_file is None and not insecure_skip_tls_verify and not own_loopback:
         raise ConnectionConfigError(
-            f"{server} is not on this machine: name the CA of its certificate by --ca-file"
+            f"the certificate of {server} cannot be verified, so your credentials might be sent to another program: "
+            "give its CA with --ca-file, or skip the verification with --insecure-skip-tls-verify"
         )
-    source = _ForServer(_source(kubeconfig, None, environ), server, ca_file)
+    elsewhere = _Elsewhere(source, server, ca_file)
     try:
-        return Connection(source, await source.read(), user_agent=user_agent)
+        access = await elsewhere.read()
+        if access.impersonation:
+            raise ConnectionConfigError(
+                f"the kubeconfig has `as: {access.impersonation[0][1]}`, but only the API server impersonates users: "
+                f"use a kubeconfig without it for {server}"
+            )
+        return Connection(elsewhere, access, user_agent=user_agent)
     except (OSError, ssl.SSLError) as error:
         raise ConnectionConfigError(f"cannot use the certificates for {server}: {error}") from error
 
@@ -273,6 +292,26 @@ class _ForServer:
             server_hostname=None,
             proxy=None,
         )
+
+
+def _impersonation(config: Mapping[str, Any], context: str | None) -> tuple[tuple[str, str], ...]:
+    """The headers of client-go's impersonation (transport/round_trippers.go) for the user of the context."""
+
+    def named(kind: str, name: object) -> Mapping[str, Any]:
+        entries = (each.value for each in config.get(f"{kind}s") or ())
+        found: Mapping[str, Any] = next((each for each in entries if each.get("name") == name), {})
+        return found.get(kind) or {}
+
+    user = named("user", named("context", context or config.get("current-context")).get("user"))
+    if not user.get("as"):
+        return ()
+    headers = [("Impersonate-User", str(user["as"]))]
+    if user.get("as-uid"):
+        headers.append(("Impersonate-Uid", str(user["as-uid"])))
+    headers += (("Impersonate-Group", str(group)) for group in user.get("as-groups") or ())
+    for key, values in (user.get("as-user-extra") or {}).items():
+        headers += ((f"Impersonate-Extra-{quote(str(key), safe='')}", str(each)) for each in values)
+    return tuple(headers)
 
 
 def _source(

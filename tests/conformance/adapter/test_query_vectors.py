@@ -47,10 +47,24 @@ def built(row: QueryRow) -> str | None:
         return None
 
 
+def changed_by_a_raw_value(row: QueryRow) -> bool:
+    """`raw-template-values` in docs/deviations.md: such a value could end the template's own quotes."""
+    names = [*(row.names or ()), row.namespace]
+    return "LabelValuesByName" in row.template and any(
+        set(name) & set("\"'`\\{}") for name in names
+    )
+
+
 def test_every_query_is_equal_to_that_of_prometheus_adapter(rows):
     vectors = rows("queries.jsonl", QueryRow)
     differing = [(row, ours) for row in vectors if (ours := built(row)) != row.query]
-    assert not differing, f"{len(differing)} of {len(vectors)}: {differing[:5]}"
+    unexplained = [
+        (row, ours)
+        for row, ours in differing
+        if ours is not None or not changed_by_a_raw_value(row)
+    ]
+    assert not unexplained, f"{len(unexplained)} of {len(vectors)}: {unexplained[:5]}"
+    assert 0 < len(differing) < 40
 
 
 def test_every_value_is_quoted_as_go_quotes_it(rows):

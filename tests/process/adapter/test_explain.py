@@ -306,6 +306,10 @@ def test_the_command_uses_the_running_adapter(adapter, client, cluster, shop):
     path = f"{CUSTOM}/namespaces/{shop}/pods/*/explained_load?labelSelector=app=web"
     once(client, path, "")
     to = (f"--server={adapter.url}", f"--kubeconfig={cluster.kubeconfig}")
+    refused = run(path, *to)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--ca-file" in refused.stderr
+    to = (*to, "--insecure-skip-tls-verify")
     told = run(path, *to)
     assert (told.returncode, told.stderr) == (0, "")
     for line in (

@@ -42,7 +42,7 @@ def run_scaler(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
         ),
         pytest.param(
             ("why", "--server=https://example.com", "--kubeconfig={home}/config", "a/b"),
-            "https://example.com is not on this machine: say with --ca-file",
+            "the certificate of https://example.com cannot be verified",
             id="why of an unverified server",
         ),
     ],

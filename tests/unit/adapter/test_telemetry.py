@@ -11,7 +11,17 @@ from adapter import telemetry
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "adapter.md"
 METRICS = [each for each in vars(telemetry).values() if isinstance(each, MetricWrapperBase)]
-FROM_A_SMALL_SET = {"api", "code", "backend", "endpoint", "outcome", "source", "rule"}
+FROM_A_SMALL_SET = {
+    "resource",
+    "phase",
+    "api",
+    "code",
+    "backend",
+    "endpoint",
+    "outcome",
+    "source",
+    "rule",
+}
 
 
 def served_name(metric: MetricWrapperBase) -> str:

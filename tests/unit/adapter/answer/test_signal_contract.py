@@ -8,6 +8,7 @@ from adapter.model import (
     PODS,
     CustomMetricRequest,
     ExternalMetricRequest,
+    KubeObject,
     MetricEntry,
     NamedRule,
     Offer,
@@ -147,3 +148,47 @@ async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_
     asked._now = lambda: 1_061.0
     await asked.custom(custom("web-2", selector))
     assert set(asked._last_custom._values[key]) == {"web-2"}
+
+
+async def test_a_zero_put_in_by_the_contract_is_never_a_last_good_value():
+    kept = contract(on_empty=Reaction.LAST, on_nan=Reaction.ZERO, last_for_seconds=60.0)
+    rule = NamedRule(
+        path="metrics[0]",
+        name="requests",
+        query="q",
+        describes=PODS,
+        object_label="pod",
+        contract=kept,
+    )
+    queue = NamedRule(path="metrics[1]", name="queue", query="e", contract=kept)
+    nan = vector(({"pod": "web-1"}, float("nan")), at_seconds=1_000.0)
+    prometheus = FakePrometheus({"q": nan, "e": vector(({}, float("nan")), at_seconds=1_000.0)})
+    served = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}, {"queue": Offer(queue)}))
+    assert [item.value for item in (await served.custom(custom("web-1"))).items] == ["0"]
+    assert [item.value for item in (await served.external(external())).items] == ["0"]
+    prometheus.answers.update(q=vector(at_seconds=1_000.0), e=vector(at_seconds=1_000.0))
+    assert (await refusal(served.custom(custom("web-1")))).code == 500
+    assert (await refusal(served.external(external()))).code == 500
+
+
+async def test_a_new_pod_does_not_hide_the_others_when_the_contract_falls_back():
+    kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
+    rule = NamedRule(
+        path="metrics[0]",
+        name="requests",
+        query="q",
+        describes=PODS,
+        object_label="pod",
+        contract=kept,
+    )
+    pods = [KubeObject(name=name, namespace="shop") for name in ("web-1", "web-2")]
+    prometheus = FakePrometheus({"q": vector(({"pod": "web-1"}, 3.0), at_seconds=1_000.0)})
+    served = Answers(
+        evaluator=prometheus,
+        objects=FakeObjects({PODS: pods}),
+        mapping=FakeMapping(),
+        active=ActiveConfiguration(catalog=FakeCatalog({REQUESTS: Offer(rule)})),
+        now=lambda: 1_000.0,
+    )
+    found = await served.custom(custom("*"))
+    assert [(item.described_object.name, item.value) for item in found.items] == [("web-1", "3")]

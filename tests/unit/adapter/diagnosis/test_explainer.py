@@ -1,5 +1,6 @@
 """An explanation is recorded from the answer itself, so it shows what was answered."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -226,3 +227,41 @@ async def test_an_invalid_path_is_reported_and_never_raised(path):
         split_path(path)
     explanation = await explainer(FakePrometheus()).explain(path)
     assert (explanation.ended_at, explanation.findings[0].reason) == ("request", "BadRequest")
+
+
+async def test_a_missing_series_is_searched_escaped_and_on_the_backend_of_the_rule():
+    rule = msgspec.structs.replace(LOAD, backend="second")
+    catalog = FakeCatalog(listed=[ListedRule(rule, ())])
+    prometheus = FakePrometheus()
+    await explainer(prometheus, catalog).explain(f"{ROOT}/pods/p/load")
+    assert ('{__name__="load"}', "second") in [found[:2] for found in prometheus.matched]
+    prometheus.matched.clear()
+    await explainer(prometheus, catalog).explain(f"{ROOT}/pods/p/a%22%5Cb")
+    searched = {match for match, _, _ in prometheus.matched}
+    assert '{__name__="a\\"\\\\b"}' in searched
+
+
+async def test_series_of_another_backend_do_not_count_for_a_rule():
+    rule = msgspec.structs.replace(
+        LOAD, backend="second", series_query='load{namespace!="",zone="a"}'
+    )
+    catalog = FakeCatalog(listed=[ListedRule(rule, ())])
+    seen = {'{__name__="load"}': [Series("load", frozenset({"namespace"}))]}
+    prometheus = OneBackend("default", seen)
+    [finding] = (await explainer(prometheus, catalog).explain(f"{ROOT}/pods/p/load")).findings
+    assert "Prometheus has no series for it" in finding.message
+    prometheus = OneBackend("second", seen)
+    [finding] = (await explainer(prometheus, catalog).explain(f"{ROOT}/pods/p/load")).findings
+    assert "does not select it" in finding.message
+
+
+class OneBackend(FakePrometheus):
+    """Has its series on one backend only."""
+
+    def __init__(self, backend: str, series: Mapping[str, Sequence[Series]]) -> None:
+        super().__init__(series=series)
+        self.backend = backend
+
+    async def series(self, *, match: str, backend: str, max_age_seconds: float):
+        found = await super().series(match=match, backend=backend, max_age_seconds=max_age_seconds)
+        return found if backend == self.backend else ()

@@ -42,7 +42,7 @@ def rule(path: str = "rules[0]", query: str = "requests", **changes: object) -> 
     return DiscoveryRule(**settings)
 
 
-class BackgroundTasks:
+class RunningCatalog:
     """A running catalog whose sleeps the test ends."""
 
     def __init__(self, rules, prometheus, mapping=None, **more) -> None:
@@ -60,7 +60,7 @@ class BackgroundTasks:
         await self._wake.wait()
 
     async def round(self) -> None:
-        """Let everybody who sleeps list once more."""
+        """Let every loop that sleeps list once more."""
         self._asleep.clear()
         self._wake.set()
         self._wake = asyncio.Event()
@@ -71,8 +71,8 @@ class BackgroundTasks:
 async def running():
     running = []
 
-    def started(*arguments, **more) -> BackgroundTasks:
-        running.append(BackgroundTasks(*arguments, **more))
+    def started(*arguments, **more) -> RunningCatalog:
+        running.append(RunningCatalog(*arguments, **more))
         return running[-1]
 
     yield started
@@ -82,33 +82,33 @@ async def running():
 
 
 async def test_what_is_in_prometheus_is_offered(running):
-    catalog = running([rule()], FakePrometheus(series={"requests": [Series("requests", LABELS)]}))
-    await catalog.catalog.tried()
-    assert catalog.catalog.custom_entries() == [
+    listing = running([rule()], FakePrometheus(series={"requests": [Series("requests", LABELS)]}))
+    await listing.catalog.tried()
+    assert listing.catalog.custom_entries() == [
         MetricEntry(GroupResource("namespaces"), False, "requests"),
         ROOM_ENTRY,
     ]
-    offer = catalog.catalog.custom(ROOM_ENTRY)
+    offer = listing.catalog.custom(ROOM_ENTRY)
     assert offer
     assert (offer.rule.path, offer.series) == ("rules[0]", "requests")
-    assert catalog.slept == [600.0]
+    assert listing.slept == [600.0]
 
 
 async def test_external_and_named_metrics_are_offered_too(running):
     named = NamedRule(path="metrics[0]", name="queue", query="sum(queue)", contract=CONTRACT)
     external = rule("externalRules[0]", "jobs", external=True)
     prometheus = FakePrometheus(series={"jobs": [Series("jobs")]})
-    catalog = running([external, named], prometheus)
-    assert catalog.catalog.external_metrics() == ["queue"]
-    await catalog.catalog.tried()
-    assert catalog.catalog.external_metrics() == ["jobs", "queue"]
+    listing = running([external, named], prometheus)
+    assert listing.catalog.external_metrics() == ["queue"]
+    await listing.catalog.tried()
+    assert listing.catalog.external_metrics() == ["jobs", "queue"]
 
 
 async def test_rules_with_the_same_selector_share_a_request(running):
     prometheus = FakePrometheus(series={"requests": []})
     other_backend = rule("rules[2]", backend="second")
-    catalog = running([rule(), rule("rules[1]"), other_backend], prometheus)
-    await catalog.catalog.tried()
+    listing = running([rule(), rule("rules[1]"), other_backend], prometheus)
+    await listing.catalog.tried()
     assert sorted(prometheus.matched) == [
         ("requests", "default", 700.0),
         ("requests", "second", 700.0),
@@ -117,63 +117,63 @@ async def test_rules_with_the_same_selector_share_a_request(running):
 
 async def test_a_broken_rule_does_not_affect_the_others(running):
     prometheus = FakePrometheus(series={"a": WRONG, "b": [Series("b", LABELS)]})
-    catalog = running([rule("rules[0]", "a"), rule("rules[1]", "b")], prometheus)
-    await catalog.catalog.tried()
-    assert catalog.catalog.custom(MetricEntry(PODS, True, "b"))
-    [gap] = catalog.catalog.gaps()
+    listing = running([rule("rules[0]", "a"), rule("rules[1]", "b")], prometheus)
+    await listing.catalog.tried()
+    assert listing.catalog.custom(MetricEntry(PODS, True, "b"))
+    [gap] = listing.catalog.gaps()
     assert (gap.rule, gap.cause, gap.temporary) == ("rules[0]", "bad_data: unexpected }", False)
 
 
 async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     prometheus = FakePrometheus(series={"requests": DOWN})
-    catalog = running([rule()], prometheus)
-    assert [gap.temporary for gap in catalog.catalog.gaps()] == [True]
-    await catalog.catalog.tried()
+    listing = running([rule()], prometheus)
+    assert [gap.temporary for gap in listing.catalog.gaps()] == [True]
+    await listing.catalog.tried()
     for _ in range(6):
-        await catalog.round()
-    assert catalog.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+        await listing.round()
+    assert listing.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
     prometheus.known_series["requests"] = [Series("requests", LABELS)]
-    await catalog.round()
-    assert catalog.catalog.custom(ROOM_ENTRY)
-    assert catalog.catalog.gaps() == []
-    assert catalog.slept[-1] == 600.0
+    await listing.round()
+    assert listing.catalog.custom(ROOM_ENTRY)
+    assert listing.catalog.gaps() == []
+    assert listing.slept[-1] == 600.0
 
 
 async def test_what_was_known_is_kept_when_prometheus_goes_down(running):
     prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
-    catalog = running([rule()], prometheus)
-    await catalog.catalog.tried()
+    listing = running([rule()], prometheus)
+    await listing.catalog.tried()
     prometheus.known_series["requests"] = DOWN
-    await catalog.round()
-    assert catalog.catalog.custom(ROOM_ENTRY)
-    assert catalog.slept == [600.0, 1.0]
+    await listing.round()
+    assert listing.catalog.custom(ROOM_ENTRY)
+    assert listing.slept == [600.0, 1.0]
 
 
 async def test_series_that_vanish_leave_the_list(running):
     prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
-    catalog = running([rule()], prometheus)
-    await catalog.catalog.tried()
+    listing = running([rule()], prometheus)
+    await listing.catalog.tried()
     prometheus.known_series["requests"] = []
-    await catalog.round()
-    assert catalog.catalog.custom_entries() == []
+    await listing.round()
+    assert listing.catalog.custom_entries() == []
 
 
 async def test_a_new_configuration_starts_with_what_the_former_knew(running):
     known = {Selection("default", "requests"): Listing([Series("requests", LABELS)], attempts=1)}
     prometheus = FakePrometheus(series={"requests": DOWN})
-    catalog = running([rule()], prometheus, known=known)
-    assert catalog.catalog.custom(ROOM_ENTRY)
+    listing = running([rule()], prometheus, known=known)
+    assert listing.catalog.custom(ROOM_ENTRY)
 
 
 async def test_a_resource_that_is_created_later_is_offered_then(running):
     mapping = FakeMapping()
     series = [Series("requests", LABELS | {"unicorn"})]
-    catalog = running([rule()], FakePrometheus(series={"requests": series}), mapping)
-    await catalog.catalog.tried()
-    assert len(catalog.catalog.custom_entries()) == 2
+    listing = running([rule()], FakePrometheus(series={"requests": series}), mapping)
+    await listing.catalog.tried()
+    assert len(listing.catalog.custom_entries()) == 2
     mapping.kinds = [*CORE_KINDS, Kind("unicorns", "unicorn", "Unicorn", group="example.com")]
-    await catalog.catalog.rebuild()
-    assert len(catalog.catalog.custom_entries()) == 3
+    await listing.catalog.rebuild()
+    assert len(listing.catalog.custom_entries()) == 3
 
 
 class Elsewhere(FakeMapping):
@@ -191,9 +191,9 @@ class Elsewhere(FakeMapping):
 async def test_offers_are_made_beside_the_questions_and_not_between_them(running):
     mapping = Elsewhere()
     series = {"requests": [Series("requests", LABELS)]}
-    catalog = running([rule()], FakePrometheus(series=series), mapping)
-    await catalog.catalog.tried()
-    assert catalog.catalog.custom(ROOM_ENTRY)
+    listing = running([rule()], FakePrometheus(series=series), mapping)
+    await listing.catalog.tried()
+    assert listing.catalog.custom(ROOM_ENTRY)
     assert mapping.threads
     assert threading.get_ident() not in mapping.threads
 
@@ -201,13 +201,33 @@ async def test_offers_are_made_beside_the_questions_and_not_between_them(running
 async def test_the_log_speaks_when_something_changes_and_only_then(running, caplog):
     caplog.set_level(logging.INFO)
     prometheus = FakePrometheus(series={"requests": DOWN})
-    catalog = running([rule()], prometheus)
-    await catalog.catalog.tried()
-    await catalog.round()
-    await catalog.round()
+    listing = running([rule()], prometheus)
+    await listing.catalog.tried()
+    await listing.round()
+    await listing.round()
     prometheus.known_series["requests"] = [Series("requests", LABELS)]
-    await catalog.round()
-    await catalog.round()
+    await listing.round()
+    await listing.round()
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
     assert "rules[0]: series cannot be listed" in caplog.messages[0]
     assert "again" in caplog.messages[1]
+
+
+class CountingCatalog(DiscoveredCatalog):
+    builds = 0
+
+    def _build(self, known):
+        self.builds += 1
+        return super()._build(known)
+
+
+async def test_listings_that_end_together_share_a_build():
+    rules = [rule(f"rules[{number}]", f"m{number}") for number in range(40)]
+    series = {f"m{number}": [Series(f"m{number}", LABELS)] for number in range(40)}
+    catalog = CountingCatalog(rules, FakePrometheus(series=series), FakeMapping(), Times())
+    running = asyncio.create_task(catalog.run())
+    await asyncio.wait_for(catalog.tried(), 5)
+    assert len({entry.metric for entry in catalog.custom_entries()}) == 40
+    assert catalog.builds <= 4  # the empty one, the first listing, those that came meanwhile
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

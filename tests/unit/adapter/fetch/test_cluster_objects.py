@@ -1,13 +1,14 @@
-"""Objects behind selectors: from a copy, in a LIST's order, with an honest word when they may not be seen."""
+"""Objects behind selectors: from a copy, in the order of a LIST, and an error that says which right is missing."""
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
 from adapter.fetch.cluster_mapping import ClusterMapping
-from adapter.fetch.cluster_objects import WatchedObjects
+from adapter.fetch.cluster_objects import LISTS_MAX, WatchedObjects
 from adapter.model import NODES, PODS, GroupResource, UnknownResource
 from wire import labels
 from wire.kube.mapper import RestMapper
@@ -43,13 +44,15 @@ def groups(*groups: tuple[str, str, list[dict[str, object]]]) -> bytes:
 
 
 class FakeCluster:
-    """An API server of a few objects; watches say what the test puts into `events`."""
+    """An API server of a few objects; watches send what the test puts into `events`, None to fail."""
 
     def __init__(self) -> None:
         self.objects: dict[str, list[dict[str, object]]] = {}
         self.forbidden: set[str] = set()
+        self.pages: dict[str, list[list[dict[str, object]]]] = {}
         self.asked: list[tuple[str, Mapping[str, str]]] = []
-        self.events: asyncio.Queue[dict[str, object]] = asyncio.Queue()
+        self.in_flight = self.in_flight_max = 0
+        self.events: asyncio.Queue[dict[str, object] | None] = asyncio.Queue()
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
@@ -62,7 +65,15 @@ class FakeCluster:
         self.asked.append((path, params or {}))
         if path in self.forbidden:
             raise forbidden('pods is forbidden: User "me" cannot list resource "pods"')
+        self.in_flight += 1
+        self.in_flight_max = max(self.in_flight, self.in_flight_max)
+        await asyncio.sleep(0)
+        self.in_flight -= 1
         listed = {"metadata": {"resourceVersion": "1"}, "items": self.objects.get(path, [])}
+        if pages := self.pages.get(path):
+            page = int((params or {}).get("continue", 0))
+            following = {"continue": str(page + 1)} if page + 1 < len(pages) else {}
+            listed = {"metadata": {"resourceVersion": "1", **following}, "items": pages[page]}
         return json.dumps(listed).encode()
 
     async def watch(
@@ -74,7 +85,10 @@ class FakeCluster:
         timeout_seconds: float = 0.0,
     ) -> AsyncGenerator[bytes, None]:
         while True:
-            yield json.dumps(await self.events.get()).encode()
+            event = await self.events.get()
+            if event is None:
+                raise Unavailable("the watch is cut")
+            yield json.dumps(event).encode()
 
 
 @pytest.fixture
@@ -166,7 +180,83 @@ async def test_without_cluster_wide_list_the_namespace_is_listed(cluster, watche
     cluster.objects["/api/v1/namespaces/b/pods"] = [named("b", "x", app="web")]
     found = await watched.objects(PODS, namespace="b", selector=WEB)
     assert [each.name for each in found] == ["x"]
-    assert cluster.asked[-1] == ("/api/v1/namespaces/b/pods", {"labelSelector": "app=web"})
+    path, params = cluster.asked[-1]
+    assert (path, params["labelSelector"]) == ("/api/v1/namespaces/b/pods", "app=web")
+
+
+async def test_equal_requests_without_cluster_wide_list_share_one_list(cluster, watched):
+    cluster.forbidden.add("/api/v1/pods")
+    cluster.objects["/api/v1/namespaces/b/pods"] = [named("b", "x", app="web")]
+    found = await asyncio.gather(
+        *(watched.objects(PODS, namespace="b", selector=WEB) for _ in range(200))
+    )
+    assert all([each.name for each in one] == ["x"] for one in found)
+    assert [path for path, _ in cluster.asked].count("/api/v1/namespaces/b/pods") == 1
+
+
+async def test_a_list_serves_equal_requests_for_a_second_and_no_longer(cluster, mapping):
+    clock = [100.0]
+    tasks = []
+    objects = WatchedObjects(
+        cluster,
+        mapping,
+        lambda run: tasks.append(asyncio.create_task(run)),
+        monotonic=lambda: clock[0],
+    )
+    cluster.forbidden.add("/api/v1/pods")
+    for clock[0], lists in ((100.0, 1), (100.9, 1), (101.1, 2)):
+        await objects.objects(PODS, namespace="b", selector=WEB)
+        assert [path for path, _ in cluster.asked].count("/api/v1/namespaces/b/pods") == lists
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_long_list_is_read_in_pages(cluster, watched):
+    cluster.forbidden.add("/api/v1/pods")
+    cluster.pages["/api/v1/namespaces/b/pods"] = [
+        [named("b", "x", app="web")],
+        [named("b", "y", app="web")],
+    ]
+    found = await watched.objects(PODS, namespace="b", selector=WEB)
+    assert [each.name for each in found] == ["x", "y"]
+    assert [params.get("continue") for path, params in cluster.asked if "/b/" in path] == [
+        None,
+        "1",
+    ]
+
+
+async def test_only_a_few_lists_are_in_flight_at_once(cluster, watched):
+    cluster.forbidden.add("/api/v1/pods")
+    await asyncio.gather(
+        *(watched.objects(PODS, namespace=f"n{number}", selector=WEB) for number in range(100))
+    )
+    assert cluster.in_flight_max <= LISTS_MAX
+
+
+async def test_requests_for_many_namespaces_do_not_grow_the_memory(cluster, mapping):
+    tasks = []
+    objects = WatchedObjects(
+        cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)), kept_max=1_000
+    )
+    for number in range(5_000):
+        await objects.objects(PODS, namespace=f"made-up-{number}", selector=WEB)
+    [watched] = objects._watched.values()
+    assert len(watched._found) <= 1_000
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_copy_that_is_not_kept_up_to_date_says_so_with_its_age(cluster, watched):
+    await watched.objects(PODS, namespace="b", selector=WEB)
+    assert watched.problem == ""
+    cluster.events.put_nowait(None)
+    for _ in range(100):
+        if watched.problem:
+            break
+        await asyncio.sleep(0)
+    assert re.fullmatch(r"pods: \d+s old: .*the watch is cut", watched.problem)
 
 
 async def test_a_missing_right_is_named_with_the_verbs_to_grant(cluster, watched):

@@ -25,8 +25,10 @@ def read_in_pieces(body: bytes, size_bytes: int) -> decode.SeriesReader:
 names = st.sampled_from(["up", "a_total", "b"])
 # Label values are any text: also text that looks like the end of an element.
 values = st.text(max_size=8) | st.sampled_from(['"},{"', "},{", '\\"},{\\"', '"data":['])
-elements = st.dictionaries(st.sampled_from(["pod", "namespace", "job"]), values).flatmap(
-    lambda labels: names.map(lambda name: {"__name__": name, **labels})
+# Prometheus sorts labels, and some sort before `__name__`; names may be any text since UTF-8 names exist.
+label_names = st.sampled_from(["pod", "namespace", "Zone", "A", "},{", ",", "}", "0", "a.b", '"'])
+elements = st.dictionaries(label_names, values).flatmap(
+    lambda labels: names.map(lambda name: dict(sorted({"__name__": name, **labels}.items())))
 )
 
 
@@ -75,6 +77,16 @@ def test_a_long_list_of_series_is_not_an_endless_response():
     reader.feed(b'{"__name__":"b"}]}')
     reader.finish()
     assert [name for name, _ in reader.shapes] == ["a", "b"]
+
+
+def test_labels_that_sort_before_the_name_do_not_make_the_reader_hold_everything():
+    reader = decode.SeriesReader(held_bytes_max=1_000)
+    reader.feed(b'{"status":"success","data":[')
+    for number in range(1_000):
+        reader.feed(b'{"Zone":"%d","__name__":"a"},' % number)
+    reader.feed(b'{"__name__":"b"}]}')
+    reader.finish()
+    assert reader.shapes == [("a", frozenset({"Zone"})), ("b", frozenset())]
 
 
 def test_unknown_fields_and_spaces_do_not_disturb():

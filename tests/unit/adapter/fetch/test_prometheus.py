@@ -184,12 +184,6 @@ FAILURES = [
     pytest.param(answer({"status": "success"}), "has no data", True, id="no content"),
     pytest.param(answer({**REFUSED}), "bad_data: parse error", True, id="a refusal under 200"),
     pytest.param(raw(b" " * 2000), "larger than 1000 bytes", False, id="too large"),
-    pytest.param(
-        result("vector", [{"metric": {}, "histogram": [1, {}]}]),
-        "native histograms",
-        False,
-        id="native histogram",
-    ),
 ]
 
 
@@ -202,6 +196,19 @@ async def test_a_failure_names_the_query_and_the_cause(server, connect, says, ca
     assert cause in failure.value.cause
     assert failure.value.query == PLAN.query
     assert failure.value.retryable is retryable
+
+
+async def test_a_native_histogram_is_a_row_without_a_number_and_spares_the_others(server, connect):
+    rows = [
+        {"metric": {"pod": "a"}, "histogram": [1000, {"count": "1", "sum": "2", "buckets": []}]},
+        {"metric": {"pod": "b"}, "value": [1000, "3"]},
+    ]
+    server.says = result("vector", rows)
+    histogram, number = (await connect().evaluate(PLAN)).samples
+    assert (histogram.labels, histogram.timestamp_seconds) == ({"pod": "a"}, 1000)
+    assert math.isnan(histogram.value)
+    assert histogram.is_histogram
+    assert (number.labels, number.value, number.is_histogram) == ({"pod": "b"}, 3.0, False)
 
 
 async def test_a_closed_port_is_named_and_nothing_secret_is(unused_tcp_port):

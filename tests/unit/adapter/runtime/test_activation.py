@@ -6,13 +6,14 @@ import pytest
 
 from adapter.answer import Answers
 from adapter.config import ConfigError, parse
-from adapter.fetch.catalog import Times
+from adapter.fetch.catalog import Listing, Selection, Times
 from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
-from adapter.model import Backend, ExternalMetricRequest, Plan
+from adapter.model import Backend, ExternalMetricRequest, Plan, Series
 from adapter.runtime.activation import ConfigurationActivator
-from tests.fakes.adapter import FakeMapping, FakeObjects
+from testbed import waiting
+from tests.fakes.adapter import FakeMapping, FakeObjects, Kind
 from tests.unit.adapter.fetch.canned import CannedServer, answer, vector
 from wire.background_tasks import BackgroundTasks
 from wire.labels import EVERYTHING
@@ -116,6 +117,55 @@ async def test_a_backend_that_did_not_change_keeps_its_connections(activator, ba
     await activator.activate(parse(TWO_BACKENDS.replace("URL/second", f"{server.url}/other")))
     await backends.evaluate(Plan("sum(queue)", "second"))
     assert server.asked[-1].path == "/other/api/v1/query"
+
+
+async def test_a_backend_that_changed_under_its_name_is_closed(activator, backends, tasks, server):
+    server.says = vector()
+    brief = TWO_BACKENDS.replace("url: URL/second", "url: URL/second, timeout: 10ms")
+    await activator.activate(parse(brief.replace("URL", server.url)))
+    replaced = backends._clients["second"]
+    await replaced.evaluate(Plan("up", "second"))
+    await activator.activate(parse(brief.replace("URL/second", f"{server.url}/other")))
+    assert backends._clients["second"] is not replaced
+    session = replaced._transport._http
+    await asyncio.to_thread(
+        waiting.until, lambda: session.closed, what="the old connections", deadline_seconds=5
+    )
+
+
+async def test_a_resource_that_is_created_while_a_reload_waits_is_served(
+    server, tasks, backends, answers, tmp_path
+):
+    mapping = FakeMapping()
+    default = Backend(url=server.url, timeout_seconds=5.0)
+    activator = ConfigurationActivator(
+        tmp_path / "config.yaml",
+        default=PrometheusClient(default, FileCredentials(default)),
+        backends=backends,
+        mapping=mapping,
+        times=Times(),
+        answers=answers,
+        tasks=tasks,
+    )
+    server.says = answer({"status": "success", "data": []})
+    await activator.activate(parse("externalRules:\n- {seriesQuery: one, metricsQuery: one}\n"))
+    server.says = answer({"status": "success", "data": [{"__name__": "up", "gadget": "g"}]})
+    known = {Selection("default", "up"): Listing(series=[Series("up", frozenset({"gadget"}))])}
+    activator.catalog.listings.update(known)
+    server.may_answer.clear()
+    reloading = asyncio.create_task(
+        activator.activate(
+            parse(
+                "rules:\n- {seriesQuery: up, metricsQuery: up, resources: {template: <<.Resource>>}}\n"
+            )
+        )
+    )
+    await asyncio.wait_for(server.filled.wait(), 5)
+    mapping.kinds.append(Kind("gadgets", "gadget", "Gadget", group="example.io"))
+    await activator.resources_changed()
+    server.may_answer.set()
+    await reloading
+    assert [each.metric for each in answers.active.catalog.custom_entries()] == ["up"]
 
 
 async def test_an_unusable_file_changes_nothing(activator, answers, server, tmp_path):

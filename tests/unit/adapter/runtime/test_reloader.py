@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from pathlib import Path
 
 import pytest
 
@@ -142,3 +143,43 @@ async def test_a_bad_first_file_is_refused(file):
     swap(file, BAD)
     with pytest.raises(ConfigError, match="externalRules"):
         await ConfigurationReloader(file, Activated(), poll_seconds=1).start()
+
+
+class WrittenMeanwhile(type(Path())):
+    """A file that gets new content right after it is read for the first time."""
+
+    def read_bytes(self) -> bytes:
+        content = super().read_bytes()
+        self._write()
+        return content
+
+    def read_text(self, *arguments: object, **more: object) -> str:
+        content = super().read_text(*arguments, **more)
+        self._write()
+        return content
+
+    def _write(self) -> None:
+        if Path(self).read_bytes() == ONE.encode():
+            swap(Path(self), TWO)
+
+
+async def test_a_write_right_after_the_first_read_becomes_active(file):
+    activated = Activated()
+    reloader = ConfigurationReloader(WrittenMeanwhile(file), activated, poll_seconds=3_600)
+    await reloader.start()
+    await reloader._check()
+    assert activated.queries[-1] == "two"
+
+
+async def test_a_file_that_is_written_again_while_it_is_read_becomes_active(file):
+    activated = Activated()
+    reloader = ConfigurationReloader(file, activated, poll_seconds=3_600)
+    await reloader.start()
+    swap(file, TWO)
+    checking = asyncio.create_task(reloader._check())
+    await asyncio.sleep(0)  # it has read the file, and parses it in a thread
+    swap(file, ONE.replace("one", "three"))
+    await checking
+    swap(file, TWO)
+    await reloader._check()
+    assert activated.queries[-1] == "two"

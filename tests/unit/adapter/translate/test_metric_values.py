@@ -12,6 +12,7 @@ from adapter.model import (
     EVERY_OBJECT,
     PODS,
     CustomMetricRequest,
+    Evaluation,
     ExternalMetricRequest,
     ExternalValue,
     MetricQuery,
@@ -20,6 +21,7 @@ from adapter.model import (
     Reaction,
     ResultKind,
     Rows,
+    Sample,
     SignalContract,
 )
 from adapter.translate.metric_values import custom_values, external_values
@@ -166,6 +168,40 @@ def test_zero_gives_every_missing_object_a_zero():
 def test_the_last_good_value_is_used_while_it_is_recent():
     young = question(contract(on_nan=Reaction.LAST, last_for_seconds=60))
     assert values_of(vector(({"pod": "a"}, math.nan)), young, "a", last=LAST_GOOD) == [("a", 7)]
+
+
+def test_a_native_histogram_is_handled_like_nan_and_named_as_what_it_is():
+    histogram = Sample({"pod": "a"}, math.nan, NOW, is_histogram=True)
+    rows = Evaluation(samples=(histogram, Sample({"pod": "b"}, 2.0, NOW)), evaluated_at_seconds=NOW)
+    assert values_of(rows, question(), "a", "b") == [("a", 0), ("b", 2000)]
+    omit = question(contract(on_nan=Reaction.OMIT))
+    assert values_of(rows, omit, "a", "b") == [("b", 2000)]
+    with pytest.raises(StatusError, match="histogram_quantile"):
+        values_of(rows, question(contract()), "a", "b")
+
+
+def test_an_object_without_a_last_good_value_is_left_out_and_the_others_keep_theirs():
+    kept = question(contract(on_empty=Reaction.LAST, last_for_seconds=60))
+    found = values_of(vector(({"pod": "b"}, 2.0)), kept, "a", "b", "new", last=LAST_GOOD)
+    assert found == [("a", 7), ("b", 2000)]
+
+
+@pytest.mark.parametrize("reaction", ["on_nan", "on_stale"])
+def test_an_unusable_value_without_a_last_good_one_leaves_only_its_object_out(reaction):
+    kept = question(
+        contract(**{reaction: Reaction.LAST}, last_for_seconds=60, stale_after_seconds=30)
+    )
+    old = Sample({"pod": "new"}, math.nan if reaction == "on_nan" else 1.0, NOW - 31)
+    rows = Evaluation(samples=(old, Sample({"pod": "b"}, 2.0, NOW)), evaluated_at_seconds=NOW)
+    assert values_of(rows, kept, "b", "new") == [("b", 2000)]
+
+
+def test_a_list_without_any_last_good_value_is_an_error_and_not_empty():
+    kept = question(contract(on_empty=Reaction.LAST, last_for_seconds=60))
+    with pytest.raises(StatusError) as refused:
+        values_of(vector(), kept, "new", "newer")
+    assert refused.value.code == 500
+    assert "no row for 'new'" in refused.value.message
 
 
 def test_the_last_good_value_is_not_used_when_it_is_old():

@@ -146,3 +146,35 @@ def test_a_named_query_may_say_where_the_selector_goes():
         named_query(query, labels.parse("code=200"))
         == 'a{code="200"} / ignoring (code) group_left () b'
     )
+
+
+RAW = 'sum(<<.Series>>{pod="<<index .LabelValuesByName "pod">>"}) by (<<.GroupBy>>)'
+
+
+def of_pods(template: str, *names: str, namespace: str = "shop") -> str:
+    return custom_query(
+        template,
+        series="up",
+        selector=labels.EVERYTHING,
+        namespace=equals("namespace", namespace),
+        object_label="pod",
+        names=names,
+    )
+
+
+@pytest.mark.parametrize("name", ['a"} or vector(1) #', "a\\", "a{", "a}", "a`", "a\nb"])
+def test_a_name_that_could_change_a_raw_template_is_refused(name):
+    with pytest.raises(QueryNotBuilt, match="LabelValuesByName"):
+        of_pods(RAW, name)
+    with pytest.raises(QueryNotBuilt, match="LabelValuesByName"):
+        of_pods(RAW.replace("pod", "namespace"), "web-0", namespace=name)
+    assert of_pods(RAW, "web-0", namespace=name) == 'sum(up{pod="web-0"}) by (pod)'
+
+
+def test_names_of_kubernetes_are_inserted_into_a_raw_template():
+    assert of_pods(RAW, "web-0", "web-1.x") == 'sum(up{pod="web-0|web-1.x"}) by (pod)'
+
+
+def test_matchers_quote_any_name():
+    template = "sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)"
+    assert of_pods(template, 'a"b') == 'sum(up{namespace="shop",pod="a\\"b"}) by (pod)'

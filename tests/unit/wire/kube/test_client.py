@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 import aiohttp
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -298,3 +299,24 @@ async def test_a_redirect_is_not_a_success(serve):
     with pytest.raises(StatusError, match="log in") as caught:
         await client.get("/x")
     assert caught.value.code == 302
+
+
+async def test_impersonation_is_sent_with_a_header_for_each_group(serve):
+    async def echo(request: web.Request) -> web.Response:
+        user, groups = (
+            request.headers["Impersonate-User"],
+            request.headers.getall("Impersonate-Group"),
+        )
+        return web.json_response({"user": user, "groups": groups})
+
+    client = await serve(echo)
+    access = client._connection._access
+    client._connection._access = msgspec.structs.replace(
+        access,
+        impersonation=(
+            ("Impersonate-User", "jane"),
+            ("Impersonate-Group", "dev"),
+            ("Impersonate-Group", "ops"),
+        ),
+    )
+    assert msgspec.json.decode(await client.get("/")) == {"user": "jane", "groups": ["dev", "ops"]}
