@@ -262,7 +262,7 @@ async def connect_to(
             f"the certificate of {server} cannot be verified, so your credentials might be sent to another program: "
             "give its CA with --ca-file, or skip the verification with --insecure-skip-tls-verify"
         )
-    elsewhere = _Elsewhere(source, server, ca_file)
+    elsewhere = _ForServer(source, server, ca_file)
     try:
         access = await elsewhere.read()
         if access.impersonation:
