@@ -80,7 +80,7 @@ class ServiceAccount:
         if not host or not port:
             raise ConnectionConfigError(
                 "no kubeconfig was given and this is not a pod (KUBERNETES_SERVICE_HOST is not set): "
-                "name one by a flag (see --help) or set $KUBECONFIG"
+                "name a kubeconfig by the flag (see --help) or set $KUBECONFIG"
             )
         if ":" in host:
             host = f"[{host}]"
