@@ -35,12 +35,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     kubeconfig: Path | None = None
     context: str | None = None
     namespaces: tuple[str, ...] = ()
-    sync_period_seconds: float = 15.0
     concurrent_syncs: int = 20
     settings: Settings = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)
     logging: LoggingOptions = LoggingOptions()
+
+    @property
+    def sync_period_seconds(self) -> float:
+        """The period between two reconciles of one autoscaler."""
+        return self.settings.sync_period_seconds
 
     @property
     def kind(self) -> WatchedKind:
@@ -238,6 +242,7 @@ def options_of(flags: argparse.Namespace) -> Options:
     kind = KINDS[flags.watch]
     settings = Settings(
         kind=kind,
+        sync_period_seconds=flags.sync_period,
         tolerance=flags.tolerance,
         downscale_stabilization_seconds=flags.downscale_stabilization,
         cpu_initialization_period_seconds=flags.cpu_initialization_period,
@@ -248,7 +253,6 @@ def options_of(flags: argparse.Namespace) -> Options:
         kubeconfig=flags.kubeconfig,
         context=flags.context,
         namespaces=tuple(dict.fromkeys(flags.namespace)),
-        sync_period_seconds=flags.sync_period,
         concurrent_syncs=flags.concurrent_syncs,
         settings=settings,
         leader_election=_leader_election(flags),

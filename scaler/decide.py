@@ -13,6 +13,7 @@ from scaler.model.decision import Ask, Decision, ErrorClass, Event, Situation, w
 from scaler.model.derivation import Derivation
 from scaler.model.observed import TargetPods
 from scaler.model.readings import Reading
+from scaler.normalize.history import held
 from scaler.normalize.normalize import normalize
 from scaler.recommend.combine import Recommended, recommend
 from scaler.recommend.workload import Workload
@@ -72,6 +73,7 @@ def _ambiguous(situation: Situation, pods: TargetPods, now: float) -> Decision:
         situation,
         msgspec.structs.replace(situation.derivation, problem=message),
         error=message,
+        memory=held(situation.memory, situation.policy, now),
         conditions=conditions.as_tuple(),
         events=(warning("AmbiguousSelector", message),),
     )
@@ -89,6 +91,7 @@ def _blocked(
         situation,
         derivation,
         error=recommended.error,
+        memory=held(situation.memory, situation.policy, now),
         conditions=conditions.as_tuple(),
         events=_failures(recommended),
     )

@@ -5,13 +5,14 @@ events is theirs; what is written is decided by `plan`, `decide` and `settle`, w
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from scaler.actuate.scale import rescale
 from scaler.decide import decide
-from scaler.model.autoscaler import Autoscaler
+from scaler.memories import Memories
+from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
 from scaler.model.decision import (
     Action,
     Actuation,
@@ -21,6 +22,7 @@ from scaler.model.decision import (
     Event,
     NotNeeded,
     Outcome,
+    RescaleFailed,
     warning,
 )
 from scaler.model.derivation import Derivation
@@ -40,12 +42,14 @@ from scaler.ports import (
     TimedReading,
     worded,
 )
-from scaler.report.status import status_body, stored_memory
+from scaler.report.status import status_body
 from scaler.settle import settle
 from scaler.telemetry import Telemetry
+from wire import kube_json
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.requests import Writer
 from wire.labels import Selector
+from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable
 
 log = logging.getLogger(__name__)
@@ -75,7 +79,7 @@ class Reconciler:
         self._settings = settings
         self._kind = settings.kind
         self._clock = clock
-        self._memories: dict[str, Memory] = {}
+        self._memories = Memories(dependencies.kube, settings.kind, clock)
         self._derivations: dict[str, Derivation] = {}
 
     def derivation(self, key: str) -> Derivation | None:
@@ -95,34 +99,46 @@ class Reconciler:
             return False
         started_seconds = self._clock.monotonic()
         try:
-            memory = await self._memory(autoscaler)
+            memory = await self._memories.of(autoscaler)
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
             log.warning("%s: not scaled, because its history cannot be read: %s", key, error)
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
             return True
-        outcome = await self._reconcile(autoscaler, memory)
-        self._memories[key] = outcome.memory
+        outcome = await self._reconcile(autoscaler, memory, self._clock.steady_now())
+        self._memories.keep(autoscaler, outcome.memory)
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
         if outcome.derivation.desired_replicas is not None:
             self._with.telemetry.set_desired_replicas(key, outcome.derivation.desired_replicas)
         return True
 
-    async def _reconcile(self, autoscaler: Autoscaler, memory: Memory) -> Outcome:
+    async def _reconcile(
+        self, autoscaler: Autoscaler, memory: Memory, now: Callable[[], float]
+    ) -> Outcome:
+        """`now` in Unix seconds; a step of the wall clock does not move it."""
         target = await read_scale(self._with.kube, self._with.mapper, autoscaler)
-        planned = plan(self._observed(autoscaler, target), memory, self._settings, self._now())
-        decision = await self._measure(planned) if isinstance(planned, Ask) else planned
-        actuation = await self._actuate(decision, target)
-        return await self._report(autoscaler, settle(decision, actuation, self._now()))
+        planned = plan(self._observed(autoscaler, target), memory, self._settings, now())
+        decision = await self._measure(planned, now) if isinstance(planned, Ask) else planned
+        autoscaler, problem = await self._store_intention(autoscaler, decision)
+        if problem:
+            actuation: Actuation = RescaleFailed(problem)
+        else:
+            actuation = await self._actuate(decision, target)
+        return await self._report(autoscaler, settle(decision, actuation, now()))
 
     def _observed(self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable) -> Observed:
         return Observed(
             autoscaler=autoscaler,
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
-            rivals=self._with.rivals.of(autoscaler) if self._kind.yields_to_hpas else (),
+            rivals=self._rivals(autoscaler),
         )
 
-    async def _measure(self, ask: Ask) -> Decision:
+    def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
+        if not self._kind.shares_no_target:
+            return ()
+        return self._with.rivals.rivals_of(autoscaler, self._kind.kind)
+
+    async def _measure(self, ask: Ask, now: Callable[[], float]) -> Decision:
         """Read what the plan asks for, and decide by it."""
         autoscaler = ask.situation.autoscaler
         pods = self._target_pods(autoscaler, ask.selector)
@@ -131,7 +147,7 @@ class Reconciler:
             gathered = await self._with.measurements.read_all(
                 autoscaler.metadata.namespace, ask.metrics, ask.selector
             )
-        decision = decide(ask, pods, [each.reading for each in gathered], self._now())
+        decision = decide(ask, pods, [each.reading for each in gathered], now())
         self._with.telemetry.count_metrics(
             decision.derivation.metrics,
             [each.duration_seconds for each in gathered],
@@ -145,6 +161,27 @@ class Reconciler:
         pods = self._with.pods.matching(namespace, selector)
         return TargetPods(pods=pods, controlled_by=selectors.controllers_of(namespace, pods))
 
+    async def _store_intention(
+        self, autoscaler: Autoscaler, decision: Decision
+    ) -> tuple[Autoscaler, str]:
+        """Before the scale is set to zero, store that the scaler does it: nothing else distinguishes it from a user's zero.
+
+        The autoscaler in its new version, and what went wrong.
+        """
+        is_stored = not self._memories.must_store_zero(autoscaler, decision.memory)
+        if is_stored or not decision.rescale:
+            return autoscaler, ""
+        unchanged = autoscaler.status or AutoscalerStatus()
+        try:
+            body = await self._put_status(autoscaler, unchanged, decision.memory)
+        except (StatusError, Unavailable) as error:
+            name = autoscaler.metadata.name
+            return autoscaler, worded(error, verb="put", resource=self._kind.plural, name=name)
+        metadata = msgspec.structs.replace(
+            autoscaler.metadata, resource_version=_resource_version(body, autoscaler)
+        )
+        return msgspec.structs.replace(autoscaler, metadata=metadata), ""
+
     async def _actuate(
         self, decision: Decision, target: TargetScale | ScaleUnavailable
     ) -> Actuation:
@@ -155,7 +192,7 @@ class Reconciler:
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)
-        if outcome.status_changed:
+        if outcome.status_changed or self._memories.must_store(autoscaler, outcome.memory):
             failure = await self._write_status(autoscaler, outcome)
             if failure:
                 outcome = msgspec.structs.replace(
@@ -168,37 +205,34 @@ class Reconciler:
 
     async def _write_status(self, autoscaler: Autoscaler, outcome: Outcome) -> str:
         """Not retried before the next reconcile, as upstream; returns what went wrong."""
-        namespace, name = autoscaler.metadata.namespace, autoscaler.metadata.name
-        body = status_body(autoscaler, outcome.status, outcome.memory, self._kind)
+        name = autoscaler.metadata.name
         try:
-            await self._with.kube.replace(f"{self._kind.object(namespace, name)}/status", body)
+            await self._put_status(autoscaler, outcome.status, outcome.memory)
         except (StatusError, Unavailable) as error:
             message = worded(error, verb="put", resource=self._kind.plural, name=name)
             self._emit(autoscaler, (warning("FailedUpdateStatus", message),))
             return f"failed to update status for {name}: {message}"
         return ""
 
+    async def _put_status(
+        self, autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory
+    ) -> bytes:
+        namespace, name = autoscaler.metadata.namespace, autoscaler.metadata.name
+        body = status_body(autoscaler, status, memory, self._kind)
+        written = await self._with.kube.replace(
+            f"{self._kind.object(namespace, name)}/status", body
+        )
+        self._memories.was_stored(autoscaler, memory)
+        return written
+
     def _emit(self, autoscaler: Autoscaler, events: Sequence[Event]) -> None:
         for event in events:
             self._with.events.emit(autoscaler, event)
 
-    async def _memory(self, autoscaler: Autoscaler) -> Memory:
-        """The memory of this process; at the first reconcile, the one stored in the status, if there is one."""
-        known = self._memories.get(autoscaler.key)
-        if known is not None:
-            return known
-        if not self._kind.keeps_history:
-            return Memory()
-        path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
-        return stored_memory(await self._with.kube.get(path))
-
     def _forget(self, key: str) -> None:
-        self._memories.pop(key, None)
+        self._memories.forget(key)
         self._derivations.pop(key, None)
         self._with.telemetry.forget(key)
-
-    def _now(self) -> float:
-        return self._clock.now()
 
     def _count(self, action: Action, error: ErrorClass, started_seconds: float) -> None:
         labels = (action.value, error.value)
@@ -207,3 +241,16 @@ class Reconciler:
         self._with.telemetry.reconciliation_duration_seconds.labels(*labels).observe(
             elapsed_seconds
         )
+
+
+class _Versioned(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+def _resource_version(body: bytes, autoscaler: Autoscaler) -> str:
+    """Of the object in the API server's answer, so that a second write does not conflict."""
+    try:
+        written = kube_json.decode(body, _Versioned).metadata.resource_version
+    except msgspec.DecodeError:
+        written = ""
+    return written or autoscaler.metadata.resource_version

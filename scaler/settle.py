@@ -31,13 +31,17 @@ def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) ->
     if decision.branch is Branch.NO_SCALE:
         # Nothing is known about the target, so everything but the conditions keeps its old value.
         old = _status_before(decision)
-        return _outcome(decision, msgspec.structs.replace(old, conditions=decision.conditions))
+        status = msgspec.structs.replace(old, conditions=decision.conditions)
+        if decision.policy.kind.has_observed_generation:
+            generation = decision.autoscaler.metadata.generation
+            status = msgspec.structs.replace(status, observed_generation=generation)
+        return _outcome(decision, status)
     if decision.desired_replicas is None:
         return _outcome(decision, _status(decision))
     if not decision.rescale:
         return _outcome(decision, _status(decision, desired=decision.desired_replicas))
     if isinstance(actuation, RescaleFailed):
-        return _failed(decision, decision.desired_replicas, actuation.message, now_unix_seconds)
+        return _failed(decision, decision.desired_replicas, actuation, now_unix_seconds)
     return _rescaled(decision, decision.desired_replicas, now_unix_seconds)
 
 
@@ -46,7 +50,8 @@ def same_status(left: AutoscalerStatus, right: AutoscalerStatus) -> bool:
     return _compared(left) == _compared(right)
 
 
-def _failed(decision: Decision, desired: int, error: str, now: float) -> Outcome:
+def _failed(decision: Decision, desired: int, failure: RescaleFailed, now: float) -> Outcome:
+    error = failure.message
     conditions = Conditions(decision.conditions, now)
     conditions.unable_to_update_scale(error)
     message = f"New size: {desired}; reason: {decision.rescale_reason}; error: {error}"
@@ -60,6 +65,7 @@ def _failed(decision: Decision, desired: int, error: str, now: float) -> Outcome
     namespace = decision.autoscaler.metadata.namespace
     return msgspec.structs.replace(
         outcome,
+        memory=_memory_after_failure(decision, failure),
         error=f"failed to rescale {reference.kind}/{namespace}/{reference.name}: {error}",
         error_class=ErrorClass.INTERNAL,
     )
@@ -91,21 +97,32 @@ def _mark_zero(conditions: Conditions, decision: Decision, desired: int) -> None
         conditions.remove_scaled_to_zero()
         return
     conditions.scaled_to_zero(
-        by_controller=decision.current_replicas > 0
-        and desired == 0
-        and policy.min_replicas == 0
-        and policy.has_metric_at_zero
+        by_controller=decision.current_replicas > 0 and desired == 0 and policy.can_scale_to_zero
     )
+
+
+def _memory_after_failure(decision: Decision, failure: RescaleFailed) -> Memory:
+    """If zero was certainly not written, a later zero is the user's."""
+    if decision.current_replicas == 0 or failure.may_be_applied:
+        return decision.memory
+    return _not_at_zero(decision.memory)
+
+
+def _not_at_zero(memory: Memory) -> Memory:
+    if not memory.scaled_to_zero:
+        return memory
+    return msgspec.structs.replace(memory, scaled_to_zero=False)
 
 
 def _memory(decision: Decision, desired: int, now: float) -> Memory:
     """Only policies need scale events, so they are kept only with `behavior`."""
+    memory = decision.memory if desired == 0 else _not_at_zero(decision.memory)
     behavior = decision.policy.behavior
     if behavior is None:
-        return decision.memory
+        return memory
     scaling_up = desired > decision.current_replicas
     return with_scale_event(
-        decision.memory,
+        memory,
         before=decision.current_replicas,
         after=desired,
         rules=behavior.scale_up if scaling_up else behavior.scale_down,

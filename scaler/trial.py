@@ -29,6 +29,9 @@ def trial(
     if lifted:
         desired = situation.policy.min_replicas
         reason = reason or BELOW_MIN
+    if current > 0 and desired == 0 and situation.policy.can_scale_to_zero:
+        # Remembered before it is written, since the answer to the write may get lost.
+        memory = msgspec.structs.replace(memory, scaled_to_zero=True)
     return Decision(
         autoscaler=situation.autoscaler,
         branch=Branch(derivation.branch),
@@ -51,6 +54,7 @@ def undecided(
     *,
     error: str,
     error_class: ErrorClass = ErrorClass.INTERNAL,
+    memory: Memory,
     conditions: tuple[Condition, ...],
     events: tuple[Event, ...] = (),
     events_after_status: tuple[Event, ...] = (),
@@ -64,7 +68,7 @@ def undecided(
         conditions=conditions,
         events=events,
         events_after_status=events_after_status,
-        memory=situation.memory,
+        memory=memory,
         error=error,
         error_class=error_class,
         derivation=derivation,
@@ -76,6 +80,7 @@ def uncomputable(
     derivation: Derivation,
     *,
     error: str,
+    memory: Memory,
     conditions: tuple[Condition, ...],
     events: tuple[Event, ...],
 ) -> Decision:
@@ -87,6 +92,7 @@ def uncomputable(
         derivation,
         error="failed to compute desired number of replicas based on listed metrics "
         f"for {target}: {error}",
+        memory=memory,
         conditions=conditions,
         events=events,
         events_after_status=(warning("FailedComputeMetricsReplicas", error),),

@@ -18,5 +18,10 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
     monotonic: Callable[[], float] = time.monotonic
     """Seconds since some moment. Never goes back."""
 
+    def steady_now(self) -> Callable[[], float]:
+        """A reader of Unix seconds that, from now on, neither jumps nor goes back."""
+        difference_seconds = self.now() - self.monotonic()
+        return lambda: self.monotonic() + difference_seconds
+
 
 SYSTEM_CLOCK = Clock()

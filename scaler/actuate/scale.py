@@ -63,11 +63,16 @@ async def rescale(
             *_, resource, name, _ = scale.path.split("/")
             message = worded(error, verb="put", resource=resource, name=name)
             if not isinstance(error, StatusError) or error.reason != "Conflict":
-                return RescaleFailed(message)
+                return RescaleFailed(message, may_be_applied=_may_be_applied(error))
             scale = await _refreshed(kube, scale)
         else:
             return Rescaled()
     return RescaleFailed(message)
+
+
+def _may_be_applied(error: StatusError | Unavailable) -> bool:
+    """Whether the write may have happened all the same: no answer, or a server error."""
+    return not isinstance(error, StatusError) or error.code >= 500
 
 
 def _body(scale: TargetScale, replicas: int) -> bytes:

@@ -117,9 +117,13 @@ class Rescaled(msgspec.Struct, frozen=True):
 
 
 class RescaleFailed(msgspec.Struct, frozen=True):
-    """The Scale could not be written, retries on conflict included; `message` is the bare error."""
+    """The Scale could not be written, retries on conflict included; `message` is the bare error.
+
+    `may_be_applied`: there was no answer, or one that does not say whether it was written.
+    """
 
     message: str
+    may_be_applied: bool = False
 
 
 class NotNeeded(msgspec.Struct, frozen=True):

@@ -25,8 +25,10 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the status holds the texts of the columns REFERENCE and TARGETS; kubectl computes them for an HPA."""
     keeps_history: bool = False
     """Whether `status.history` holds the memory, so that it survives a restart."""
-    yields_to_hpas: bool = False
-    """Whether a target that an HPA names too is refused: kube-controller-manager does not see this kind."""
+    holds_while_failing: bool = False
+    """Whether the last recommendation counts as repeated while metrics or target cannot be read; upstream forgets it."""
+    shares_no_target: bool = False
+    """Whether a target that another autoscaler of either kind names is refused; upstream compares selectors only."""
 
     metric_labels: tuple[str, ...] = ("namespace", "hpa_name")
     """The labels that name one object in the scaler's own metrics; those of an HPA are kube-controller-manager's."""
@@ -62,6 +64,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     explains_in_status=True,
     has_column_texts=True,
     keeps_history=True,
-    yields_to_hpas=True,
+    holds_while_failing=True,
+    shares_no_target=True,
     metric_labels=("namespace", "name", "kind"),
 )

@@ -36,3 +36,10 @@ class Memory(_Stored, frozen=True, kw_only=True):
     recommendations: tuple[Recommendation, ...] | None = None
     scale_up_events: tuple[ScaleEvent, ...] = ()
     scale_down_events: tuple[ScaleEvent, ...] = ()
+    scaled_to_zero: bool = False
+    """Whether the controller set the replicas to 0, or is about to; the condition ScaledToZero says it too,
+    but only once the status was written."""
+
+
+class StoredMemory(Memory, frozen=True, kw_only=True):
+    """A memory as another process left it; `normalize.restart.restored` continues it."""

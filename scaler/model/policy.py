@@ -45,6 +45,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
     kind: WatchedKind
+    sync_period_seconds: float
     min_replicas: int
     max_replicas: int
     tolerances: Tolerances
@@ -59,3 +60,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the controller may scale to zero and back (HPAScaleToZero)."""
     has_metric_at_zero: bool
     """Whether a metric still has a value when there are no pods (Object, External)."""
+
+    @property
+    def scale_down_window_seconds(self) -> float:
+        """How long a recommendation holds the replicas up."""
+        if self.behavior is None:
+            return self.downscale_stabilization_seconds
+        return self.behavior.scale_down.window_seconds
+
+    @property
+    def can_scale_to_zero(self) -> bool:
+        """Whether the controller may scale to zero, and knows when to leave it again."""
+        return self.scale_to_zero and self.min_replicas == 0 and self.has_metric_at_zero

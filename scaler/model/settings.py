@@ -9,6 +9,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What is the same for every autoscaler of one kind."""
 
     kind: WatchedKind = HORIZONTAL_POD_AUTOSCALERS
+    sync_period_seconds: float = 15.0
     tolerance: float = 0.1
     downscale_stabilization_seconds: float = 300.0
     cpu_initialization_period_seconds: float = 300.0

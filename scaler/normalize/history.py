@@ -7,8 +7,8 @@ that can never again be the highest or the lowest of any window is dropped. Both
 
 import msgspec
 
-from scaler.model.memory import Memory, Recommendation, ScaleEvent
-from scaler.model.policy import Rules
+from scaler.model.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+from scaler.model.policy import Policy, Rules
 
 
 def seeded(memory: Memory, *, replicas: int, now_unix_seconds: float) -> Memory:
@@ -19,29 +19,28 @@ def seeded(memory: Memory, *, replicas: int, now_unix_seconds: float) -> Memory:
     return msgspec.structs.replace(memory, recommendations=(first,))
 
 
+def held(memory: Memory, policy: Policy, now_unix_seconds: float) -> Memory:
+    """While nothing can be recommended, the last recommendation counts as repeated, unless for an HPA.
+
+    Else the first low reading after an outage longer than the window would shrink the target at once.
+    """
+    steps = memory.recommendations
+    if not policy.kind.holds_while_failing or not steps or isinstance(memory, StoredMemory):
+        return memory
+    last = msgspec.structs.replace(steps[-1], until_unix_seconds=now_unix_seconds)
+    return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
+
+
 def with_recommendation(
     memory: Memory, *, replicas: int, before_unix_seconds: float, now_unix_seconds: float
 ) -> Memory:
     """Remember a recommendation; forget those last made before `before_unix_seconds`, which no window needs."""
+    memory = with_step(memory, replicas, now_unix_seconds)
     steps = memory.recommendations or ()
-    if steps and steps[-1].replicas == replicas:
-        last = Recommendation(
-            replicas=replicas,
-            since_unix_seconds=steps[-1].since_unix_seconds,
-            until_unix_seconds=now_unix_seconds,
-        )
-        steps = (*steps[:-1], last)
-    else:
-        new = _step(replicas, now_unix_seconds)
-        steps = (*_still_deciding(steps, replicas), new)
-    first = 0
-    while steps[first].until_unix_seconds < before_unix_seconds:
-        first += 1
-    return Memory(
-        recommendations=steps[first:],
-        scale_up_events=memory.scale_up_events,
-        scale_down_events=memory.scale_down_events,
-    )
+    if steps[0].until_unix_seconds >= before_unix_seconds:
+        return memory
+    kept = tuple(each for each in steps if each.until_unix_seconds >= before_unix_seconds)
+    return msgspec.structs.replace(memory, recommendations=kept)
 
 
 def with_scale_event(
@@ -57,8 +56,26 @@ def with_scale_event(
         ups = _logged(ups, event, cutoff)
     else:
         downs = _logged(downs, event, cutoff)
+    return msgspec.structs.replace(memory, scale_up_events=ups, scale_down_events=downs)
+
+
+def with_step(memory: Memory, replicas: int, now: float) -> Memory:
+    """Extend the last step, or begin another one."""
+    steps = memory.recommendations or ()
+    if steps and steps[-1].replicas == replicas:
+        last = Recommendation(
+            replicas=replicas,
+            since_unix_seconds=steps[-1].since_unix_seconds,
+            until_unix_seconds=now,
+        )
+        steps = (*steps[:-1], last)
+    else:
+        steps = (*_still_deciding(steps, replicas), _step(replicas, now))
     return Memory(
-        recommendations=memory.recommendations, scale_up_events=ups, scale_down_events=downs
+        recommendations=steps,
+        scale_up_events=memory.scale_up_events,
+        scale_down_events=memory.scale_down_events,
+        scaled_to_zero=memory.scaled_to_zero,
     )
 
 

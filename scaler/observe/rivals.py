@@ -1,12 +1,11 @@
 """Other autoscalers that scale the same pods.
 
-Two checks. Within a kind, as upstream: the autoscalers whose selectors match one of the pods
-(`hpasControllingPodsUnderSelector`, horizontal.go). Across kinds: the HorizontalPodAutoscalers that
-name the same target. The built-in controller cannot see a LoadAutoscaler, so it is the
-LoadAutoscaler that does not scale.
+Two checks. Upstream's, by pods: which autoscalers of this kind have a selector that matches one of them
+(`hpasControllingPodsUnderSelector`, horizontal.go). And by target, for LoadAutoscalers only: which autoscalers
+of either kind name it. kube-controller-manager does not see a LoadAutoscaler, so a LoadAutoscaler yields.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.observed import Pod
@@ -14,7 +13,7 @@ from wire.labels import NOTHING, Operator, Selector
 
 _EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
 _Bucket = tuple[str, str, str]
-"""Namespace, and key and value of a label; both empty for selectors that ask for no exact value."""
+"""Namespace, and key and value of a label; both empty for selectors without an exact value."""
 
 
 class Selectors:
@@ -29,7 +28,7 @@ class Selectors:
         self._selectors.setdefault(key, NOTHING)
 
     def store(self, key: str, selector: Selector) -> None:
-        """Its target has this selector. One that has not appeared, or is gone, is not stored."""
+        """Its target has this selector. Not stored before the autoscaler appears, nor after it is deleted."""
         old = self._selectors.get(key)
         if old is None or old == selector:
             return
@@ -39,7 +38,7 @@ class Selectors:
             self._buckets.setdefault(_bucket(key, selector), set()).add(key)
 
     def disappear(self, key: str) -> None:
-        """The autoscaler is gone."""
+        """The autoscaler was deleted."""
         selector = self._selectors.pop(key, NOTHING)
         bucket = _bucket(key, selector)
         self._buckets.get(bucket, set()).discard(key)
@@ -47,7 +46,7 @@ class Selectors:
             self._buckets.pop(bucket, None)
 
     def controllers_of(self, namespace: str, pods: Iterable[Pod]) -> tuple[str, ...]:
-        """The autoscalers whose selector matches one of the pods; sorted, so that messages keep still."""
+        """The autoscalers whose selector matches one of the pods; sorted, so that messages do not change."""
         found: set[str] = set()
         # Pods of one template have the same labels: check them only once.
         for labels in {
@@ -73,31 +72,37 @@ def _bucket(key: str, selector: Selector) -> _Bucket:
 
 
 class Targets:
-    """Which autoscalers of another kind name which target."""
+    """Which autoscalers of either kind name which target."""
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-        self._names: dict[tuple[str, str, str, str], set[str]] = {}
+    def __init__(self) -> None:
+        self._autoscalers: dict[_Target, set[tuple[str, str]]] = {}
 
-    def change(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
-        """Follow the watch of that kind."""
-        if old is not None:
-            names = self._names.get(_target(old), set())
-            names.discard(old.metadata.name)
-            if not names:
-                self._names.pop(_target(old), None)
-        if new is not None:
-            self._names.setdefault(_target(new), set()).add(new.metadata.name)
+    def follow(self, kind: str) -> Callable[[Autoscaler | None, Autoscaler | None], None]:
+        """What to call with every change (old and new) of an autoscaler of this kind."""
 
-    def of(self, autoscaler: Autoscaler) -> tuple[str, ...]:
-        """Those on the same target, as `Kind namespace/name`."""
-        namespace = autoscaler.metadata.namespace
-        names = self._names.get(_target(autoscaler), ())
-        return tuple(f"{self._kind} {namespace}/{name}" for name in sorted(names))
+        def change(old: Autoscaler | None, new: Autoscaler | None) -> None:
+            if old is not None:
+                named = self._autoscalers.get(_target(old), set())
+                named.discard((kind, old.metadata.name))
+                if not named:
+                    self._autoscalers.pop(_target(old), None)
+            if new is not None:
+                self._autoscalers.setdefault(_target(new), set()).add((kind, new.metadata.name))
+
+        return change
+
+    def rivals_of(self, autoscaler: Autoscaler, kind: str) -> tuple[str, ...]:
+        """The other autoscalers on the same target, as `Kind namespace/name`."""
+        namespace, itself = autoscaler.metadata.namespace, (kind, autoscaler.metadata.name)
+        named = self._autoscalers.get(_target(autoscaler), set())
+        return tuple(f"{of} {namespace}/{name}" for of, name in sorted(named - {itself}))
 
 
-def _target(autoscaler: Autoscaler) -> tuple[str, str, str, str]:
-    """Namespace, group, kind and name: what decides which object is scaled."""
+_Target = tuple[str, str, str, str]
+"""Namespace, group, kind and name: what decides which object is scaled."""
+
+
+def _target(autoscaler: Autoscaler) -> _Target:
     ref = autoscaler.spec.scale_target_ref
     group, slash, _ = ref.api_version.partition("/")
     return autoscaler.metadata.namespace, group if slash else "", ref.kind, ref.name

@@ -2,6 +2,7 @@
 
 from scaler.model.autoscaler import Autoscaler, ConditionStatus, ConditionType
 from scaler.model.decision import Branch
+from scaler.model.memory import Memory
 from scaler.model.policy import Policy
 
 
@@ -17,12 +18,14 @@ def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Bran
     return Branch.METRICS
 
 
-def was_scaled_to_zero(autoscaler: Autoscaler, policy: Policy) -> bool:
-    """Whether the controller itself scaled to zero, according to the status."""
-    status = autoscaler.status
-    if not policy.scale_to_zero or status is None:
+def was_scaled_to_zero(autoscaler: Autoscaler, policy: Policy, memory: Memory) -> bool:
+    """Whether the controller itself scaled to zero, according to the status or, before that is written, the memory."""
+    if not policy.scale_to_zero:
         return False
-    for condition in status.conditions or ():
+    if memory.scaled_to_zero:
+        return True
+    status = autoscaler.status
+    for condition in (status.conditions if status else ()) or ():
         if condition.type == ConditionType.SCALED_TO_ZERO:
             return condition.status == ConditionStatus.TRUE
     return False

@@ -8,11 +8,12 @@ import msgspec
 from scaler.model.autoscaler import metrics_of
 from scaler.model.decision import Ask, Branch, Decision, ErrorClass, Situation, warning
 from scaler.model.derivation import Derivation
-from scaler.model.memory import Memory
+from scaler.model.memory import Memory, StoredMemory
 from scaler.model.observed import Observed, ScaleUnavailable, ScaleView
 from scaler.model.policy import Policy
 from scaler.model.settings import Settings
-from scaler.normalize.history import seeded
+from scaler.normalize.history import held, seeded
+from scaler.normalize.restart import restored
 from scaler.plan.branch import branch_of, was_scaled_to_zero
 from scaler.plan.policy import policy_of
 from scaler.plan.selector import UnusableSelector, target_selector
@@ -47,17 +48,21 @@ def _situation(
     observed: Observed, scale: ScaleView, policy: Policy, memory: Memory, now: float
 ) -> Situation:
     autoscaler, current = observed.autoscaler, scale.spec_replicas
-    by_controller = was_scaled_to_zero(autoscaler, policy)
+    memory = _continued(observed, memory, policy, current, now)
+    by_controller = was_scaled_to_zero(autoscaler, policy, memory)
     branch = branch_of(current, policy, was_scaled_to_zero=by_controller)
     if observed.rivals:
         branch = Branch.SHARED_TARGET
     conditions = _conditions(observed, now)
     conditions.able_to_scale("SucceededGetScale")
+    if memory.scaled_to_zero:
+        # The status that said so may not have been written.
+        conditions.scaled_to_zero(by_controller=True)
     return Situation(
         autoscaler=autoscaler,
         scale=scale,
         policy=policy,
-        memory=seeded(memory, replicas=current, now_unix_seconds=now),
+        memory=memory,
         was_scaled_to_zero=by_controller,
         conditions=conditions.as_tuple(),
         derivation=Derivation(
@@ -72,6 +77,20 @@ def _situation(
     )
 
 
+def _continued(
+    observed: Observed, memory: Memory, policy: Policy, current: int, now: float
+) -> Memory:
+    """The memory as this reconcile starts from it: restored after a restart, seeded at the first reconcile."""
+    if isinstance(memory, StoredMemory):
+        memory = restored(memory, policy, replicas=current, now_unix_seconds=now)
+    if observed.rivals:
+        # Others set the count meanwhile: afterwards, begin with what they leave behind.
+        memory = msgspec.structs.replace(memory, recommendations=None)
+    if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
+        memory = msgspec.structs.replace(memory, scaled_to_zero=False)
+    return seeded(memory, replicas=current, now_unix_seconds=now)
+
+
 def _by_metrics(situation: Situation, now: float) -> Ask | Decision:
     selector = target_selector(situation.scale)
     if not isinstance(selector, UnusableSelector):
@@ -83,6 +102,7 @@ def _by_metrics(situation: Situation, now: float) -> Ask | Decision:
         situation,
         msgspec.structs.replace(situation.derivation, problem=selector.event_message),
         error=selector.event_message,
+        memory=held(situation.memory, situation.policy, now),
         conditions=conditions.as_tuple(),
         events=(warning(selector.event_reason, selector.event_message),),
     )
@@ -130,6 +150,7 @@ def _shared_target(situation: Situation, rivals: tuple[str, ...], now: float) ->
         msgspec.structs.replace(situation.derivation, problem=message),
         error=message,
         error_class=ErrorClass.SPEC,
+        memory=situation.memory,
         conditions=conditions.as_tuple(),
         events=(warning("AmbiguousSelector", message),),
     )
@@ -147,7 +168,7 @@ def _without_scale(
         policy=policy,
         conditions=conditions.as_tuple(),
         events=(warning("FailedGetScale", scale.message),),
-        memory=memory,
+        memory=held(memory, policy, now),
         error=f"{scale.context}: {scale.message}",
         error_class=ErrorClass.SPEC if scale.spec_error else ErrorClass.INTERNAL,
         derivation=Derivation(

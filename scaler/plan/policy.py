@@ -25,6 +25,7 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
     """The effective settings: the spec's own where it has them, else the flags."""
     return Policy(
         kind=settings.kind,
+        sync_period_seconds=settings.sync_period_seconds,
         min_replicas=1 if spec.min_replicas is None else spec.min_replicas,
         max_replicas=spec.max_replicas,
         tolerances=_tolerances(spec.behavior, settings),

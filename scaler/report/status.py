@@ -9,12 +9,12 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, metrics_of
 from scaler.model.kinds import WatchedKind
-from scaler.model.memory import Memory, ScaleEvent
+from scaler.model.memory import Memory, ScaleEvent, StoredMemory
 from scaler.report.printing import printed_targets
 from wire import kube_json
 
 # The CRD allows twice as many; half an hour of changes every two seconds.
-EVENTS_MAX = 1000
+ENTRIES_MAX = 1000
 
 
 class LoadAutoscalerStatus(AutoscalerStatus, frozen=True, kw_only=True):
@@ -25,8 +25,12 @@ class LoadAutoscalerStatus(AutoscalerStatus, frozen=True, kw_only=True):
     history: Memory | None = None
 
 
+class _StoredStatus(msgspec.Struct, frozen=True):
+    history: StoredMemory | None = None
+
+
 class _Stored(msgspec.Struct, frozen=True):
-    status: LoadAutoscalerStatus = LoadAutoscalerStatus()
+    status: _StoredStatus = _StoredStatus()
 
 
 def status_body(
@@ -54,21 +58,29 @@ def extended(
     )
 
 
-def stored_memory(body: bytes) -> Memory:
-    """The memory in a LoadAutoscaler as it was read. Raises `msgspec.DecodeError`."""
-    return kube_json.decode(body, _Stored).status.history or Memory()
+def stored_memory(body: bytes) -> StoredMemory:
+    """The memory in a LoadAutoscaler as it was read. Raises `msgspec.DecodeError`.
+
+    A history in another form, from another version, is ignored: the autoscaler then starts like a new one.
+    """
+    try:
+        return kube_json.decode(body, _Stored).status.history or StoredMemory()
+    except msgspec.ValidationError:
+        return StoredMemory()
 
 
 def _bounded(memory: Memory) -> Memory:
-    """No more scale events than the CRD allows."""
-    if max(len(memory.scale_up_events), len(memory.scale_down_events)) <= EVENTS_MAX:
+    """No more entries than the CRD allows, or every write of the status would be rejected."""
+    steps = memory.recommendations or ()
+    if max(len(steps), len(memory.scale_up_events), len(memory.scale_down_events)) <= ENTRIES_MAX:
         return memory
     return msgspec.structs.replace(
         memory,
+        recommendations=steps[-ENTRIES_MAX:],
         scale_up_events=_newest(memory.scale_up_events),
         scale_down_events=_newest(memory.scale_down_events),
     )
 
 
 def _newest(events: tuple[ScaleEvent, ...]) -> tuple[ScaleEvent, ...]:
-    return tuple(sorted(events, key=lambda one: one.happened_at_unix_seconds)[-EVENTS_MAX:])
+    return tuple(sorted(events, key=lambda one: one.happened_at_unix_seconds)[-ENTRIES_MAX:])

@@ -36,18 +36,19 @@ class Watches:
         """`namespaces`: empty for all. `on_change` is called for every change of an autoscaler."""
         self._on_change = on_change
         self.selectors = Selectors()
-        self.rivals = Targets(HORIZONTAL_POD_AUTOSCALERS.kind)
+        self.rivals = Targets()
+        self._follow = self.rivals.follow(kind.kind)
         self.autoscalers = WatchedAutoscalers(
             client, kind, namespaces, on_change=self._changed, monotonic=monotonic
         )
         self.pods = WatchedPods(client, namespaces, monotonic=monotonic)
         self._hpas: list[WatchCache[Autoscaler]] = []
-        if kind.yields_to_hpas:
+        if kind.shares_no_target:
             watched = WatchedAutoscalers(
                 client,
                 HORIZONTAL_POD_AUTOSCALERS,
                 namespaces,
-                on_change=self.rivals.change,
+                on_change=self.rivals.follow(HORIZONTAL_POD_AUTOSCALERS.kind),
                 monotonic=monotonic,
             )
             self._hpas = watched.caches
@@ -85,6 +86,7 @@ class Watches:
             self.selectors.appear(new.key)
         elif old is not None:
             self.selectors.disappear(old.key)
+        self._follow(old, new)
         self._on_change(old, new)
 
 

@@ -295,8 +295,10 @@ def test_two_autoscalers_on_the_same_pods_are_both_disabled(cluster, exporter, w
         twin,
     )
     message = workspace.has_condition("ScalingActive", "False", "AmbiguousSelector")
-    both = f"[{workspace.namespace}/twin {workspace.namespace}/web]"
-    assert message == f"pods by selector app=web are controlled by multiple HPAs: {both}"
+    assert message == (
+        f"Deployment/web is scaled by LoadAutoscaler {workspace.namespace}/twin as well: "
+        "delete one of them"
+    )
 
 
 def test_the_target_of_an_hpa_is_not_scaled(cluster, exporter, workspace):

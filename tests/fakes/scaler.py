@@ -30,6 +30,7 @@ class FakeKube:
         self.put_answers: list[Answer] = []
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.put: list[tuple[str, Json]] = []
+        self.applied: list[tuple[str, Json]] = []
 
     def serve(self, path: str, document: object) -> None:
         """Respond to GETs of this path with a document."""
@@ -51,6 +52,7 @@ class FakeKube:
         answer = self.put_answers.pop(0) if self.put_answers else b"{}"
         if isinstance(answer, Exception):
             raise answer
+        self.applied.append(self.put[-1])
         return answer
 
 

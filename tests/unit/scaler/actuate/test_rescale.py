@@ -48,19 +48,20 @@ async def test_after_the_fifth_conflict_it_gives_up():
 
 
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("error", "may_be_applied"),
     [
-        pytest.param(forbidden("you may not"), "you may not", id="forbidden"),
-        pytest.param(failure(422, "replicas: bad"), "replicas: bad", id="invalid"),
-        pytest.param(
-            Unavailable("connection refused"), "connection refused", id="connection refused"
-        ),
+        pytest.param(forbidden("you may not"), False, id="forbidden"),
+        pytest.param(failure(422, "replicas: bad"), False, id="invalid"),
+        pytest.param(failure(504, "too slow"), True, id="a timeout of the API server"),
+        pytest.param(Unavailable("no answer within 10s"), True, id="no answer"),
     ],
 )
-async def test_any_other_failure_is_reported_and_not_retried(error, message):
+async def test_any_other_failure_is_reported_and_not_retried(error, may_be_applied):
+    """Without a definite answer, the scale may have been written."""
     kube = FakeKube()
     kube.put_answers = [error]
-    assert await rescale_to_3(kube) == RescaleFailed(message)
+    failed = RescaleFailed(error.message, may_be_applied=may_be_applied)
+    assert await rescale_to_3(kube) == failed
     assert len(kube.put) == 1
 
 

@@ -68,6 +68,9 @@ def test_a_selector_that_changed_counts_as_it_is_now():
     assert found.controllers_of("shop", [WEB]) == ("shop/a", "shop/b")
 
 
+HPA, LA = "HorizontalPodAutoscaler", "LoadAutoscaler"
+
+
 def autoscaler(
     name: str, *, target: str = "web", api_version: str = "apps/v1", namespace: str = "shop"
 ) -> Autoscaler:
@@ -89,16 +92,27 @@ def autoscaler(
     ],
 )
 def test_an_hpa_is_a_rival_when_it_names_the_same_target(other, is_rival):
-    targets = Targets("HorizontalPodAutoscaler")
-    targets.change(None, other)
-    rivals = targets.of(autoscaler("web"))
-    assert rivals == (("HorizontalPodAutoscaler shop/x",) if is_rival else ())
+    targets = Targets()
+    targets.follow(HPA)(None, other)
+    rivals = targets.rivals_of(autoscaler("web"), LA)
+    assert rivals == ((f"{HPA} shop/x",) if is_rival else ())
 
 
-def test_an_hpa_that_turned_to_another_target_is_no_rival_any_more():
-    targets = Targets("HorizontalPodAutoscaler")
-    targets.change(None, autoscaler("x"))
-    targets.change(autoscaler("x"), autoscaler("x", target="db"))
-    assert targets.of(autoscaler("web")) == ()
-    targets.change(autoscaler("x", target="db"), None)
-    assert targets._names == {}
+def test_autoscalers_of_both_kinds_are_rivals_but_an_autoscaler_is_not_its_own():
+    targets = Targets()
+    targets.follow(LA)(None, autoscaler("web"))
+    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    targets.follow(LA)(None, autoscaler("twin"))
+    targets.follow(HPA)(None, autoscaler("web"))
+    assert targets.rivals_of(autoscaler("web"), LA) == (f"{HPA} shop/web", f"{LA} shop/twin")
+    assert targets.rivals_of(autoscaler("twin"), LA) == (f"{HPA} shop/web", f"{LA} shop/web")
+
+
+def test_an_hpa_that_now_names_another_target_is_no_longer_a_rival():
+    targets = Targets()
+    change = targets.follow(HPA)
+    change(None, autoscaler("x"))
+    change(autoscaler("x"), autoscaler("x", target="db"))
+    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    change(autoscaler("x", target="db"), None)
+    assert targets._autoscalers == {}

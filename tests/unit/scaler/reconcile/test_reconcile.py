@@ -1,127 +1,16 @@
 """One reconcile: what is read, written, reported and remembered, and in which order."""
 
 import logging
-from typing import Any
 
 import msgspec
 import pytest
 from prometheus_client import generate_latest
 
-from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
-from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
-from scaler.model.observed import Pod
-from scaler.model.readings import ExternalValues, MetricFailed, Reading
-from scaler.model.settings import Settings
-from scaler.observe.rivals import Selectors, Targets
-from scaler.reconcile import Dependencies, Reconciler
-from scaler.telemetry import Telemetry
-from tests.fakes.scaler import (
-    FakeAutoscalers,
-    FakeEvents,
-    FakeKube,
-    FakeMapper,
-    FakeMeasurements,
-    FakePods,
-    resource,
-)
-from wire.clock import Clock
-from wire.meta import ObjectMeta
+from scaler.model.autoscaler import AutoscalerStatus
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.model.readings import ExternalValues, MetricFailed
+from tests.unit.scaler.reconcile.world import KEY, NOW_SECONDS, SCALE_PATH, World, autoscaler
 from wire.status import Unavailable, conflict, not_found
-
-KEY = "shop/web"
-SCALE_PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale"
-NOW_SECONDS = 1_800_000_000.0
-POD = Pod(metadata=ObjectMeta(name="web-1", namespace="shop", labels={"app": "web"}))
-
-
-def autoscaler(**changes: Any) -> Autoscaler:
-    """On `queue` at 10 per replica, 1 to 9 replicas."""
-    metric = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"}}
-    whole = {
-        "metadata": {
-            "namespace": "shop",
-            "name": "web",
-            "uid": "u9",
-            "resourceVersion": "5",
-            "generation": 2,
-            "labels": {"team": "shop"},
-        },
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-            "minReplicas": 1,
-            "maxReplicas": 9,
-            "metrics": [{"type": "External", "external": metric}],
-        },
-        **changes,
-    }
-    return msgspec.convert(whole, Autoscaler)
-
-
-class World:
-    """What a reconcile reads from and writes to, and the clock."""
-
-    def __init__(
-        self,
-        *readings: Reading,
-        kind: WatchedKind = LOAD_AUTOSCALERS,
-        object: Autoscaler | None = None,  # noqa: A002
-    ) -> None:
-        found = object or autoscaler()
-        self.kind = kind
-        self.now_seconds = NOW_SECONDS
-        self.kube = FakeKube()
-        self.events = FakeEvents()
-        self.telemetry = Telemetry()
-        self.autoscalers = FakeAutoscalers(
-            msgspec.structs.replace(found, kind=kind.kind, api_version=kind.api_version)
-        )
-        self.measurements = FakeMeasurements(*(readings or (ExternalValues((30_000,)),)))
-        self.selectors = Selectors()
-        self.selectors.appear(KEY)
-        self.rivals = Targets("HorizontalPodAutoscaler")
-        self.kube.serve(self.kind.object("shop", "web"), {})
-        self.scaled(1)
-        self.reconciler = self.started()
-
-    def started(self) -> Reconciler:
-        dependencies = Dependencies(
-            kube=self.kube,
-            mapper=FakeMapper(resource("apps", "v1", "deployments", "Deployment")),
-            autoscalers=self.autoscalers,
-            pods=FakePods(POD),
-            selectors=self.selectors,
-            rivals=self.rivals,
-            measurements=self.measurements,
-            events=self.events,
-            telemetry=self.telemetry,
-        )
-        settings = Settings(kind=self.kind, scale_to_zero=self.kind.scales_to_zero_by_default)
-        clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.now_seconds)
-        return Reconciler(dependencies, settings, clock=clock)
-
-    def scaled(self, replicas: int, selector: str = "app=web") -> None:
-        """The target has so many replicas."""
-        status = {"replicas": replicas, "selector": selector}
-        metadata = {"resourceVersion": "7", "uid": "u1"}
-        scale = {"metadata": metadata, "spec": {"replicas": replicas}, "status": status}
-        self.kube.serve(SCALE_PATH, scale)
-
-    async def reconcile(self) -> bool:
-        return await self.reconciler.reconcile(KEY)
-
-    def status(self) -> dict[str, Any]:
-        """The status that was written last."""
-        path, body = self.kube.put[-1]
-        assert path == f"{self.kind.object('shop', 'web')}/status"
-        return body["status"]
-
-    def conditions(self) -> dict[str, tuple[str, str]]:
-        return {
-            each["type"]: (each["status"], each["reason"]) for each in self.status()["conditions"]
-        }
-
-    def reported(self) -> list[tuple[str, str, str]]:
-        return [(each.type.value, each.reason, each.message) for each in self.events.emitted]
 
 
 async def test_a_reconcile_scales_emits_an_event_and_writes_the_status():
@@ -254,7 +143,7 @@ async def test_the_memory_of_a_deleted_autoscaler_is_dropped():
     del world.autoscalers.by_key[KEY]
     assert not await world.reconcile()
     assert world.reconciler.derivation(KEY) is None
-    assert world.reconciler._memories == {}
+    assert world.reconciler._memories._kept == {}
     gauge = "loadline_scaler_desired_replicas"
     assert gauge + "{" not in generate_latest(world.telemetry.registry).decode()
 
@@ -263,7 +152,7 @@ async def test_a_process_that_loses_the_lease_drops_its_memory():
     world = World()
     await world.reconcile()
     world.reconciler.forget_all()
-    assert (world.reconciler._memories, world.reconciler.derivation(KEY)) == ({}, None)
+    assert (world.reconciler._memories._kept, world.reconciler.derivation(KEY)) == ({}, None)
 
 
 async def test_the_last_derivation_is_available():
@@ -284,7 +173,9 @@ async def test_the_last_derivation_is_available():
 )
 async def test_a_target_that_an_hpa_names_is_not_scaled_on_any_branch(replicas):
     world = World()
-    world.rivals.change(None, autoscaler(metadata={"namespace": "shop", "name": "hpa"}))
+    world.rivals.follow("HorizontalPodAutoscaler")(
+        None, autoscaler(metadata={"namespace": "shop", "name": "hpa"})
+    )
     world.scaled(replicas)
     await world.reconcile()
     assert [path for path, _ in world.kube.put] == [

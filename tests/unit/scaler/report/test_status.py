@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from scaler.model.autoscaler import AutoscalerStatus
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
-from scaler.model.memory import Memory, Recommendation, ScaleEvent
-from scaler.report.status import EVENTS_MAX, status_body, stored_memory
+from scaler.model.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+from scaler.report.status import ENTRIES_MAX, status_body, stored_memory
 from tests.unit.scaler.objects import autoscaler, few_examples, spec
 
 times = st.floats(0, 50)
@@ -38,13 +38,13 @@ def stored(memory, kind=LOAD_AUTOSCALERS):
 @few_examples
 @given(recommendations, events, events)
 def test_the_memory_comes_back_as_it_was(made, ups, downs):
-    memory = Memory(recommendations=made, scale_up_events=ups, scale_down_events=downs)
-    assert stored(memory) == memory
+    parts = {"recommendations": made, "scale_up_events": ups, "scale_down_events": downs}
+    assert stored(Memory(**parts)) == StoredMemory(**parts)
 
 
 def test_an_autoscaler_that_was_never_reconciled_has_no_history():
-    assert stored_memory(b"{}") == Memory()
-    assert stored_memory(b'{"status": {"history": null}}') == Memory()
+    assert stored_memory(b"{}") == StoredMemory()
+    assert stored_memory(b'{"status": {"history": null}}') == StoredMemory()
     assert stored(Memory()).recommendations is None
 
 
@@ -60,5 +60,5 @@ def test_of_more_events_than_the_crd_allows_the_latest_are_kept():
     )
     kept = stored(Memory(scale_up_events=events)).scale_up_events
     assert [each.happened_at_unix_seconds for each in kept] == [
-        float(n) for n in range(3000 - EVENTS_MAX, 3000)
+        float(n) for n in range(3000 - ENTRIES_MAX, 3000)
     ]

@@ -1,0 +1,62 @@
+"""Over random loads and rules: a scaler that restarts at any time makes the replica counts of one that does not."""
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.scaler.objects import few_examples
+from tests.unit.scaler.reconcile.world import SPEC, World, autoscaler
+
+PERIOD_SECONDS = 15
+
+# Long phases of the same load, in which nothing is written, and short ones.
+phases = st.lists(
+    st.tuples(st.integers(0, 12), st.sampled_from([1, 2, 5, 25])), min_size=1, max_size=6
+)
+policies = st.lists(
+    st.builds(
+        lambda kind, value, period: {"type": kind, "value": value, "periodSeconds": period},
+        st.sampled_from(["Pods", "Percent"]),
+        st.integers(1, 100),
+        st.sampled_from([15, 60, 300]),
+    ),
+    min_size=1,
+    max_size=2,
+)
+rules = st.builds(
+    lambda window, some, select: {
+        "stabilizationWindowSeconds": window,
+        "policies": some,
+        "selectPolicy": select,
+    },
+    st.sampled_from([0, 60, 300]),
+    policies,
+    st.sampled_from(["Max", "Min"]),
+)
+behaviors = st.none() | st.builds(lambda up, down: {"scaleUp": up, "scaleDown": down}, rules, rules)
+
+
+def world_with(behavior):
+    extra = {} if behavior is None else {"behavior": behavior}
+    world = World(object=autoscaler(spec={**SPEC, **extra}))
+    world.scaled(3)
+    return world
+
+
+async def counts(world, phases, restarts=()):
+    """The replicas after each sync; before each sync of `restarts`, a new process starts."""
+    loads = [load for load, syncs in phases for _ in range(syncs)]
+    found = []
+    for index, load in enumerate(loads):
+        if index in restarts:
+            world.restart()
+        found.append(await world.sync(10 * load, elapsed=PERIOD_SECONDS))
+    return found
+
+
+@few_examples
+@given(phases=phases, behavior=behaviors, restarts=st.sets(st.integers(0, 80), max_size=5))
+def test_restarts_change_no_count(phases, behavior, restarts):
+    undisturbed = asyncio.run(counts(world_with(behavior), phases))
+    assert asyncio.run(counts(world_with(behavior), phases, restarts)) == undisturbed

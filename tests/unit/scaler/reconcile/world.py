@@ -1,0 +1,168 @@
+"""One autoscaler, its target and an API server that keeps what is written, for whole reconciles without I/O."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
+from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
+from scaler.model.observed import Pod
+from scaler.model.readings import ExternalValues, MetricFailed, Reading
+from scaler.model.settings import Settings
+from scaler.observe.rivals import Selectors, Targets
+from scaler.reconcile import Dependencies, Reconciler
+from scaler.telemetry import Telemetry
+from tests.fakes.scaler import (
+    FakeAutoscalers,
+    FakeEvents,
+    FakeKube,
+    FakeMapper,
+    FakeMeasurements,
+    FakePods,
+    resource,
+)
+from wire.clock import Clock
+from wire.meta import ObjectMeta
+
+KEY = "shop/web"
+SCALE_PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale"
+NOW_SECONDS = 1_800_000_000.0
+POD = Pod(metadata=ObjectMeta(name="web-1", namespace="shop", labels={"app": "web"}))
+
+
+METRIC = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"}}
+SPEC: dict[str, Any] = {
+    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+    "minReplicas": 1,
+    "maxReplicas": 9,
+    "metrics": [{"type": "External", "external": METRIC}],
+}
+
+
+def autoscaler(**changes: Any) -> Autoscaler:
+    """On `queue` at 10 per replica, 1 to 9 replicas."""
+    whole = {
+        "metadata": {
+            "namespace": "shop",
+            "name": "web",
+            "uid": "u9",
+            "resourceVersion": "5",
+            "generation": 2,
+            "labels": {"team": "shop"},
+        },
+        "spec": SPEC,
+        **changes,
+    }
+    return msgspec.convert(whole, Autoscaler)
+
+
+class _WithStatus(msgspec.Struct, frozen=True):
+    status: AutoscalerStatus
+
+
+class World:
+    """What a reconcile reads from and writes to, and the clock."""
+
+    def __init__(
+        self,
+        *readings: Reading,
+        kind: WatchedKind = LOAD_AUTOSCALERS,
+        object: Autoscaler | None = None,  # noqa: A002
+        zero: bool | None = None,
+    ) -> None:
+        """`zero`: whether scaling to zero is on, where not the default of the kind."""
+        found = object or autoscaler()
+        self.kind = kind
+        self.scale_to_zero = kind.scales_to_zero_by_default if zero is None else zero
+        self.now_seconds = NOW_SECONDS
+        self.monotonic_seconds = 5_000.0
+        self.kube = FakeKube()
+        self.events = FakeEvents()
+        self.telemetry = Telemetry()
+        self.autoscalers = FakeAutoscalers(
+            msgspec.structs.replace(found, kind=kind.kind, api_version=kind.api_version)
+        )
+        self.measurements = FakeMeasurements(*(readings or (ExternalValues((30_000,)),)))
+        self.selectors = Selectors()
+        self.selectors.appear(KEY)
+        self.rivals = Targets()
+        self.kube.serve(self.kind.object("shop", "web"), {})
+        self.scaled(1)
+        self.reconciler = self.started()
+
+    def started(self) -> Reconciler:
+        dependencies = Dependencies(
+            kube=self.kube,
+            mapper=FakeMapper(resource("apps", "v1", "deployments", "Deployment")),
+            autoscalers=self.autoscalers,
+            pods=FakePods(POD),
+            selectors=self.selectors,
+            rivals=self.rivals,
+            measurements=self.measurements,
+            events=self.events,
+            telemetry=self.telemetry,
+        )
+        settings = Settings(kind=self.kind, scale_to_zero=self.scale_to_zero)
+        clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.monotonic_seconds)
+        return Reconciler(dependencies, settings, clock=clock)
+
+    def scaled(self, replicas: int, selector: str = "app=web") -> None:
+        """The target has that many replicas."""
+        self.replicas = replicas
+        status = {"replicas": replicas, "selector": selector}
+        metadata = {"resourceVersion": "7", "uid": "u1"}
+        scale = {"metadata": metadata, "spec": {"replicas": replicas}, "status": status}
+        self.kube.serve(SCALE_PATH, scale)
+
+    async def reconcile(self) -> bool:
+        return await self.reconciler.reconcile(KEY)
+
+    async def sync(self, queue: int | None = None, *, elapsed: float = 15) -> int:
+        """After `elapsed` seconds, reconcile with this queue length, and keep what was written; the replicas then.
+
+        None: the metrics API is down.
+        """
+        self.passes(elapsed)
+        down = MetricFailed("unable to fetch metrics from external metrics API: down")
+        self.measurements.readings = [down if queue is None else ExternalValues((queue * 1000,))]
+        before = len(self.kube.applied)
+        await self.reconcile()
+        for path, body in self.kube.applied[before:]:
+            self._store(path, body)
+        return self.replicas
+
+    def passes(self, seconds: float) -> None:
+        """Both clocks go on."""
+        self.now_seconds += seconds
+        self.monotonic_seconds += seconds
+
+    def restart(self) -> None:
+        """A new process starts, with clocks of its own."""
+        self.monotonic_seconds = 1.0
+        self.reconciler = self.started()
+
+    def _store(self, path: str, body: dict[str, Any]) -> None:
+        if path == SCALE_PATH:
+            self.scaled(body["spec"]["replicas"])
+            return
+        document = json.dumps(body).encode()
+        self.kube.answers[self.kind.object("shop", "web")] = document
+        status = msgspec.json.decode(document, type=_WithStatus).status
+        self.autoscalers.by_key[KEY] = msgspec.structs.replace(
+            self.autoscalers.by_key[KEY], status=status
+        )
+
+    def status(self) -> dict[str, Any]:
+        """The status that was written last."""
+        path, body = self.kube.put[-1]
+        assert path == f"{self.kind.object('shop', 'web')}/status"
+        return body["status"]
+
+    def conditions(self) -> dict[str, tuple[str, str]]:
+        return {
+            each["type"]: (each["status"], each["reason"]) for each in self.status()["conditions"]
+        }
+
+    def reported(self) -> list[tuple[str, str, str]]:
+        return [(each.type.value, each.reason, each.message) for each in self.events.emitted]
