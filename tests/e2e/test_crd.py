@@ -131,7 +131,8 @@ def test_kubectl_shows_a_loadautoscaler_like_an_hpa(cluster: Cluster) -> None:
         "conditions": [{"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}],
         "decision": {"summary": "why", "proposedReplicas": 4},
         "history": {
-            "recommendations": [{"replicas": 3, "sinceUnixSeconds": 1.5, "untilUnixSeconds": 2.5}]
+            "recommendations": [{"replicas": 3, "sinceUnixSeconds": 1.5, "untilUnixSeconds": 16.5}],
+            "scaledToZero": True,
         },
     }
     patch = msgspec.json.encode({"status": status}).decode()

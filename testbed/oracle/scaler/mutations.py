@@ -14,7 +14,14 @@ from pathlib import Path
 import msgspec
 
 _ROOT = Path(__file__).parents[3]
-_COPIED = ("scaler", "wire", "testbed", "tests/unit/scaler", "tests/conformance/scaler")
+_COPIED = (
+    "scaler",
+    "wire",
+    "testbed",
+    "tests/unit/scaler",
+    "tests/conformance/scaler",
+    "tests/fakes",
+)
 _UNIT = [
     f"tests/unit/scaler/{each}"
     for each in (
@@ -24,6 +31,7 @@ _UNIT = [
         "recommend",
         "normalize",
         "decide",
+        "reconcile",
         "report/test_conditions.py",
     )
 ]
@@ -74,12 +82,17 @@ MUTATIONS = (
     Mutation("normalize/history.py", "each.outdated or each.happened_at_unix_seconds < cutoff", "False"),
     Mutation("normalize/history.py", "or step.replicas < lowest", ""),
     Mutation("normalize/history.py", "step.replicas > highest or ", ""),
-    Mutation("normalize/history.py", "steps[first].until_unix_seconds < before", "steps[first].since_unix_seconds < before"),
+    Mutation("normalize/history.py", "if each.until_unix_seconds >= before", "if each.since_unix_seconds >= before"),
+    Mutation("normalize/history.py", "not policy.kind.holds_while_failing or ", ""),
+    Mutation("normalize/restart.py", "max(stored_at, now_unix_seconds - policy.sync_period_seconds)", "stored_at"),
+    Mutation("normalize/restart.py", "if stored_at < now_unix_seconds - policy.scale_down_window_seconds:", "if False:"),
+    Mutation("normalize/restart.py", "min(step.until_unix_seconds, now)", "step.until_unix_seconds"),
+    Mutation("trial.py", "memory = msgspec.structs.replace(memory, scaled_to_zero=True)", "pass"),
     Mutation("signal/signal.py", "if index < measured else _NOT_MEASURED", "if index < measured else readings[0]"),
     Mutation("trial.py", "rescale=desired != current", "rescale=True"),
     Mutation("trial.py", "        and situation.was_scaled_to_zero\n", ""),
     Mutation("decide.py", "reason=_reason(replicas, ", "reason=_reason(normalized.bound.after, "),
-    Mutation("settle.py", "desired == 0\n", "True\n"),
+    Mutation("settle.py", "0 and desired == 0 and policy", "0 and policy"),
     Mutation("settle.py", "current_replicas=decision.current_replicas,\n", "current_replicas=decision.desired_replicas or 0,\n"),
     Mutation("report/conditions.py", "found[0].last_transition_time if same else self._now", "self._now"),
 )  # fmt: skip
