@@ -89,7 +89,8 @@ def pod(number: int) -> dict[str, Any]:
                     "blockOwnerDeletion": True,
                 }
             ],
-            "managedFields": [{"manager": "kubelet", "fieldsV1": {"f:status": {"f:phase": {}}}}] * 3,
+            "managedFields": [{"manager": "kubelet", "fieldsV1": {"f:status": {"f:phase": {}}}}]
+            * 3,
         },
         "spec": {
             "containers": [container("app", "500m", "512Mi"), container("proxy", "100m", "128Mi")],

@@ -5,11 +5,20 @@ from datetime import datetime
 import msgspec
 
 from scaler.model.autoscaler import Autoscaler
-from wire.meta import ObjectMeta
 
 
 class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Only the fields that the algorithm reads, because there are many pods to decode and keep."""
+
+
+class PodMetadata(_Json, frozen=True, kw_only=True):
+    """The pod's name, its labels, and whether it is being deleted."""
+
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] = {}
+    deletion_timestamp: datetime | None = None
 
 
 class ResourceRequirements(_Json, frozen=True, kw_only=True):
@@ -54,7 +63,7 @@ class PodStatus(_Json, frozen=True, kw_only=True):
 class Pod(_Json, frozen=True, kw_only=True):
     """A pod of the autoscaler's namespace."""
 
-    metadata: ObjectMeta
+    metadata: PodMetadata
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 

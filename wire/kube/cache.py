@@ -115,19 +115,21 @@ class WatchCache(Generic[T]):
         metadata_only: bool = False,
         page_size: int = PAGE_SIZE,
         objects_max: int = OBJECTS_MAX,
+        convert: Callable[[T], T] | None = None,
         on_change: OnChange[T] | None = None,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`on_change(old, new)`: added when `old` is None, deleted when `new` is None. It is called
-        after the copy has changed and must not block.
+        after the copy has changed and must not block. `convert` makes of a decoded object what is kept.
         """
         self.path = path
         self._client = client
         self._page_size = page_size
         self._objects_max = objects_max
         self._decode_type = decode_type
+        self._convert = convert
         self._params = _selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
         self._accept_object = METADATA_OBJECT if metadata_only else JSON
@@ -138,6 +140,7 @@ class WatchCache(Generic[T]):
         self._by_namespace: dict[str, dict[str, T]] = {}
         self._resource_version = ""
         self._synced = asyncio.Event()
+        self._list_refused = asyncio.Event()
         self._confirmed_at_seconds = monotonic()
         self._list_duration_seconds = 0.0
         self._is_watch_refused = False
@@ -180,6 +183,19 @@ class WatchCache(Generic[T]):
         """Wait for the first LIST."""
         await self._synced.wait()
 
+    async def listed_unless_forbidden(self) -> bool:
+        """Wait for the first LIST, or until the API server has said that the client may not list: then False.
+
+        Any other failure, and a server that does not respond, is waited out.
+        """
+        waiting = [asyncio.create_task(each.wait()) for each in (self._synced, self._list_refused)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+        return self.is_synced
+
     @property
     def age_seconds(self) -> float:
         """How long ago the API server last confirmed the copy, by an event, a bookmark or a complete LIST.
@@ -214,6 +230,8 @@ class WatchCache(Generic[T]):
                 if not (isinstance(error, StatusError) and error.code == 429):
                     # As client-go: what the server refuses once it may refuse whenever it is sent this version.
                     self._resource_version = ""
+                if isinstance(error, StatusError) and error.code == 403:
+                    self._list_refused.set()
                 self._problem.set(str(error) or type(error).__name__)
             except Unavailable as error:
                 self._problem.set(str(error))
@@ -273,9 +291,12 @@ class WatchCache(Generic[T]):
             for name, new in list(named.items()):
                 previous = before.get(namespace, {}).get(name)
                 if (
-                    previous is None
-                    or previous.metadata.resource_version != new.metadata.resource_version
+                    previous is not None
+                    and previous.metadata.resource_version == new.metadata.resource_version
                 ):
+                    # Also what the caller may have kept: an equal object would take its memory twice.
+                    found[namespace][name] = previous
+                else:
                     self._notify(previous, new)
 
     async def _watch(self) -> None:
@@ -341,10 +362,11 @@ class WatchCache(Generic[T]):
 
     def _decoded(self, raw: msgspec.Raw) -> T | None:
         try:
-            return kube_json.decode(raw, self._decode_type)
+            decoded = kube_json.decode(raw, self._decode_type)
         except msgspec.DecodeError as error:
             log.warning("%s: an object is skipped, it cannot be decoded: %s", self.path, error)
             return None
+        return decoded if self._convert is None else self._convert(decoded)
 
     def _notify(self, old: T | None, new: T | None) -> None:
         if self._on_change is None:

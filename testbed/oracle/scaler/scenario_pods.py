@@ -6,12 +6,13 @@ from scaler.model.observed import (
     Container,
     Pod,
     PodCondition,
+    PodMetadata,
     PodSpec,
     PodStatus,
     ResourceRequirements,
 )
 from testbed.oracle.scaler.questions import Flags
-from wire.meta import ObjectMeta, time_from_unix
+from wire.meta import time_from_unix
 
 SELECTOR = "app=web"
 
@@ -26,7 +27,7 @@ def pods(random: Random, replicas: int, now_unix_seconds: float, flags: Flags) -
     spec = _spec(random)
     return tuple(
         Pod(
-            metadata=ObjectMeta(
+            metadata=PodMetadata(
                 name=f"web-{index}",
                 namespace="shop",
                 labels={"app": "web"} if random.random() < 0.98 else {"app": "other"},

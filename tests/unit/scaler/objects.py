@@ -29,6 +29,7 @@ from scaler.model.observed import (
     Observed,
     Pod,
     PodCondition,
+    PodMetadata,
     PodSpec,
     PodStatus,
     ResourceRequirements,
@@ -66,7 +67,7 @@ def pod(
         turned = None if turned_seconds_ago is None else time_from_unix(NOW - turned_seconds_ago)
         conditions = (PodCondition(type="Ready", status=ready, last_transition_time=turned),)
     return Pod(
-        metadata=ObjectMeta(
+        metadata=PodMetadata(
             name=name,
             namespace="shop",
             labels=LABELS,

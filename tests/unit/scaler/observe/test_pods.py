@@ -3,14 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.model.observed import Pod
+from scaler.model.observed import Pod, PodMetadata
 from scaler.observe.pods import PodIndex
 from wire.labels import parse
-from wire.meta import ObjectMeta
 
 
 def pod(name: str, namespace: str = "shop", **labels: str) -> Pod:
-    return Pod(metadata=ObjectMeta(name=name, namespace=namespace, labels=labels))
+    return Pod(metadata=PodMetadata(name=name, namespace=namespace, labels=labels))
 
 
 def names(index: PodIndex, selector: str, namespace: str = "shop") -> list[str]:
@@ -38,7 +37,7 @@ def test_nothing_is_kept_of_deleted_pods():
     index = PodIndex()
     index.change(None, pod("a", app="web"))
     index.change(pod("a", app="web"), None)
-    assert (index._by_namespace, index._by_label) == ({}, {})
+    assert (index._groups, index._by_label) == ({}, {})
 
 
 pods = st.builds(
