@@ -67,6 +67,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     measurements: Measurements
     events: EventSink
     telemetry: Telemetry
+    outdated: Callable[[str], str] = lambda _: ""
+    """Why the cached objects of a namespace may be out of date; empty while they are not."""
 
 
 class Reconciler:
@@ -130,6 +132,7 @@ class Reconciler:
         return Observed(
             autoscaler=autoscaler,
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
+            outdated=self._with.outdated(autoscaler.metadata.namespace),
             rivals=self._rivals(autoscaler),
         )
 

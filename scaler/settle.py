@@ -39,7 +39,13 @@ def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) ->
     if decision.desired_replicas is None:
         return _outcome(decision, _status(decision))
     if not decision.rescale:
-        return _outcome(decision, _status(decision, desired=decision.desired_replicas))
+        conditions = Conditions(decision.conditions, now_unix_seconds)
+        if decision.derivation.held:
+            conditions.held(decision.derivation.held)
+        return _outcome(
+            decision,
+            _status(decision, desired=decision.desired_replicas, conditions=conditions.as_tuple()),
+        )
     if isinstance(actuation, RescaleFailed):
         return _failed(decision, decision.desired_replicas, actuation, now_unix_seconds)
     return _rescaled(decision, decision.desired_replicas, now_unix_seconds)

@@ -6,9 +6,11 @@ are Loadline's. An object rather than module globals, so that each test has its 
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from scaler.model.decision import Action, ErrorClass
 from scaler.model.derivation import MetricDerivation
@@ -101,6 +103,10 @@ class Telemetry:
             registry=self.registry,
         )
 
+    def show_cache_ages(self, ages_seconds: Callable[[], Mapping[str, float]]) -> None:
+        """Export `cache_age_seconds`; `ages_seconds` returns the age by resource and is called for each scrape."""
+        self.registry.register(_CacheAges(ages_seconds))
+
     def count_metrics(
         self,
         metrics: Sequence[MetricDerivation],
@@ -129,6 +135,25 @@ class Telemetry:
         namespace, _, name = key.partition("/")
         values = {"namespace": namespace, "name": name, "hpa_name": name, "kind": self._kind.kind}
         return [values[label] for label in self._kind.metric_labels]
+
+
+class _CacheAges(Collector):
+    """Computed when it is scraped: an age grows by itself."""
+
+    def __init__(self, ages_seconds: Callable[[], Mapping[str, float]]) -> None:
+        self._ages_seconds = ages_seconds
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """One sample per resource."""
+        family = GaugeMetricFamily(
+            "loadline_scaler_cache_age_seconds",
+            "Time since the API server last confirmed the cached objects of a resource; "
+            "above 6 minutes nothing is scaled down.",
+            labels=("resource",),
+        )
+        for resource, age_seconds in self._ages_seconds().items():
+            family.add_metric((resource,), age_seconds)
+        yield family
 
 
 def _action(replicas: int, replicas_before: int) -> Action:

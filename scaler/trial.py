@@ -29,6 +29,10 @@ def trial(
     if lifted:
         desired = situation.policy.min_replicas
         reason = reason or BELOW_MIN
+    held = ""
+    if situation.outdated and desired < current:
+        held = f"not scaled down from {current} to {desired}: {situation.outdated}"
+        desired, reason = current, ""
     if current > 0 and desired == 0 and situation.policy.can_scale_to_zero:
         # Remembered before it is written, since the answer to the write may get lost.
         memory = msgspec.structs.replace(memory, scaled_to_zero=True)
@@ -43,7 +47,11 @@ def trial(
         conditions=conditions,
         memory=memory,
         derivation=msgspec.structs.replace(
-            derivation, desired_replicas=desired, rescale_reason=reason, lifted_to_min=lifted
+            derivation,
+            desired_replicas=desired,
+            rescale_reason=reason,
+            lifted_to_min=lifted,
+            held=held,
         ),
     )
 

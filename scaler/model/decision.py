@@ -76,6 +76,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was the controller that scaled to zero, so that it may leave zero again."""
     conditions: tuple[Condition, ...]
     derivation: Derivation
+    outdated: str = ""
+    """See `Observed.outdated`."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):

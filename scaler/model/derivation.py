@@ -115,6 +115,8 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     stabilization: Stabilization | None = None
     bound: Bound | None = None
     lifted_to_min: bool = False
+    held: str = ""
+    """Why the target was not scaled down; empty when nothing held it."""
     desired_replicas: int | None = None
     rescale_reason: str = ""
     rescale_error: str = ""

@@ -100,6 +100,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler: Autoscaler
     scale: ScaleView | ScaleUnavailable
     rivals: tuple[str, ...] = ()
+    outdated: str = ""
+    """Why the cached objects may be out of date, so that nothing may be scaled down; empty while they are not."""
 
 
 class TargetPods(msgspec.Struct, frozen=True, kw_only=True):

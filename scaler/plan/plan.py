@@ -64,6 +64,7 @@ def _situation(
         policy=policy,
         memory=memory,
         was_scaled_to_zero=by_controller,
+        outdated=observed.outdated,
         conditions=conditions.as_tuple(),
         derivation=Derivation(
             autoscaler=autoscaler.key,

@@ -50,6 +50,8 @@ def explain(derivation: Derivation) -> str:
         lines.extend(f"  {line}" for line in _bound(derivation.bound))
     if derivation.lifted_to_min:
         lines.append(f"  From zero it starts with minReplicas, {derivation.min_replicas}.")
+    if derivation.held:
+        lines.append(f"  It is {derivation.held}.")
     if derivation.rescale_error:
         lines.append(f"  But the scale could not be written: {derivation.rescale_error}.")
     return "\n".join(lines)

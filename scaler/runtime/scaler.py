@@ -89,6 +89,7 @@ class Scaler:
             on_change=self._autoscaler_changed,
             monotonic=clock.monotonic,
         )
+        self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._reconciler = self._new_reconciler()
         self._controller = Controller(
             WorkQueue(options.sync_period_seconds),
@@ -134,6 +135,7 @@ class Scaler:
             measurements=measurements,
             events=Events(self._recorder, options.kind),
             telemetry=self._telemetry,
+            outdated=self._watches.outdated,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
 

@@ -1,6 +1,5 @@
 """What the scaler watches: the autoscalers, the pods, and the HPAs that LoadAutoscalers must yield to."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,12 +10,16 @@ from scaler.model.observed import Pod
 from scaler.observe.autoscalers import WatchedAutoscalers
 from scaler.observe.pods import WatchedPods
 from scaler.observe.rivals import Selectors, Targets
+from wire.duration import format_duration
 from wire.kube.cache import OnChange, WatchCache
 from wire.kube.requests import Watcher
 from wire.serving.health import Check
 
-# How long to wait for the HPAs, without which reconciles are possible.
-HPAS_DEADLINE_SECONDS = 5.0
+# A healthy cache is confirmed by a bookmark every minute, and at the latest when its watch ends, after five
+# minutes. By objects older than this nothing is scaled down.
+AGE_SECONDS_MAX = 360.0
+
+AnyCache = WatchCache[Autoscaler] | WatchCache[Pod]
 
 log = logging.getLogger(__name__)
 
@@ -52,24 +55,25 @@ class Watches:
                 monotonic=monotonic,
             )
             self._hpas = watched.caches
+        self._by_namespace: dict[str, list[AnyCache]] = {}
+        for cache in self.caches:
+            self._by_namespace.setdefault(namespace_of(cache.path), []).append(cache)
 
     @property
-    def caches(self) -> tuple[WatchCache[Autoscaler] | WatchCache[Pod], ...]:
+    def caches(self) -> tuple[AnyCache, ...]:
         """Every cache; each has a `run` that must be running."""
         return (*self.autoscalers.caches, *self.pods.caches, *self._hpas)
 
     async def synced(self) -> None:
-        """Wait until every cache is complete; for HPAs that may not be listed, only a few seconds."""
+        """Wait until every cache is complete. HPAs that the client may not list are not waited for."""
         for autoscalers in self.autoscalers.caches:
             await autoscalers.synced()
         for pods in self.pods.caches:
             await pods.synced()
         for hpas in self._hpas:
-            try:
-                await asyncio.wait_for(hpas.synced(), HPAS_DEADLINE_SECONDS)
-            except TimeoutError:
+            if not await hpas.listed_unless_forbidden():
                 log.warning(
-                    "%s cannot be listed (%s): a target that an HPA scales too will not be detected",
+                    "%s may not be listed (%s): a target that an HPA scales too will not be detected",
                     hpas.path,
                     hpas.last_error,
                 )
@@ -79,7 +83,33 @@ class Watches:
         return (
             Check("autoscalers", lambda: _not_synced(self.autoscalers.caches), public=True),
             Check("pods", lambda: _not_synced(self.pods.caches), public=True),
+            Check("cache-age", self._age_problem, public=True, informs=True),
         )
+
+    def ages_seconds(self) -> dict[str, float]:
+        """The age of the oldest cache by resource (`pods`); without those that were never listed."""
+        ages: dict[str, float] = {}
+        for cache in filter(lambda cache: cache.is_synced, self.caches):
+            resource = cache.path.rpartition("/")[2]
+            ages[resource] = max(cache.age_seconds, ages.get(resource, 0.0))
+        return ages
+
+    def outdated(self, namespace: str) -> str:
+        """Why the objects of a namespace may be too old to scale down by; empty while they are not."""
+        everywhere = self._by_namespace.get("", [])
+        return self._outdated([*everywhere, *self._by_namespace.get(namespace, [])])
+
+    def _age_problem(self) -> str:
+        return self._outdated(self.caches)
+
+    def _outdated(self, caches: Iterable[AnyCache]) -> str:
+        for cache in caches:
+            if cache.is_synced and cache.age_seconds > AGE_SECONDS_MAX:
+                resource = cache.path.rpartition("/")[2]
+                # In whole minutes, so that a condition changes seldom.
+                age = format_duration(cache.age_seconds // 60 * 60)
+                return f"the cached {resource} were last confirmed by the API server {age} ago"
+        return ""
 
     def _changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None:
@@ -88,6 +118,12 @@ class Watches:
             self.selectors.disappear(old.key)
         self._follow(old, new)
         self._on_change(old, new)
+
+
+def namespace_of(path: str) -> str:
+    """The namespace of a watched path; empty for all namespaces."""
+    before, marker, rest = path.partition("/namespaces/")
+    return rest.partition("/")[0] if marker and before else ""
 
 
 def _not_synced(caches: Iterable[WatchCache[Autoscaler]] | Iterable[WatchCache[Pod]]) -> str:

@@ -1,0 +1,130 @@
+"""When the caches are complete, how old they are, and from when on nothing is scaled down by them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+
+import pytest
+
+from scaler.model.kinds import LOAD_AUTOSCALERS
+from scaler.runtime.watches import AGE_SECONDS_MAX, Watches
+from scaler.telemetry import Telemetry
+from wire.status import StatusError, Unavailable
+
+EMPTY = b'{"metadata": {"resourceVersion": "1"}, "items": []}'
+HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
+FORBIDDEN = StatusError("no rights", code=403, reason="Forbidden")
+
+
+class SilentServer:
+    """Empty collections whose watches stay silent; HPAs may fail or hang."""
+
+    def __init__(self, hpas: bytes | Exception | None = EMPTY) -> None:
+        self._hpas = hpas
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
+    ) -> bytes:
+        response = self._hpas if path == HPAS else EMPTY
+        if response is None:
+            await asyncio.Event().wait()
+        if isinstance(response, Exception):
+            raise response
+        assert response is not None
+        return response
+
+    async def watch(
+        self,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        accept: str = "",
+        timeout_seconds: float = 0,
+    ) -> AsyncGenerator[bytes, None]:
+        await asyncio.Event().wait()
+        yield b""
+
+
+class RunningWatches:
+    """Watches whose clock the test moves."""
+
+    def __init__(self, server: SilentServer, *namespaces: str) -> None:
+        self.now_seconds = 1000.0
+        self.watches = Watches(
+            server,
+            LOAD_AUTOSCALERS,
+            namespaces,
+            on_change=lambda _, __: None,
+            monotonic=lambda: self.now_seconds,
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> "RunningWatches":
+        self._tasks = [asyncio.create_task(cache.run()) for cache in self.watches.caches]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+
+@pytest.mark.parametrize(
+    ("hpas", "waits"),
+    [
+        pytest.param(EMPTY, False, id="listed"),
+        pytest.param(FORBIDDEN, False, id="forbidden"),
+        pytest.param(None, True, id="a LIST that takes long"),
+        pytest.param(Unavailable("connection refused"), True, id="unavailable"),
+        pytest.param(StatusError("busy", code=503, reason="ServiceUnavailable"), True, id="503"),
+    ],
+)
+async def test_nothing_is_scaled_blind_to_hpas_unless_they_may_not_be_listed(hpas, waits):
+    async with RunningWatches(SilentServer(hpas)) as running:
+        synced = asyncio.create_task(running.watches.synced())
+        await asyncio.sleep(0.05)
+        assert synced.done() is not waits
+        synced.cancel()
+
+
+async def test_a_cache_that_is_not_confirmed_for_long_is_reported_and_outdated():
+    async with RunningWatches(SilentServer()) as running:
+        await running.watches.synced()
+        running.now_seconds += AGE_SECONDS_MAX
+        assert running.watches.outdated("shop") == ""
+        running.now_seconds += 60
+        assert running.watches.ages_seconds() == {
+            "loadautoscalers": 420.0,
+            "pods": 420.0,
+            "horizontalpodautoscalers": 420.0,
+        }
+        reason = "the cached loadautoscalers were last confirmed by the API server 7m0s ago"
+        assert running.watches.outdated("shop") == reason
+        (informs,) = [check for check in running.watches.checks() if check.name == "cache-age"]
+        assert informs.problem() == reason
+        assert informs.informs, "an old cache is no reason to restart the process"
+
+
+async def test_hpas_that_may_not_be_listed_are_not_outdated():
+    async with RunningWatches(SilentServer(FORBIDDEN)) as running:
+        await running.watches.synced()
+        assert set(running.watches.ages_seconds()) == {"loadautoscalers", "pods"}
+
+
+async def test_only_the_caches_of_a_namespace_count_for_it():
+    async with RunningWatches(SilentServer(), "shop", "bank") as running:
+        await running.watches.synced()
+        running.now_seconds += AGE_SECONDS_MAX + 1
+        for cache in running.watches.caches:
+            if "/bank/" in cache.path:
+                cache._confirmed_at_seconds = running.now_seconds
+        assert running.watches.outdated("shop") != ""
+        assert running.watches.outdated("bank") == ""
+
+
+async def test_the_age_of_the_caches_is_a_metric():
+    async with RunningWatches(SilentServer()) as running:
+        await running.watches.synced()
+        telemetry = Telemetry()
+        telemetry.show_cache_ages(running.watches.ages_seconds)
+        running.now_seconds += 90
+        value = telemetry.registry.get_sample_value
+        assert value("loadline_scaler_cache_age_seconds", {"resource": "pods"}) == 90
