@@ -42,6 +42,7 @@ class Controller:
         self._workers = asyncio.Semaphore(concurrent)
         self._running: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
+        self._crashes: dict[str, str] = {}
 
     def enqueue(self, key: str, uid: str) -> None:
         """An autoscaler was added or changed: make sure that it is reconciled periodically."""
@@ -66,16 +67,21 @@ class Controller:
     async def _process(self, key: str, due_seconds: float) -> None:
         delay_seconds = max(0.0, self._monotonic() - due_seconds)
         self._telemetry.reconcile_delay_seconds.observe(delay_seconds)
-        requeue = True
+        requeue, crash = True, ""
         worker = _Worker(self._workers)
         slow = asyncio.get_running_loop().call_later(WORKER_SECONDS_MAX, worker.release)
         try:
             requeue = await self._reconcile(key)
-        except Exception:
-            # A bug, since every expected failure is a value: log it and keep the others going.
-            log.exception("the reconcile of %s crashed", key)
+        except Exception as error:
+            # A bug, since every expected failure is a value: log it, once, and keep the others going.
+            crash = repr(error)
+            if crash != self._crashes.get(key):
+                log.exception("the reconcile of %s crashed", key)
             self._telemetry.crashes_total.inc()
         finally:
+            self._crashes.pop(key, None)
+            if crash:
+                self._crashes[key] = crash
             self._queue.done(key, self._monotonic(), requeue=requeue)
             slow.cancel()
             worker.release()

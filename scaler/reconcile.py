@@ -20,6 +20,7 @@ from scaler.model.decision import (
     Decision,
     ErrorClass,
     Event,
+    EventType,
     NotNeeded,
     Outcome,
     RescaleFailed,
@@ -42,6 +43,7 @@ from scaler.ports import (
     TimedReading,
     worded,
 )
+from scaler.report.repetition import Repetition
 from scaler.report.status import status_body
 from scaler.settle import settle
 from scaler.telemetry import Telemetry
@@ -83,6 +85,7 @@ class Reconciler:
         self._clock = clock
         self._memories = Memories(dependencies.kube, settings.kind, clock)
         self._derivations: dict[str, Derivation] = {}
+        self._repetition = Repetition()
 
     def derivation(self, key: str) -> Derivation | None:
         """How the last decision on the autoscaler of this key (`namespace/name`) was computed."""
@@ -99,20 +102,32 @@ class Reconciler:
         if autoscaler is None:
             self._forget(key)
             return False
+        try:
+            await self._reconcile_existing(autoscaler)
+        except Exception as error:
+            # A bug. The controller logs and counts it; the owner of the autoscaler sees it there.
+            self._emit(autoscaler, (warning("InternalError", f"the reconcile failed: {error!r}"),))
+            raise
+        finally:
+            if self._repetition.finish(key):
+                log.info("%s: reconciled without errors again", key)
+        return True
+
+    async def _reconcile_existing(self, autoscaler: Autoscaler) -> None:
+        key = autoscaler.key
         started_seconds = self._clock.monotonic()
         try:
             memory = await self._memories.of(autoscaler)
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
-            log.warning("%s: not scaled, because its history cannot be read: %s", key, error)
+            self._log(key, f"not scaled, because its history cannot be read: {error}")
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
-            return True
+            return
         outcome = await self._reconcile(autoscaler, memory, self._clock.steady_now())
         self._memories.keep(autoscaler, outcome.memory)
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
         if outcome.derivation.desired_replicas is not None:
             self._with.telemetry.set_desired_replicas(key, outcome.derivation.desired_replicas)
-        return True
 
     async def _reconcile(
         self, autoscaler: Autoscaler, memory: Memory, now: Callable[[], float]
@@ -203,7 +218,7 @@ class Reconciler:
                 )
         self._emit(autoscaler, outcome.events_after_status)
         if outcome.error:
-            log.info("%s: %s", autoscaler.key, outcome.error)
+            self._log(autoscaler.key, outcome.error)
         return outcome
 
     async def _write_status(self, autoscaler: Autoscaler, outcome: Outcome) -> str:
@@ -230,10 +245,23 @@ class Reconciler:
 
     def _emit(self, autoscaler: Autoscaler, events: Sequence[Event]) -> None:
         for event in events:
-            self._with.events.emit(autoscaler, event)
+            if self._is_news(autoscaler.key, event):
+                self._with.events.emit(autoscaler, event)
+
+    def _is_news(self, key: str, event: Event) -> bool:
+        """A failure that lasts is an event once, unless kube-controller-manager's events are to be matched."""
+        if event.type is EventType.NORMAL or not self._kind.reports_changes_only:
+            return True
+        return self._repetition.is_news(key, event, self._clock.monotonic())
+
+    def _log(self, key: str, error: str) -> None:
+        """Once for an error that stays the same."""
+        if self._repetition.is_news(key, error, self._clock.monotonic()):
+            log.warning("%s: %s", key, error)
 
     def _forget(self, key: str) -> None:
         self._memories.forget(key)
+        self._repetition.forget(key)
         self._derivations.pop(key, None)
         self._with.telemetry.forget(key)
 

@@ -30,6 +30,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     shares_no_target: bool = False
     """Whether a target that another autoscaler of either kind names is refused; upstream compares selectors only."""
 
+    reports_changes_only: bool = False
+    """Whether a failure that lasts is reported once; upstream emits its events at each reconcile."""
     metric_labels: tuple[str, ...] = ("namespace", "hpa_name")
     """The labels that name one object in the scaler's own metrics; those of an HPA are kube-controller-manager's."""
 
@@ -66,5 +68,6 @@ LOAD_AUTOSCALERS = WatchedKind(
     keeps_history=True,
     holds_while_failing=True,
     shares_no_target=True,
+    reports_changes_only=True,
     metric_labels=("namespace", "name", "kind"),
 )

@@ -238,3 +238,18 @@ def test_the_time_to_finish_is_an_option():
         return asyncio.get_running_loop().time()
 
     assert virtual_time.run(scenario()) == pytest.approx(17, abs=0.1)
+
+
+def test_a_reconcile_that_keeps_crashing_is_logged_once(caplog: pytest.LogCaptureFixture):
+    async def scenario() -> float:
+        async def reconcile(_: str) -> bool:
+            raise ZeroDivisionError
+
+        running = controller(reconcile)
+        running.enqueue("ns/a", UID)
+        await run_for(running, 151)
+        return running._telemetry.crashes_total._value.get()
+
+    with caplog.at_level(logging.ERROR):
+        assert virtual_time.run(scenario()) == 10.0
+    assert caplog.text.count("the reconcile of ns/a crashed") == 1

@@ -1,0 +1,38 @@
+"""Which errors and events are news: what fails the same way at each reconcile is reported once.
+
+5,000 autoscalers whose metrics API is down would otherwise log 333 lines a second and flood the events.
+"""
+
+import math
+from collections.abc import Hashable
+
+# The API server deletes an event after an hour; a failure that lasts stays visible.
+REPEAT_SECONDS = 1800.0
+
+
+class Repetition:
+    """What each autoscaler reported in its last reconcile, by key (`namespace/name`). Time is an argument."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, dict[Hashable, float]] = {}
+        self._current: dict[str, dict[Hashable, float]] = {}
+
+    def is_news(self, key: str, report: Hashable, now_seconds: float) -> bool:
+        """Whether the last reconcile did not report this, or half an hour has passed since it was news."""
+        was_news_at_seconds = self._last.get(key, {}).get(report, -math.inf)
+        is_news = now_seconds - was_news_at_seconds >= REPEAT_SECONDS
+        reports = self._current.setdefault(key, {})
+        reports[report] = now_seconds if is_news else was_news_at_seconds
+        return is_news
+
+    def finish(self, key: str) -> bool:
+        """End the reconcile. True when the last one reported something and this one nothing."""
+        current, before = self._current.pop(key, {}), self._last.pop(key, {})
+        if current:
+            self._last[key] = current
+        return bool(before) and not current
+
+    def forget(self, key: str) -> None:
+        """The autoscaler no longer exists."""
+        self._last.pop(key, None)
+        self._current.pop(key, None)
