@@ -54,7 +54,7 @@ class _SameLabels:
 
 
 class PodIndex:
-    """Pods by namespace and labels, and by each label of theirs."""
+    """Pods by namespace and labels, and by each single label."""
 
     def __init__(self) -> None:
         self._groups: dict[str, dict[frozenset[tuple[str, str]], _SameLabels]] = {}

@@ -1,0 +1,77 @@
+"""Which objects a cache keeps in memory, and whether it may list them at all."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from tests.unit.wire.kube.test_cache import GONE, PATH, STAY, ScriptedServer, page, pod
+from wire.backoff import Backoff
+from wire.kube.cache import PartialObject, WatchCache
+from wire.status import StatusError, Unavailable
+
+
+async def test_an_unchanged_object_is_kept_when_it_is_listed_again():
+    """What the caller keeps by reference would otherwise be in memory twice."""
+    server = ScriptedServer(
+        page(pod("a", 1), pod("b", 2), version=5),
+        [GONE],
+        page(pod("a", 1), pod("b", 7), version=9),
+        [STAY],
+    )
+    first: dict[str, PartialObject] = {}
+
+    def note(_: PartialObject | None, new: PartialObject | None) -> None:
+        assert new is not None
+        first.setdefault(new.metadata.name, new)
+
+    cache = WatchCache(
+        server, PATH, PartialObject, on_change=note, backoff=Backoff(chance=lambda: -1.0)
+    )
+    running = asyncio.create_task(cache.run())
+    await server.exhausted.wait()
+    running.cancel()
+    assert cache.get("default", "a") is first["a"]
+    assert cache.get("default", "b") is not first["b"]
+
+
+async def test_an_object_is_kept_as_converted():
+    server = ScriptedServer(page(pod("a", 1), version=5), [STAY])
+
+    def upper(found: PartialObject) -> PartialObject:
+        metadata = msgspec.structs.replace(found.metadata, name=found.metadata.name.upper())
+        return PartialObject(metadata=metadata)
+
+    cache = WatchCache(server, PATH, PartialObject, convert=upper)
+    running = asyncio.create_task(cache.run())
+    await server.exhausted.wait()
+    running.cancel()
+    assert [each.metadata.name for each in cache.items] == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "forbidden"),
+    [
+        pytest.param(StatusError("no", code=403, reason="Forbidden"), True, id="403"),
+        pytest.param(StatusError("no", code=500, reason="InternalError"), False, id="500"),
+        pytest.param(Unavailable("no answer in time"), False, id="slow"),
+    ],
+)
+async def test_only_a_403_means_that_the_collection_may_not_be_listed(failure, forbidden):
+    server = ScriptedServer(failure, page(pod("a", 1), version=5), [STAY])
+    resumed = asyncio.Event()
+
+    async def pause(_: float) -> None:
+        await resumed.wait()
+
+    cache = WatchCache(server, PATH, PartialObject, sleep=pause)
+    running = asyncio.create_task(cache.run())
+    listed = asyncio.create_task(cache.listed_unless_forbidden())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert listed.done() is forbidden
+    resumed.set()
+    await server.exhausted.wait()
+    assert await listed is not forbidden
+    assert await cache.listed_unless_forbidden(), "it was allowed in the meantime"
+    running.cancel()
