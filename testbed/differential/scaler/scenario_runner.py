@@ -14,7 +14,7 @@ from testbed.differential.scaler.observed_state import Difference, differences, 
 from testbed.differential.scaler.scaler_deviations import deviation_explaining
 from testbed.differential.scaler.scenario_model import ClusterState, Scenario
 from testbed.differential.scaler.scripted_api import ScriptedAPI
-from testbed.differential.scaler.side import ScenarioNamespace, Side
+from testbed.differential.scaler.side import HPA, ScenarioNamespace, Side
 from wire.status import StatusError
 
 AT_ONCE = 70
@@ -192,7 +192,10 @@ class _Run:
     def _differences(self, step: str, views: Sequence[Views]) -> list[Difference]:
         upstream, loadline = views
         found = differences(self._scenario.name, step, upstream[step], loadline[step])
-        explained = {each.what: deviation_explaining(self._scenario, each) for each in found}
+        of_hpas = all(each.side.kind is HPA for each in self._namespaces)
+        explained = {
+            each.what: deviation_explaining(self._scenario, each, of_hpas=of_hpas) for each in found
+        }
         self._deviations |= {name for name in explained.values() if name}
         return [each for each in found if not explained[each.what]]
 

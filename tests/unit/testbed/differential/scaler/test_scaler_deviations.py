@@ -20,11 +20,12 @@ def event(message: str, count: int) -> tuple[str, str, str, int]:
     return "Warning", "FailedGetResourceMetric", message, count
 
 
-def explained(upstream: object, loadline: object, pods: int = 3) -> str:
+def explained(upstream: object, loadline: object, pods: int = 3, *, of_hpas: bool = True) -> str:
     found = Difference(
         scenario="s", step="1.1", what="web: events", upstream=upstream, loadline=loadline
     )
-    return deviation_explaining(scenario("s", "s", state(spec(), all_pods=pods)), found)
+    compared = scenario("s", "s", state(spec(), all_pods=pods))
+    return deviation_explaining(compared, found, of_hpas=of_hpas)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,39 @@ def test_which_of_several_pods_is_named_may_differ(upstream, loadline):
 )
 def test_any_other_difference_is_not_explained(upstream, loadline, pods):
     assert explained(upstream, loadline, pods) == ""
+
+
+RESCALED = ("Normal", "SuccessfulRescale", "New size: 5", 1)
+
+
+@pytest.mark.parametrize(
+    ("upstream", "loadline"),
+    [
+        pytest.param([event("boom", 9), RESCALED], [event("boom", 2), RESCALED], id="less often"),
+        pytest.param(
+            [event(MISSING + "p2", 4), event(MISSING + "p1", 5)],
+            [event(MISSING + "p0", 1)],
+            id="of whichever pod",
+        ),
+    ],
+)
+def test_a_lasting_failure_may_be_reported_once_on_a_load_autoscaler(upstream, loadline):
+    assert explained(upstream, loadline, of_hpas=False) == "lasting-failures"
+    assert explained(upstream, loadline, of_hpas=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("upstream", "loadline"),
+    [
+        pytest.param([event("boom", 9)], [], id="never"),
+        pytest.param([event("boom", 1)], [event("boom", 2)], id="more often"),
+        pytest.param([event("boom", 9)], [event("bang", 1)], id="another failure"),
+        pytest.param([event("boom", 9), RESCALED], [event("boom", 1)], id="no rescale"),
+        pytest.param([(*RESCALED[:3], 2)], [RESCALED], id="a rescale less often"),
+    ],
+)
+def test_no_event_may_be_missing_on_a_load_autoscaler(upstream, loadline):
+    assert explained(upstream, loadline, of_hpas=False) == ""
 
 
 @pytest.mark.parametrize("name", [each.name for each in DEVIATIONS])
