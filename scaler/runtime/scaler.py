@@ -17,6 +17,7 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.reconcile import Dependencies, Reconciler
 from scaler.report.events import COMPONENT, Events
 from scaler.runtime.clients import Clients
+from scaler.runtime.fencing import WritesWhileLeading
 from scaler.runtime.watches import Watches
 from scaler.serve import scaler_server
 from scaler.telemetry import Telemetry
@@ -74,6 +75,7 @@ class Scaler:
         self._telemetry = Telemetry(options.kind)
         self._background = BackgroundTasks()
         self._is_leading = False
+        self._election: LeaderElection | None = None
         self._mapper = RestMapper(clients.requests, monotonic=clock.monotonic)
         self._recorder = EventRecorder(
             clients.requests,
@@ -126,7 +128,7 @@ class Scaler:
             monotonic=clock.monotonic,
         )
         dependencies = Dependencies(
-            kube=self._clients.requests,
+            kube=WritesWhileLeading(self._clients.requests, self._may_write),
             mapper=self._mapper,
             autoscalers=self._watches.autoscalers,
             pods=self._watches.pods,
@@ -170,14 +172,18 @@ class Scaler:
         if not election.enabled:
             await self._scale()
             return
-        await LeaderElection(
+        self._election = LeaderElection(
             self._clients.leases,
             namespace=election.resource_namespace or own_namespace(),
             name=election.resource_name,
             identity=f"{socket.gethostname()}_{uuid.uuid4()}",
             times=election.times,
             monotonic=self._clock.monotonic,
-        ).run(self._scale)
+        )
+        await self._election.run(self._scale)
+
+    def _may_write(self) -> bool:
+        return self._election is None or self._election.is_leader
 
     async def _scale(self) -> None:
         """Reconcile every autoscaler until cancelled, which is while this process is the leader."""

@@ -1,0 +1,54 @@
+"""Writes that are sent only while this replica leads.
+
+A process that was suspended, or whose machine stood still, goes on where it was: with a decision
+that is minutes old, and before its election has noticed that another replica leads.
+"""
+
+from collections.abc import Callable, Mapping
+
+from wire.kube.requests import JSON, MERGE_PATCH, Writer
+from wire.status import Unavailable
+
+
+class WritesWhileLeading:
+    """The requests of `client`; a write raises `Unavailable` when `is_leader()` is False."""
+
+    def __init__(self, client: Writer, is_leader: Callable[[], bool]) -> None:
+        self._client = client
+        self._is_leader = is_leader
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes:
+        """GET, whoever leads."""
+        return await self._client.get(path, params, accept=accept)
+
+    async def create(
+        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+    ) -> bytes:
+        """POST."""
+        self._check(path)
+        return await self._client.create(path, body, params)
+
+    async def replace(
+        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+    ) -> bytes:
+        """PUT."""
+        self._check(path)
+        return await self._client.replace(path, body, params)
+
+    async def patch(
+        self,
+        path: str,
+        body: bytes,
+        *,
+        content_type: str = MERGE_PATCH,
+        params: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """PATCH."""
+        self._check(path)
+        return await self._client.patch(path, body, content_type=content_type, params=params)
+
+    def _check(self, path: str) -> None:
+        if not self._is_leader():
+            raise Unavailable(f"{path} was not written: this replica no longer leads")

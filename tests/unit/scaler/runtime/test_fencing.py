@@ -1,0 +1,58 @@
+"""A replica that lost its lease writes nothing, whatever it was about to do."""
+
+import pytest
+
+from scaler.runtime.fencing import WritesWhileLeading
+from wire.kube.requests import JSON, MERGE_PATCH
+from wire.status import Unavailable
+
+
+class Recording:
+    """A client that records what it is asked for."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    async def get(self, path, params=None, *, accept=JSON):
+        self.sent.append(f"GET {path}")
+        return b"{}"
+
+    async def create(self, path, body, params=None):
+        self.sent.append(f"POST {path}")
+        return b"{}"
+
+    async def replace(self, path, body, params=None):
+        self.sent.append(f"PUT {path}")
+        return b"{}"
+
+    async def patch(self, path, body, *, content_type=MERGE_PATCH, params=None):
+        self.sent.append(f"PATCH {path}")
+        return b"{}"
+
+
+WRITES = [
+    pytest.param(lambda client: client.create("/a", b""), id="POST"),
+    pytest.param(lambda client: client.replace("/a", b""), id="PUT"),
+    pytest.param(lambda client: client.patch("/a", b""), id="PATCH"),
+]
+
+
+@pytest.mark.parametrize("write", WRITES)
+async def test_a_write_is_sent_while_the_replica_leads(write):
+    client = Recording()
+    await write(WritesWhileLeading(client, lambda: True))
+    assert len(client.sent) == 1
+
+
+@pytest.mark.parametrize("write", WRITES)
+async def test_a_write_is_not_sent_when_another_replica_may_lead(write):
+    client = Recording()
+    with pytest.raises(Unavailable, match="no longer leads"):
+        await write(WritesWhileLeading(client, lambda: False))
+    assert client.sent == []
+
+
+async def test_reads_do_not_depend_on_the_lease():
+    client = Recording()
+    await WritesWhileLeading(client, lambda: False).get("/a")
+    assert client.sent == ["GET /a"]
