@@ -33,7 +33,7 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed demo
 
 test: check assets  ## Run all checks and tests, including those against real programs
-	$(BIN)/python -m pytest tests/conformance tests/process tests/e2e
+	$(BIN)/python -m pytest tests/simulation tests/conformance tests/process tests/e2e
 
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)

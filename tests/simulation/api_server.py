@@ -112,6 +112,7 @@ class ApiServer:
             return
         response = self._spoiled(disturbance, request, measured)
         if how in ("lost", "torn"):
+            self._journal.lose_answer(self._timeline.now)
             self._measured(request, measured, None)
             if how == "torn":
                 connection.send(rendered(response)[: -len(response.body) // 2])

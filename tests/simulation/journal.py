@@ -24,6 +24,8 @@ class ScaleWritten(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     before: int
     after: int
+    answered: bool = True
+    """Whether the process was told."""
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +87,11 @@ class Journal:
         self.status_bytes_max = 0
         self.connections_max = 0
         self.trace: list[str] | None = None
+
+    def lose_answer(self, at: float) -> None:
+        """Whoever wrote a scale at this very moment is not told."""
+        if self.scales and self.scales[-1].at == at:
+            self.scales[-1] = msgspec.structs.replace(self.scales[-1], answered=False)
 
     def say(self, at: float, text: str) -> None:
         """One line for whoever replays a seed."""
