@@ -135,8 +135,6 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
             if each.target == plan.key and each.at < written.sent_at
             and each.at > _created(run, plan, written.at)
             and (each.process == written.process or not stepped)
-            # Upstream counts a change when it is told that it was made.
-            and each.answered
         ]  # fmt: skip
         limit = _limit(plan, current, written, changes)
         if (written.after > current and written.after > limit) or (
@@ -173,6 +171,8 @@ def _policies_limit(
         ups = downs = 0
         for each in changes:
             change, age = each.after - each.before, at - each.at
+            if not each.answered and (change > 0) == up:
+                continue  # upstream counts a change when it is told that it was made
             # At the edge of the period a change counts as it suits the scaler.
             edge = policy.period_seconds + (slack if (change < 0) == up else -slack)
             if age < edge:
