@@ -14,6 +14,7 @@ from tests.simulation.faults import Fault
 from tests.simulation.simulate import Verdict, shrunk, simulate
 
 SECONDS_PER_HOUR = 3600
+PROGRESS_SEEDS = 100
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +69,8 @@ def run_all(seeds: range, processes: int) -> int:
     broken: collections.Counter[str] = collections.Counter()
     for outcome in _outcomes(seeds, processes):
         simulated += outcome.simulated_seconds
+        if outcome.seed % PROGRESS_SEEDS == 0:
+            print(f"seed {outcome.seed}: {failed} failed so far", file=sys.stderr, flush=True)
         broken.update(set(outcome.invariants))
         if outcome.violations:
             failed += 1
