@@ -10,7 +10,7 @@ from scaler.model.observed import (
     PodStatus,
     ResourceRequirements,
 )
-from testbed.oracle.scaler.questions import Flags
+from testbed.oracle.scaler.cases import Flags
 from wire.meta import ObjectMeta, time_from_unix
 
 SELECTOR = "app=web"

@@ -63,9 +63,7 @@ async def test_it_outlives_a_restart_of_the_api_server(control_plane, folder, ca
     assert cache.last_error == ""
 
 
-async def test_a_version_too_old_to_go_on_from_is_listed_anew(
-    control_plane, client, folder, caplog
-):
+async def test_a_version_that_is_too_old_is_listed_again(control_plane, client, folder, caplog):
     """The API server was restarted above, so it cannot tell what happened since the beginning."""
     caplog.set_level("INFO")
     make(control_plane, folder, "a")

@@ -72,8 +72,8 @@ async def test_similar_events_become_one_and_equal_ones_a_count(
     await asyncio.wait_for(recorder.flushed(), timeout=20)
     await ended(writing)
     items = control_plane.get(f"/api/v1/namespaces/{folder}/events")["items"]
-    told = sorted((item["message"], item["count"]) for item in items)
-    assert told == sorted(
+    written = sorted((item["message"], item["count"]) for item in items)
+    assert written == sorted(
         [(f"New size: {number}", 1) for number in range(9)]
         + [("(combined from similar events): New size: 11", 3), ("no metrics", 3)]
     )
@@ -84,11 +84,13 @@ async def test_similar_events_become_one_and_equal_ones_a_count(
 async def test_events_are_refused_without_the_right_and_nothing_else_happens(
     control_plane, folder, about, caplog
 ):
-    nobody = KubeClient(await connect(control_plane.kubeconfig_for("nobody"), user_agent="test/1"))
-    recorder = EventRecorder(nobody, component="wire-test")
+    unprivileged = KubeClient(
+        await connect(control_plane.kubeconfig_for("unprivileged"), user_agent="test/1")
+    )
+    recorder = EventRecorder(unprivileged, component="wire-test")
     writing = asyncio.create_task(recorder.run())
     recorder.event(about, "Normal", "Scaled", "m")
     await asyncio.wait_for(recorder.flushed(), timeout=20)
     await ended(writing)
-    await nobody.close()
-    assert 'User "nobody" cannot create resource "events"' in caplog.text
+    await unprivileged.close()
+    assert 'User "unprivileged" cannot create resource "events"' in caplog.text

@@ -40,15 +40,15 @@ async def test_the_aggregated_and_the_older_documents_say_the_same(client):
     await newer.refresh()
     await older.refresh()
 
-    def told(mapper):
+    def resolved(mapper):
         return {
             msgspec.structs.replace(resource, subresources=tuple(sorted(resource.subresources)))
             for version in mapper.table.versions
             for resource in version.resources
         }
 
-    assert told(newer) == told(older)
-    assert len(told(newer)) > 50
+    assert resolved(newer) == resolved(older)
+    assert len(resolved(newer)) > 50
 
 
 @pytest.mark.parametrize(

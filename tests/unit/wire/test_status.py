@@ -49,7 +49,7 @@ def test_a_failure_is_the_same_after_a_round_trip_as_a_response():
         pytest.param(b"x" * 999, "the server answered 502: " + "x" * 200, id="too long"),
     ],
 )
-def test_an_answer_that_is_no_status_is_quoted(body, message):
+def test_a_response_that_is_not_a_status_is_quoted(body, message):
     error = status.from_response(502, body)
     assert (error.code, error.reason, error.message) == (502, "InternalError", message)
     assert error.generic

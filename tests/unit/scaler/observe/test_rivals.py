@@ -95,7 +95,7 @@ def test_an_hpa_is_a_rival_when_it_names_the_same_target(other, is_rival):
     assert rivals == (("HorizontalPodAutoscaler shop/x",) if is_rival else ())
 
 
-def test_an_hpa_that_turned_to_another_target_is_no_rival_any_more():
+def test_an_hpa_that_changed_its_target_is_not_a_rival():
     targets = Targets("HorizontalPodAutoscaler")
     targets.change(None, autoscaler("x"))
     targets.change(autoscaler("x"), autoscaler("x", target="db"))

@@ -24,7 +24,7 @@ class VirtualTime:
         await woken
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass; whoever sleeps wakes at its moment and runs until it sleeps again."""
+        """Advance the time; each sleeping task wakes when it is due and runs until it sleeps again."""
         end = self.seconds + seconds
         await self.settle()
         while self._sleepers and self._sleepers[0][0] <= end:

@@ -160,7 +160,7 @@ def test_a_plural_has_a_singular(plural, singular):
     assert TABLE.singular(plural) == singular
 
 
-def test_the_path_of_a_collection_tells_group_and_namespace():
+def test_the_path_of_a_collection_contains_group_and_namespace():
     pods, nodes = TABLE.resource(gvr("", "v1", "pods")), TABLE.resource(gvr("", "v1", "nodes"))
     deployments = TABLE.resource(gvr("apps", "v1", "deployments"))
     assert pods.path("a") == "/api/v1/namespaces/a/pods"
