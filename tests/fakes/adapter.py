@@ -106,11 +106,11 @@ class FakePrometheus:
         self.answers = dict(answers or {})
         self.known_series = dict(series or {})
         self.otherwise = otherwise
-        self.asked: list[Plan] = []
+        self.requested: list[Plan] = []
         self.matched: list[tuple[str, str, float]] = []
 
     async def evaluate(self, plan: Plan) -> Evaluation:
-        self.asked.append(plan)
+        self.requested.append(plan)
         of_ages = vector() if "timestamp({" in plan.query else None
         answer = self.answers.get(plan.query, of_ages or self.otherwise)
         if answer is None:

@@ -28,7 +28,7 @@ class FakeKube:
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
         self.put_answers: list[Answer] = []
-        self.asked: list[tuple[str, dict[str, str]]] = []
+        self.requested: list[tuple[str, dict[str, str]]] = []
         self.put: list[tuple[str, Json]] = []
         self.applied: list[tuple[str, Json]] = []
 
@@ -40,7 +40,7 @@ class FakeKube:
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
     ) -> bytes:
         """The prepared response, or 404."""
-        self.asked.append((path, dict(params or {})))
+        self.requested.append((path, dict(params or {})))
         answer = self.answers.get(path, not_found(f"{path} not found"))
         if isinstance(answer, Exception):
             raise answer
@@ -127,7 +127,7 @@ class FakeMeasurements:
 
     def __init__(self, *readings: Reading) -> None:
         self.readings = list(readings)
-        self.asked: list[tuple[str, MetricSpec, Selector]] = []
+        self.requested: list[tuple[str, MetricSpec, Selector]] = []
 
     async def read_all(
         self, namespace: str, metrics: Sequence[MetricSpec], pod_selector: Selector
@@ -136,7 +136,7 @@ class FakeMeasurements:
         return tuple(self._next(namespace, metric, pod_selector) for metric in metrics)
 
     def _next(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> TimedReading:
-        self.asked.append((namespace, metric, pod_selector))
+        self.requested.append((namespace, metric, pod_selector))
         reading = self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
         return TimedReading(reading, duration_seconds=0.01)
 

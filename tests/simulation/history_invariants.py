@@ -1,4 +1,4 @@
-"""The invariants of memory: what was recommended and changed before counts, whoever remembers it.
+"""The invariants of memory: earlier recommendations and changes count, in whichever process.
 
 They compute from the journal what a scaler that never forgets would be bound to, the way upstream's
 stabilization and policies do (`horizontal.go`).
@@ -72,7 +72,7 @@ def _created(run: Run, plan: AutoscalerPlan, at: float) -> float:
 def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
     """What was recommended, from when to when.
 
-    While nobody scales, the last recommendation counts on, to a period before the next. What a process measured in its last two
+    While no process scales, the last recommendation counts on, to a period before the next. What a process measured in its last two
     periods may have died with it, so that the lowest of what it may have remembered last counts.
     """
     measured = [
@@ -124,7 +124,7 @@ def _recommendation(run: Run, measured: Measurement) -> int:
 
 
 def no_budget_twice(run: Run) -> Iterator[Violation]:
-    """No policy grants more change within its period than it says, whoever leads."""
+    """No policy allows more change within its period than it says, whichever process leads."""
     stepped = any(fault.kind == "clock-step" for fault in run.faults)
     for written in run.journal.scales:
         plan, current = run.plan_of(written.target), run.replicas_read(written)

@@ -48,7 +48,7 @@ class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """The Lease named this process from now on; empty: nobody."""
+    """The Lease names this process from now on; empty: no process."""
 
     at: float
     process: str
@@ -94,6 +94,6 @@ class Journal:
             self.scales[-1] = msgspec.structs.replace(self.scales[-1], answered=False)
 
     def say(self, at: float, text: str) -> None:
-        """One line for whoever replays a seed."""
+        """One line for replaying a seed."""
         if self.trace is not None:
             self.trace.append(f"{at:10.3f}  {text}")

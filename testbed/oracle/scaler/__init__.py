@@ -1,5 +1,5 @@
-"""The HPA controller's own code, with random questions; the core must give the same answers.
+"""The HPA controller's own code, with random cases; the core must return the same results.
 
-`questions` the form of a question and of an answer; `scenarios` random questions from a seed; `build` the Go
+`cases` the form of a case and of its result; `scenarios` random cases from a seed; `build` the Go
 program; `record` runs it and writes the vectors; `replay` answers with the core.
 """

@@ -65,7 +65,7 @@ func newController(w *environment, s settings) *HorizontalController {
 	}
 }
 
-func reconcileSteps(t *testing.T, input question) any {
+func reconcileSteps(t *testing.T, input testCase) any {
 	start, w := time.Now(), &environment{}
 	a := newController(w, input.Settings)
 	var status *autoscalingv2.HorizontalPodAutoscalerStatus
@@ -98,7 +98,7 @@ func reconcileSteps(t *testing.T, input question) any {
 	return results
 }
 
-func evaluateMetrics(t *testing.T, input question) any {
+func evaluateMetrics(t *testing.T, input testCase) any {
 	start, now := time.Now(), &input.Steps[0]
 	w := &environment{now: now}
 	a := newController(w, input.Settings)
@@ -124,7 +124,7 @@ func evaluateMetrics(t *testing.T, input question) any {
 	return results
 }
 
-func normalizeOnce(input question) any {
+func normalizeOnce(input testCase) any {
 	start, w := time.Now(), &environment{}
 	a := newController(w, input.Settings)
 	hpa, n := input.Steps[0].HPA, input.Normalize

@@ -46,7 +46,7 @@ type normalization struct {
 	Desired int32 `json:"desired"`
 }
 
-type question struct {
+type testCase struct {
 	Mode      string        `json:"mode"`
 	Settings  settings      `json:"settings"`
 	Memory    memory        `json:"memory,omitzero"`
@@ -84,7 +84,7 @@ func TestOracle(t *testing.T) {
 }
 
 func writeResult(t *testing.T, line []byte, results *bufio.Writer) {
-	var input question
+	var input testCase
 	if err := json.Unmarshal(line, &input); err != nil {
 		t.Fatalf("%v in %s", err, line)
 	}

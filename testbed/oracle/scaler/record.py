@@ -1,7 +1,7 @@
-"""`python -m testbed.oracle.scaler.record`: send questions to the real controller's code, and record its answers.
+"""`python -m testbed.oracle.scaler.record`: run cases through the real controller's code, and record the results.
 
-Without arguments the committed vectors are recorded again. With `--check` nothing is written: as many
-questions as you like, from any seed, are answered and compared with the core.
+Without arguments the committed vectors are recorded again. With `--check` nothing is written: any
+number of cases from any seed is evaluated and compared with the core.
 """
 
 import argparse
@@ -16,15 +16,15 @@ from pathlib import Path
 import msgspec
 
 from testbed.oracle.scaler.build import build
-from testbed.oracle.scaler.questions import MetricAnswer, Question, StepAnswer, Vector
+from testbed.oracle.scaler.cases import Case, MetricAnswer, StepAnswer, Vector
 from testbed.oracle.scaler.replay import difference
-from testbed.oracle.scaler.scenarios import questions
-from testbed.oracle.scaler.tape import upstream_questions
+from testbed.oracle.scaler.scenarios import cases
+from testbed.oracle.scaler.tape import upstream_cases
 
 SEED = 20_260_101
-METRICS_QUESTIONS = 4_200
-RECONCILE_QUESTIONS = 2_600
-NORMALIZE_QUESTIONS = 6_000
+METRICS_CASES = 4_200
+RECONCILE_CASES = 2_600
+NORMALIZE_CASES = 6_000
 _HERE = Path(__file__).parents[3] / "tests" / "conformance" / "scaler"
 RANDOM_VECTORS = _HERE / "random.jsonl.xz"
 UPSTREAM_VECTORS = _HERE / "upstream.jsonl.xz"
@@ -35,48 +35,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m testbed.oracle.scaler.record")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument(
-        "--metrics", type=int, default=METRICS_QUESTIONS, help="questions, of three metrics each"
+        "--metrics", type=int, default=METRICS_CASES, help="cases, of three metrics each"
     )
     parser.add_argument(
         "--reconciles",
         type=int,
-        default=RECONCILE_QUESTIONS,
-        help="questions, of some reconciles each",
+        default=RECONCILE_CASES,
+        help="cases, of some reconciles each",
     )
-    parser.add_argument("--normalizations", type=int, default=NORMALIZE_QUESTIONS)
+    parser.add_argument("--normalizations", type=int, default=NORMALIZE_CASES)
     parser.add_argument("--check", action="store_true", help="compare with the core, write nothing")
     chosen = parser.parse_args(arguments)
     oracle = build()
-    asked = questions(
+    given = cases(
         chosen.seed,
         metrics=chosen.metrics,
         reconciles=chosen.reconciles,
         normalizations=chosen.normalizations,
     )
-    vectors = ask(oracle, asked)
+    vectors = ask(oracle, given)
     if chosen.check:
         return _check(vectors)
     write(RANDOM_VECTORS, vectors)
-    write(UPSTREAM_VECTORS, ask(oracle, upstream_questions()))
+    write(UPSTREAM_VECTORS, ask(oracle, upstream_cases()))
     return 0
 
 
-def ask(oracle: Path, asked: Iterable[Question]) -> list[Vector]:
-    """Every question with its answer, by one run of the oracle."""
-    found = list(asked)
+def ask(oracle: Path, given: Iterable[Case]) -> list[Vector]:
+    """Every case with its answer, by one run of the oracle."""
+    found = list(given)
     with tempfile.TemporaryDirectory() as directory:
-        question_file, answer_file = Path(directory) / "questions", Path(directory) / "answers"
+        case_file, answer_file = Path(directory) / "cases", Path(directory) / "answers"
         encoded = (msgspec.json.encode(each) for each in found)
-        question_file.write_bytes(b"".join(line + b"\n" for line in encoded))
+        case_file.write_bytes(b"".join(line + b"\n" for line in encoded))
         subprocess.run(
             [oracle, "-test.run", "^TestOracle$", "-test.timeout", "0"],
-            env=os.environ
-            | {"ORACLE_INPUT": str(question_file), "ORACLE_OUTPUT": str(answer_file)},
+            env=os.environ | {"ORACLE_INPUT": str(case_file), "ORACLE_OUTPUT": str(answer_file)},
             stdout=subprocess.DEVNULL,
             check=True,
         )
         lines = answer_file.read_bytes().splitlines()
-    return [_vector(question, line) for question, line in zip(found, lines, strict=True)]
+    return [_vector(case, line) for case, line in zip(found, lines, strict=True)]
 
 
 def inputs(vectors: Iterable[Vector]) -> int:
@@ -97,12 +96,12 @@ def read(path: Path) -> list[Vector]:
     return [decoder.decode(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
 
 
-def _vector(question: Question, line: bytes) -> Vector:
-    if question.mode == "metrics":
+def _vector(case: Case, line: bytes) -> Vector:
+    if case.mode == "metrics":
         metrics = msgspec.json.decode(line, type=tuple[MetricAnswer, ...])
-        return Vector(question=question, metrics=metrics)
+        return Vector(case=case, metrics=metrics)
     steps = msgspec.json.decode(line, type=tuple[StepAnswer, ...])
-    return Vector(question=question, steps=steps)
+    return Vector(case=case, steps=steps)
 
 
 def _check(vectors: Sequence[Vector]) -> int:

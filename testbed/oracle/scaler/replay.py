@@ -1,4 +1,4 @@
-"""The core's answer to a question, in the oracle's form. It replaces the shell, and does nothing else."""
+"""The core's answer to a case, in the oracle's form. It replaces the shell, and does nothing else."""
 
 import math
 import re
@@ -23,11 +23,11 @@ from scaler.report.conditions import Conditions
 from scaler.settle import settle
 from scaler.signal import samples
 from scaler.signal.signal import signal
-from testbed.oracle.scaler.questions import (
+from testbed.oracle.scaler.cases import (
     START_UNIX_SECONDS,
+    Case,
     MetricAnswer,
     MetricAnswers,
-    Question,
     ScaleAnswer,
     Step,
     StepAnswer,
@@ -46,15 +46,15 @@ Log = tuple[tuple[str, ...], ...]
 _AMBIGUOUS = "controlled by multiple HPAs"
 
 
-def metric_answers(question: Question) -> tuple[MetricAnswer, ...]:
+def metric_answers(case: Case) -> tuple[MetricAnswer, ...]:
     """Every metric of the first step on its own."""
-    step = question.steps[0]
+    step = case.steps[0]
     workload = Workload(
         namespace=step.autoscaler.metadata.namespace,
         pods=_target_pods(step, step.autoscaler, parse(step.scale.selector)).pods,
         spec_replicas=step.scale.spec,
         status_replicas=step.scale.status,
-        policy=_policy(question, step),
+        policy=_policy(case, step),
         now_unix_seconds=START_UNIX_SECONDS + step.at_seconds,
     )
     metrics = metrics_of(step.autoscaler.spec)
@@ -76,13 +76,13 @@ def metric_answers(question: Question) -> tuple[MetricAnswer, ...]:
     )
 
 
-def step_answers(question: Question) -> tuple[StepAnswer, ...]:
+def step_answers(case: Case) -> tuple[StepAnswer, ...]:
     """Whole reconciles; status, memory and replicas go from one to the next."""
-    memory = memory_of(question.memory)
-    settings = _settings(question)
-    status, replicas = question.steps[0].autoscaler.status, 0
+    memory = memory_of(case.memory)
+    settings = _settings(case)
+    status, replicas = case.steps[0].autoscaler.status, 0
     answers = []
-    for step in question.steps:
+    for step in case.steps:
         autoscaler = msgspec.structs.replace(step.autoscaler, status=status)
         if not step.scale.error and not step.scale.follow:
             replicas = step.scale.spec
@@ -92,13 +92,13 @@ def step_answers(question: Question) -> tuple[StepAnswer, ...]:
     return tuple(answers)
 
 
-def normalized_answer(question: Question) -> tuple[StepAnswer, ...]:
+def normalized_answer(case: Case) -> tuple[StepAnswer, ...]:
     """What the first step makes of a recommendation; the log holds the count."""
-    step, normalization = question.steps[0], question.normalize
+    step, normalization = case.steps[0], case.normalize
     now = START_UNIX_SECONDS + step.at_seconds
     found = normalize(
-        memory_of(question.memory),
-        _policy(question, step),
+        memory_of(case.memory),
+        _policy(case, step),
         current=normalization.current,
         recommended=normalization.desired,
         now_unix_seconds=now,
@@ -117,36 +117,36 @@ def normalized_answer(question: Question) -> tuple[StepAnswer, ...]:
 
 def difference(vector: Vector) -> str | None:
     """Where the core's answer differs from the real code's, or None."""
-    question = vector.question
+    case = vector.case
     pairs: list[tuple[object, object]]
-    if question.mode == "metrics":
-        pairs = list(zip(vector.metrics, metric_answers(question), strict=True))
+    if case.mode == "metrics":
+        pairs = list(zip(vector.metrics, metric_answers(case), strict=True))
     else:
-        answer = normalized_answer if question.mode == "normalize" else step_answers
+        answer = normalized_answer if case.mode == "normalize" else step_answers
         pairs = [
             (comparable(real, cutoff), comparable(own, cutoff))
             for real, own, cutoff in zip(
-                vector.steps, answer(question), _cutoffs_seconds(question), strict=True
+                vector.steps, answer(case), _cutoffs_seconds(case), strict=True
             )
         ]
     for index, (real, own) in enumerate(pairs):
         if real != own:
             encoded, expected, actual = (
-                msgspec.json.encode(each).decode() for each in (question, real, own)
+                msgspec.json.encode(each).decode() for each in (case, real, own)
             )
             return f"answer {index} to {encoded}\nis  {expected}\nnot {actual}"
     return None
 
 
-def _cutoffs_seconds(question: Question) -> Iterator[float]:
+def _cutoffs_seconds(case: Case) -> Iterator[float]:
     """Per step, the time before which no recommendation counts.
 
     It never moves back: what a shorter window has left behind stays forgotten when the window grows again
     (`lengthened-windows` in docs/deviations.md).
     """
     cutoff = -math.inf
-    for step in question.steps:
-        window_seconds = longest_window_seconds(_policy(question, step))
+    for step in case.steps:
+        window_seconds = longest_window_seconds(_policy(case, step))
         cutoff = max(cutoff, step.at_seconds - window_seconds)
         yield cutoff
 
@@ -236,12 +236,12 @@ def _target_pods(step: Step, autoscaler: Autoscaler, selector: Selector) -> Targ
     return TargetPods(pods=pods, controlled_by=(*own, *others))
 
 
-def _policy(question: Question, step: Step) -> Policy:
-    return policy_of(step.autoscaler.spec, _settings(question))
+def _policy(case: Case, step: Step) -> Policy:
+    return policy_of(step.autoscaler.spec, _settings(case))
 
 
-def _settings(question: Question) -> Settings:
-    return msgspec.convert(question.settings, Settings, from_attributes=True)
+def _settings(case: Case) -> Settings:
+    return msgspec.convert(case.settings, Settings, from_attributes=True)
 
 
 def _matches_any(selector: Selector, pods: Sequence[Pod]) -> bool:

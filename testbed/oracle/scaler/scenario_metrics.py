@@ -18,7 +18,7 @@ from scaler.model.autoscaler import (
     ResourceMetricSource,
 )
 from scaler.model.observed import Pod
-from testbed.oracle.scaler.questions import (
+from testbed.oracle.scaler.cases import (
     CustomAnswer,
     ExternalAnswer,
     MetricAnswers,

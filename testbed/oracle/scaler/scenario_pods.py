@@ -11,7 +11,7 @@ from scaler.model.observed import (
     PodStatus,
     ResourceRequirements,
 )
-from testbed.oracle.scaler.questions import Flags
+from testbed.oracle.scaler.cases import Flags
 from wire.meta import time_from_unix
 
 SELECTOR = "app=web"

@@ -1,4 +1,4 @@
-"""Random questions from a seed: what an autoscaler can meet, with rare and awkward cases made common."""
+"""Random cases from a seed: what an autoscaler can meet, with rare and awkward cases made common."""
 
 from collections.abc import Iterator
 from random import Random
@@ -15,13 +15,13 @@ from scaler.model.autoscaler import (
     ScalingPolicy,
     ScalingRules,
 )
-from testbed.oracle.scaler.questions import (
+from testbed.oracle.scaler.cases import (
     START_UNIX_SECONDS,
+    Case,
     Entry,
     Flags,
     MetricAnswers,
     Normalization,
-    Question,
     Remembered,
     ScaleAnswer,
     Step,
@@ -38,20 +38,18 @@ _ADVANCES_SECONDS = (15, 15, 15, 15, 1, 30, 60, 61, 299, 300, 301, 1.5, 14.25, 1
 _TARGET = CrossVersionObjectReference(kind="Deployment", name="web", api_version="apps/v1")
 
 
-def questions(
-    seed: int, *, metrics: int, reconciles: int, normalizations: int
-) -> Iterator[Question]:
-    """That many questions of each mode; the same ones for the same seed."""
+def cases(seed: int, *, metrics: int, reconciles: int, normalizations: int) -> Iterator[Case]:
+    """That many cases of each mode; the same ones for the same seed."""
     random = Random(seed)  # noqa: S311 - it must be repeatable, not secret
     for _ in range(metrics):
-        yield _metrics_question(random)
+        yield _metrics_case(random)
     for _ in range(reconciles):
-        yield _reconcile_question(random)
+        yield _reconcile_case(random)
     for _ in range(normalizations):
-        yield _normalize_question(random)
+        yield _normalize_case(random)
 
 
-def _normalize_question(random: Random) -> Question:
+def _normalize_case(random: Random) -> Case:
     settings = _settings(random)
     spec = _spec(random, settings)
     current = _replicas(random, spec)
@@ -62,7 +60,7 @@ def _normalize_question(random: Random) -> Question:
         metadata=ObjectMeta(name="web", namespace="shop"),
         spec=msgspec.structs.replace(spec, min_replicas=spec.min_replicas or 0),
     )
-    return Question(
+    return Case(
         mode="normalize",
         settings=settings,
         memory=_memory(random),
@@ -71,17 +69,17 @@ def _normalize_question(random: Random) -> Question:
     )
 
 
-def _metrics_question(random: Random) -> Question:
+def _metrics_case(random: Random) -> Case:
     settings = _settings(random)
     at_seconds = _FIRST_RECONCILE_SECONDS + random.choice((0, 0.5, random.randrange(1_000)))
     step = _step(random, settings, _spec(random, settings), at_seconds, count=3)
     # The selector's own troubles belong to whole reconciles.
     scale = msgspec.structs.replace(step.scale, error="", selector=SELECTOR)
     step = msgspec.structs.replace(step, scale=scale)
-    return Question(mode="metrics", settings=settings, steps=(step,))
+    return Case(mode="metrics", settings=settings, steps=(step,))
 
 
-def _reconcile_question(random: Random) -> Question:
+def _reconcile_case(random: Random) -> Case:
     settings = _settings(random)
     at_seconds = float(_FIRST_RECONCILE_SECONDS)
     spec = _spec(random, settings)
@@ -104,7 +102,7 @@ def _reconcile_question(random: Random) -> Question:
         steps.append(step)
         at_seconds += random.choice(_ADVANCES_SECONDS)
     memory = _memory(random) if random.random() < 0.6 else Remembered()
-    return Question(mode="reconcile", settings=settings, memory=memory, steps=tuple(steps))
+    return Case(mode="reconcile", settings=settings, memory=memory, steps=tuple(steps))
 
 
 def _step(

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from scaler.model.memory import Memory, Recommendation, ScaleEvent
 from scaler.model.policy import Policy
-from testbed.oracle.scaler.questions import START_UNIX_SECONDS, Entry, Remembered
+from testbed.oracle.scaler.cases import START_UNIX_SECONDS, Entry, Remembered
 
 
 def memory_of(remembered: Remembered) -> Memory:

@@ -1,4 +1,4 @@
-"""Upstream's own test cases as questions, taken down while its test suite runs."""
+"""The cases of upstream's own tests, recorded while they run."""
 
 import os
 import subprocess
@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 
 from testbed.oracle.scaler.build import build
-from testbed.oracle.scaler.questions import Question
+from testbed.oracle.scaler.cases import Case
 
 # A thousand autoscalers, alike but for their names.
 _LEFT_OUT = {"TestOracle", "TestMultipleHPAs"}
 
 
-def upstream_questions() -> list[Question]:
-    """The questions of every test, once each. One process per test: some leave controllers running behind them."""
+def upstream_cases() -> list[Case]:
+    """The cases of every test, once each. One process per test: some leave controllers running behind them."""
     binary = build(with_tape=True)
     with tempfile.TemporaryDirectory() as directory:
         tape = Path(directory) / "tape"
@@ -28,14 +28,14 @@ def upstream_questions() -> list[Question]:
                 check=True,
             )
         lines = dict.fromkeys(tape.read_bytes().splitlines())
-    return [_question(line) for line in lines]
+    return [_case(line) for line in lines]
 
 
-def _question(line: bytes) -> Question:
+def _case(line: bytes) -> Case:
     """Go writes null for a map or list that was never made; the types here need an empty one."""
     for field, empty in ((b"usage", b"{}"), (b"items", b"[]")):
         line = line.replace(b'"%b":null' % field, b'"%b":%b' % (field, empty))
-    return msgspec.json.decode(line, type=Question)
+    return msgspec.json.decode(line, type=Case)
 
 
 def _names(binary: Path) -> list[str]:

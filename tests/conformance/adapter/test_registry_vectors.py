@@ -57,9 +57,9 @@ def test_the_default_rules_list_what_prometheus_adapter_lists(row, table):
 
 
 def test_each_request_sends_the_query_of_prometheus_adapter(row, table):
-    asked = [(case, query_of(case, table)) for case in row.cases]
-    assert [(case, query) for case, query in asked if query != case.query] == []
-    assert len(asked) == 15
+    requested = [(case, query_of(case, table)) for case in row.cases]
+    assert [(case, query) for case, query in requested if query != case.query] == []
+    assert len(requested) == 15
 
 
 def query_of(case: Case, table: Offers) -> str:

@@ -102,7 +102,7 @@ class Ours:
             kind = error.details.kind if error.details else ""
             refusal = {"message": error.message, "reason": error.reason, "kind": kind}
         encoded = msgspec.json.decode(msgspec.json.encode(document))
-        return Outcome(status, encoded, refusal, [plan.query for plan in prometheus.asked])
+        return Outcome(status, encoded, refusal, [plan.query for plan in prometheus.requested])
 
     def _evaluation(self, name: str):
         if name == "error":

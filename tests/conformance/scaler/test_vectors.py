@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from testbed.oracle.scaler.questions import Vector
+from testbed.oracle.scaler.cases import Vector
 from testbed.oracle.scaler.record import RANDOM_VECTORS, UPSTREAM_VECTORS, inputs, read
 from testbed.oracle.scaler.replay import difference
 
@@ -36,7 +36,7 @@ def test_there_are_more_than_twenty_thousand_random_inputs(random_vectors):
 
 def test_upstreams_cases_are_of_every_mode(upstream_vectors):
     """A test that waits for a second reconcile may record one more or less, so these are minimums."""
-    modes = Counter(vector.question.mode for vector in upstream_vectors)
+    modes = Counter(vector.case.mode for vector in upstream_vectors)
     assert modes["reconcile"] >= 150
     assert modes["metrics"] >= 77
     assert modes["normalize"] >= 56

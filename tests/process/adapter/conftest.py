@@ -72,7 +72,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def quick_adapter(loadline_process: StartProgram, cluster: Cluster, config: Path) -> Quick:
-    """`quick_adapter(url)`: an adapter that gives up after a second and looks at everything often."""
+    """`quick_adapter(url)`: an adapter that gives up after a second and polls everything often."""
 
     def start(url: str, *flags: str, wait: bool = True) -> LoadlineProcess:
         return loadline_process(

@@ -13,14 +13,14 @@ from tests.process.adapter.gateway import Gateway
 class SecuredGateway(Gateway):
     """A gateway that speaks TLS. Each request is a connection of its own, so that a change is felt at once.
 
-    `become` says, before the first one, whom it trusts and who it is.
+    Before the first request, `become` sets its certificate and the CA that it trusts.
     """
 
     def __init__(self, upstream: str, *, folder: Path, token: str) -> None:
         super().__init__(upstream)
         self.token = token
         self.let_in: list[str] = []
-        """The names on the certificates of whoever was let in."""
+        """The names on the certificates of the accepted clients."""
         self._folder = folder
         self._server.get_request = self._accept  # type: ignore[method-assign]
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]

@@ -84,7 +84,7 @@ def tenant(prometheus) -> Iterator[TenantGateway]:
 def client(
     quick_adapter, prometheus, tenant, token, config: Path, exporter, namespace, tmp_path
 ) -> AdapterClient:
-    """An adapter whose default backend is asked by POST, and another behind the gateway."""
+    """An adapter whose default backend is queried by POST, and another behind the gateway."""
     exporter.set("backend_queue", 10, namespace=namespace, queue="mail")
     prometheus.wait_for(f'backend_queue{{namespace="{namespace}"}}')
     (tmp_path / "password").write_text(PASSWORD + "\n")

@@ -84,7 +84,7 @@ def test_a_rule_that_works_shows_series_metrics_resources_and_a_value(checked, m
     ("rule", "reason", "message", "fix"),
     [
         pytest.param(f"seriesQuery: MINE_gone\n  {TEMPLATE}", "NoSeries", "Prometheus has no series for MINE_gone", "target is up", id="no series at all"),
-        pytest.param(f"seriesQuery: 'MINE_bare{{namespace!=\"\"}}'\n  {TEMPLATE}", "NoSeries", "Prometheus has MINE_bare with the labels colour", "Give the series the labels", id="series without the labels asked for"),
+        pytest.param(f"seriesQuery: 'MINE_bare{{namespace!=\"\"}}'\n  {TEMPLATE}", "NoSeries", "Prometheus has MINE_bare with the labels colour", "Give the series the labels", id="series without the labels requested for"),
         pytest.param(f"seriesQuery: '{{__name__=~\"MINE_.*\"}}'\n  {TEMPLATE}\n  seriesFilters: [{{isNot: '^MINE'}}]", "Filtered", "seriesFilters isNot: ^MINE", "RE2", id="filtered out"),
         pytest.param(f"seriesQuery: '{{__name__=~\"MINE_.*\"}}'\n  {TEMPLATE}\n  name: {{matches: '^http_'}}", "Filtered", "name.matches: ^http_", "RE2", id="no name matches"),
         pytest.param("seriesQuery: MINE_bare\n  resources: {overrides: {pod: {resource: pod}}}", "LabelNotMapped", "no label that `resources` maps to a resource", "rules[0].resources.overrides", id="no label maps"),
@@ -113,7 +113,7 @@ def test_a_rule_that_yields_nothing_says_why_and_how_to_fix_it(
         pytest.param("rules", "seriesQuery: MINE_pod_alone\n  resources: {overrides: {pod: {resource: pod}}}\n  " + QUERY, "NoNamespaceLabel", "no label is mapped to the namespace", id="no label for the namespace"),
         pytest.param("rules", f"seriesQuery: MINE_pod_alone\n  {TEMPLATE}\n  {QUERY}", "NoNamespaceLabel", "'namespace', which no series has", id="no series has the namespace's label"),
         pytest.param("externalRules", "seriesQuery: MINE_bare\n  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})'", "NoNamespaceLabel", "no label is mapped to the namespace", id="an external rule without a namespace"),
-        pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: 'rate(<<.Series>>{{<<.LabelMatchers>>}})'", "QueryRefused", "refused the query: bad_data", id="a query that is no PromQL"),
+        pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: 'rate(<<.Series>>{{<<.LabelMatchers>>}})'", "QueryRefused", "refused the query: bad_data", id="a query that is not PromQL"),
         pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: '<<.Series>>{{<<.LabelMatchers>>}}[1m]'", "NotAVector", "yields a matrix", id="a range vector"),
         pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: 'sum(MINE_gone{{<<.LabelMatchers>>}}) by (<<.GroupBy>>)'", "NoRows", "yields no row", id="a query about other series"),
         pytest.param("rules", f"seriesQuery: MINE_load\n  {TEMPLATE}\n  metricsQuery: 'sum(<<.Series>>{{<<.LabelMatchers>>}}) by (<<.GroupBy>>) * 0 / 0'", "NotANumber", "NaN", id="NaN"),

@@ -11,7 +11,7 @@ from tests.process.adapter.gateway import Gateway
 
 
 class ProxyGateway(Gateway):
-    """Lets everybody in, and remembers what they showed."""
+    """Accepts every client, and records its credentials."""
 
     def __init__(self, upstream: str) -> None:
         super().__init__(upstream)

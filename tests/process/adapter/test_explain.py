@@ -102,31 +102,42 @@ def once(client: AdapterClient, path: str, reason: str) -> Explanation:
     """The explanation, once it names this reason first ("": once there is an answer without remarks)."""
 
     def right() -> Explanation:
-        told = explained(client, path)
-        assert [each.reason for each in told.findings][:1] == ([reason] if reason else []), told
-        return told
+        explanation = explained(client, path)
+        assert [each.reason for each in explanation.findings][:1] == ([reason] if reason else []), (
+            explanation
+        )
+        return explanation
 
     return until(right, what=f"{reason} of {path}", deadline_seconds=15)
 
 
 def test_a_value_is_explained_step_by_step(client, shop):
     path = f"{CUSTOM}/namespaces/{shop}/pods/*/explained_load?labelSelector=app%3Dweb"
-    told = once(client, path, "")
-    assert (told.code, told.ended_at, told.path, told.schema) == (200, "", path, SCHEMA)
-    assert told.request
-    assert (told.request.resource, told.request.name, told.request.selector) == (
+    explanation = once(client, path, "")
+    assert (explanation.code, explanation.ended_at, explanation.path, explanation.schema) == (
+        200,
+        "",
+        path,
+        SCHEMA,
+    )
+    assert explanation.request
+    assert (
+        explanation.request.resource,
+        explanation.request.name,
+        explanation.request.selector,
+    ) == (
         "pods",
         "*",
         "app=web",
     )
-    assert told.rule
-    assert (told.rule.path, told.rule.series) == ("rules[0]", "explained_load")
-    assert told.objects
-    assert told.objects.names == ("web-1",)
-    [query] = told.queries
+    assert explanation.rule
+    assert (explanation.rule.path, explanation.rule.series) == ("rules[0]", "explained_load")
+    assert explanation.objects
+    assert explanation.objects.names == ("web-1",)
+    [query] = explanation.queries
     assert query.query == f'sum(explained_load{{namespace="{shop}",pod="web-1"}}) by (pod)'
     assert [(row.labels, row.value) for row in query.rows] == [({"pod": "web-1"}, "1.5")]
-    assert [(value.of, value.value) for value in told.values] == [("web-1", "1500m")]
+    assert [(value.of, value.value) for value in explanation.values] == [("web-1", "1500m")]
 
 
 @pytest.mark.parametrize(
@@ -149,34 +160,36 @@ def test_a_missing_metric_is_explained_with_the_step_and_the_fix(
     client, exporter, shop, path, reason, step, message, fix
 ):
     exporter.set("explained_load", 2, namespace=shop, pod="web-1", twice="yes")
-    told = once(client, f"{CUSTOM}/namespaces/{shop}/{path}", reason)
-    assert told.ended_at == step
-    assert told.code >= 400
-    assert told.message
-    assert message in told.findings[0].message
-    assert fix in told.findings[0].fix
+    explanation = once(client, f"{CUSTOM}/namespaces/{shop}/{path}", reason)
+    assert explanation.ended_at == step
+    assert explanation.code >= 400
+    assert explanation.message
+    assert message in explanation.findings[0].message
+    assert fix in explanation.findings[0].fix
 
 
 def test_a_similar_name_is_shown(client, shop):
     once(client, f"{CUSTOM}/namespaces/{shop}/pods/*/explained_load", "")
-    told = once(client, f"{CUSTOM}/namespaces/{shop}/pods/*/explained_laod", "NoRule")
-    assert "pods/explained_load" in told.similar
+    explanation = once(client, f"{CUSTOM}/namespaces/{shop}/pods/*/explained_laod", "NoRule")
+    assert "pods/explained_load" in explanation.similar
 
 
 def test_nan_that_counts_as_zero_is_remarked_on(client, shop):
-    """The peer's rules answer 0 for 0/0: an answer, but one that its reader should know of."""
-    told = once(client, f"{CUSTOM}/namespaces/{shop}/pods/web-1/explained_idle", "NotANumber")
-    assert (told.code, told.ended_at) == (200, "")
-    assert [value.value for value in told.values] == ["0"]
-    assert "counts as 0" in told.findings[0].message
-    assert [row.value for row in told.queries[0].rows] == ["NaN"]
+    """prometheus-adapter's rules return 0 for 0/0, which the user should know."""
+    explanation = once(
+        client, f"{CUSTOM}/namespaces/{shop}/pods/web-1/explained_idle", "NotANumber"
+    )
+    assert (explanation.code, explanation.ended_at) == (200, "")
+    assert [value.value for value in explanation.values] == ["0"]
+    assert "counts as 0" in explanation.findings[0].message
+    assert [row.value for row in explanation.queries[0].rows] == ["NaN"]
 
 
 def test_a_metric_that_exists_for_another_resource_says_for_which(client, shop):
-    told = once(
+    explanation = once(
         client, f"{CUSTOM}/namespaces/{shop}/deployments.apps/web/explained_ratio", "OtherResource"
     )
-    assert "only for pods" in told.findings[0].message
+    assert "only for pods" in explanation.findings[0].message
 
 
 def test_rows_of_other_namespaces_are_counted_and_never_shown(client, exporter, shop):
@@ -184,14 +197,14 @@ def test_rows_of_other_namespaces_are_counted_and_never_shown(client, exporter, 
     path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{shop}/explained_queue"
 
     def both() -> Explanation:
-        told = explained(client, path)
-        assert told.queries[0].rows_returned >= 2
-        return told
+        explanation = explained(client, path)
+        assert explanation.queries[0].rows_returned >= 2
+        return explanation
 
-    told = until(both, what="the rows of both namespaces")
-    assert [row.labels["queue"] for row in told.queries[0].rows] == ["mail"]
-    assert told.queries[0].rows_counted == 1
-    assert [value.of for value in told.values] == [f"namespace={shop}, queue=mail"]
+    explanation = until(both, what="the rows of both namespaces")
+    assert [row.labels["queue"] for row in explanation.queries[0].rows] == ["mail"]
+    assert explanation.queries[0].rows_counted == 1
+    assert [value.of for value in explanation.values] == [f"namespace={shop}, queue=mail"]
 
 
 @pytest.mark.parametrize(
@@ -210,8 +223,8 @@ def test_rows_of_other_namespaces_are_counted_and_never_shown(client, exporter, 
     ],
 )
 def test_an_invalid_path_is_reported(client, path, reason):
-    told = explained(client, path)
-    assert (told.ended_at, told.findings[0].reason) == ("request", reason)
+    explanation = explained(client, path)
+    assert (explanation.ended_at, explanation.findings[0].reason) == ("request", reason)
 
 
 def test_prometheus_down_is_named_whether_or_not_the_rules_were_listed(
@@ -254,11 +267,11 @@ def test_a_user_who_may_not_read_the_metric_gets_no_explanation_of_it(client, cl
         f"--clusterrole={account}",
         f"--serviceaccount={shop}:{account}",
     )
-    stranger = AdapterClient(
+    outsider = AdapterClient(
         client.adapter, cluster.kubectl("create", "token", account, f"-n{shop}").strip()
     )
     path = f"{CUSTOM}/namespaces/{shop}/pods/%2A/explained_load"
-    code, refused = stranger.get(f"/debug/explain?path={quote(path, safe='')}")
+    code, refused = outsider.get(f"/debug/explain?path={quote(path, safe='')}")
     assert (code, refused["reason"]) == (403, "Forbidden")
     assert "pods/explained_load" in refused["message"]
     rule = {
@@ -276,7 +289,7 @@ def test_a_user_who_may_not_read_the_metric_gets_no_explanation_of_it(client, cl
     )
 
     def allowed() -> bool:
-        assert explained(stranger, path).values
+        assert explained(outsider, path).values
         return True
 
     # The refusal is remembered for ten seconds.
@@ -310,14 +323,14 @@ def test_the_command_uses_the_running_adapter(adapter, client, cluster, shop):
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "--ca-file" in refused.stderr
     to = (*to, "--insecure-skip-tls-verify")
-    told = run(path, *to)
-    assert (told.returncode, told.stderr) == (0, "")
+    explanation = run(path, *to)
+    assert (explanation.returncode, explanation.stderr) == (0, "")
     for line in (
         "rule     rules[0] from the series explained_load",
         "objects  web-1",
         "web-1 = 1500m",
     ):
-        assert line in told.stdout
+        assert line in explanation.stdout
     missing = run(path.replace("app=web", "app=db"), *to, "--output=json")
     assert missing.returncode == 1
     [explanation] = msgspec.json.decode(missing.stdout)["explanations"]
@@ -331,15 +344,15 @@ def test_the_command_answers_without_a_running_adapter(
     once(client, path, "")
     (tmp_path / "c.yaml").write_text(CONFIGURATION)
     here = (f"--config={tmp_path / 'c.yaml'}", f"--kubeconfig={cluster.kubeconfig}")
-    told = run(path, *here, f"--prometheus-url={prometheus.url}", "--output=json")
-    assert (told.returncode, told.stderr) == (0, "")
-    [from_here] = msgspec.json.decode(told.stdout)["explanations"]
+    explanation = run(path, *here, f"--prometheus-url={prometheus.url}", "--output=json")
+    assert (explanation.returncode, explanation.stderr) == (0, "")
+    [from_here] = msgspec.json.decode(explanation.stdout)["explanations"]
     assert from_here["values"][0]["value"] == "1500m"
     assert from_here["rule"] == msgspec.to_builtins(explained(client, path).rule)
 
 
 @pytest.mark.parametrize("target", ["web", "a/b/c/d", "deployment/a/b"])
 def test_a_target_that_is_none_is_a_wrong_command_line(target):
-    told = run(target)
-    assert told.returncode == 2
-    assert "NAMESPACE/NAME" in told.stderr
+    explanation = run(target)
+    assert explanation.returncode == 2
+    assert "NAMESPACE/NAME" in explanation.stderr

@@ -26,12 +26,12 @@ def test_a_fault_of_prometheus_is_reported_and_passes(
     answers(client, queue, "12")
     gateway.fault = fault
 
-    def told() -> str:
+    def reported() -> str:
         code, refused = client.get(queue)
         assert code == 500
         return refused["message"]
 
-    message = until(told, what="the fault to be told")
+    message = until(reported, what="the fault to be reported")
     assert message.startswith("Internal error occurred: unable to fetch metrics: externalRules[0]")
     assert "sum(queue_length{" in message
     assert cause in message
@@ -49,7 +49,7 @@ def test_a_client_gets_an_error_in_time_when_prometheus_fails(
     client = AdapterClient(quick_adapter(gateway.url), token)
     answers(client, queue, "12")
     gateway.fault = fault
-    until(lambda: client.get(queue)[0] == 500, what="the fault to be told")
+    until(lambda: client.get(queue)[0] == 500, what="the fault to be reported")
     started = time.monotonic()
     assert client.get(queue)[0] == 500
     assert time.monotonic() - started < 2.5
@@ -63,16 +63,16 @@ def test_a_start_before_prometheus_is_reported_and_recovers_soon(
     options = PrometheusOptions(scrape_interval_seconds=0.5)
     late = PrometheusServer(options, directory=tmp_path / "late")
     late.add_target(exporter.target)
-    # An hour between listings: what is mended sooner is mended by the retry.
+    # An hour between listings: what recovers sooner recovers by the retry.
     hourly = ("--metrics-relist-interval=1h", "--metrics-max-age=1h")
     adapter = quick_adapter(late.url, *hourly, wait=False)
     client = AdapterClient(adapter, token)
-    anybody = web.trusting(None)
+    any_server = web.trusting(None)
     adapter.process.wait_until(
-        lambda: web.is_ok(adapter.port, "/livez", tls=anybody), what="a listener"
+        lambda: web.is_ok(adapter.port, "/livez", tls=any_server), what="a listener"
     )
 
-    def tells() -> bool:
+    def reports_it() -> bool:
         readiness = client.adapter.get("/readyz?verbose")
         assert readiness.status == 500
         assert "[-]discovery failed: externalRules[0]: " in readiness.text
@@ -82,7 +82,7 @@ def test_a_start_before_prometheus_is_reported_and_recovers_soon(
         assert "the series of externalRules[0] are not known" in refused["message"]
         return True
 
-    client.adapter.process.wait_until(tells, what="an honest /readyz", deadline_seconds=20)
+    client.adapter.process.wait_until(reports_it, what="an honest /readyz", deadline_seconds=20)
     with late:
         late.wait_for("queue_length")
         client.adapter.wait_until_ready(15)
@@ -115,7 +115,7 @@ def test_a_restart_of_the_api_server_is_survived(quick_adapter, gateway, token, 
     answers(client, queue, "12", deadline_seconds=30)
 
 
-def test_fifty_questions_at_once_are_one_query(quick_adapter, gateway, token, queue):
+def test_fifty_requests_at_once_are_one_query(quick_adapter, gateway, token, queue):
     client = AdapterClient(
         quick_adapter(
             gateway.url,

@@ -22,7 +22,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("configuration", "flags", "told"),
+    ("configuration", "flags", "reported"),
     [
         pytest.param("rules: 7", (), "config.yaml: line 1: rules", id="configuration"),
         pytest.param(None, (), "cannot be read", id="no configuration"),
@@ -31,14 +31,16 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(CONFIGURATION, ("--tls-cert-file=/absent",), "tls", id="certificate"),
     ],
 )
-def test_a_wrong_start_is_reported_with_exit_code_2(cluster, tmp_path, configuration, flags, told):
+def test_a_wrong_start_is_reported_with_exit_code_2(
+    cluster, tmp_path, configuration, flags, reported
+):
     file = tmp_path / "config.yaml"
     if configuration is not None:
         file.write_text(configuration)
     kubeconfig = f"--lister-kubeconfig={cluster.kubeconfig}"
     ended = run(f"--config={file}", kubeconfig, "--prometheus-url=http://127.0.0.1:9", *flags)
     assert ended.returncode == 2
-    assert told in ended.stderr
+    assert reported in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
@@ -109,13 +111,13 @@ def test_a_request_under_way_is_finished_at_the_end(quick_adapter, gateway, toke
     answers(client, queue, "12")
     gateway.fault = "hangs"
     got: list[int] = []
-    asked = threading.Thread(target=lambda: got.append(client.get(queue)[0]))
+    request_thread = threading.Thread(target=lambda: got.append(client.get(queue)[0]))
     in_flight = "loadline_adapter_evaluations_total"
     before = client.metric(in_flight + '{source="sent"}')
-    asked.start()
+    request_thread.start()
     until(lambda: client.metric(in_flight + '{source="sent"}') > before, what="the query")
     client.adapter.process.send_signal(signal.SIGTERM)
-    asked.join(timeout=10)
+    request_thread.join(timeout=10)
     assert got == [500]  # Prometheus did not answer, but the adapter did.
     gateway.let_go()
     assert client.adapter.process.wait(15) == 0

@@ -17,9 +17,9 @@ KEYS = ("labelSelector", "metricLabelSelector", "fieldSelector", "limit", "watch
 METHODS = ("GET", "GET", "GET", "GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "BREW")
 
 
-def noise(dice: random.Random, length_max: int) -> str:
-    text = "".join(dice.choices(ALPHABET, k=dice.randint(0, length_max)))
-    return dice.choice((text, "%" + text, text * 50)) if dice.random() < 0.1 else text
+def noise(rng: random.Random, length_max: int) -> str:
+    text = "".join(rng.choices(ALPHABET, k=rng.randint(0, length_max)))
+    return rng.choice((text, "%" + text, text * 50)) if rng.random() < 0.1 else text
 
 
 def escaped(text: str) -> str:
@@ -29,13 +29,13 @@ def escaped(text: str) -> str:
     )
 
 
-def target(dice: random.Random) -> str:
-    parts = ["apis", dice.choice(GROUPS), dice.choice(VERSIONS)]
-    parts += dice.choice(([], ["namespaces", noise(dice, 6)], ["watch"], ["nodes"]))
+def target(rng: random.Random) -> str:
+    parts = ["apis", rng.choice(GROUPS), rng.choice(VERSIONS)]
+    parts += rng.choice(([], ["namespaces", noise(rng, 6)], ["watch"], ["nodes"]))
     parts += [
-        dice.choice(("pods", "*", "metrics", noise(dice, 12))) for _ in range(dice.randint(0, 5))
+        rng.choice(("pods", "*", "metrics", noise(rng, 12))) for _ in range(rng.randint(0, 5))
     ]
-    query = "&".join(f"{dice.choice(KEYS)}={noise(dice, 30)}" for _ in range(dice.randint(0, 3)))
+    query = "&".join(f"{rng.choice(KEYS)}={noise(rng, 30)}" for _ in range(rng.randint(0, 3)))
     return escaped("/" + "/".join(parts) + (f"?{query}" if query else ""))
 
 
@@ -45,7 +45,7 @@ def resident_bytes(pid: int) -> int:
 
 def test_a_thousand_malformed_requests_are_all_answered(quick_adapter, gateway, token, queue):
     """Seeded, so that a failure can be repeated."""
-    dice = random.Random(20240501)
+    rng = random.Random(20240501)
     client = AdapterClient(quick_adapter(gateway.url), token)
     answers(client, queue, "12")
     before = resident_bytes(client.adapter.process.pid)
@@ -54,25 +54,25 @@ def test_a_thousand_malformed_requests_are_all_answered(quick_adapter, gateway, 
     for _ in range(REQUESTS):
         headers = {
             "Authorization": f"Bearer {token}",
-            "Accept": dice.choice(
+            "Accept": rng.choice(
                 (
                     "*/*",
                     "application/json",
-                    noise(dice, 20).encode("ascii", "ignore").decode().strip(),
+                    noise(rng, 20).encode("ascii", "ignore").decode().strip(),
                 )
             ),
         }
-        asked = target(dice)
+        path = target(rng)
         try:
-            connection.request(dice.choice(METHODS), asked, headers=headers)
+            connection.request(rng.choice(METHODS), path, headers=headers)
             response = connection.getresponse()
             response.read()
         except (http.client.HTTPException, OSError, ValueError):
-            # The parser of either end may hang up on what is no HTTP; it must come back for the next.
+            # The parser of either end may hang up on what is not HTTP; it must come back for the next.
             connection.close()
             connection = connect(client.adapter.port)
             continue
-        assert response.status < 500 or "metricLabelSelector" in asked, (asked, response.status)
+        assert response.status < 500 or "metricLabelSelector" in path, (path, response.status)
         seen[response.status] = seen.get(response.status, 0) + 1
     connection.close()
     assert sum(seen.values()) > REQUESTS * 0.9, seen

@@ -92,11 +92,13 @@ def secured(prometheus, tmp_path) -> Iterator[SecuredGateway]:
 def test_what_prometheus_wants_to_see_and_shows_is_exchanged(
     quick_adapter, secured, token, queue, tmp_path
 ):
-    theirs, ours, next_theirs, next_ours = (Authority(f"authority-{n}") for n in range(4))
-    secured.become(shows=theirs, lets_in=ours)
-    first, second = ours.client("first"), next_ours.client("second")
+    server_ca, client_ca, next_server_ca, next_client_ca = (
+        Authority(f"authority-{n}") for n in range(4)
+    )
+    secured.become(shows=server_ca, lets_in=client_ca)
+    first, second = client_ca.client("first"), next_client_ca.client("second")
     folder = tmp_path / "prometheus"
-    mounted(folder, token=b"one\n", ca_crt=theirs.certificate, **pair(first))
+    mounted(folder, token=b"one\n", ca_crt=server_ca.certificate, **pair(first))
     client = AdapterClient(
         quick_adapter(
             secured.url,
@@ -112,17 +114,17 @@ def test_what_prometheus_wants_to_see_and_shows_is_exchanged(
 
     secured.token = "two"
     refused(client, queue, "HTTP 401")
-    mounted(folder, token=b"two\n", ca_crt=theirs.certificate, **pair(first))
+    mounted(folder, token=b"two\n", ca_crt=server_ca.certificate, **pair(first))
     answers(client, queue, "12")
 
-    secured.become(shows=next_theirs, lets_in=ours)
+    secured.become(shows=next_server_ca, lets_in=client_ca)
     refused(client, queue, "its certificate is not trusted")
-    mounted(folder, token=b"two\n", ca_crt=next_theirs.certificate, **pair(first))
+    mounted(folder, token=b"two\n", ca_crt=next_server_ca.certificate, **pair(first))
     answers(client, queue, "12")
 
-    secured.become(shows=next_theirs, lets_in=next_ours)
+    secured.become(shows=next_server_ca, lets_in=next_client_ca)
     refused(client, queue, "")
-    mounted(folder, token=b"two\n", ca_crt=next_theirs.certificate, **pair(second))
+    mounted(folder, token=b"two\n", ca_crt=next_server_ca.certificate, **pair(second))
     answers(client, queue, "12")
     assert secured.let_in[-1] == "second"
     assert "two" not in json.dumps(client.text("/readyz?verbose"))
@@ -131,13 +133,13 @@ def test_what_prometheus_wants_to_see_and_shows_is_exchanged(
 def refused(client: AdapterClient, path: str, cause: str) -> None:
     """Wait until the metric cannot be had, and why."""
 
-    def told() -> str:
+    def reported() -> str:
         code, document = client.get(path)
         assert code == 500, document
         assert cause in document["message"]
         return document["message"]
 
-    until(told, what=f"a refusal: {cause}")
+    until(reported, what=f"a refusal: {cause}")
 
 
 def test_a_configmap_that_is_swapped_becomes_active(

@@ -91,14 +91,14 @@ def test_empty_results_and_nan_are_handled_as_the_contract_says(
     exporter.set("signal_backlog", 31, namespace=namespace)
     answers(client, path, "31")
     exporter.set("signal_backlog", float("nan"), namespace=namespace)
-    now_told(client, path, nan, namespace)
+    now_reported(client, path, nan, namespace)
     exporter.set("signal_backlog", 31, namespace=namespace)
     answers(client, path, "31")
     exporter.remove("signal_backlog", namespace=namespace)
-    now_told(client, path, empty, namespace)
+    now_reported(client, path, empty, namespace)
 
 
-def now_told(client: AdapterClient, path: str, expected: str, namespace: str) -> None:
+def now_reported(client: AdapterClient, path: str, expected: str, namespace: str) -> None:
     def text() -> bool:
         seen = value(client, path)
         assert seen == expected or (len(expected) > 2 and expected in seen)

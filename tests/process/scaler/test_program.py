@@ -59,7 +59,7 @@ def test_a_wrong_command_line_exits_with_2_and_names_the_fix(tmp_path, arguments
 
 def write_kubeconfig(path: Path, *, port: int) -> Path:
     """A kubeconfig for an API server on that local port, with a CA of its own."""
-    authority = Authority("nobody")
+    authority = Authority("unknown")
     return kubeconfig.write(
         path, server=f"https://127.0.0.1:{port}", authority=authority.certificate, user="token"
     )

@@ -56,21 +56,21 @@ def test_every_field_that_the_scaler_reads_or_writes_is_in_the_schema(
     assert missing(components, components[struct.__name__], part) == []
 
 
-def missing(components: Any, ours: Any, theirs: Any, path: str = "") -> list[str]:
-    """Paths of the fields of `ours` that `theirs` lacks."""
-    for option in (ours, *ours.get("anyOf", ())):
+def missing(components: Any, crd: Any, upstream: Any, path: str = "") -> list[str]:
+    """Paths of the fields of `crd` that `upstream` lacks."""
+    for option in (crd, *crd.get("anyOf", ())):
         if "$ref" in option:
-            return missing(components, components[option["$ref"].rsplit("/", 1)[1]], theirs, path)
+            return missing(components, components[option["$ref"].rsplit("/", 1)[1]], upstream, path)
         if option.get("type") == "array" and "$ref" in option.get("items", {}):
-            return missing(components, option["items"], theirs["items"], path + "[]")
+            return missing(components, option["items"], upstream["items"], path + "[]")
     found = []
-    for name, field in ours.get("properties", {}).items():
-        if path == "" and name in ("metadata", "status") and "spec" in theirs["properties"]:
+    for name, field in crd.get("properties", {}).items():
+        if path == "" and name in ("metadata", "status") and "spec" in upstream["properties"]:
             continue
-        if name not in theirs["properties"]:
+        if name not in upstream["properties"]:
             found.append(f"{path}.{name}")
         else:
-            found += missing(components, field, theirs["properties"][name], f"{path}.{name}")
+            found += missing(components, field, upstream["properties"][name], f"{path}.{name}")
     return found
 
 

@@ -120,7 +120,7 @@ def with_nulls(value: Any) -> Any:
 
 
 def with_zeros(value: Any, kind: inspect.Type) -> Any:
-    """The document with Go's zero value in the missing fields; a pointer's zero is no field."""
+    """The document with Go's zero value in the missing fields; the zero value of a pointer is an absent field."""
     of = next(iter(kind.types)) if isinstance(kind, inspect.UnionType) else kind
     if isinstance(of, inspect.StructType):
         filled = {

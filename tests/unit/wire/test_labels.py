@@ -69,7 +69,7 @@ def test_the_api_object_selects_the_same_where_one_exists(selector, label_set):
         for each in selector.requirements
         if each.operator in (Operator.EQUALS, Operator.DOUBLE_EQUALS)
     ]
-    if len(equalities) == len(set(equalities)):  # the object has room for one value of each
+    if len(equalities) == len(set(equalities)):  # the object can have only one value of each
         assert labels.from_label_selector(written).matches(label_set) == selector.matches(label_set)
 
 

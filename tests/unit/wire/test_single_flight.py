@@ -52,7 +52,7 @@ async def test_different_keys_do_not_share():
     assert backend.calls == 2
 
 
-async def test_a_failure_reaches_every_waiting_caller_and_nobody_later():
+async def test_a_failure_reaches_every_waiting_caller_and_no_later_one():
     flight, backend = SingleFlight[str, int](), Backend()
     backend.error = ValueError("no")
     tasks = await waiting(flight, backend, 2)
@@ -73,7 +73,7 @@ async def test_a_cancelled_caller_does_not_cancel_the_others():
         await first
 
 
-async def test_a_failure_that_nobody_waits_for_is_not_reported_by_asyncio():
+async def test_a_failure_without_a_waiting_caller_is_not_reported_by_asyncio():
     flight, backend = SingleFlight[str, int](), Backend()
     backend.error = ValueError("no")
     (task,) = await waiting(flight, backend, 1)

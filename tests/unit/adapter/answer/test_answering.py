@@ -124,7 +124,7 @@ async def test_the_objects_behind_a_selector_are_queried_together():
         ("web-1", "1500m"),
         ("web-2", "250m"),
     ]
-    assert prometheus.asked == [Plan(OF_WEB)]
+    assert prometheus.requested == [Plan(OF_WEB)]
 
 
 async def test_a_named_object_is_not_read_from_the_cluster():
@@ -183,7 +183,7 @@ async def test_an_unknown_metric_is_404_and_says_what_is_missing(request_, begin
 async def test_an_unknown_metric_starts_no_watch_of_the_resource():
     class NoObjects:
         async def objects(self, resource, *, namespace, selector):
-            raise AssertionError("the cluster was asked")
+            raise AssertionError("the cluster was queried")
 
         running_pods = objects
 
@@ -278,8 +278,8 @@ async def test_one_node_is_a_document_of_its_own_kind():
 
 @pytest.mark.parametrize(("name", "why"), [("gone", "not found"), ("db-1", "no cpu or no memory")])
 async def test_one_pod_without_figures_is_404(name, why):
-    asked = usage_of(PODS, namespace="shop", name=name)
-    refused = await refusal(answers(FakePrometheus(USAGE)).usage(asked))
+    requested = usage_of(PODS, namespace="shop", name=name)
+    refused = await refusal(answers(FakePrometheus(USAGE)).usage(requested))
     assert refused.code == 404
     assert why in refused.message
 

@@ -71,13 +71,13 @@ async def test_the_last_good_value_is_used_for_as_long_as_the_contract_says():
     )
     row = {"namespace": "shop", "pod": "web-1"}
     prometheus = FakePrometheus({"q": vector((row, 3.0), at_seconds=1_000.0)})
-    asked = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
-    await asked.custom(custom("web-1"))
+    requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
+    await requested.custom(custom("web-1"))
     prometheus.answers["q"] = vector(at_seconds=1_050.0)
-    asked._now = lambda: 1_050.0
-    assert [item.value for item in (await asked.custom(custom("web-1"))).items] == ["3"]
-    asked._now = lambda: 1_061.0
-    assert (await refusal(asked.custom(custom("web-1")))).code == 500
+    requested._now = lambda: 1_050.0
+    assert [item.value for item in (await requested.custom(custom("web-1"))).items] == ["3"]
+    requested._now = lambda: 1_061.0
+    assert (await refusal(requested.custom(custom("web-1")))).code == 500
 
 
 async def test_a_source_that_fell_silent_is_stale_although_the_query_still_answers():
@@ -90,11 +90,11 @@ async def test_a_source_that_fell_silent_is_stale_although_the_query_still_answe
             taken: vector(({}, 940.0), at_seconds=1_000.0),
         }
     )
-    asked = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
-    [item] = (await asked.external(external())).items
+    requested = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
+    [item] = (await requested.external(external())).items
     assert (item.value, item.timestamp.timestamp()) == ("7", 940.0)
     prometheus.answers[taken] = vector(({}, 939.0), at_seconds=1_000.0)
-    refused = await refusal(asked.external(external()))
+    refused = await refusal(requested.external(external()))
     assert refused.code == 500
     assert "the newest sample is 61s old" in refused.message
 
@@ -103,10 +103,10 @@ async def test_an_answer_left_out_does_not_replace_the_last_good_one():
     kept = contract(on_empty=Reaction.OMIT, on_nan=Reaction.LAST, last_for_seconds=60.0)
     rule = NamedRule(path="metrics[0]", name="queue", query="q", contract=kept)
     prometheus = FakePrometheus({"q": vector(({}, 7.0), at_seconds=1_000.0)})
-    asked = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
+    requested = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
     for row, expected in ((({}, 7.0), ["7"]), (None, []), (({}, float("nan")), ["7"])):
         prometheus.answers["q"] = vector(*([row] if row else []), at_seconds=1_000.0)
-        items = (await asked.external(external())).items
+        items = (await requested.external(external())).items
         assert [item.value for item in items] == expected
 
 
@@ -114,14 +114,14 @@ async def test_a_value_of_another_query_before_a_reload_is_not_used():
     kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
     former = NamedRule(path="metrics[0]", name="queue", query="bytes", contract=kept)
     prometheus = FakePrometheus({"bytes": vector(({}, 7e9)), "jobs": vector()})
-    asked = answers(prometheus, FakeCatalog({}, {"queue": Offer(former)}))
-    await asked.external(external())
+    requested = answers(prometheus, FakeCatalog({}, {"queue": Offer(former)}))
+    await requested.external(external())
     prometheus.answers["bytes"] = vector()
-    [former_value] = (await asked.external(external())).items
+    [former_value] = (await requested.external(external())).items
     assert former_value.value == "7G"
     new = msgspec.structs.replace(former, query="jobs")
-    asked.active = ActiveConfiguration(catalog=FakeCatalog({}, {"queue": Offer(new)}))
-    assert (await refusal(asked.external(external()))).code == 500
+    requested.active = ActiveConfiguration(catalog=FakeCatalog({}, {"queue": Offer(new)}))
+    assert (await refusal(requested.external(external()))).code == 500
 
 
 @pytest.mark.parametrize("selector", ["", "code=500"])
@@ -139,15 +139,15 @@ async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_
     )
     query = 'q{code="500"}' if selector else "q"
     prometheus = FakePrometheus({query: vector(({"pod": "web-1"}, 3.0), at_seconds=1_000.0)})
-    asked = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
-    await asked.custom(custom("web-1", selector))
-    [(key, values)] = asked._last_custom._values.items()
+    requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
+    await requested.custom(custom("web-1", selector))
+    [(key, values)] = requested._last_custom._values.items()
     assert key.endswith(f"?{selector}")
     assert set(values) == {"web-1"}
     prometheus.answers[query] = vector(({"pod": "web-2"}, 4.0), at_seconds=1_061.0)
-    asked._now = lambda: 1_061.0
-    await asked.custom(custom("web-2", selector))
-    assert set(asked._last_custom._values[key]) == {"web-2"}
+    requested._now = lambda: 1_061.0
+    await requested.custom(custom("web-2", selector))
+    assert set(requested._last_custom._values[key]) == {"web-2"}
 
 
 async def test_a_zero_put_in_by_the_contract_is_never_a_last_good_value():

@@ -34,12 +34,12 @@ PAIRS = {
 }
 
 
-def peer_flags() -> list[tuple[str, str]]:
+def flags_of_prometheus_adapter() -> list[tuple[str, str]]:
     lines = DISCOVERED.read_text().splitlines()
     return [(name, kind) for name, _, kind in (line.partition(" ") for line in lines)]
 
 
-@pytest.mark.parametrize(("name", "kind"), peer_flags(), ids=lambda text: text)
+@pytest.mark.parametrize(("name", "kind"), flags_of_prometheus_adapter(), ids=lambda text: text)
 def test_every_flag_of_prometheus_adapter_is_accepted(name, kind):
     value = SPECIAL.get(name, SAMPLES[kind])
     more = [PAIRS[name]] if name in PAIRS else []
@@ -75,7 +75,7 @@ def test_an_ignored_flag_is_named_with_the_reason():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         pytest.param([], "--config", id="no configuration"),
         pytest.param(["--config=c", "--prometheus-url=p:9090"], "http://host:9090", id="URL"),
@@ -98,8 +98,8 @@ def test_an_ignored_flag_is_named_with_the_reason():
         pytest.param(["--config=c", "--colour"], "--colour", id="unknown"),
     ],
 )
-def test_a_wrong_flag_ends_with_2_and_is_named(arguments, told, capsys):
+def test_a_wrong_flag_ends_with_2_and_is_named(arguments, reported, capsys):
     with pytest.raises(SystemExit) as end:
         parse(arguments)
     assert end.value.code == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_what_works_but_is_probably_not_intended_is_a_warning(text, warning):
 
 
 def test_what_prometheus_adapter_accepts_is_not_an_error():
-    """A file that serves something there must not keep ours from starting."""
+    """A file that serves something there must not prevent Loadline's adapter from starting."""
     text = "rules: [{seriesQuery: up}, {seriesQuery: 'up{', metricsQuery: '<<.Foo>>'}]\nresourceRules: {cpu: {}, memory: {}}"
     assert len(parse(text).rules) == 2
 

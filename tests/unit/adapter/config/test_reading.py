@@ -151,7 +151,7 @@ def test_an_empty_file_serves_nothing_and_says_so(text):
     assert "no metrics API is served" in str(configuration.warnings[0])
 
 
-# --- ours -------------------------------------------------------------------------------------------------------------
+# --- Loadline only -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_named_metric_describes_its_objects_by_the_usual_labels():
@@ -196,14 +196,14 @@ def test_a_metric_that_describes_nothing_is_external_and_everybodys():
 
 
 def test_named_metrics_fail_where_prometheus_adapter_guesses():
-    ours = metric_of("{name: a, query: a}").contract
-    assert (ours.on_empty, ours.on_nan, ours.on_partial) == (
+    named = metric_of("{name: a, query: a}").contract
+    assert (named.on_empty, named.on_nan, named.on_partial) == (
         Reaction.FAIL,
         Reaction.FAIL,
         Reaction.FAIL,
     )
-    peer = rule_of("rules: [{seriesQuery: a, metricsQuery: a}]").contract
-    assert (peer.on_empty, peer.on_nan, peer.on_partial) == (
+    discovered = rule_of("rules: [{seriesQuery: a, metricsQuery: a}]").contract
+    assert (discovered.on_empty, discovered.on_nan, discovered.on_partial) == (
         Reaction.OMIT,
         Reaction.ZERO,
         Reaction.ACCEPT,

@@ -100,7 +100,7 @@ async def test_a_value_that_may_not_be_used_is_named(evaluation, reason):
 
 async def test_a_sample_that_is_too_old_is_named():
     row = {"pod": "p", "namespace": "n"}
-    # Whatever else is asked about the sample says that it is of the second 900.
+    # Every other query about the sample says that it is of the second 900.
     prometheus = FakePrometheus(
         {"aged": vector((row, 1.0), at_seconds=900.0)}, otherwise=vector((row, 900.0))
     )

@@ -37,7 +37,7 @@ def series(name: str = "a", **labels: str) -> dict[str, str]:
         pytest.param({"node": "x"}, ("nodes", "", "x"), id="no namespace for what has none"),
     ],
 )  # fmt: skip
-def test_the_question_to_try_is_about_an_object_of_the_series(labels, subject):
+def test_the_request_to_try_is_about_an_object_of_the_series(labels, subject):
     trial = yielded(BY_TEMPLATE, [series(**labels)], MAPPING).trial
     assert trial
     assert isinstance(trial.request, CustomMetricRequest)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from urllib.parse import parse_qs, urlsplit
 
 
-class Asked:
+class Requested:
     """One request as it came."""
 
     def __init__(self, head: str, body: str) -> None:
@@ -42,7 +42,7 @@ class CannedServer:
     def __init__(self) -> None:
         self.says: bytes | None = vector()
         """None: accept and never answer."""
-        self.asked: list[Asked] = []
+        self.requested: list[Requested] = []
         self.at_once = self.at_once_max = 0
         self.hangs_up_first = False
         self.filled_at = 1
@@ -65,7 +65,7 @@ class CannedServer:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             length = int(head.lower().partition("content-length: ")[2].partition("\r\n")[0] or 0)
-            self.asked.append(Asked(head, (await reader.readexactly(length)).decode()))
+            self.requested.append(Requested(head, (await reader.readexactly(length)).decode()))
             self.at_once += 1
             self.at_once_max = max(self.at_once, self.at_once_max)
             if self.at_once >= self.filled_at:

@@ -26,20 +26,20 @@ def recorded() -> dict[tuple[str, str], dict]:
 
 
 def test_every_built_in_resource_is_as_a_real_cluster_lists_it():
-    ours = {
+    built_in = {
         (version.group, each.name): (each.singular, each.kind, each.namespaced)
         for version in built_in_versions()
         for each in version.resources
     }
-    theirs = {
+    served = {
         key: (each["singularName"], each["kind"], each["namespaced"])
         for key, each in recorded().items()
     }
-    assert ours == theirs
+    assert built_in == served
 
 
 @pytest.mark.parametrize(
-    ("asked", "canonical"),
+    ("requested", "canonical"),
     [
         pytest.param("pod", "pods", id="a singular"),
         pytest.param("events", "events", id="the core group goes first"),
@@ -48,9 +48,9 @@ def test_every_built_in_resource_is_as_a_real_cluster_lists_it():
         pytest.param("job", "jobs.batch", id="the label job"),
     ],
 )
-def test_names_are_resolved_as_by_a_cluster(asked, canonical):
+def test_names_are_resolved_as_by_a_cluster(requested, canonical):
     mapping = built_in_mapping()
-    assert str(mapping.resource_for(GroupResource.parse(asked))) == canonical
+    assert str(mapping.resource_for(GroupResource.parse(requested))) == canonical
 
 
 def test_a_custom_resource_is_unknown():

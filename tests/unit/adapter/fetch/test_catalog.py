@@ -26,7 +26,7 @@ TIMES = Times(relist_seconds=600.0, max_age_seconds=700.0)
 DOWN = QueryFailed(backend="default", query="", cause="connection refused", retryable=True)
 WRONG = QueryFailed(backend="default", query="", cause="bad_data: unexpected }", retryable=False)
 LABELS = frozenset({"namespace", "pod"})
-ROOM_ENTRY = MetricEntry(PODS, True, "requests")
+SERIES_ENTRY = MetricEntry(PODS, True, "requests")
 
 
 def rule(path: str = "rules[0]", query: str = "requests", **changes: object) -> DiscoveryRule:
@@ -86,9 +86,9 @@ async def test_what_is_in_prometheus_is_offered(running):
     await listing.catalog.tried()
     assert listing.catalog.custom_entries() == [
         MetricEntry(GroupResource("namespaces"), False, "requests"),
-        ROOM_ENTRY,
+        SERIES_ENTRY,
     ]
-    offer = listing.catalog.custom(ROOM_ENTRY)
+    offer = listing.catalog.custom(SERIES_ENTRY)
     assert offer
     assert (offer.rule.path, offer.series) == ("rules[0]", "requests")
     assert listing.slept == [600.0]
@@ -134,7 +134,7 @@ async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     assert listing.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
     prometheus.known_series["requests"] = [Series("requests", LABELS)]
     await listing.round()
-    assert listing.catalog.custom(ROOM_ENTRY)
+    assert listing.catalog.custom(SERIES_ENTRY)
     assert listing.catalog.gaps() == []
     assert listing.slept[-1] == 600.0
 
@@ -145,7 +145,7 @@ async def test_what_was_known_is_kept_when_prometheus_goes_down(running):
     await listing.catalog.tried()
     prometheus.known_series["requests"] = DOWN
     await listing.round()
-    assert listing.catalog.custom(ROOM_ENTRY)
+    assert listing.catalog.custom(SERIES_ENTRY)
     assert listing.slept == [600.0, 1.0]
 
 
@@ -162,7 +162,7 @@ async def test_a_new_configuration_starts_with_what_the_former_knew(running):
     known = {Selection("default", "requests"): Listing([Series("requests", LABELS)], attempts=1)}
     prometheus = FakePrometheus(series={"requests": DOWN})
     listing = running([rule()], prometheus, known=known)
-    assert listing.catalog.custom(ROOM_ENTRY)
+    assert listing.catalog.custom(SERIES_ENTRY)
 
 
 async def test_a_resource_that_is_created_later_is_offered_then(running):
@@ -177,7 +177,7 @@ async def test_a_resource_that_is_created_later_is_offered_then(running):
 
 
 class Elsewhere(FakeMapping):
-    """Remembers whether it was asked beside the event loop."""
+    """Records whether it was called outside the event loop's thread."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -188,12 +188,12 @@ class Elsewhere(FakeMapping):
         return super().resource_for(resource)
 
 
-async def test_offers_are_made_beside_the_questions_and_not_between_them(running):
+async def test_offers_are_made_in_a_thread_and_do_not_delay_requests(running):
     mapping = Elsewhere()
     series = {"requests": [Series("requests", LABELS)]}
     listing = running([rule()], FakePrometheus(series=series), mapping)
     await listing.catalog.tried()
-    assert listing.catalog.custom(ROOM_ENTRY)
+    assert listing.catalog.custom(SERIES_ENTRY)
     assert mapping.threads
     assert threading.get_ident() not in mapping.threads
 

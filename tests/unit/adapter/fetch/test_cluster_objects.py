@@ -50,7 +50,7 @@ class FakeCluster:
         self.objects: dict[str, list[dict[str, object]]] = {}
         self.forbidden: set[str] = set()
         self.pages: dict[str, list[list[dict[str, object]]]] = {}
-        self.asked: list[tuple[str, Mapping[str, str]]] = []
+        self.requested: list[tuple[str, Mapping[str, str]]] = []
         self.in_flight = self.in_flight_max = 0
         self.events: asyncio.Queue[dict[str, object] | None] = asyncio.Queue()
 
@@ -62,7 +62,7 @@ class FakeCluster:
             return groups(("", "v1", [pods, nodes]))
         if path == "/apis":
             return groups(("apps", "v1", [resource("deployments", "Deployment")]))
-        self.asked.append((path, params or {}))
+        self.requested.append((path, params or {}))
         if path in self.forbidden:
             raise forbidden('pods is forbidden: User "me" cannot list resource "pods"')
         self.in_flight += 1
@@ -113,21 +113,21 @@ async def watched(cluster, mapping):
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("requested", "found"),
     [
         pytest.param(GroupResource("pod"), PODS, id="singular"),
         pytest.param(GroupResource("deployments"), DEPLOYMENTS, id="without its group"),
         pytest.param(GroupResource("deployment", "ap"), DEPLOYMENTS, id="a part of its group"),
     ],
 )
-def test_any_spelling_finds_the_resource(mapping, asked, found):
-    assert mapping.resource_for(asked) == found
+def test_any_spelling_finds_the_resource(mapping, requested, found):
+    assert mapping.resource_for(requested) == found
 
 
-@pytest.mark.parametrize("asked", ["po", "unicorns"], ids=["short name", "unknown"])
-def test_short_and_unknown_names_are_not_resources(mapping, asked):
-    with pytest.raises(UnknownResource, match=asked):
-        mapping.resource_for(GroupResource(asked))
+@pytest.mark.parametrize("requested", ["po", "unicorns"], ids=["short name", "unknown"])
+def test_short_and_unknown_names_are_not_resources(mapping, requested):
+    with pytest.raises(UnknownResource, match=requested):
+        mapping.resource_for(GroupResource(requested))
 
 
 def test_a_resource_is_known_by_kind_and_scope(mapping):
@@ -154,7 +154,7 @@ async def test_objects_are_in_the_order_of_a_list_and_are_listed_once(cluster, w
         ("b", "x"),
         ("b", "y"),
     ]
-    assert len(cluster.asked) == 1
+    assert len(cluster.requested) == 1
 
 
 async def test_a_change_of_labels_changes_the_answer(cluster, watched):
@@ -172,7 +172,7 @@ async def test_a_change_of_labels_changes_the_answer(cluster, watched):
 
 async def test_running_pods_are_selected_by_the_api_server(cluster, watched):
     await watched.running_pods(namespace="b", selector=EVERYTHING)
-    assert cluster.asked[0][1]["fieldSelector"] == "status.phase=Running"
+    assert cluster.requested[0][1]["fieldSelector"] == "status.phase=Running"
 
 
 async def test_without_cluster_wide_list_the_namespace_is_listed(cluster, watched):
@@ -180,7 +180,7 @@ async def test_without_cluster_wide_list_the_namespace_is_listed(cluster, watche
     cluster.objects["/api/v1/namespaces/b/pods"] = [named("b", "x", app="web")]
     found = await watched.objects(PODS, namespace="b", selector=WEB)
     assert [each.name for each in found] == ["x"]
-    path, params = cluster.asked[-1]
+    path, params = cluster.requested[-1]
     assert (path, params["labelSelector"]) == ("/api/v1/namespaces/b/pods", "app=web")
 
 
@@ -191,7 +191,7 @@ async def test_equal_requests_without_cluster_wide_list_share_one_list(cluster, 
         *(watched.objects(PODS, namespace="b", selector=WEB) for _ in range(200))
     )
     assert all([each.name for each in one] == ["x"] for one in found)
-    assert [path for path, _ in cluster.asked].count("/api/v1/namespaces/b/pods") == 1
+    assert [path for path, _ in cluster.requested].count("/api/v1/namespaces/b/pods") == 1
 
 
 async def test_a_list_serves_equal_requests_for_a_second_and_no_longer(cluster, mapping):
@@ -206,7 +206,7 @@ async def test_a_list_serves_equal_requests_for_a_second_and_no_longer(cluster, 
     cluster.forbidden.add("/api/v1/pods")
     for clock[0], lists in ((100.0, 1), (100.9, 1), (101.1, 2)):
         await objects.objects(PODS, namespace="b", selector=WEB)
-        assert [path for path, _ in cluster.asked].count("/api/v1/namespaces/b/pods") == lists
+        assert [path for path, _ in cluster.requested].count("/api/v1/namespaces/b/pods") == lists
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -220,7 +220,7 @@ async def test_a_long_list_is_read_in_pages(cluster, watched):
     ]
     found = await watched.objects(PODS, namespace="b", selector=WEB)
     assert [each.name for each in found] == ["x", "y"]
-    assert [params.get("continue") for path, params in cluster.asked if "/b/" in path] == [
+    assert [params.get("continue") for path, params in cluster.requested if "/b/" in path] == [
         None,
         "1",
     ]
@@ -268,4 +268,4 @@ async def test_a_missing_right_is_named_with_the_verbs_to_grant(cluster, watched
 async def test_objects_of_an_unknown_resource_are_not_requested(cluster, watched):
     with pytest.raises(UnknownResource):
         await watched.objects(GroupResource("unicorns"), namespace="b", selector=WEB)
-    assert cluster.asked == []
+    assert cluster.requested == []

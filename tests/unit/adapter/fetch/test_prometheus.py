@@ -90,27 +90,27 @@ async def test_get_sends_the_query_behind_the_base_path_and_keeps_its_parameters
     server, connect, path
 ):
     await connect(url=f"{server.url}{path}?tenant=a%26b").evaluate(PLAN)
-    [asked] = server.asked
-    assert asked.path == f"{path.rstrip('/')}/api/v1/query"
-    assert asked.parameters == {"tenant": ["a&b"], "query": [PLAN.query], "timeout": ["5000ms"]}
+    [requested] = server.requested
+    assert requested.path == f"{path.rstrip('/')}/api/v1/query"
+    assert requested.parameters == {"tenant": ["a&b"], "query": [PLAN.query], "timeout": ["5000ms"]}
 
 
 async def test_post_sends_the_query_as_a_form(server, connect):
     await connect(url=f"{server.url}?tenant=a", verb="POST").evaluate(PLAN)
-    [asked] = server.asked
-    assert (asked.method, asked.parameters) == ("POST", {"tenant": ["a"]})
-    assert asked.form["query"] == [PLAN.query]
-    assert asked.headers["Content-Type"] == "application/x-www-form-urlencoded"
+    [requested] = server.requested
+    assert (requested.method, requested.parameters) == ("POST", {"tenant": ["a"]})
+    assert requested.form["query"] == [PLAN.query]
+    assert requested.headers["Content-Type"] == "application/x-www-form-urlencoded"
 
 
 async def test_series_are_listed_since_the_greatest_age(server, connect):
     server.says = answer({"status": "success", "data": [{"__name__": "up", "pod": "a"}]})
     found = await connect().series(match="up", backend="default", max_age_seconds=60)
     assert found == [Series("up", frozenset({"pod"}))]
-    [asked] = server.asked
-    assert asked.path == "/api/v1/series"
-    assert asked.parameters["match[]"] == ["up"]
-    assert "end" not in asked.parameters
+    [requested] = server.requested
+    assert requested.path == "/api/v1/series"
+    assert requested.parameters["match[]"] == ["up"]
+    assert "end" not in requested.parameters
 
 
 async def test_label_sets_are_whole_series(server, connect):
@@ -118,7 +118,7 @@ async def test_label_sets_are_whole_series(server, connect):
     server.says = answer({"status": "success", "data": found})
     client = connect()
     assert await client.label_sets(match="up", backend="default", max_age_seconds=60) == found
-    [request] = server.asked
+    [request] = server.requested
     assert (request.path, request.parameters["match[]"]) == ("/api/v1/series", ["up"])
 
 
@@ -131,9 +131,9 @@ async def test_headers_and_a_token_are_sent_and_a_new_token_at_once(server, conn
     await client.evaluate(PLAN)
     token.unlink()
     await client.evaluate(PLAN)
-    sent = [asked.headers["Authorization"] for asked in server.asked]
+    sent = [requested.headers["Authorization"] for requested in server.requested]
     assert sent == ["Bearer first", *["Bearer second, and longer"] * 2]
-    assert server.asked[0].headers["X-Scope-OrgID"] == "a"
+    assert server.requested[0].headers["X-Scope-OrgID"] == "a"
 
 
 @pytest.mark.parametrize("by_url", [True, False], ids=["in the URL", "by file"])
@@ -144,7 +144,7 @@ async def test_a_user_and_password_are_sent(server, connect, tmp_path, by_url):
         (tmp_path / "password").write_text("s@me\n")
         client = connect(username="me", password_file=tmp_path / "password")
     await client.evaluate(PLAN)
-    sent = server.asked[0].headers["Authorization"]
+    sent = server.requested[0].headers["Authorization"]
     assert base64.b64decode(sent.removeprefix("Basic ")) == b"me:s@me"
 
 
@@ -237,7 +237,7 @@ async def test_no_more_queries_are_in_flight_than_allowed(server, connect):
     await server.filled.wait()
     server.may_answer.set()
     await asyncio.gather(*asking)
-    assert (len(server.asked), server.at_once_max) == (6, 2)
+    assert (len(server.requested), server.at_once_max) == (6, 2)
 
 
 async def test_waiting_for_the_concurrency_limit_counts_towards_the_timeout(server, connect):
@@ -252,7 +252,7 @@ async def test_waiting_for_the_concurrency_limit_counts_towards_the_timeout(serv
 async def test_each_request_goes_to_the_backend_it_names(server, connect):
     backends = Backends({"a": connect(url=f"{server.url}/a"), "b": connect(url=f"{server.url}/b")})
     await backends.evaluate(Plan("up", "b"))
-    assert [asked.path for asked in server.asked] == ["/b/api/v1/query"]
+    assert [requested.path for requested in server.requested] == ["/b/api/v1/query"]
     with pytest.raises(QueryFailed, match="no backend has that name"):
         await backends.evaluate(Plan("up", "c"))
 
@@ -268,4 +268,7 @@ async def test_only_large_answers_are_compressed(server, connect):
     await client.evaluate(PLAN)
     server.says = answer({"status": "success", "data": []})
     await client.series(match="up", backend="default", max_age_seconds=60)
-    assert [asked.headers["Accept-Encoding"] for asked in server.asked] == ["identity", "gzip"]
+    assert [requested.headers["Accept-Encoding"] for requested in server.requested] == [
+        "identity",
+        "gzip",
+    ]

@@ -16,16 +16,16 @@ class SlowEvaluator:
     """Answers when the test lets it, and records the plans."""
 
     def __init__(self) -> None:
-        self.asked: list[Plan] = []
+        self.requested: list[Plan] = []
         self.may_answer = asyncio.Event()
         self.fails = False
 
     async def evaluate(self, plan: Plan) -> Evaluation:
-        self.asked.append(plan)
+        self.requested.append(plan)
         await self.may_answer.wait()
         if self.fails:
             raise QueryFailed(backend=plan.backend, query=plan.query, cause="down", retryable=True)
-        return Evaluation(samples=(), evaluated_at_seconds=float(len(self.asked)))
+        return Evaluation(samples=(), evaluated_at_seconds=float(len(self.requested)))
 
 
 class Clock:
@@ -50,12 +50,12 @@ def shared(behind, clock):
     return SharedEvaluations(behind, freshness_seconds=1.0, monotonic=clock)
 
 
-async def test_fifty_callers_share_one_question(shared, behind):
+async def test_fifty_callers_share_one_query(shared, behind):
     callers = [asyncio.create_task(shared.evaluate(PLAN)) for _ in range(50)]
     await asyncio.sleep(0)
     behind.may_answer.set()
     answers = await asyncio.gather(*callers)
-    assert behind.asked == [PLAN]
+    assert behind.requested == [PLAN]
     assert len({id(answer) for answer in answers}) == 1
 
 
@@ -66,7 +66,7 @@ async def test_a_cancelled_caller_does_not_cancel_the_others(shared, behind):
     await asyncio.sleep(0)
     behind.may_answer.set()
     assert (await staying).evaluated_at_seconds == 1
-    assert behind.asked == [PLAN]
+    assert behind.requested == [PLAN]
 
 
 async def test_a_failure_after_every_caller_was_cancelled_is_silent(shared, behind):
@@ -81,7 +81,7 @@ async def test_a_failure_after_every_caller_was_cancelled_is_silent(shared, behi
 
 
 @pytest.mark.parametrize(
-    ("later_seconds", "asked"),
+    ("later_seconds", "requested"),
     [
         pytest.param(0.0, 1, id="at once"),
         pytest.param(0.9, 1, id="just fresh"),
@@ -89,13 +89,13 @@ async def test_a_failure_after_every_caller_was_cancelled_is_silent(shared, behi
     ],
 )
 async def test_an_answer_serves_again_only_while_it_is_fresh(
-    shared, behind, clock, later_seconds, asked
+    shared, behind, clock, later_seconds, requested
 ):
     behind.may_answer.set()
     await shared.evaluate(PLAN)
     clock.now_seconds += later_seconds
     await shared.evaluate(PLAN)
-    assert len(behind.asked) == asked
+    assert len(behind.requested) == requested
 
 
 async def test_age_counts_from_the_request_and_not_from_the_response(shared, behind, clock):
@@ -106,14 +106,14 @@ async def test_age_counts_from_the_request_and_not_from_the_response(shared, beh
     behind.may_answer.set()
     await waiting
     await shared.evaluate(PLAN)
-    assert len(behind.asked) == 2
+    assert len(behind.requested) == 2
 
 
 async def test_equal_queries_of_different_backends_are_not_shared(shared, behind):
     behind.may_answer.set()
     await shared.evaluate(PLAN)
     await shared.evaluate(OTHER)
-    assert behind.asked == [PLAN, OTHER]
+    assert behind.requested == [PLAN, OTHER]
 
 
 async def test_a_failure_is_raised_to_every_waiter_and_is_not_kept(shared, behind):
@@ -125,7 +125,7 @@ async def test_a_failure_is_raised_to_every_waiter_and_is_not_kept(shared, behin
     assert [type(outcome) for outcome in outcomes] == [QueryFailed, QueryFailed]
     behind.fails = False
     assert await shared.evaluate(PLAN)
-    assert len(behind.asked) == 2
+    assert len(behind.requested) == 2
 
 
 async def test_what_is_no_longer_fresh_takes_no_memory(shared, behind, clock):

@@ -91,7 +91,7 @@ async def test_groups_are_those_with_rules(activator, answers, server):
         pytest.param("rules: []\n", id="no rule"),
     ],
 )
-async def test_a_configuration_without_series_to_list_is_no_failure(activator, tasks, rules):
+async def test_a_configuration_without_series_to_list_is_not_a_failure(activator, tasks, rules):
     await activator.activate(parse(rules))
     for _ in range(5):
         await asyncio.sleep(0)
@@ -116,7 +116,7 @@ async def test_a_backend_that_did_not_change_keeps_its_connections(activator, ba
     assert backends._clients["second"] is before
     await activator.activate(parse(TWO_BACKENDS.replace("URL/second", f"{server.url}/other")))
     await backends.evaluate(Plan("sum(queue)", "second"))
-    assert server.asked[-1].path == "/other/api/v1/query"
+    assert server.requested[-1].path == "/other/api/v1/query"
 
 
 async def test_a_backend_that_changed_under_its_name_is_closed(activator, backends, tasks, server):
@@ -196,7 +196,7 @@ async def test_each_rule_is_evaluated_as_its_own_tenant_and_results_are_not_shar
     for metric in ("of_a", "of_b", "of_a"):
         request = ExternalMetricRequest(namespace="n", metric=metric, selector=EVERYTHING)
         await answers.external(request)
-    assert [(each.path, each.headers["X-Scope-OrgID"]) for each in server.asked] == [
+    assert [(each.path, each.headers["X-Scope-OrgID"]) for each in server.requested] == [
         ("/prometheus/api/v1/query", "team-a"),
         ("/prometheus/api/v1/query", "team-b"),
     ]

@@ -31,7 +31,7 @@ async def client():
     ("path", "line"),
     [
         pytest.param("/metric?labelSelector=a%3Db", "GET /metric?labelSelector=a%3Db by alice from 127.0.0.1: 404 in ", id="a user"),
-        pytest.param("/refused", "GET /refused by an unauthenticated client from 127.0.0.1: 401 in ", id="nobody"),
+        pytest.param("/refused", "GET /refused by an unauthenticated client from 127.0.0.1: 401 in ", id="unauthenticated"),
     ],
 )  # fmt: skip
 async def test_a_line_has_the_request_the_user_and_the_status(client, caplog, path, line):

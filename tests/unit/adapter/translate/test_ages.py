@@ -12,7 +12,7 @@ TAKEN = 'timestamp({__name__="a"})'
 
 
 @pytest.mark.parametrize(
-    ("query", "labels", "asked"),
+    ("query", "labels", "requested"),
     [
         pytest.param("a", ("pod",), f"max by (pod) ({TAKEN})", id="an instant"),
         pytest.param("sum(a)", (), f"max by () ({TAKEN})", id="everything together"),
@@ -28,8 +28,8 @@ TAKEN = 'timestamp({__name__="a"})'
         pytest.param("brand_new_function(a)", ("pod",), "", id="not understood"),
     ],
 )  # fmt: skip
-def test_the_selectors_of_a_query_say_how_old_its_samples_are(query, labels, asked):
-    assert age_query(query, labels) == asked
+def test_the_selectors_of_a_query_say_how_old_its_samples_are(query, labels, requested):
+    assert age_query(query, labels) == requested
 
 
 @given(

@@ -15,7 +15,7 @@ words = st.text(alphabet="abcxyz_019", min_size=1, max_size=8)
 @pytest.mark.parametrize(
     ("template", "name"),
     [
-        pytest.param("$1_x", "", id="the longest name wins, and 1_x is no group"),
+        pytest.param("$1_x", "", id="the longest name wins, and 1_x is not a group"),
         pytest.param("${1}_x", "http_x", id="braces end a name"),
         pytest.param("$0", "http_total", id="the whole match"),
         pytest.param("$$1", "$1", id="an escaped dollar"),

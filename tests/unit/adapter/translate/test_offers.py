@@ -1,4 +1,4 @@
-"""Rules and series to the table of metrics, and the questions made out of it."""
+"""Rules and series to the table of metrics, and the metric queries made from it."""
 
 import pytest
 
@@ -130,16 +130,20 @@ def ask(table, path, names=("web-0",), query=()):
 
 
 def test_the_query_of_a_discovered_metric_names_the_objects(table):
-    asked = ask(
+    requested = ask(
         table,
         "namespaces/shop/pods/web-0/http_requests",
         query=[("metricLabelSelector", "code=200")],
     )
     assert (
-        asked.plan.query
+        requested.plan.query
         == 'sum(rate(http_requests_total{code="200",namespace="shop",pod="web-0"}[5m])) by (pod)'
     )
-    assert (asked.rows.object_label, asked.rows.where, asked.rule) == ("pod", (), "rules[0]")
+    assert (requested.rows.object_label, requested.rows.where, requested.rule) == (
+        "pod",
+        (),
+        "rules[0]",
+    )
 
 
 def test_a_named_metric_is_one_plan_for_every_request(table):
@@ -152,16 +156,16 @@ def test_a_named_metric_is_one_plan_for_every_request(table):
 
 
 def test_a_cluster_scoped_object_is_not_searched_in_a_namespace(table):
-    asked = ask(table, "fleets.example.com/f/cargo", ("f",))
-    assert (asked.rows.object_label, asked.rows.where) == ("fleet", ())
+    requested = ask(table, "fleets.example.com/f/cargo", ("f",))
+    assert (requested.rows.object_label, requested.rows.where) == ("fleet", ())
 
 
 def test_a_selector_makes_a_plan_of_its_own(table):
-    asked = ask(
+    requested = ask(
         table, "namespaces/shop/pods/*/rps", query=[("metricLabelSelector", "code in (200,201)")]
     )
     assert (
-        asked.plan.query
+        requested.plan.query
         == 'sum by (namespace, pod) (rate(http_requests_total{code=~"200|201"}[1m]))'
     )
 

@@ -11,18 +11,18 @@ from adapter.translate import parse
 from wire.status import StatusError
 
 
-def test_a_namespaced_question_has_all_its_parts():
+def test_a_namespaced_request_has_all_its_parts():
     query = [("labelSelector", "app=web"), ("metricLabelSelector", "code=200")]
-    asked = parse.custom_metric(
+    requested = parse.custom_metric(
         "namespaces/default/deployments.apps/*/requests", query, api_version="v1beta2"
     )
-    assert (asked.namespace, asked.resource, asked.name, asked.metric) == (
+    assert (requested.namespace, requested.resource, requested.name, requested.metric) == (
         "default",
         GroupResource("deployments", "apps"),
         "*",
         "requests",
     )
-    assert (str(asked.selector), str(asked.metric_selector), asked.api_version) == (
+    assert (str(requested.selector), str(requested.metric_selector), requested.api_version) == (
         "app=web",
         "code=200",
         "v1beta2",
@@ -45,8 +45,8 @@ def test_a_namespaced_question_has_all_its_parts():
     ],
 )
 def test_each_form_of_path_is_read(path, namespace, resource, name, metric):
-    asked = parse.custom_metric(path, [])
-    assert (asked.namespace, str(asked.resource), asked.name, asked.metric) == (
+    requested = parse.custom_metric(path, [])
+    assert (requested.namespace, str(requested.resource), requested.name, requested.metric) == (
         namespace,
         resource,
         name,
@@ -91,7 +91,7 @@ def test_each_form_of_path_is_read(path, namespace, resource, name, metric):
         ),
     ],
 )
-def test_a_bad_question_is_answered_with_what_is_wrong(path, query, code, message):
+def test_a_bad_request_is_answered_with_what_is_wrong(path, query, code, message):
     with pytest.raises(StatusError) as refused:
         parse.custom_metric(path, query)
     assert refused.value.code == code
@@ -115,8 +115,8 @@ def test_an_external_metric_cannot_be_watched():
     ],
 )
 def test_usage_is_requested_by_resource(path, resource, namespace, name):
-    asked = parse.resource_metric(path, [])
-    assert (asked.resource, asked.namespace, asked.name) == (resource, namespace, name)
+    requested = parse.resource_metric(path, [])
+    assert (requested.resource, requested.namespace, requested.name) == (resource, namespace, name)
 
 
 @pytest.mark.parametrize(

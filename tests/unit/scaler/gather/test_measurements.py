@@ -140,7 +140,7 @@ APP_CPU = MetricSpec(
 async def test_each_metric_is_read_by_the_same_request_as_the_hpa_controllers(metric, path, params):
     kube = kube_with()
     await read(measurements(kube), metric)
-    assert kube.asked[-1] == (path, params)
+    assert kube.requested[-1] == (path, params)
 
 
 def value(name: str, amount: str) -> dict[str, Any]:
@@ -313,4 +313,4 @@ async def test_an_object_metric_without_a_usable_target_sends_no_request(target)
     reading = await read(measurements(kube), MetricSpec(type="Object", object=source))
     assert isinstance(reading, MetricFailed)
     assert "neither a value target nor an average value target" in reading.message
-    assert kube.asked == []
+    assert kube.requested == []

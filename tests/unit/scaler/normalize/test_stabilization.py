@@ -16,7 +16,7 @@ def window(seconds):
     ("memory", "wanted", "stabilized", "reason"),
     [
         pytest.param(Memory(), 3, 3, "ReadyForNewScale", id="no past"),
-        pytest.param(recommended((9, 60)), 3, 9, "ScaleDownStabilized", id="a higher one lately"),
+        pytest.param(recommended((9, 60)), 3, 9, "ScaleDownStabilized", id="a higher one recently"),
         pytest.param(recommended((9, 300)), 3, 9, "ScaleDownStabilized", id="exactly as old as the window is inside"),
         pytest.param(recommended((9, 301)), 3, 3, "ReadyForNewScale", id="older than the window"),
         pytest.param(recommended((2, 60)), 3, 3, "ReadyForNewScale", id="a lower one does not matter"),
@@ -38,12 +38,12 @@ def test_the_deciding_recommendation_is_reported_with_its_time():
 @pytest.mark.parametrize(
     ("memory", "current", "wanted", "up", "down", "stabilized", "reason"),
     [
-        pytest.param(recommended((2, 10)), 5, 9, 60, 0, 5, "ScaleUpStabilized", id="up, but lately less than now: stay"),
+        pytest.param(recommended((2, 10)), 5, 9, 60, 0, 5, "ScaleUpStabilized", id="up, but recently less than now: stay"),
         pytest.param(recommended((7, 10)), 5, 9, 60, 0, 7, "ScaleUpStabilized", id="up to the lowest of the window"),
         pytest.param(recommended((7, 60)), 5, 9, 60, 0, 9, "ReadyForNewScale", id="exactly as old as the window is outside"),
         pytest.param(recommended((7, 0.1)), 5, 9, 0, 0, 9, "ReadyForNewScale", id="a window of 0 holds nothing"),
         pytest.param(recommended((4, 10)), 5, 2, 0, 60, 4, "ScaleDownStabilized", id="down to the highest of the window"),
-        pytest.param(recommended((9, 10)), 5, 2, 0, 60, 5, "ScaleDownStabilized", id="down, but lately more than now: stay, never up"),
+        pytest.param(recommended((9, 10)), 5, 2, 0, 60, 5, "ScaleDownStabilized", id="down, but recently more than now: stay, never up"),
         pytest.param(recommended((9, 10)), 5, 5, 60, 60, 5, "ReadyForNewScale", id="no change"),
     ],
 )  # fmt: skip

@@ -66,7 +66,7 @@ async def test_the_first_mapping_that_answers_wins_and_the_first_ones_error_coun
     kube.serve(second, SCALE)
     read = await read_scale(kube, mapper, scaled())
     assert isinstance(read, TargetScale)
-    assert [path for path, _ in kube.asked] == [first, second]
+    assert [path for path, _ in kube.requested] == [first, second]
     assert read.path == second
     kube.answers = {}
     missing = await read_scale(kube, mapper, scaled())
@@ -118,7 +118,7 @@ GENERIC = StatusError("404 page not found", code=404, reason="NotFound", generic
             "connection refused",
             "failed to query scale subresource for Deployment/shop/web",
             False,
-            id="nobody there",
+            id="nothing there",
         ),
         pytest.param(
             scaled(),
@@ -145,7 +145,9 @@ async def test_a_missing_scale_is_reported_in_upstreams_words(
 async def test_a_name_cannot_leave_its_place_in_the_path():
     kube = FakeKube()
     await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled(name="../secrets/x"))
-    assert kube.asked[0][0] == "/apis/apps/v1/namespaces/shop/deployments/..%2Fsecrets%2Fx/scale"
+    assert (
+        kube.requested[0][0] == "/apis/apps/v1/namespaces/shop/deployments/..%2Fsecrets%2Fx/scale"
+    )
 
 
 PARSED = "received an object from a /scale endpoint which was not convertible to autoscaling Scale: failed to parse target selector: "

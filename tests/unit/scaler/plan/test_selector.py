@@ -45,7 +45,7 @@ def test_an_unusable_selector_is_reported(selector, event_reason, event_message,
     assert decision.desired_replicas is None
 
 
-def test_a_usable_selector_is_asked_for():
+def test_a_usable_selector_is_in_the_ask():
     ask = planned("app=web,tier!=db")
     assert isinstance(ask, Ask)
     assert ask.selector == parse("app=web,tier!=db")

@@ -74,7 +74,7 @@ def proposed(metric, reading, *, replicas=2, target_pods=None):
             samples({"web-0": 1_075_000_000_000}),
             "memory resource",
             {"average_value": "1075M"},
-            id="memory that is no multiple of 1024",
+            id="memory that is not a multiple of 1024",
         ),
         pytest.param(
             of_object(value("1")), ObjectValue(1500), "Service metric hits", {"value": "1500m"}, id="Object, value"
@@ -221,11 +221,11 @@ def test_a_metric_has_its_name_and_its_current_value(metric, reading, name, curr
         ),
         pytest.param(
             MetricSpec(type="CheddarCheese"),
-            MetricFailed("never asked"),
+            MetricFailed("never read"),
             "InvalidMetricSourceType",
             'unknown metric source type "CheddarCheese"',
             'unknown metric source type "CheddarCheese"',
-            id="a type that nobody knows",
+            id="an unknown type",
         ),
         pytest.param(
             external(average("much")),
@@ -233,7 +233,7 @@ def test_a_metric_has_its_name_and_its_current_value(metric, reading, name, curr
             "FailedGetExternalMetric",
             None,
             None,
-            id="a target that is no quantity",
+            id="a target that is not a quantity",
         ),
     ],
 )

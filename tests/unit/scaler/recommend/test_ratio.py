@@ -22,12 +22,12 @@ def test_a_utilization_is_of_all_requests_together_not_a_mean_of_percentages():
 
 
 def test_a_sample_of_an_unlisted_pod_does_not_count_for_a_utilization():
-    usage = utilization({"a": 500, "stranger": 9_000}, {"a": 1000}, target_percent=50)
+    usage = utilization({"a": 500, "unlisted": 9_000}, {"a": 1000}, target_percent=50)
     assert (usage.utilization_percent, usage.average_milli) == (50, 500)
 
 
 def test_a_sample_of_an_unlisted_pod_counts_for_an_average():
-    assert plain_usage({"a": 100, "stranger": 300}, target_milli=100).ratio == 2.0
+    assert plain_usage({"a": 100, "unlisted": 300}, target_milli=100).ratio == 2.0
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ TARGET_MILLI = 100
 
 def per_pod(samples, *, current, missing=(), unready=(), tolerances=TOLERANCES):
     """A plain metric with a target of 100 for pods that are ready when they have a sample."""
-    ready = tuple(name for name in samples if not name.startswith("stranger"))
+    ready = tuple(name for name in samples if not name.startswith("unlisted"))
     return replicas_per_pod(
         samples,
         PodGroups(ready=ready, missing=tuple(missing), unready=tuple(unready)),
@@ -71,7 +71,9 @@ def test_the_band_of_tolerance_includes_its_edges(usage_ratio, is_within):
         pytest.param(each(3, 150), 10, 5, id="3 ready of 10 at 1.5: no check of direction"),
         pytest.param(each(6, 90), 4, 4, id="surge pods within the tolerance"),
         pytest.param(each(6, 80), 4, 5, id="surge pods push up on low usage"),
-        pytest.param({**each(2, 100), "stranger": 400}, 2, 4, id="a stranger's sample counts"),
+        pytest.param(
+            {**each(2, 100), "unlisted": 400}, 2, 4, id="the sample of an unlisted pod counts"
+        ),
         pytest.param(each(2, 10**14), 2, INT32_MIN, id="past the int32: the smallest of all"),
     ],
 )
@@ -116,7 +118,7 @@ def test_ready_pods_are_resized_by_the_ratio(samples, current, replicas):
             each(4, 50), ["m"], [], 2, 2, COUNT_AGAINST_DIRECTION, id="down, but to more"
         ),
         pytest.param(
-            {**each(2, 300), "stranger": 300}, ["m"], [], 3, 9, "", id="a stranger counts twice"
+            {**each(2, 300), "unlisted": 300}, ["m"], [], 3, 9, "", id="an unlisted pod counts twice"
         ),
     ],
 )  # fmt: skip
@@ -167,7 +169,7 @@ def test_a_value_resizes_the_ready_pods(value_milli, current, ready, replicas):
 
 def test_ready_pods_are_counted_only_outside_the_tolerance():
     def never():
-        raise AssertionError("asked")
+        raise AssertionError("read")
 
     kept = replicas_for_value(
         100, target_milli=100, current=3, tolerances=TOLERANCES, count_ready=never
@@ -236,7 +238,7 @@ def test_more_load_never_proposes_fewer_when_all_pods_are_ready_and_counted(
 @few_examples
 @given(value=loads, more=loads, status_replicas=st.integers(1, 40))
 def test_a_greater_value_never_proposes_fewer(value, more, status_replicas):
-    def asked(value_milli):
+    def proposal(value_milli):
         return replicas_for_external_average(
             value_milli,
             target_milli=TARGET_MILLI,
@@ -244,7 +246,7 @@ def test_a_greater_value_never_proposes_fewer(value, more, status_replicas):
             tolerances=TOLERANCES,
         ).replicas
 
-    assert asked(value) <= asked(value + more)
+    assert proposal(value) <= proposal(value + more)
 
 
 @few_examples

@@ -107,7 +107,7 @@ def test_one_container_counts_alone_even_when_the_pod_has_a_request(name, milli)
             PodSpec(containers=(APP,), init_containers=(INIT,)),
             "migrate",
             "container migrate not found in Pod a",
-            id="an init container is no container to ask for",
+            id="an init container has no requests that count",
         ),
         pytest.param(
             PodSpec(containers=(container("app"),), resources=pod_level(memory="1Gi")),

@@ -48,7 +48,7 @@ async def test_an_hpa_gets_the_status_of_an_hpa():
     assert not {"observedGeneration", "reference", "targets", "history", "decision"} & set(
         world.status()
     )
-    assert world.kube.asked[0][0] == SCALE_PATH
+    assert world.kube.requested[0][0] == SCALE_PATH
 
 
 async def test_an_unchanged_status_is_not_written():
@@ -190,14 +190,14 @@ async def test_a_target_that_an_hpa_names_is_not_scaled_on_any_branch(replicas):
         replicas,
         0,
     )
-    assert world.measurements.asked == []
+    assert world.measurements.requested == []
 
 
 async def test_metrics_are_not_read_when_the_bounds_decide():
     world = World()
     world.scaled(20)
     await world.reconcile()
-    assert world.measurements.asked == []
+    assert world.measurements.requested == []
     assert world.kube.put[0][1]["spec"] == {"replicas": 9}
 
 

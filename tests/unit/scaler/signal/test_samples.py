@@ -71,7 +71,7 @@ def test_a_pod_whose_container_reports_nothing_has_no_sample():
     ("container", "found"),
     [("app", {"whole": 250, "partly": 100}), ("proxy", {"whole": 2}), ("none", {})],
 )
-def test_one_container_is_looked_at_alone(container, found):
+def test_only_the_named_container_counts(container, found):
     assert by_pod(resource_samples(USAGES, resource="cpu", container=container)) == found
 
 
@@ -143,7 +143,7 @@ def test_an_answer_without_items_is_a_failure(reading, message):
     assert reading == MetricFailed(message)
 
 
-def test_a_value_that_is_no_quantity_is_a_failure_and_no_zero():
+def test_a_value_that_is_not_a_quantity_is_a_failure_not_zero():
     reading = external_values(ExternalMetricValueList(items=[external_value("NaN")]))
     assert isinstance(reading, MetricFailed)
     assert reading.message.startswith("unable to fetch metrics from external metrics API: ")

@@ -72,7 +72,7 @@ async def test_a_serving_certificate_does_not_authenticate_a_client(serve, world
 async def test_a_certificate_of_an_unknown_ca_fails_the_handshake(serve):
     served = await serve()
     with pytest.raises((aiohttp.ClientError, ssl.SSLError)):
-        await served.get("/who", pair=Authority("stranger").client("bob"))
+        await served.get("/who", pair=Authority("unknown").client("bob"))
 
 
 async def test_a_removed_ca_is_no_longer_trusted(serve, world, tmp_path):

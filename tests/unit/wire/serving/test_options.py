@@ -28,7 +28,7 @@ def options(*arguments):
         pytest.param(
             ["--authentication-skip-lookup"], {"authentication_skip_lookup": True}, id="a boolean"
         ),
-        pytest.param(["--authentication-skip-lookup=F"], {}, id="a boolean told not to"),
+        pytest.param(["--authentication-skip-lookup=F"], {}, id="a boolean set to false"),
         pytest.param(
             ["--authentication-token-webhook-cache-ttl=1m30s"],
             {"authentication_token_cache_seconds": 90.0},

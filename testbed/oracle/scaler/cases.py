@@ -1,4 +1,4 @@
-"""A question to the oracle and its answer: JSON documents, one per line. The Go side has the same fields."""
+"""A case to the oracle and its answer: JSON documents, one per line. The Go side has the same fields."""
 
 from typing import Literal
 
@@ -104,7 +104,7 @@ class Normalization(Json, frozen=True, kw_only=True):
     desired: int = 0
 
 
-class Question(Json, frozen=True, kw_only=True):
+class Case(Json, frozen=True, kw_only=True):
     """`metrics`: every metric of one step on its own. `reconcile`: whole reconciles, one after the other.
 
     `normalize`: what history, policies and bounds of one step make of `normalize`.
@@ -137,8 +137,8 @@ class StepAnswer(Json, frozen=True, kw_only=True):
 
 
 class Vector(Json, frozen=True, kw_only=True):
-    """A question, and the real answer to it: one of the two lists, by the question's mode."""
+    """A case, and the real answer to it: one of the two lists, by the case's mode."""
 
-    question: Question
+    case: Case = msgspec.field(name="question")  # the key in the recorded vectors
     metrics: tuple[MetricAnswer, ...] = ()
     steps: tuple[StepAnswer, ...] = ()
