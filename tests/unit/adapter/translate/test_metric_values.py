@@ -33,7 +33,7 @@ from wire.status import StatusError
 NOW = 1_000.0
 
 
-def question(contract: SignalContract = DISCOVERED_CUSTOM, *, where=()) -> MetricQuery:
+def metric_query(contract: SignalContract = DISCOVERED_CUSTOM, *, where=()) -> MetricQuery:
     return MetricQuery(
         plan=Plan("q"),
         rows=Rows(object_label="pod", where=where),
@@ -63,7 +63,7 @@ DEPTH = ExternalMetricRequest(namespace="shop", metric="depth", selector=EVERYTH
 
 def depths_of(evaluation, contract=DISCOVERED_EXTERNAL, last=(), where=()):
     found = external_values(
-        evaluation, question(contract, where=where), DEPTH, now_seconds=NOW, last=last
+        evaluation, metric_query(contract, where=where), DEPTH, now_seconds=NOW, last=last
     )
     return [(value.labels, value.value_milli) for value in found]
 
@@ -98,47 +98,49 @@ def test_thousandths_are_never_further_than_one_from_the_value(value):
 
 def test_values_are_in_the_order_of_the_objects_and_other_rows_are_left_out():
     rows = vector(({"pod": "b"}, 1), ({"pod": "stranger"}, 2), ({"pod": "a"}, 3))
-    assert values_of(rows, question(), "a", "b", "c") == [("a", 3000), ("b", 1000)]
+    assert values_of(rows, metric_query(), "a", "b", "c") == [("a", 3000), ("b", 1000)]
 
 
 def test_of_several_rows_for_one_object_the_last_wins():
-    assert values_of(vector(({"pod": "a"}, 1), ({"pod": "a"}, 2)), question(), "a") == [("a", 2000)]
+    assert values_of(vector(({"pod": "a"}, 1), ({"pod": "a"}, 2)), metric_query(), "a") == [
+        ("a", 2000)
+    ]
 
 
 def test_rows_of_another_namespace_are_not_used():
     rows = vector(({"pod": "a", "namespace": "shop"}, 1), ({"pod": "a", "namespace": "other"}, 9))
-    assert values_of(rows, question(where=(("namespace", "shop"),)), "a") == [("a", 1000)]
+    assert values_of(rows, metric_query(where=(("namespace", "shop"),)), "a") == [("a", 1000)]
 
 
 def test_an_empty_result_is_an_empty_list_for_discovery_rules():
-    assert values_of(vector(), question(), "a") == []
+    assert values_of(vector(), metric_query(), "a") == []
 
 
 def test_a_named_object_without_a_row_is_not_found():
     with pytest.raises(
         StatusError, match="the server could not find the metric load for pods a: 'q' has no row"
     ) as refused:
-        values_of(vector(({"pod": "b"}, 1)), question(), "a", name="a")
+        values_of(vector(({"pod": "b"}, 1)), metric_query(), "a", name="a")
     assert refused.value.code == 404
 
 
 def test_an_empty_answer_fails_for_our_rules_but_one_missing_object_does_not():
     with pytest.raises(StatusError):
-        values_of(vector(), question(NAMED), "a", "b")
-    assert values_of(vector(({"pod": "a"}, 1)), question(NAMED), "a", "b") == [("a", 1000)]
+        values_of(vector(), metric_query(NAMED), "a", "b")
+    assert values_of(vector(({"pod": "a"}, 1)), metric_query(NAMED), "a", "b") == [("a", 1000)]
 
 
 def test_nan_is_zero_for_discovery_rules_and_an_error_for_named_ones():
     rows = vector(({"pod": "a"}, math.nan))
-    assert values_of(rows, question(), "a") == [("a", 0)]
+    assert values_of(rows, metric_query(), "a") == [("a", 0)]
     with pytest.raises(StatusError, match="the value is nan for 'a' in the answer to 'q'"):
-        values_of(rows, question(NAMED), "a")
+        values_of(rows, metric_query(NAMED), "a")
 
 
 @pytest.mark.parametrize("contract", [DISCOVERED_CUSTOM, NAMED], ids=["discovered", "named"])
 def test_infinity_is_never_a_number(contract):
     with pytest.raises(StatusError, match="the value is inf"):
-        values_of(vector(({"pod": "a"}, math.inf)), question(contract), "a")
+        values_of(vector(({"pod": "a"}, math.inf)), metric_query(contract), "a")
 
 
 @pytest.mark.parametrize("kind", [ResultKind.SCALAR, ResultKind.MATRIX, ResultKind.STRING])
@@ -147,7 +149,7 @@ def test_a_custom_metric_must_be_a_vector(kind):
     with pytest.raises(
         StatusError, match=f"must yield an instant vector, but yields a {kind.value}"
     ):
-        values_of(evaluation, question(), "a")
+        values_of(evaluation, metric_query(), "a")
 
 
 # --- the contract -----------------------------------------------------------------------------------------------------
@@ -161,34 +163,34 @@ LAST_GOOD = {"a": ObjectValue(name="a", value_milli=7, timestamp_seconds=NOW - 6
 
 
 def test_zero_gives_every_missing_object_a_zero():
-    zero = question(contract(on_empty=Reaction.ZERO))
+    zero = metric_query(contract(on_empty=Reaction.ZERO))
     assert values_of(vector(({"pod": "a"}, 1)), zero, "a", "b") == [("a", 1000), ("b", 0)]
 
 
 def test_the_last_good_value_is_used_while_it_is_recent():
-    young = question(contract(on_nan=Reaction.LAST, last_for_seconds=60))
+    young = metric_query(contract(on_nan=Reaction.LAST, last_for_seconds=60))
     assert values_of(vector(({"pod": "a"}, math.nan)), young, "a", last=LAST_GOOD) == [("a", 7)]
 
 
 def test_a_native_histogram_is_handled_like_nan_and_named_as_what_it_is():
     histogram = Sample({"pod": "a"}, math.nan, NOW, is_histogram=True)
     rows = Evaluation(samples=(histogram, Sample({"pod": "b"}, 2.0, NOW)), evaluated_at_seconds=NOW)
-    assert values_of(rows, question(), "a", "b") == [("a", 0), ("b", 2000)]
-    omit = question(contract(on_nan=Reaction.OMIT))
+    assert values_of(rows, metric_query(), "a", "b") == [("a", 0), ("b", 2000)]
+    omit = metric_query(contract(on_nan=Reaction.OMIT))
     assert values_of(rows, omit, "a", "b") == [("b", 2000)]
     with pytest.raises(StatusError, match="histogram_quantile"):
-        values_of(rows, question(contract()), "a", "b")
+        values_of(rows, metric_query(contract()), "a", "b")
 
 
 def test_an_object_without_a_last_good_value_is_left_out_and_the_others_keep_theirs():
-    kept = question(contract(on_empty=Reaction.LAST, last_for_seconds=60))
+    kept = metric_query(contract(on_empty=Reaction.LAST, last_for_seconds=60))
     found = values_of(vector(({"pod": "b"}, 2.0)), kept, "a", "b", "new", last=LAST_GOOD)
     assert found == [("a", 7), ("b", 2000)]
 
 
 @pytest.mark.parametrize("reaction", ["on_nan", "on_stale"])
 def test_an_unusable_value_without_a_last_good_one_leaves_only_its_object_out(reaction):
-    kept = question(
+    kept = metric_query(
         contract(**{reaction: Reaction.LAST}, last_for_seconds=60, stale_after_seconds=30)
     )
     old = Sample({"pod": "new"}, math.nan if reaction == "on_nan" else 1.0, NOW - 31)
@@ -197,7 +199,7 @@ def test_an_unusable_value_without_a_last_good_one_leaves_only_its_object_out(re
 
 
 def test_a_list_without_any_last_good_value_is_an_error_and_not_empty():
-    kept = question(contract(on_empty=Reaction.LAST, last_for_seconds=60))
+    kept = metric_query(contract(on_empty=Reaction.LAST, last_for_seconds=60))
     with pytest.raises(StatusError) as refused:
         values_of(vector(), kept, "new", "newer")
     assert refused.value.code == 500
@@ -205,13 +207,13 @@ def test_a_list_without_any_last_good_value_is_an_error_and_not_empty():
 
 
 def test_the_last_good_value_is_not_used_when_it_is_old():
-    old = question(contract(on_nan=Reaction.LAST, last_for_seconds=59))
+    old = metric_query(contract(on_nan=Reaction.LAST, last_for_seconds=59))
     with pytest.raises(StatusError):
         values_of(vector(({"pod": "a"}, math.nan)), old, "a", last=LAST_GOOD)
 
 
 def test_a_stale_sample_is_not_taken():
-    stale = question(contract(stale_after_seconds=30))
+    stale = metric_query(contract(stale_after_seconds=30))
     assert values_of(vector(({"pod": "a"}, 1), at_seconds=NOW - 30), stale, "a") == [("a", 1000)]
     with pytest.raises(StatusError, match="the newest sample is 31s old"):
         values_of(vector(({"pod": "a"}, 1), at_seconds=NOW - 31), stale, "a")
@@ -219,9 +221,9 @@ def test_a_stale_sample_is_not_taken():
 
 def test_a_partial_result_fails_for_named_rules_and_is_accepted_for_discovery_rules():
     partial = msgspec.structs.replace(vector(({"pod": "a"}, 1)), partial=True)
-    assert values_of(partial, question(), "a") == [("a", 1000)]
+    assert values_of(partial, metric_query(), "a") == [("a", 1000)]
     with pytest.raises(StatusError, match="some stores did not answer"):
-        values_of(partial, question(NAMED), "a")
+        values_of(partial, metric_query(NAMED), "a")
 
 
 # --- external ---------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from wire.status import StatusError
 NOW = 1_700_000_000.9
 
 
-def question(window_seconds: float | None = None) -> MetricQuery:
+def query(window_seconds: float | None = None) -> MetricQuery:
     return MetricQuery(
         plan=Plan("q"),
         rows=Rows(object_label="pod"),
@@ -55,7 +55,7 @@ VALUES = (ObjectValue(name="web-0", value_milli=1_500, timestamp_seconds=NOW),)
 
 def test_the_older_version_says_window_and_selector():
     shown = document(
-        render.custom_list(asked(selector="code=200"), VALUES, question(60), FakeMapping())
+        render.custom_list(asked(selector="code=200"), VALUES, query(60), FakeMapping())
     )
     assert shown["apiVersion"] == "custom.metrics.k8s.io/v1beta1"
     assert shown["items"] == [
@@ -78,7 +78,7 @@ def test_the_older_version_says_window_and_selector():
 def test_the_newer_version_says_window_seconds_and_puts_the_selector_into_the_metric():
     shown = document(
         render.custom_list(
-            asked("v1beta2", selector="code in (1,2)"), VALUES, question(60), FakeMapping()
+            asked("v1beta2", selector="code in (1,2)"), VALUES, query(60), FakeMapping()
         )
     )
     assert shown["apiVersion"] == "custom.metrics.k8s.io/v1beta2"
@@ -91,7 +91,7 @@ def test_the_newer_version_says_window_seconds_and_puts_the_selector_into_the_me
 
 
 def test_an_instant_value_has_no_window():
-    item = document(render.custom_list(asked(), VALUES, question(), FakeMapping()))["items"][0]
+    item = document(render.custom_list(asked(), VALUES, query(), FakeMapping()))["items"][0]
     assert "window" not in item
     assert item["selector"] is None
 
@@ -99,7 +99,7 @@ def test_an_instant_value_has_no_window():
 def test_the_described_object_is_of_its_group_and_preferred_version():
     shown = document(
         render.custom_list(
-            asked(resource=GroupResource("deployment", "apps")), VALUES, question(), FakeMapping()
+            asked(resource=GroupResource("deployment", "apps")), VALUES, query(), FakeMapping()
         )
     )
     assert shown["items"][0]["describedObject"]["apiVersion"] == "apps/v1"
@@ -109,10 +109,10 @@ def test_a_selector_that_cannot_be_repeated_is_an_error_only_where_it_would_be()
     with pytest.raises(
         StatusError, match=r'^"!=" is not a valid label selector operator'
     ) as refused:
-        render.custom_list(asked(selector="code!=200"), VALUES, question(), FakeMapping())
+        render.custom_list(asked(selector="code!=200"), VALUES, query(), FakeMapping())
     assert (refused.value.code, refused.value.reason) == (500, "")
     assert (
-        document(render.custom_list(asked(selector="code!=200"), (), question(), FakeMapping()))[
+        document(render.custom_list(asked(selector="code!=200"), (), query(), FakeMapping()))[
             "items"
         ]
         == []
@@ -125,7 +125,7 @@ def test_external_rows_keep_their_labels_and_a_scalar_has_null():
         ExternalValue(labels={"queue": "a"}, value_milli=3_000, timestamp_seconds=NOW),
         ExternalValue(labels=None, value_milli=1, timestamp_seconds=NOW),
     ]
-    shown = document(render.external_list(request, values, question()))["items"]
+    shown = document(render.external_list(request, values, query()))["items"]
     assert [(item["metricLabels"], item["value"]) for item in shown] == [
         ({"queue": "a"}, "3"),
         (None, "1m"),
