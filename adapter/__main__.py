@@ -9,7 +9,7 @@ from wire.command_line.program import Command, Program
 PROGRAM: Final = Program(
     name="loadline-adapter",
     default=Command(
-        name="serve", summary="Serve the metrics APIs", module="adapter.commands.serve"
+        name="serve", summary="Serve the metrics APIs", module="adapter.commands.run_server"
     ),
     commands=(
         Command(

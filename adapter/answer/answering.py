@@ -29,7 +29,7 @@ from adapter.model import (
 from adapter.ports import Evaluator, ObjectNames
 from adapter.translate import render
 from adapter.translate.metric_values import custom_values, external_values
-from adapter.translate.plan import (
+from adapter.translate.query_plan import (
     custom_metric_query,
     external_metric_query,
     requested_names,

@@ -21,7 +21,7 @@ from adapter.model import (
 )
 from adapter.ports import Evaluator, ObjectNames
 from adapter.translate import render
-from adapter.translate.plan import usage_query
+from adapter.translate.query_plan import usage_query
 from adapter.translate.refusals import objects_not_listed
 from adapter.translate.usage_values import usage_values
 from wire.labels import EVERYTHING

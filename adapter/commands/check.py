@@ -12,7 +12,7 @@ from adapter.commands.check_text import text_of
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.config import ConfigError
 from adapter.runtime.checking import checked
-from adapter.runtime.settings import PrometheusSettings
+from adapter.runtime.server_settings import PrometheusSettings
 from wire.command_line.parsing import FlagParser
 from wire.kube.connection import ConnectionConfigError
 from wire.serving.event_loop import run

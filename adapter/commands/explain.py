@@ -16,7 +16,7 @@ from adapter.config import ConfigError
 from adapter.diagnosis.autoscaler_metrics import Autoscaler, MetricPath, metric_paths, target_of
 from adapter.diagnosis.explanation import Explanation, ExplanationList
 from adapter.runtime.explaining import local_explainer, running_explainer
-from adapter.runtime.settings import PrometheusSettings
+from adapter.runtime.server_settings import PrometheusSettings
 from wire.command_line.parsing import FlagParser
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect

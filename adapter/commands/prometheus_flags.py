@@ -4,7 +4,7 @@ import argparse
 
 from adapter.fetch.credentials import Address
 from adapter.model import Backend
-from adapter.runtime.settings import PrometheusSettings
+from adapter.runtime.server_settings import PrometheusSettings
 from wire.command_line.parsing import FlagParser
 
 _REREAD = "re-read when it changes"

@@ -12,7 +12,7 @@ from typing import Final
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.fetch.catalog import Times
 from adapter.fetch.shared_evaluations import FRESHNESS_SECONDS
-from adapter.runtime.settings import AdapterSettings
+from adapter.runtime.server_settings import AdapterSettings
 from wire.command_line.parsing import FILE, FlagParser
 from wire.logs import LoggingOptions, add_logging_flags
 from wire.serving.options import add_flags, from_arguments, ignored_flags

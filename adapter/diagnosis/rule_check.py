@@ -31,7 +31,7 @@ from adapter.model import (
 from adapter.ports import Prometheus, QueryFailed
 from adapter.translate.metric_values import custom_values, external_values
 from adapter.translate.offers import offers
-from adapter.translate.plan import custom_metric_query, external_metric_query, usage_query
+from adapter.translate.query_plan import custom_metric_query, external_metric_query, usage_query
 from wire.labels import EVERYTHING
 from wire.quantity import format_milli
 from wire.status import StatusError

@@ -15,7 +15,7 @@ from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import FRESHNESS_SECONDS, SharedEvaluations
 from adapter.runtime.activation import ConfigurationActivator
 from adapter.runtime.prometheus_identity import prometheus_credentials
-from adapter.runtime.settings import PrometheusSettings
+from adapter.runtime.server_settings import PrometheusSettings
 from wire.background_tasks import BackgroundTasks
 from wire.kube.client import KubeClient
 from wire.kube.mapper import RestMapper

@@ -13,7 +13,7 @@ from adapter.fetch.credentials import Address
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.runtime.activation import backend_clients
 from adapter.runtime.prometheus_identity import prometheus_credentials
-from adapter.runtime.settings import PrometheusSettings
+from adapter.runtime.server_settings import PrometheusSettings
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper

@@ -11,7 +11,7 @@ import msgspec
 from adapter.config import load
 from adapter.diagnosis.explanation import Explanation
 from adapter.runtime.assembly import assemble
-from adapter.runtime.settings import PrometheusSettings
+from adapter.runtime.server_settings import PrometheusSettings
 from adapter.serve.explain_endpoint import EXPLAIN
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect_to

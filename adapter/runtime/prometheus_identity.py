@@ -4,7 +4,7 @@ import os
 import ssl
 
 from adapter.fetch.credentials import ClusterCredentials, Credentials, FileCredentials
-from adapter.runtime.settings import PrometheusSettings
+from adapter.runtime.server_settings import PrometheusSettings
 from wire.kube.connection import connect
 from wire.serving.options import ServingConfigError
 

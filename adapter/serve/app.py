@@ -12,7 +12,7 @@ from aiohttp import web
 
 from adapter import telemetry
 from adapter.answer import Answers
-from adapter.serve import discovery_documents, openapi
+from adapter.serve import api_discovery, openapi
 from adapter.serve.parsed_requests import ParsedRequests
 from adapter.translate.parse import VERSIONS
 from wire import custom_metrics
@@ -32,7 +32,7 @@ class MetricsAPI:
     def __init__(self, answers: Answers, *, version: str) -> None:
         self._answers = answers
         self._version = version
-        self._documents = discovery_documents.ResourceDocuments()
+        self._documents = api_discovery.ResourceDocuments()
         self._requests = ParsedRequests()
 
     def add_routes(self, app: web.Application) -> None:
@@ -49,7 +49,7 @@ class MetricsAPI:
                 return self._groups(request)
             case ["apis", group] if group in self._answers.active.groups:
                 _check_read(request)
-                return respond(request, discovery_documents.group_document(group))
+                return respond(request, api_discovery.group_document(group))
             case ["apis", group, version] if self._is_served(group, version):
                 _check_read(request)
                 active = self._answers.active
@@ -90,18 +90,18 @@ class MetricsAPI:
         return await self._answers.answer(parsed)
 
     def _groups(self, request: web.Request) -> web.Response:
-        aggregated = discovery_documents.aggregated_document(
+        aggregated = api_discovery.aggregated_document(
             request.headers.get("Accept", ""), self._answers.active
         )
         if aggregated:
             return _document(*aggregated)
         return respond(
             request,
-            discovery_documents.groups_document(self._answers.active, _own_address(request)),
+            api_discovery.groups_document(self._answers.active, _own_address(request)),
         )
 
     def _is_served(self, group: str, version: str) -> bool:
-        return discovery_documents.is_served(self._answers.active, group, version)
+        return api_discovery.is_served(self._answers.active, group, version)
 
 
 @web.middleware

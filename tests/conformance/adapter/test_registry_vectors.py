@@ -6,7 +6,7 @@ import pytest
 from adapter.config import parse
 from adapter.model import EVERY_OBJECT, CustomMetricRequest, GroupResource, MetricEntry
 from adapter.translate.offers import Offers, offers
-from adapter.translate.plan import custom_metric_query
+from adapter.translate.query_plan import custom_metric_query
 from tests.fakes.adapter import FakeMapping, Kind
 from tests.fakes.adapter_vectors import read_series
 from wire import labels

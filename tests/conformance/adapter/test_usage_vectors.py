@@ -6,7 +6,7 @@ import pytest
 from adapter.config import parse
 from adapter.model import NODES, PODS, Evaluation, KubeObject, UsageValue
 from adapter.translate import render
-from adapter.translate.plan import usage_query
+from adapter.translate.query_plan import usage_query
 from adapter.translate.usage_values import usage_values
 from tests.fakes.adapter import vector
 from tests.fakes.adapter_vectors import read_response, vector_mapping
@@ -67,16 +67,16 @@ def test_usage_is_equal_to_that_of_prometheus_adapter(rows):
         cpu, memory = read_response(row.cpu), read_response(row.memory)
         queries, found = [], []
         for namespace, subjects in subjects_by_namespace(row).items():
-            question = usage_query(
+            usage = usage_query(
                 rules,
                 resource=PODS if namespace else NODES,
                 namespace=namespace,
                 names=[each.name for each in subjects],
                 mapping=vector_mapping(),
             )
-            queries += [question.cpu.query, question.memory.query]
+            queries += [usage.cpu.query, usage.memory.query]
             for value in usage_values(
-                only(cpu, namespace), only(memory, namespace), question, subjects
+                only(cpu, namespace), only(memory, namespace), usage, subjects
             ):
                 found += lines(value)
         assert (row.title, sorted(queries)) == (row.title, row.queries)
@@ -87,36 +87,32 @@ def test_a_result_that_is_not_a_vector_is_an_error_and_not_an_empty_list(rows):
     row = rows("usage.jsonl", Row)[0]
     rules = parse(row.configuration).resource_rules
     assert rules is not None
-    question = usage_query(
-        rules, resource=PODS, namespace="a", names=["p1"], mapping=vector_mapping()
-    )
+    usage = usage_query(rules, resource=PODS, namespace="a", names=["p1"], mapping=vector_mapping())
     scalar = read_response('{"resultType":"scalar","result":[1000,"1"]}')
     with pytest.raises(StatusError, match="must yield an instant vector"):
-        usage_values(scalar, scalar, question, [KubeObject(name="p1", namespace="a")])
+        usage_values(scalar, scalar, usage, [KubeObject(name="p1", namespace="a")])
 
 
 def test_a_pod_with_an_invalid_usage_is_left_out_and_the_others_are_not(rows):
     rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
     assert rules is not None
-    question = usage_query(
+    usage = usage_query(
         rules, resource=PODS, namespace="a", names=["p", "q"], mapping=vector_mapping()
     )
     cpu = vector(({"pod": "p", "container": "c"}, 1), ({"pod": "q", "container": "c"}, 1))
     memory = vector(({"pod": "p", "container": "c"}, 3e19), ({"pod": "q", "container": "c"}, 1024))
     pods = [KubeObject(name=name, namespace="a") for name in ("p", "q")]
-    assert [value.subject.name for value in usage_values(cpu, memory, question, pods)] == ["q"]
+    assert [value.subject.name for value in usage_values(cpu, memory, usage, pods)] == ["q"]
 
 
 def test_usage_is_as_old_as_its_oldest_sample(rows):
     rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
     assert rules is not None
-    question = usage_query(
-        rules, resource=NODES, namespace="", names=["n"], mapping=vector_mapping()
-    )
+    usage = usage_query(rules, resource=NODES, namespace="", names=["n"], mapping=vector_mapping())
     for cpu_at, memory_at in [(10.0, 20.0), (20.0, 10.0)]:
         cpu, memory = (
             vector(({"instance": "n"}, 1), at_seconds=cpu_at),
             vector(({"instance": "n"}, 1), at_seconds=memory_at),
         )
-        [value] = usage_values(cpu, memory, question, [KubeObject(name="n")])
+        [value] = usage_values(cpu, memory, usage, [KubeObject(name="n")])
         assert value.timestamp_seconds == 10

@@ -17,6 +17,6 @@ def python(code: str) -> str:
 def test_the_server_never_loads_what_people_s_commands_need(library):
     """A client for data frames costs a hundred megabytes in a pod that never uses it."""
     loaded = python(
-        f"import sys, adapter.__main__, adapter.runtime.program; print({library!r} in sys.modules)"
+        f"import sys, adapter.__main__, adapter.runtime.metrics_server; print({library!r} in sys.modules)"
     )
     assert loaded == "False"

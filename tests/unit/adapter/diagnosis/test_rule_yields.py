@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from adapter.config import parse
 from adapter.diagnosis.rule_yields import by_name_alone, yielded
 from adapter.model import CustomMetricRequest, DiscoveryRule
-from adapter.translate.plan import custom_metric_query
+from adapter.translate.query_plan import custom_metric_query
 from tests.fakes.adapter import FakeMapping
 
 MAPPING = FakeMapping()

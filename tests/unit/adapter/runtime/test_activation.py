@@ -121,7 +121,7 @@ async def test_a_backend_that_did_not_change_keeps_its_connections(activator, ba
 
 async def test_a_backend_that_changed_under_its_name_is_closed(activator, backends, tasks, server):
     server.says = vector()
-    brief = TWO_BACKENDS.replace("url: URL/second", "url: URL/second, timeout: 10ms")
+    brief = TWO_BACKENDS.replace("url: URL/second", "url: URL/second, timeout: 1s")
     await activator.activate(parse(brief.replace("URL", server.url)))
     replaced = backends._clients["second"]
     await replaced.evaluate(Plan("up", "second"))
@@ -129,7 +129,7 @@ async def test_a_backend_that_changed_under_its_name_is_closed(activator, backen
     assert backends._clients["second"] is not replaced
     session = replaced._transport._http
     await asyncio.to_thread(
-        waiting.until, lambda: session.closed, what="the old connections", deadline_seconds=5
+        waiting.until, lambda: session.closed, what="the old connections", deadline_seconds=15
     )
 
 

@@ -6,7 +6,7 @@ from adapter.config import parse as parse_configuration
 from adapter.model import NAMESPACES, NODES, PODS, GroupResource, MetricEntry, Series
 from adapter.translate import parse, resource_lists
 from adapter.translate.offers import Offers, offers
-from adapter.translate.plan import custom_metric_query, external_metric_query
+from adapter.translate.query_plan import custom_metric_query, external_metric_query
 from tests.fakes.adapter import CORE_KINDS, FakeMapping, Kind
 from wire.status import StatusError
 

@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY
 from adapter.config import load
 from adapter.runtime.assembly import Parts, assemble
 from adapter.runtime.reloader import ConfigurationReloader
-from adapter.runtime.settings import AdapterSettings
+from adapter.runtime.server_settings import AdapterSettings
 from adapter.serve.app import MetricsAPI, count_requests
 from adapter.serve.explain_endpoint import add_explain_route
 from adapter.serve.request_log import log_requests

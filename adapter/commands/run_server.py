@@ -10,7 +10,7 @@ from prometheus_client import disable_created_metrics
 
 from adapter.commands.server_flags import parse, server_parser
 from adapter.config import ConfigError
-from adapter.runtime.program import run_server
+from adapter.runtime.metrics_server import run_server
 from wire.command_line.parsing import FlagParser
 from wire.command_line.program import DISTRIBUTION
 from wire.kube.connection import ConnectionConfigError
