@@ -1,8 +1,8 @@
 """The address of the API server and the credentials for it.
 
-The only module that imports kubernetes-asyncio, and only its kubeconfig loader. Importing it costs half a
-second and 60 MiB (it brings every typed model), so it is imported when a kubeconfig is read and
-not otherwise: inside a cluster a service account is three files, which need no library.
+The only module that imports kubernetes-asyncio, and only its kubeconfig loader. The import takes half a
+second and 60 MiB (it includes every typed model), so it is done when a kubeconfig is read and
+not otherwise: in a pod a service account is three files, which need no library.
 
 | kubeconfig | kubectl | here |
 |---|---|---|
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class ConnectionConfigError(Exception):
-    """There is no usable configuration for the API server; the message says which file and what is wrong."""
+    """The configuration does not say how to reach the API server; the message names the file and the problem."""
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class ServiceAccount:
         port = self._environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port:
             raise ConnectionConfigError(
-                "no kubeconfig was given and this is not a pod (KUBERNETES_SERVICE_HOST is not set): "
+                "there is no kubeconfig and this is not a pod (KUBERNETES_SERVICE_HOST is not set): "
                 "name a kubeconfig by the flag (see --help) or set $KUBECONFIG"
             )
         if ":" in host:

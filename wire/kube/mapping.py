@@ -65,7 +65,7 @@ class AmbiguousError(LookupError):
 
 
 class ResourceTable:
-    """Resolves names of resources and kinds, from one reading of discovery."""
+    """The resources of one reading of discovery, by every name that they have."""
 
     def __init__(self, versions: Sequence[GroupVersion]) -> None:
         self.versions = tuple(versions)
@@ -101,7 +101,7 @@ class ResourceTable:
         return first
 
     def expand_short_name(self, partial: GroupVersionResource) -> GroupVersionResource:
-        """`po` -> pods; a name that is not a short name, or is also a full name, is returned unchanged."""
+        """`po` -> pods; a name that is not a short name, or is a full name too, is returned unchanged."""
         full = any(
             not partial.group or partial.group == gvr.group
             for gvr, _ in self._by_name.get(partial.resource, ())
