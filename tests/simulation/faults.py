@@ -34,128 +34,124 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 def made_from(scenario: Scenario, theme: Sequence[str] = ()) -> tuple[Fault, ...]:
     """The faults of this seed, only of the kinds of `theme` if there is one; a few seeds have none."""
-    dice = random.Random(f"faults {scenario.seed}")
-    count = dice.choice((0, 1, 2, 3, 4, 6, 8))
+    rng = random.Random(f"faults {scenario.seed}")
+    count = rng.choice((0, 1, 2, 3, 4, 6, 8))
     # A seed that knows only some kinds meets each of them in more combinations.
-    mixed = dice.sample(sorted(MAKERS), k=dice.randint(2, 6))
-    known = theme or dice.choice((*THEMES, *[mixed] * len(THEMES)))
+    mixed = rng.sample(sorted(MAKERS), k=rng.randint(2, 6))
+    known = theme or rng.choice((*THEMES, *[mixed] * len(THEMES)))
     faults = []
     for _ in range(count):
-        at = dice.uniform(FIRST_FAULT_SECONDS, scenario.calm_at * 0.9)
-        faults.append(MAKERS[dice.choice(known)](dice, scenario, at))
+        at = rng.uniform(FIRST_FAULT_SECONDS, scenario.calm_at * 0.9)
+        faults.append(MAKERS[rng.choice(known)](rng, scenario, at))
     return tuple(sorted(faults, key=lambda fault: fault.at))
 
 
-def _lasting(dice: random.Random, scenario: Scenario, at: float, most: float = 300.0) -> float:
+def _lasting(rng: random.Random, scenario: Scenario, at: float, most: float = 300.0) -> float:
     return min(
-        dice.choice((2.0, 10.0, 30.0, 90.0, most)) * dice.uniform(0.5, 1), scenario.calm_at - at
+        rng.choice((2.0, 10.0, 30.0, 90.0, most)) * rng.uniform(0.5, 1), scenario.calm_at - at
     )
 
 
-def _who(dice: random.Random) -> str:
-    return dice.choice((*REPLICAS, "leader", "leader"))
+def _who(rng: random.Random) -> str:
+    return rng.choice((*REPLICAS, "leader", "leader"))
 
 
-def _key(dice: random.Random, scenario: Scenario) -> str:
-    return dice.choice(scenario.autoscalers).key
+def _key(rng: random.Random, scenario: Scenario) -> str:
+    return rng.choice(scenario.autoscalers).key
 
 
-def _kill(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    down = _lasting(dice, scenario, at)
+def _kill(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    down = _lasting(rng, scenario, at)
     return Fault(
-        kind="kill", at=at, seconds=down, who=dice.choice((*REPLICAS, "leader", "leader", "both"))
+        kind="kill", at=at, seconds=down, who=rng.choice((*REPLICAS, "leader", "leader", "both"))
     )
 
 
-def _terminate(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    return Fault(kind="terminate", at=at, who=dice.choice((*REPLICAS, "leader", "both")))
+def _terminate(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    return Fault(kind="terminate", at=at, who=rng.choice((*REPLICAS, "leader", "both")))
 
 
-def _pause(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    return Fault(kind="pause", at=at, seconds=_lasting(dice, scenario, at, 60.0), who=_who(dice))
+def _pause(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    return Fault(kind="pause", at=at, seconds=_lasting(rng, scenario, at, 60.0), who=_who(rng))
 
 
-def _partition(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(("hangs", "refused"))
+def _partition(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    how = rng.choice(("hangs", "refused"))
     return Fault(
-        kind="partition", at=at, seconds=_lasting(dice, scenario, at), who=_who(dice), how=how
+        kind="partition", at=at, seconds=_lasting(rng, scenario, at), who=_who(rng), how=how
     )
 
 
-def _clock_step(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    amount = dice.choice((-3600.0, -400.0, -60.0, 60.0, 385.0, 3600.0))
-    return Fault(kind="clock-step", at=at, who=_who(dice), amount=amount)
+def _clock_step(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    amount = rng.choice((-3600.0, -400.0, -60.0, 60.0, 385.0, 3600.0))
+    return Fault(kind="clock-step", at=at, who=_who(rng), amount=amount)
 
 
-def _api(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(("hang", "lost", "cut", "torn", "slow", "error", "throttled"))
+def _api(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    how = rng.choice(("hang", "lost", "cut", "torn", "slow", "error", "throttled"))
     return Fault(
-        kind="api", at=at, seconds=_lasting(dice, scenario, at), how=how,
-        share=dice.choice((0.1, 0.5, 1.0)), amount=dice.choice((1.0, 5.0, 20.0)),
+        kind="api", at=at, seconds=_lasting(rng, scenario, at), how=how,
+        share=rng.choice((0.1, 0.5, 1.0)), amount=rng.choice((1.0, 5.0, 20.0)),
     )  # fmt: skip
 
 
-def _writes(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    where = dice.choice(("scale", "status", "leases", "events"))
-    how = dice.choice(("lost", "conflict", "error", "hang", "slow"))
+def _writes(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    where = rng.choice(("scale", "status", "leases", "events"))
+    how = rng.choice(("lost", "conflict", "error", "hang", "slow"))
     return Fault(
-        kind="writes", at=at, seconds=_lasting(dice, scenario, at), where=where, how=how,
-        share=dice.choice((0.3, 1.0)), amount=5.0,
+        kind="writes", at=at, seconds=_lasting(rng, scenario, at), where=where, how=how,
+        share=rng.choice((0.3, 1.0)), amount=5.0,
     )  # fmt: skip
 
 
-def _metrics(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(
+def _metrics(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    how = rng.choice(
         ("hang", "cut", "torn", "slow", "error", "throttled", "garbage", "empty", "partial")
     )
-    where = dice.choice(
-        (EXTERNAL, CUSTOM, RESOURCE, "all", _key(dice, scenario), _key(dice, scenario))
+    where = rng.choice(
+        (EXTERNAL, CUSTOM, RESOURCE, "all", _key(rng, scenario), _key(rng, scenario))
     )
     return Fault(
-        kind="metrics", at=at, seconds=_lasting(dice, scenario, at, 500.0), where=where, how=how,
-        share=dice.choice((0.5, 1.0, 1.0)), amount=dice.choice((1.0, 5.0, 30.0)),
+        kind="metrics", at=at, seconds=_lasting(rng, scenario, at, 500.0), where=where, how=how,
+        share=rng.choice((0.5, 1.0, 1.0)), amount=rng.choice((1.0, 5.0, 30.0)),
     )  # fmt: skip
 
 
-def _watches(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(("cut", "gone", "stale", "hang", "error"))
-    where = dice.choice(("loadautoscalers", "pods", "horizontalpodautoscalers"))
+def _watches(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    how = rng.choice(("cut", "gone", "stale", "hang", "error"))
+    where = rng.choice(("loadautoscalers", "pods", "horizontalpodautoscalers"))
     return Fault(
         kind="watches",
         at=at,
-        seconds=_lasting(dice, scenario, at),
+        seconds=_lasting(rng, scenario, at),
         where=where,
         how=how,
-        who=dice.choice((*REPLICAS, "")),
+        who=rng.choice((*REPLICAS, "")),
     )
 
 
-def _discovery(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(("nulls", "hang", "error", "garbage", "slow"))
-    return Fault(
-        kind="discovery", at=at, seconds=_lasting(dice, scenario, at), how=how, amount=20.0
-    )
+def _discovery(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    how = rng.choice(("nulls", "hang", "error", "garbage", "slow"))
+    return Fault(kind="discovery", at=at, seconds=_lasting(rng, scenario, at), how=how, amount=20.0)
 
 
-def _pods(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    return Fault(kind="pods", at=at, where=_key(dice, scenario), amount=dice.uniform(0.2, 1.0))
+def _pods(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    return Fault(kind="pods", at=at, where=_key(rng, scenario), amount=rng.uniform(0.2, 1.0))
 
 
-def _users(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(("scale", "bounds", "recreate", "label", "lease-deleted", "behavior-removed"))
-    return Fault(
-        kind="user", at=at, where=_key(dice, scenario), how=how, amount=dice.randint(0, 15)
-    )
+def _users(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    how = rng.choice(("scale", "bounds", "recreate", "label", "lease-deleted", "behavior-removed"))
+    return Fault(kind="user", at=at, where=_key(rng, scenario), how=how, amount=rng.randint(0, 15))
 
 
-def _rival(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = dice.choice(("LoadAutoscaler", "HorizontalPodAutoscaler"))
-    seconds = min(dice.choice((20.0, 90.0, 200.0)), scenario.calm_at - at)
-    return Fault(kind="rival", at=at, seconds=seconds, where=_key(dice, scenario), how=how)
+def _rival(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    how = rng.choice(("LoadAutoscaler", "HorizontalPodAutoscaler"))
+    seconds = min(rng.choice((20.0, 90.0, 200.0)), scenario.calm_at - at)
+    return Fault(kind="rival", at=at, seconds=seconds, where=_key(rng, scenario), how=how)
 
 
-def _crd(dice: random.Random, scenario: Scenario, at: float) -> Fault:
-    return Fault(kind="crd", at=at, seconds=_lasting(dice, scenario, at))
+def _crd(rng: random.Random, scenario: Scenario, at: float) -> Fault:
+    return Fault(kind="crd", at=at, seconds=_lasting(rng, scenario, at))
 
 
 MAKERS: dict[str, Callable[[random.Random, Scenario, float], Fault]] = {

@@ -85,27 +85,27 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 def made_from(seed: int) -> Scenario:
     """The same for the same seed, always."""
-    dice = random.Random(f"scenario {seed}")
-    period = dice.choice((5.0, 10.0, 15.0, 15.0, 15.0))
-    window = dice.choice((0.0, 60.0, 60.0, 120.0, 300.0))
-    calm_at = dice.choice((240.0, 300.0, 450.0))
-    count = dice.choice((1, 1, 2, 2, 3))
-    autoscalers = tuple(_autoscaler(dice, number, calm_at) for number in range(count))
+    rng = random.Random(f"scenario {seed}")
+    period = rng.choice((5.0, 10.0, 15.0, 15.0, 15.0))
+    window = rng.choice((0.0, 60.0, 60.0, 120.0, 300.0))
+    calm_at = rng.choice((240.0, 300.0, 450.0))
+    count = rng.choice((1, 1, 2, 2, 3))
+    autoscalers = tuple(_autoscaler(rng, number, calm_at) for number in range(count))
     settling = max((_settling_seconds(each, window) for each in autoscalers), default=0.0)
     return Scenario(
         seed=seed,
         period=period,
         window=window,
-        lease_seconds=dice.choice((15.0, 60.0, 60.0, 60.0, 60.0)),
-        concurrent=dice.choice((1, 2, 5, 20)),
+        lease_seconds=rng.choice((15.0, 60.0, 60.0, 60.0, 60.0)),
+        concurrent=rng.choice((1, 2, 5, 20)),
         autoscalers=autoscalers,
         calm_at=calm_at,
         end=calm_at + 150.0 + settling + 10 * period,
     )
 
 
-def _autoscaler(dice: random.Random, number: int, calm_at: float) -> AutoscalerPlan:
-    groups = dice.choice(
+def _autoscaler(rng: random.Random, number: int, calm_at: float) -> AutoscalerPlan:
+    groups = rng.choice(
         (
             (EXTERNAL,),
             (EXTERNAL,),
@@ -116,47 +116,45 @@ def _autoscaler(dice: random.Random, number: int, calm_at: float) -> AutoscalerP
             (EXTERNAL, RESOURCE),
         )
     )
-    to_zero = EXTERNAL in groups and dice.random() < 0.4
-    low = 0 if to_zero else dice.choice((1, 1, 2, 3))
-    high = low + dice.choice((1, 5, 10, 18))
-    has_behavior = dice.random() < 0.6
+    to_zero = EXTERNAL in groups and rng.random() < 0.4
+    low = 0 if to_zero else rng.choice((1, 1, 2, 3))
+    high = low + rng.choice((1, 5, 10, 18))
+    has_behavior = rng.random() < 0.6
     return AutoscalerPlan(
         namespace=NAMESPACES[number % 2],
         name=f"web{number}",
         min_replicas=low,
         max_replicas=high,
         groups=groups,
-        up=_rules(dice, (0, 0, 30, 60), to_zero=to_zero) if has_behavior else None,
-        down=_rules(dice, (None, 0, 60, 120), to_zero=False) if has_behavior else None,
-        load=_curve(dice, high, calm_at),
-        pace=Pace(start=dice.choice((0.5, 3.0, 12.0)), ready=dice.choice((0.5, 5.0, 20.0))),
-        replicas=max(low, dice.randint(1, high)),
+        up=_rules(rng, (0, 0, 30, 60), to_zero=to_zero) if has_behavior else None,
+        down=_rules(rng, (None, 0, 60, 120), to_zero=False) if has_behavior else None,
+        load=_curve(rng, high, calm_at),
+        pace=Pace(start=rng.choice((0.5, 3.0, 12.0)), ready=rng.choice((0.5, 5.0, 20.0))),
+        replicas=max(low, rng.randint(1, high)),
     )
 
 
-def _rules(dice: random.Random, windows: tuple[int | None, ...], *, to_zero: bool) -> Rules:
+def _rules(rng: random.Random, windows: tuple[int | None, ...], *, to_zero: bool) -> Rules:
     policies = tuple(
-        Policy(type=type_, value=value, period_seconds=dice.choice((15, 30, 60)))
-        for type_, value in (("Pods", dice.choice((2, 3, 5))), ("Percent", dice.choice((50, 100))))
+        Policy(type=type_, value=value, period_seconds=rng.choice((15, 30, 60)))
+        for type_, value in (("Pods", rng.choice((2, 3, 5))), ("Percent", rng.choice((50, 100))))
         # Percents of nothing are nothing: without a policy in pods nothing ever leaves zero.
-        if dice.random() < 0.6 or (to_zero and type_ == "Pods")
+        if rng.random() < 0.6 or (to_zero and type_ == "Pods")
     )
     fallback = (Policy(type="Pods", value=4, period_seconds=15),)
-    return Rules(window_seconds=dice.choice(windows), policies=policies or fallback)
+    return Rules(window_seconds=rng.choice(windows), policies=policies or fallback)
 
 
-def _curve(dice: random.Random, high: int, calm_at: float) -> Curve:
+def _curve(rng: random.Random, high: int, calm_at: float) -> Curve:
     """Steps between nothing and a little more than the most replicas can serve; the last is not nothing."""
-    times, values = [0.0], [dice.uniform(0, high * UNITS_PER_REPLICA)]
+    times, values = [0.0], [rng.uniform(0, high * UNITS_PER_REPLICA)]
     while times[-1] < calm_at:
-        times.append(times[-1] + dice.choice((20, 60, 60, 150, 300)) * dice.uniform(0.5, 1.5))
+        times.append(times[-1] + rng.choice((20, 60, 60, 150, 300)) * rng.uniform(0.5, 1.5))
         values.append(
-            dice.choice((0.0, dice.uniform(0, 1.2), dice.uniform(0, 1.2)))
-            * high
-            * UNITS_PER_REPLICA
+            rng.choice((0.0, rng.uniform(0, 1.2), rng.uniform(0, 1.2))) * high * UNITS_PER_REPLICA
         )
     times[-1] = calm_at
-    values[-1] = dice.uniform(0.2, 1.1) * high * UNITS_PER_REPLICA
+    values[-1] = rng.uniform(0.2, 1.1) * high * UNITS_PER_REPLICA
     return Curve(times=tuple(times), values=tuple(values))
 
 

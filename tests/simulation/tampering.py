@@ -49,7 +49,7 @@ class AddsReplicas(Tamper):
 
 
 class HidesTheHolder(Tamper):
-    """A Lease seems free to whoever reads it."""
+    """A Lease seems free to every reader."""
 
     invariant = "one writer"
 
@@ -60,7 +60,7 @@ class HidesTheHolder(Tamper):
 
 
 class HidesNews(Tamper):
-    """The watches of autoscalers are silent for ever, so that nobody learns of a rival."""
+    """The watches of autoscalers stay silent, so that no replica sees a rival."""
 
     invariant = "one autoscaler"
     theme = ("rival",)

@@ -36,13 +36,19 @@ class World:
         self.timeline = Timeline()
         self.journal = Journal()
         self.cluster = Cluster(self.timeline)
-        self._dice = random.Random(f"world {scenario.seed}")
+        self._random = random.Random(f"world {scenario.seed}")
         self._add_collections()
-        self.server = ApiServer(self.timeline, self.cluster, self.journal, self._dice, tamper)
+        self.server = ApiServer(self.timeline, self.cluster, self.journal, self._random, tamper)
         options = options_for(scenario, kubeconfig)
         self.replicas = {
             name: Replica(
-                name, self.timeline, self.journal, self.server.receive, options, self._dice, tamper
+                name,
+                self.timeline,
+                self.journal,
+                self.server.receive,
+                options,
+                self._random,
+                tamper,
             )
             for name in REPLICAS
         }
@@ -87,9 +93,9 @@ class World:
         for plan in self.scenario.autoscalers:
             self.server.workloads[plan.key] = Workload(
                 self.timeline, self.cluster, namespace=plan.namespace, name=plan.name,
-                replicas=plan.replicas, load=plan.load, pace=plan.pace, dice=self._dice,
+                replicas=plan.replicas, load=plan.load, pace=plan.pace, rng=self._random,
             )  # fmt: skip
-            created = self._dice.choice((0.0, self._dice.uniform(0, CREATED_WITHIN_SECONDS)))
+            created = self._random.choice((0.0, self._random.uniform(0, CREATED_WITHIN_SECONDS)))
             wanted = scenarios.document(plan, API_VERSION, "LoadAutoscaler")
             self.timeline.after(created, self._create, wanted)
 
@@ -228,7 +234,7 @@ class World:
                 "metadata": {"namespace": plan.namespace, "name": plan.name},
                 "spec": current["spec"],
             }
-            self.timeline.after(self._dice.choice((0.0, 1.0, 30.0)), self._create, again)
+            self.timeline.after(self._random.choice((0.0, 1.0, 30.0)), self._create, again)
             return
         spec, metadata = {**current["spec"]}, {**current["metadata"]}
         if fault.how == "bounds":

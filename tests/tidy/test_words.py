@@ -71,7 +71,7 @@ DATA = re.compile(r"vectors|recorded|constraints|testbed/modules/")
 # Files whose words are still being replaced.
 TO_DO = (
     "CHANGELOG.md", "scaler/observe/pods.py", "testbed/oracle/scaler/", "tests/conformance/scaler/", "tests/fakes/", "tests/process/",
-    "tests/simulation/", "tests/unit/adapter/", "tests/unit/scaler/", "tests/unit/wire/",
+    "tests/unit/adapter/", "tests/unit/scaler/", "tests/unit/wire/",
 )  # fmt: skip
 
 
