@@ -20,7 +20,7 @@ class WritesWhileLeading:
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
     ) -> bytes:
-        """GET, also while another replica leads."""
+        """GET; another replica may lead."""
         return await self._client.get(path, params, accept=accept)
 
     async def create(

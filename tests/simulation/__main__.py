@@ -108,7 +108,7 @@ def outcome_of(seed: int) -> Outcome:
 
 
 def described(verdict: Verdict) -> Iterator[str]:
-    """A failing seed, with what is needed to find the cause."""
+    """A failing seed and the faults that it takes, for the developer."""
     seed, small = verdict.scenario.seed, shrunk(verdict)
     numbers = ",".join(str(verdict.faults.index(fault)) for fault in small.faults)
     yield f"seed {seed} fails: python -m tests.simulation --seed {seed} --faults '{numbers}'"

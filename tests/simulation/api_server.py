@@ -63,7 +63,7 @@ class ApiServer:
         self._timeline = timeline
         self._cluster = cluster
         self._journal = journal
-        self._rng = rng
+        self._random = rng
         self._tamper = tamper
         self.disturbances: list[Disturbance] = []
         self.workloads: dict[str, Workload] = {}
@@ -79,19 +79,19 @@ class ApiServer:
 
     def _receive(self, request: Request, connection: Connection) -> None:
         disturbance = self._disturbance(request)
-        seconds = self._rng.uniform(0.001, 0.004)
+        seconds = self._random.uniform(0.001, 0.004)
         if disturbance is not None:
             self._journal.say(
                 self._timeline.now,
                 f"{disturbance.how}: {request.process} {request.method} {request.path}",
             )
             if disturbance.how == "slow":
-                seconds += disturbance.seconds * self._rng.uniform(0.2, 1)
+                seconds += disturbance.seconds * self._random.uniform(0.2, 1)
         self._timeline.after(seconds, self._arrived, request, connection, disturbance)
 
     def _disturbance(self, request: Request) -> Disturbance | None:
         for each in self.disturbances:
-            if each.matches(request) and (each.share >= 1 or self._rng.random() < each.share):
+            if each.matches(request) and (each.share >= 1 or self._random.random() < each.share):
                 return each
         return None
 
@@ -120,7 +120,7 @@ class ApiServer:
             return
         self._measured(request, measured, response)
         response = self._tamper.answer(request, response)
-        self._timeline.after(self._rng.uniform(0.0005, 0.002), connection.answer, response)
+        self._timeline.after(self._random.uniform(0.0005, 0.002), connection.answer, response)
 
     def _spoiled(
         self, disturbance: Disturbance | None, request: Request, measured: Measured | None
@@ -132,7 +132,7 @@ class ApiServer:
         response = self._answer(request, measured)
         how = disturbance.how if disturbance else ""
         if how == "garbage":
-            return Response(body=self._rng.choice(GARBAGE))
+            return Response(body=self._random.choice(GARBAGE))
         if how in ("empty", "partial") and response.ok:
             return metrics_apis.without(response, share=0.0 if how == "empty" else 0.5)
         return response
@@ -301,7 +301,7 @@ class ApiServer:
             self._identities[holder] = request.process
         who = self._identities.get(holder, "")
         if not self._journal.holders or self._journal.holders[-1].process != who:
-            self._journal.say(self._timeline.now, f"the Lease names {who or 'no process'}")
+            self._journal.say(self._timeline.now, f"the Lease names {who or 'no holder'}")
             self._journal.holders.append(Held(at=self._timeline.now, process=who))
         return Response(body=collection.encoded(namespace, name))
 

@@ -199,7 +199,7 @@ class Collection:
         self.cluster.timeline.after(BOOKMARK_SECONDS, watcher.bookmark)
 
     def compact(self) -> None:
-        """Forget the history: a client with an older version has to list again."""
+        """Forget the history: a watch from the past gets 410."""
         self._history.clear()
         self._pages.clear()
         self._forgotten_version = self.cluster.version

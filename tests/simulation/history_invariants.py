@@ -1,4 +1,4 @@
-"""The invariants of memory: earlier recommendations and changes count, in whichever process.
+"""The invariants of memory: what was recommended and changed before counts, whichever replica remembers it.
 
 They compute from the journal what a scaler that never forgets would be bound to, the way upstream's
 stabilization and policies do (`horizontal.go`).
@@ -19,7 +19,7 @@ TOLERANCE = 0.1
 ROUNDING_SECONDS = 3.0
 # How many of the last reconciles may be part of one swing.
 SWINGS = 12
-# Two machines' wall clocks differ by this much at most, while nobody steps them.
+# Two machines' wall clocks differ by this much at most, while no fault steps them.
 SKEW_SECONDS = 1.5
 
 
@@ -72,7 +72,7 @@ def _created(run: Run, plan: AutoscalerPlan, at: float) -> float:
 def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
     """What was recommended, from when to when.
 
-    While no process scales, the last recommendation counts on, to a period before the next. What a process measured in its last two
+    While no replica leads, the last recommendation continues until a period before the next. What a process measured in its last two
     periods may have died with it, so that the lowest of what it may have remembered last counts.
     """
     measured = [
@@ -124,7 +124,7 @@ def _recommendation(run: Run, measured: Measurement) -> int:
 
 
 def no_budget_twice(run: Run) -> Iterator[Violation]:
-    """No policy allows more change within its period than it says, whichever process leads."""
+    """No policy grants more change within its period than it says, whichever replica leads."""
     stepped = any(fault.kind == "clock-step" for fault in run.faults)
     for written in run.journal.scales:
         plan, current = run.plan_of(written.target), run.replicas_read(written)
@@ -135,8 +135,6 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
             if each.target == plan.key and each.at < written.sent_at
             and each.at > _created(run, plan, written.at)
             and (each.process == written.process or not stepped)
-            # Upstream counts a change when it is told that it was made.
-            and each.answered
         ]  # fmt: skip
         limit = _limit(plan, current, written, changes)
         if (written.after > current and written.after > limit) or (
@@ -174,7 +172,7 @@ def _policies_limit(
         for each in changes:
             change, age = each.after - each.before, at - each.at
             if not each.answered and (change > 0) == up:
-                continue  # upstream counts a change when it is told that it was made
+                continue  # upstream counts a change only when its write was answered
             # At the edge of the period a change counts as it suits the scaler.
             edge = policy.period_seconds + (slack if (change < 0) == up else -slack)
             if age < edge:

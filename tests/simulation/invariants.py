@@ -70,14 +70,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def rivals(self, target: str, at: float) -> bool:
-        """Whether several autoscalers have named the target long enough for every process to know."""
+        """Whether several autoscalers have named the target for so long that every replica knows."""
         return len({each.key for each in self.bounds_of(target, at, at)}) > 1 and all(
             len({each.key for each in self.bounds_of(target, moment, moment)}) > 1
             for moment in (self.known_since(at), (self.known_since(at) + at) / 2)
         )
 
     def replicas_read(self, written: ScaleWritten) -> int:
-        """The replica count that the process read last."""
+        """How many replicas there were when the process last read the scale."""
         for each in reversed(self.journal.reconciled):
             same = each.process == written.process and each.target == written.target
             if same and each.at <= written.sent_at:
@@ -115,7 +115,7 @@ def one_writer(run: Run) -> Iterator[Violation]:
         holder = next((each for each in reversed(holders) if each.at <= written.sent_at), None)
         if holder is None or holder.process in ("", written.process):
             continue
-        # Deleting the Lease allows a second leader until the first one renews.
+        # Deleting the Lease lets a second leader in until the first one renews.
         if any(at <= written.at <= at + 2 * run.scenario.lease_seconds for at in deleted):
             continue
         yield Violation(
@@ -225,14 +225,14 @@ def within_budgets(run: Run) -> Iterator[Violation]:
     """Requests, events, log lines, tasks, connections and the size of a status stay within what is stated here."""
     scenario, journal = run.scenario, run.journal
     count, faults = len(scenario.autoscalers), len(run.faults)
-    requests_made = sum(2.0 + len(plan.groups) for plan in scenario.autoscalers)
+    expected = sum(2.0 + len(plan.groups) for plan in scenario.autoscalers)
     lives = len(journal.lives)
     events = sum(number for name, number in journal.requests.items() if name.endswith(" events"))
     changes = len(journal.scales) + count * (faults + 1)
     budgets = {
         "requests": (
             journal.requests.total(),
-            1.3 * (scenario.end / scenario.period) * requests_made
+            1.3 * (scenario.end / scenario.period) * expected
             + 2.5 * 2 * scenario.end / scenario.retry_seconds
             + 2 * 4 * scenario.end / 15 + 60 * lives + 100 * faults,
         ),

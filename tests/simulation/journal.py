@@ -25,7 +25,7 @@ class ScaleWritten(msgspec.Struct, frozen=True, kw_only=True):
     before: int
     after: int
     answered: bool = True
-    """Whether the process was told."""
+    """Whether the process got the answer."""
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """The Lease names this process from now on; empty: no process."""
+    """The Lease named this process from now on; empty: no holder."""
 
     at: float
     process: str
@@ -89,11 +89,11 @@ class Journal:
         self.trace: list[str] | None = None
 
     def lose_answer(self, at: float) -> None:
-        """Whoever wrote a scale at this very moment is not told."""
+        """The scale written at this moment was not answered."""
         if self.scales and self.scales[-1].at == at:
             self.scales[-1] = msgspec.structs.replace(self.scales[-1], answered=False)
 
     def say(self, at: float, text: str) -> None:
-        """One line for replaying a seed."""
+        """One line of the trace of a replayed seed."""
         if self.trace is not None:
             self.trace.append(f"{at:10.3f}  {text}")

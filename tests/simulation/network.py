@@ -58,7 +58,7 @@ class Response(msgspec.Struct, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether the server executed the request."""
+        """Whether the server did what was requested."""
         return self.status < 400
 
 

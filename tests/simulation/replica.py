@@ -39,7 +39,7 @@ class Replica:
         self._journal = journal
         self._serve = serve
         self._options = options
-        self._rng = rng
+        self._random = rng
         self._tamper = tamper
         self.wall_offset = rng.uniform(-0.5, 0.5)
         self._wall_rate = 1 + rng.uniform(-5e-5, 5e-5)
@@ -61,8 +61,8 @@ class Replica:
             self._serve,
             refuses=lambda _: self.unreachable,
         )
-        starts_at = self._rng.uniform(0, 1e6)
-        rate = 1 + self._rng.uniform(-1e-4, 1e-4)
+        starts_at = self._random.uniform(0, 1e6)
+        rate = 1 + self._random.uniform(-1e-4, 1e-4)
         self.loop = ProcessLoop(self._timeline, self.wire, starts_at=starts_at, rate=rate)
         self._timeline.loops.append(self.loop)
         self._started_at = self._timeline.now
@@ -87,7 +87,7 @@ class Replica:
     def terminate(self) -> None:
         """SIGTERM: it may end in its own way."""
         if self.loop is not None and signal.SIGTERM in self.loop.signal_handlers:
-            self._journal.say(self._timeline.now, f"{self.name} is requested to end")
+            self._journal.say(self._timeline.now, f"{self.name} gets SIGTERM")
             self.loop.call_soon(self.loop.signal_handlers[signal.SIGTERM])
 
     def pause(self, seconds: float) -> None:

@@ -40,7 +40,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def kubeconfig() -> Path:
     """Where the model API server is, for the scaler's real client."""
-    # A proxy configured in the environment would be used to reach the model.
+    # A proxy of the environment would get the requests.
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = "*"
     path = Path(tempfile.mkdtemp(prefix="simulation-")) / "kubeconfig"
     path.write_text(KUBECONFIG)

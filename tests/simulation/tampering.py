@@ -60,7 +60,7 @@ class HidesTheHolder(Tamper):
 
 
 class HidesNews(Tamper):
-    """The watches of autoscalers stay silent, so that no process learns of a rival."""
+    """The watches of autoscalers stay silent, so that no replica sees a rival."""
 
     invariant = "one autoscaler"
     theme = ("rival",)
@@ -159,10 +159,10 @@ class ChattyEvents(Tamper):
 
 
 class _Leaps(Tamper):
-    """Every clock of the process leaps ahead now and then, so that what it remembers grows old."""
+    """Every clock of the process leaps ahead all the time, so that what it remembers grows old too soon."""
 
-    every_seconds = 50.0
-    leap_seconds = 400.0
+    every_seconds = 1.0
+    leap_seconds = 2.0
 
     def clock(self, clock: Clock) -> Clock:
         born = clock.monotonic()

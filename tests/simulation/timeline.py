@@ -21,7 +21,7 @@ WINDING_UP_WAITS = 100
 
 
 class Spinning(Exception):
-    """A process stays busy indefinitely."""
+    """Some process never waits."""
 
 
 class Network(Protocol):
@@ -189,13 +189,13 @@ class ProcessLoop(asyncio.BaseEventLoop):
         sock: socket.socket,
         **__: Any,
     ) -> tuple[asyncio.Transport, asyncio.Protocol]:
-        """To the world, whichever address is requested. The real socket is only held until then."""
+        """To the world, whatever the address. The real socket is only held until then."""
         sock.close()
         protocol = protocol_factory()
         return await self._network.connect(self, protocol), protocol
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
-        """Kept for the end of the process."""
+        """Kept until the process is asked to end."""
         self.signal_handlers[sig] = lambda: callback(*args)
 
     def remove_signal_handler(self, sig: int) -> bool:

@@ -50,7 +50,7 @@ class Workload:
     ) -> None:
         self._timeline = timeline
         self._cluster = cluster
-        self._rng = rng
+        self._random = rng
         self._pace = pace
         self._pods = 0
         self._settling = False
@@ -108,19 +108,19 @@ class Workload:
         """The deployment controller notices, a moment later."""
         if not self._settling:
             self._settling = True
-            self._timeline.after(self._pace.reaction * self._rng.uniform(0.5, 2), self._settle)
+            self._timeline.after(self._pace.reaction * self._random.uniform(0.5, 2), self._settle)
 
     def crash(self, share: float) -> None:
         """Some pods stop being ready, or fail for good and are replaced."""
         for pod in self.ready_pods:
-            if self._rng.random() < share:
+            if self._random.random() < share:
                 name = pod["metadata"]["name"]
-                if self._rng.random() < 0.3:
+                if self._random.random() < 0.3:
                     self._change_pod(name, phase="Failed", ready="False")
                     self._timeline.after(self._pace.ending, self._remove_pod, name)
                 else:
                     self._change_pod(name, phase="Running", ready="False")
-                    again = self._pace.ready * self._rng.uniform(1, 3)
+                    again = self._pace.ready * self._random.uniform(1, 3)
                     self._timeline.after(again, self._change_pod, name, "Running", "True")
         self.react()
 
@@ -133,7 +133,7 @@ class Workload:
             name = pod["metadata"]["name"]
             self._cluster["pods"].update(self.namespace, name, _mark_deleted)
             self._timeline.after(
-                self._pace.ending * self._rng.uniform(0.5, 2), self._remove_pod, name
+                self._pace.ending * self._random.uniform(0.5, 2), self._remove_pod, name
             )
         self._report()
 
@@ -155,9 +155,9 @@ class Workload:
         )
         if ready:
             return
-        starts = self._pace.start * self._rng.uniform(0.5, 3)
+        starts = self._pace.start * self._random.uniform(0.5, 3)
         self._timeline.after(starts, self._change_pod, name, "Running", "False")
-        gets_ready = starts + self._pace.ready * self._rng.uniform(0.5, 3)
+        gets_ready = starts + self._pace.ready * self._random.uniform(0.5, 3)
         self._timeline.after(gets_ready, self._change_pod, name, "Running", "True")
 
     def _change_pod(self, name: str, phase: str, ready: str) -> None:

@@ -36,13 +36,19 @@ class World:
         self.timeline = Timeline()
         self.journal = Journal()
         self.cluster = Cluster(self.timeline)
-        self._rng = random.Random(f"world {scenario.seed}")
+        self._random = random.Random(f"world {scenario.seed}")
         self._add_collections()
-        self.server = ApiServer(self.timeline, self.cluster, self.journal, self._rng, tamper)
+        self.server = ApiServer(self.timeline, self.cluster, self.journal, self._random, tamper)
         options = options_for(scenario, kubeconfig)
         self.replicas = {
             name: Replica(
-                name, self.timeline, self.journal, self.server.receive, options, self._rng, tamper
+                name,
+                self.timeline,
+                self.journal,
+                self.server.receive,
+                options,
+                self._random,
+                tamper,
             )
             for name in REPLICAS
         }
@@ -72,7 +78,7 @@ class World:
 
     @property
     def leader(self) -> str:
-        """The process that the Lease names now."""
+        """Whom the Lease names now."""
         return self.journal.holders[-1].process.partition(".")[0] if self.journal.holders else ""
 
     def _add_collections(self) -> None:
@@ -87,9 +93,9 @@ class World:
         for plan in self.scenario.autoscalers:
             self.server.workloads[plan.key] = Workload(
                 self.timeline, self.cluster, namespace=plan.namespace, name=plan.name,
-                replicas=plan.replicas, load=plan.load, pace=plan.pace, rng=self._rng,
+                replicas=plan.replicas, load=plan.load, pace=plan.pace, rng=self._random,
             )  # fmt: skip
-            created = self._rng.choice((0.0, self._rng.uniform(0, CREATED_WITHIN_SECONDS)))
+            created = self._random.choice((0.0, self._random.uniform(0, CREATED_WITHIN_SECONDS)))
             wanted = scenarios.document(plan, API_VERSION, "LoadAutoscaler")
             self.timeline.after(created, self._create, wanted)
 
@@ -228,7 +234,7 @@ class World:
                 "metadata": {"namespace": plan.namespace, "name": plan.name},
                 "spec": current["spec"],
             }
-            self.timeline.after(self._rng.choice((0.0, 1.0, 30.0)), self._create, again)
+            self.timeline.after(self._random.choice((0.0, 1.0, 30.0)), self._create, again)
             return
         spec, metadata = {**current["spec"]}, {**current["metadata"]}
         if fault.how == "bounds":
