@@ -132,9 +132,9 @@ class Authenticator:
         for header in proxy.group_headers:
             groups += headers.getall(header, ())
         return _proxied(
-            name,
-            _first(headers, proxy.uid_headers),
-            tuple(filter(None, groups)),
+            _text(name),
+            _text(_first(headers, proxy.uid_headers)),
+            tuple(map(_text, filter(None, groups))),
             _extra(headers, proxy.extra_headers_prefix),
         )
 
@@ -151,6 +151,9 @@ class Authenticator:
         token = rest.split(" ")[0]
         reviewer = self._reviewer
         if scheme.lower() != "bearer" or not token or reviewer is None:
+            return None
+        if _is_not_text(token):
+            failures.append("the bearer token is not valid UTF-8")
             return None
         digest = hashlib.sha256(token.encode()).digest()
         user = await self._tokens.get(digest, lambda: _review(reviewer, token))
@@ -234,6 +237,18 @@ def _proxied(
     return _with_group(User(name=name, uid=uid, groups=groups, extra=extra))
 
 
+def _is_not_text(value: str) -> bool:
+    """Whether aiohttp read bytes that are not UTF-8, which it keeps as surrogates."""
+    return not value.isascii() and any("\ud800" <= each <= "\udfff" for each in value)
+
+
+def _text(value: str) -> str:
+    """A header's value with U+FFFD for what is not UTF-8, as Go writes it into JSON."""
+    if not _is_not_text(value):
+        return value
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def _first(headers: Headers, names: Iterable[str]) -> str:
     for name in names:
         if value := headers.get(name):
@@ -250,5 +265,5 @@ def _extra(headers: Headers, prefixes: tuple[str, ...]) -> tuple[tuple[str, tupl
         for prefix in prefixes:
             if lower.startswith(prefix):
                 key = unquote(lower[len(prefix) :])
-                found.setdefault(key, list(headers.getall(name)))
+                found.setdefault(_text(key), list(map(_text, headers.getall(name))))
     return sorted_extra(found) if found else ()

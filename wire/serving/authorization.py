@@ -14,12 +14,15 @@ import msgspec
 from wire.kube.client import decoded
 from wire.kube.requests import Writer
 from wire.quoting import go_quote
-from wire.serving.attributes import PRIVILEGED_GROUP, Attributes, User
+from wire.serving.attributes import ANONYMOUS, PRIVILEGED_GROUP, Attributes, User
 from wire.serving.options import ALWAYS_ALLOWED
 from wire.serving.review_cache import ReviewCache
 from wire.serving.reviews import review
 from wire.status import StatusDetails, StatusError, forbidden
 
+# Upstream caches no decision on longer attributes (maxControlledAttrCacheSize).
+UNCACHED_SIZE = 10_000
+ANONYMOUS_SIZE_MAX = 1 << 20
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 log = logging.getLogger(__name__)
@@ -50,10 +53,18 @@ class Authorizer:
         self._allowed_prefixes = tuple(
             path[:-1] for path in always_allow_paths if path.endswith("*")
         )
+
+        def ttl_seconds(decision: Decision) -> float:
+            return allowed_cache_seconds if decision.allowed else denied_cache_seconds
+
         self._decisions: ReviewCache[tuple[User, Attributes], Decision] = ReviewCache(
-            ttl_seconds=lambda decision: (
-                allowed_cache_seconds if decision.allowed else denied_cache_seconds
-            ),
+            ttl_seconds=ttl_seconds, size_of=_size_of, monotonic=monotonic
+        )
+        # Apart from the others, which clients without credentials must not displace.
+        self._anonymous: ReviewCache[tuple[User, Attributes], Decision] = ReviewCache(
+            ttl_seconds=ttl_seconds,
+            size_of=_size_of,
+            size_max=ANONYMOUS_SIZE_MAX,
             monotonic=monotonic,
         )
 
@@ -72,11 +83,35 @@ class Authorizer:
             return
         decision = Decision(allowed=False, reason="there is no connection to an API server")
         if (reviewer := self._reviewer) is not None:
-            decision = await self._decisions.get(
-                (user, attributes), lambda: _review(reviewer, user, attributes)
-            )
+            decision = await self._decision(reviewer, user, attributes)
         if not decision.allowed:
             raise refusal(user, attributes, decision.reason)
+
+    async def _decision(self, reviewer: Writer, user: User, attributes: Attributes) -> Decision:
+        key = (user, attributes)
+        if _size_of(key) >= UNCACHED_SIZE:
+            return await _review(reviewer, user, attributes)
+        cache = self._anonymous if user.name == ANONYMOUS else self._decisions
+        return await cache.get(key, lambda: _review(reviewer, user, attributes))
+
+
+def _size_of(key: tuple[User, Attributes]) -> int:
+    """What the client chose of the attributes (webhook.go's shouldCache); users repeat."""
+    _, requested = key
+    return sum(
+        map(
+            len,
+            (
+                requested.path,
+                requested.namespace,
+                requested.api_group,
+                requested.api_version,
+                requested.resource,
+                requested.subresource,
+                requested.name,
+            ),
+        )
+    )
 
 
 def refusal(user: User, attributes: Attributes, reason: str = "") -> StatusError:

@@ -4,11 +4,14 @@ Upstream: apiserver v0.36.3, endpoints/handlers/negotiation, and go-restful's Ro
 YAML; no protobuf, so a client that accepts nothing else gets 406, as it would for a custom resource.
 """
 
+import asyncio
 import functools
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
 
 from wire.status import StatusDetails, StatusError, Unavailable, failure, service_unavailable
 
@@ -21,6 +24,8 @@ AVAILABLE = (JSON, YAML, PROTOBUF, f"{JSON};stream=watch", f"{PROTOBUF};stream=w
 # What kubectl, client-go and curl send when they want JSON: the fast path.
 _PLAIN = {None, "", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
 _INTERACTIVE_CLIENTS = ("curl", "Wget", "Mozilla/")
+
+_CACHED_LENGTH_MAX = 1024
 
 _encoder = msgspec.json.Encoder()
 
@@ -40,7 +45,6 @@ def check_representation(request: web.BaseRequest) -> None:
     )
 
 
-@functools.lru_cache(maxsize=256)
 def _names_a_representation(accept: str) -> bool:
     named = {clause.split(";")[0].strip() for clause in accept.split(",")}
     return not named.isdisjoint({"*/*", *AVAILABLE})
@@ -69,12 +73,12 @@ def respond(
     Raises `StatusError` 406.
     """
     media_type = negotiated_type(request)
-    return web.Response(
-        body=_body(request, document, media_type),
-        status=code,
-        headers=headers,
-        content_type=media_type,
-    )
+    body = _json(request, document)
+    if media_type != YAML:
+        return web.Response(body=body, status=code, headers=headers, content_type=JSON)
+    if len(body) < _LARGE_BYTES:
+        return web.Response(body=yaml_of(body), status=code, headers=headers, content_type=YAML)
+    return _LargeYAML(body, status=code, headers=headers)
 
 
 def respond_with_error(request: web.BaseRequest, error: StatusError) -> web.Response:
@@ -83,8 +87,9 @@ def respond_with_error(request: web.BaseRequest, error: StatusError) -> web.Resp
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
     if error.details is not None and error.details.retry_after_seconds:
         headers["Retry-After"] = str(error.details.retry_after_seconds)
+    body = _json(request, error.to_status())
     return web.Response(
-        body=_body(request, error.to_status(), media_type),
+        body=yaml_of(body) if media_type == YAML else body,
         status=error.code,
         headers=headers,
         content_type=media_type,
@@ -100,11 +105,16 @@ def as_status(error: Unavailable) -> StatusError:
     )
 
 
-@functools.lru_cache(maxsize=256)
 def accepted_type(accept: str | None) -> str | None:
     """The media type of the response by the Accept header; None: none is supported."""
     if accept in _PLAIN:
         return JSON
+    # Clients that are not authenticated yet must not fill the cache with what is long.
+    return (_accepted if len(accept or "") <= _CACHED_LENGTH_MAX else _accepted.__wrapped__)(accept)
+
+
+@functools.lru_cache(maxsize=256)
+def _accepted(accept: str | None) -> str | None:
     for clause in _by_preference(accept or ""):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
         # `as=Table` requests another document; kubectl lists plain JSON after it.
@@ -133,10 +143,46 @@ def _by_preference(accept: str) -> list[str]:
     return sorted(clauses, key=weight, reverse=True)
 
 
-def _body(request: web.BaseRequest, document: Any, media_type: str) -> bytes:
+class _LargeYAML(web.Response):
+    """A response that becomes YAML in a thread when it is sent: PyYAML takes a second for 20,000 metrics."""
+
+    def __init__(self, encoded: bytes, *, status: int, headers: dict[str, str] | None) -> None:
+        super().__init__(status=status, headers=headers, content_type=YAML)
+        self._encoded = encoded
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Convert before the headers, which contain the length, are sent."""
+        loop = asyncio.get_running_loop()
+        self.body = await loop.run_in_executor(_converter, _kept_yaml_of, self._encoded)
+        return await super().prepare(request)
+
+
+def yaml_of(encoded: bytes) -> bytes:
+    """JSON as YAML, in parts: PyYAML's writer lets no other thread run while it writes one document."""
+    document = msgspec.json.decode(encoded)
+    if not isinstance(document, dict) or not document:
+        return msgspec.yaml.encode(document)
+    parts = []
+    for key, value in document.items():
+        if isinstance(value, list) and len(value) > _ITEMS_AT_ONCE:
+            parts.append(f"{key}:\n".encode())
+            parts += [
+                msgspec.yaml.encode(value[start : start + _ITEMS_AT_ONCE])
+                for start in range(0, len(value), _ITEMS_AT_ONCE)
+            ]
+        else:
+            parts.append(msgspec.yaml.encode({key: value}))
+    return b"".join(parts)
+
+
+_LARGE_BYTES = 16_384
+_ITEMS_AT_ONCE = 20
+_kept_yaml_of = functools.lru_cache(maxsize=4)(yaml_of)  # discovery documents rarely change
+_converter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="yaml")
+
+
+def _json(request: web.BaseRequest, document: Any) -> bytes:
     encoded = document if isinstance(document, bytes) else _encoder.encode(document)
-    if media_type == YAML:
-        return msgspec.yaml.encode(msgspec.json.decode(encoded))
     if _wants_indentation(request):
         return msgspec.json.format(encoded, indent=2)
     return encoded + b"\n"

@@ -1,7 +1,8 @@
 """PURE: the one reading of a request's path, which authorization and routing share.
 
 As Go reads it: escapes are decoded once, so an encoded slash separates like a plain one; `//`, `.` and
-`..` stay as they are and match no route. A connection replaces the URL of each request by its
+`..` stay as they are and match no route. Bytes that are not UTF-8 become U+FFFD, as in the reviews that
+Go sends. A connection replaces the URL of each request by its
 `canonical` form, from which every later reader gets the same segments.
 """
 
@@ -19,30 +20,21 @@ _UNESCAPED = "/!$&'()*+,;=:@~-._"
 def canonical(url: URL) -> URL:
     """`url` with a path that is escaped only where it must be. A path that `check_path` refuses stays."""
     raw = url.raw_path
-    if "%" not in raw or _problem(raw):
+    if ("%" not in raw and raw.isascii()) or _MALFORMED_ESCAPE.search(raw):
         return url
-    path = quote(unquote_to_bytes(raw), safe=_UNESCAPED)
+    decoded = unquote_to_bytes(raw.encode("utf-8", "surrogateescape"))
+    path = quote(decoded.decode("utf-8", "replace"), safe=_UNESCAPED)
     return url if path == raw else url.with_path(path, encoded=True, keep_query=True)
 
 
 def check_path(raw_path: str) -> None:
-    """Raises `StatusError` 400 for a path that cannot be decoded; Go's net/http refuses most of them too."""
-    if ("%" in raw_path or not raw_path.isascii()) and (problem := _problem(raw_path)):
-        raise bad_request(problem)
+    """Raises `StatusError` 400 for an incomplete escape, which Go's net/http refuses too."""
+    if "%" in raw_path and _MALFORMED_ESCAPE.search(raw_path):
+        raise bad_request(
+            "the path contains a % that is not followed by two hexadecimal digits: escape it as %25"
+        )
 
 
 def split_path(path: str) -> list[str]:
     """The segments of a decoded path (splitPath of apiserver's requestinfo.go)."""
     return path.strip("/").split("/")
-
-
-def _problem(raw_path: str) -> str:
-    if _MALFORMED_ESCAPE.search(raw_path):
-        return (
-            "the path contains a % that is not followed by two hexadecimal digits: escape it as %25"
-        )
-    try:
-        unquote_to_bytes(raw_path.encode()).decode()
-    except UnicodeError:
-        return "the path is not valid UTF-8"
-    return ""

@@ -187,12 +187,21 @@ def test_a_request_is_served_only_as_what_it_was_authorized_as(world: World, tar
         pytest.param("external.metrics.k8s.io/v1beta1/%2Fnamespaces/shop/queue", 404, id="/%2F"),
         pytest.param("external.metrics.k8s.io/v1beta1/namespaces//queue", 404, id="no namespace"),
         pytest.param("external.metrics.k8s.io/v1beta1/namespaces/shop/../queue", 404, id=".."),
-        pytest.param("external.metrics.k8s.io/v1beta1/namespaces/shop/%ff", 400, id="not UTF-8"),
+        pytest.param("external.metrics.k8s.io/v1beta1/namespaces/shop/%ff", 200, id="not UTF-8"),
         pytest.param("external.metrics.k8s.io/v1beta1/namespaces/shop/%zz", 400, id="half"),
     ],
 )
 def test_paths_are_read_as_the_generic_api_server_reads_them(world: World, path, code):
     assert world.get(f"/apis/{path}") == code
+
+
+@pytest.mark.parametrize("name", ["%ff", "%ed%a0%80"])
+def test_bytes_that_are_not_utf_8_are_replaced_for_rights_and_routes(world: World, name):
+    assert world.get(f"/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/{name}") == 200
+    (served,) = world.answers.served
+    assert isinstance(served, ExternalMetricRequest)
+    assert set(served.metric) == {"\ufffd"}
+    assert world.rights.authorized[0].resource == served.metric
 
 
 def test_a_double_escape_is_decoded_once(world: World):

@@ -1,5 +1,6 @@
 """The user of a request, over real TLS."""
 
+import asyncio
 import json
 import ssl
 
@@ -138,3 +139,43 @@ async def test_a_token_that_cannot_be_reviewed_is_503_with_the_cause(serve, worl
     assert "connection refused" in message
     world.api.failure = None
     assert (await name_of(served, headers={"Authorization": "Bearer good"}))[0] == 401
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        pytest.param(b"\xff", id="not UTF-8"),
+        pytest.param("größe".encode(), id="UTF-8"),
+        pytest.param(b"\xed\xa0\x80", id="half a surrogate"),
+        pytest.param(b"a" * 100_000, id="100 kB"),
+    ],
+)
+async def test_any_bytes_as_a_token_are_401(serve, token, caplog):
+    served = await serve()
+    head = await raw_response(served, b"Authorization: Bearer " + token)
+    assert head.startswith(b"HTTP/1.1 401 "), head
+    assert "Traceback" not in caplog.text
+
+
+async def test_a_user_name_that_is_not_utf_8_is_read_as_gos_json_writes_it(serve, world):
+    served = await serve()
+    pair = world.proxies.client("front-proxy")
+    headers = b"X-Remote-User: a\xffb\r\nX-Remote-Group: g\xff\r\nX-Remote-Extra-k: v\xff"
+    body = await raw_response(served, headers, pair=pair)
+    assert body.startswith(b"HTTP/1.1 200 "), body
+    user = json.loads(body.partition(b"\r\n\r\n")[2])
+    assert (user["name"], user["groups"][0]) == ("a\ufffdb", "g\ufffd")
+    assert user["extra"] == {"k": ["v\ufffd"]}
+
+
+async def raw_response(served, headers: bytes, *, pair=None) -> bytes:
+    """The response to bytes that no client library would send."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    if pair is not None:
+        tls.load_cert_chain(*pair.write(served.folder, "raw"))
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.server.port, ssl=tls)
+    writer.write(b"GET /who HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + headers + b"\r\n\r\n")
+    response = await reader.read()
+    writer.close()
+    return response

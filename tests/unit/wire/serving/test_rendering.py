@@ -1,9 +1,13 @@
 """The media type of a response."""
 
-import pytest
-from aiohttp.test_utils import make_mocked_request
+import asyncio
 
-from wire.serving.rendering import accepted_type, check_representation
+import msgspec
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
+
+from wire.serving.rendering import accepted_type, check_representation, respond, yaml_of
 from wire.status import StatusError
 
 
@@ -62,3 +66,52 @@ def test_a_request_that_accepts_no_supported_type_ends_with_406(accept):
     with pytest.raises(StatusError, match="Available representations: application/json") as refused:
         check_representation(request)
     assert refused.value.code == 406
+
+
+LARGE = {
+    "kind": "APIResourceList",
+    "resources": [
+        {"name": f"pods/metric_{number}", "verbs": ["get"], "kind": "MetricValueList"}
+        for number in range(5_000)
+    ],
+    "empty": [],
+    "text": "a: b\n# c",
+}
+
+
+def test_yaml_of_a_large_document_is_that_of_the_whole():
+    assert yaml_of(msgspec.json.encode(LARGE)) == msgspec.yaml.encode(LARGE)
+
+
+@pytest.mark.parametrize("document", [[1, 2], [], {}, "a", 1, None, list(range(1_000))])
+def test_yaml_of_any_document_reads_back(document):
+    assert msgspec.yaml.decode(yaml_of(msgspec.json.encode(document))) == document
+
+
+async def test_a_large_document_as_yaml_does_not_block_the_event_loop():
+    """Before, the loop stood still for as long as the conversion took: 1.2 s for 20,000 metrics."""
+
+    async def document(request: web.Request) -> web.Response:
+        return respond(request, msgspec.json.encode(LARGE))
+
+    app = web.Application()
+    app.router.add_get("/", document)
+    app.router.add_get("/quick", document)
+    lags_seconds = []
+    async with TestClient(TestServer(app)) as client:
+
+        async def tick() -> None:
+            loop = asyncio.get_running_loop()
+            while True:
+                before = loop.time()
+                await asyncio.sleep(0)
+                lags_seconds.append(loop.time() - before)
+
+        ticking = asyncio.create_task(tick())
+        response = await client.get("/", headers={"Accept": "application/yaml"})
+        assert response.content_type == "application/yaml"
+        text = await response.text()
+        ticking.cancel()
+    assert msgspec.yaml.decode(text) == LARGE
+    assert len(lags_seconds) > 10, "the loop ran while the document was converted"
+    assert max(lags_seconds) < 0.3

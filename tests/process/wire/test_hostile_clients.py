@@ -1,0 +1,171 @@
+"""Memory and time that unauthenticated clients can take from the real adapter, over raw TLS connections."""
+
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.programs import LoadlineProcess
+from testbed.waiting import until
+
+MEBIBYTE = 1 << 20
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: none
+clusters: [{name: none, cluster: {server: "https://127.0.0.1:9"}}]
+users: [{name: none, user: {token: none}}]
+contexts: [{name: none, context: {cluster: none, user: none}}]
+"""
+
+
+@pytest.fixture
+def adapter(loadline_process, tmp_path: Path) -> Iterator[LoadlineProcess]:
+    """Without an API server and a Prometheus: it serves health, and refuses everything else."""
+    (tmp_path / "kubeconfig").write_text(KUBECONFIG)
+    (tmp_path / "config.yaml").write_text("rules: []\n")
+    running = loadline_process(
+        "adapter",
+        f"--config={tmp_path / 'config.yaml'}",
+        f"--lister-kubeconfig={tmp_path / 'kubeconfig'}",
+        "--prometheus-url=http://127.0.0.1:9",
+        "--authentication-skip-lookup",
+        wait=False,
+    )
+    until(lambda: is_alive(running), what="/livez")
+    for _ in range(20):
+        exchange(running, request_of("/livez"))
+    yield running
+    assert is_alive(running)
+
+
+def is_alive(adapter: LoadlineProcess) -> bool:
+    try:
+        return exchange(adapter, request_of("/livez")).startswith(b"HTTP/1.1 200")
+    except OSError:
+        return False
+
+
+def request_of(path: str, *headers: str) -> bytes:
+    lines = [f"GET {path} HTTP/1.1", "Host: a", *headers, "Connection: close", "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def connection(adapter: LoadlineProcess) -> ssl.SSLSocket:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    plain = socket.create_connection(("127.0.0.1", adapter.port), timeout=20.0)
+    return context.wrap_socket(plain)
+
+
+def exchange(adapter: LoadlineProcess, data: bytes) -> bytes:
+    with connection(adapter) as opened:
+        opened.sendall(data)
+        return received(opened)
+
+
+def received(opened: ssl.SSLSocket) -> bytes:
+    parts = []
+    try:
+        while part := opened.recv(65536):
+            parts.append(part)
+    except (ConnectionError, ssl.SSLError):
+        pass
+    return b"".join(parts)
+
+
+def resident_bytes(adapter: LoadlineProcess) -> int:
+    fields = Path(f"/proc/{adapter.process.pid}/statm").read_text().split()
+    return int(fields[1]) * 4096
+
+
+def growth_mebibytes(adapter: LoadlineProcess, before: int) -> float:
+    return (resident_bytes(adapter) - before) / MEBIBYTE
+
+
+@pytest.mark.parametrize(
+    "request_number",
+    [
+        pytest.param(lambda n: request_of(f"/apis/g/v1/{n}{'a' * (MEBIBYTE - 99)}"), id="path"),
+        pytest.param(lambda n: request_of(f"/?{n}={'a' * (MEBIBYTE - 99)}"), id="query"),
+        pytest.param(
+            lambda n: request_of(f"http://{n}{'a' * (MEBIBYTE - 99)}/"), id="absolute URL"
+        ),
+        pytest.param(
+            lambda n: request_of("/", f"Accept: {n}{'a' * (MEBIBYTE - 99)}"),
+            id="Accept",
+        ),
+        pytest.param(
+            lambda n: request_of("/", f"Authorization: Bearer {n}{'a' * (MEBIBYTE - 99)}"),
+            id="token",
+        ),
+    ],
+)
+def test_what_anonymous_clients_send_is_not_kept(adapter, request_number):
+    before = resident_bytes(adapter)
+    for number in range(200):
+        answer = exchange(adapter, request_number(number))
+        assert answer.startswith(b"HTTP/1."), answer[:100]
+        assert b" 500 " not in answer[:20], answer
+    assert growth_mebibytes(adapter, before) < 60
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        pytest.param([f"X-{n}: {'a' * 1000}" for n in range(300)], b"200", id="300 headers"),
+        pytest.param([f"X-1: {'a' * 900_000}"], b"200", id="one of 900 kB"),
+        pytest.param([f"X-{n}: {'a' * 60_000}" for n in range(20)], b"431", id="20 of 60 kB"),
+        pytest.param([f"X-{n}: {'a' * 65_000}" for n in range(240)], b"431", id="15 MB"),
+        pytest.param([f"X-1: {'a' * 1_100_000}"], b"431", id="one of 1.1 MB"),
+    ],
+)
+def test_headers_may_have_a_mebibyte_in_total(adapter, headers, code):
+    before = resident_bytes(adapter)
+    answer = exchange(adapter, request_of("/livez", *headers))
+    assert answer.split(b" ", 2)[1] == code, answer[:200]
+    if code == b"431":
+        assert b'"kind":"Status"' in answer
+    assert growth_mebibytes(adapter, before) < 30
+
+
+def test_half_sent_requests_share_a_bounded_memory(adapter):
+    before = resident_bytes(adapter)
+    opened = []
+    try:
+        for number in range(200):
+            half = connection(adapter)
+            opened.append(half)
+            try:
+                half.sendall(f"GET /{number} HTTP/1.1\r\nX: {'a' * 900_000}".encode())
+            except (ConnectionError, ssl.SSLError):
+                continue
+        assert growth_mebibytes(adapter, before) < 200
+        assert is_alive(adapter), "complete requests are served meanwhile"
+    finally:
+        for half in opened:
+            half.close()
+
+
+def test_a_client_that_sends_a_header_byte_by_byte_is_disconnected(adapter):
+    """ReadHeaderTimeout of the generic API server: 32 seconds."""
+    started = time.monotonic()
+    with connection(adapter) as slow, connection(adapter) as silent:
+        slow.settimeout(1.0)
+        slow.sendall(b"GET /livez HTTP/1.1\r\nX: ")
+        while time.monotonic() - started < 45.0:
+            try:
+                slow.sendall(b"a")
+                if not slow.recv(100):
+                    break
+            except TimeoutError:
+                continue
+            except (ConnectionError, ssl.SSLError):
+                break
+        lasted_seconds = time.monotonic() - started
+        assert 25.0 < lasted_seconds < 40.0
+        silent.settimeout(5.0)
+        assert received(silent) == b""

@@ -1,0 +1,184 @@
+"""The limits of a connection, with short times over plain TCP; the real times are tried on the real process."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from aiohttp import web
+
+from testbed.waiting import until
+from wire.serving.http_connection import ConnectionLimits
+from wire.serving.listener import Listener
+
+SHORT = ConnectionLimits(
+    head_bytes_max=10_000,
+    head_seconds=0.3,
+    idle_seconds=0.3,
+    stalled_write_seconds=0.3,
+    unfinished_bytes_max=15_000,
+)
+OK = b"GET /ok HTTP/1.1\r\nHost: a\r\n\r\n"
+
+Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+
+
+async def ok(_: web.Request) -> web.Response:
+    return web.Response(text="ok")
+
+
+async def large(_: web.Request) -> web.Response:
+    return web.Response(body=b"a" * 50_000_000)
+
+
+@pytest.fixture
+async def listener() -> AsyncIterator[Listener]:
+    app = web.Application()
+    app.router.add_route("*", "/ok", ok)
+    app.router.add_get("/large", large)
+    listener = Listener(app, drain_seconds=0.1, limits=SHORT)
+    await listener.start("127.0.0.1", 0, tls=None)
+    yield listener
+    await listener.stop()
+
+
+@pytest.fixture
+async def connect(listener: Listener) -> AsyncIterator[Connect]:
+    writers = []
+
+    async def open_one():
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writers.append(writer)
+        return reader, writer
+
+    yield open_one
+    for writer in writers:
+        writer.close()
+
+
+async def seconds_to_end(reader: asyncio.StreamReader) -> float:
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    with contextlib.suppress(ConnectionResetError):
+        await asyncio.wait_for(reader.read(), 5.0)
+    return loop.time() - started
+
+
+async def response(reader: asyncio.StreamReader) -> bytes:
+    head = await reader.readuntil(b"\r\n\r\n")
+    return head + await reader.readexactly(2)
+
+
+async def test_a_connection_without_a_request_is_closed(connect):
+    reader, _ = await connect()
+    assert 0.2 < await seconds_to_end(reader) < 2.0
+
+
+async def test_a_request_whose_headers_never_end_is_closed(connect):
+    reader, writer = await connect()
+    writer.write(OK)
+    assert b"200 OK" in await response(reader)
+    writer.write(OK[:-4])
+    assert 0.2 < await seconds_to_end(reader) < 2.0
+
+
+async def test_bytes_that_trickle_in_do_not_extend_the_time(connect):
+    reader, writer = await connect()
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    writer.write(b"GET /ok?")
+    while not reader.at_eof() and loop.time() - started < 5.0:
+        writer.write(b"a")
+        try:
+            await asyncio.wait_for(reader.read(1), 0.05)
+        except TimeoutError:
+            continue
+        except ConnectionResetError:
+            break
+    assert loop.time() - started < 2.0
+
+
+async def test_an_idle_connection_is_closed(connect):
+    reader, writer = await connect()
+    writer.write(OK)
+    assert b"200 OK" in await response(reader)
+    assert 0.2 < await seconds_to_end(reader) < 2.0
+
+
+async def test_a_connection_that_is_used_stays_open(connect):
+    reader, writer = await connect()
+    for _ in range(5):
+        writer.write(OK)
+        assert b"200 OK" in await response(reader)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.read(1), 0.15)
+
+
+@pytest.mark.parametrize(
+    ("head", "code"),
+    [
+        pytest.param(
+            b"GET /ok HTTP/1.1\r\nHost: a\r\n" + b"X: a\r\n" * 1_500, b"200", id="many, small"
+        ),
+        pytest.param(
+            b"GET /ok HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9_000 + b"\r\n", b"200", id="one"
+        ),
+        pytest.param(b"GET /ok HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n", b"431", id="large"),
+        pytest.param(
+            b"GET /ok HTTP/1.1\r\nHost: a\r\n"
+            + b"".join(b"X: " + b"a" * 4_000 + b"\r\n" for _ in range(4)),
+            b"431",
+            id="large in total",
+        ),
+        pytest.param(b"GET /ok?" + b"a" * 20_000 + b" HTTP/1.1\r\n", b"431", id="a long line"),
+    ],
+)
+async def test_the_request_line_and_headers_have_a_limit_in_total(connect, head, code):
+    reader, writer = await connect()
+    writer.write(head + b"\r\n")
+    assert (await reader.read(100)).split(b" ", 2)[1] == code
+
+
+async def test_a_body_does_not_count_as_headers(connect):
+    reader, writer = await connect()
+    writer.write(b"POST /ok HTTP/1.1\r\nHost: a\r\nContent-Length: 40000\r\n\r\n")
+    for _ in range(4):
+        writer.write(b"a" * 10_000)
+        await writer.drain()
+    assert b"200 OK" in await response(reader)
+    writer.write(OK)
+    assert b"200 OK" in await response(reader)
+
+
+async def test_unfinished_requests_have_a_limit_in_total(connect, listener):
+    half = b"GET /ok HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9_000
+    first, first_writer = await connect()
+    first_writer.write(half)
+    await asyncio.to_thread(
+        until, lambda: listener._connections.unfinished_bytes, what="half a request"
+    )
+    second, second_writer = await connect()
+    second_writer.write(half)
+    assert b"503 Service Unavailable" in await second.read(100)
+    first_writer.write(b"\r\n\r\n")
+    assert b"200 OK" in await response(first)
+    third, third_writer = await connect()
+    third_writer.write(half + b"\r\n\r\n")
+    assert b"200 OK" in await response(third)
+
+
+async def test_a_client_that_does_not_read_is_disconnected(connect, listener):
+    reader, writer = await connect()
+    writer.transport.pause_reading()
+    writer.write(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+    await asyncio.to_thread(until, lambda: not listener._connections.open, what="the end")
+    writer.transport.resume_reading()
+    with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+        await reader.readexactly(50_000_000)
+
+
+async def test_pipelined_requests_are_served_in_order(connect):
+    reader, writer = await connect()
+    writer.write(OK * 20)
+    for _ in range(20):
+        assert b"200 OK" in await response(reader)

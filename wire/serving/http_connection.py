@@ -1,0 +1,239 @@
+"""One HTTP connection: aiohttp's, with the limits of Kubernetes' generic API server.
+
+Upstream: apiserver v0.36.3, server/secure_serving.go, and Go's net/http. What a client sends before it
+is authenticated is bounded in size and time, and nothing of it is kept afterwards.
+"""
+
+import asyncio
+import logging
+from typing import Any, cast
+
+import msgspec
+import yarl
+from aiohttp import web
+from aiohttp.http import RawRequestMessage
+from aiohttp.http_exceptions import LineTooLong
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+
+from wire.serving.rendering import respond_with_error
+from wire.serving.request_path import canonical
+from wire.status import failure, internal_error
+
+# Requests are counted on /metrics; a line for each would cost more than serving it.
+_NO_ACCESS_LOG = logging.Logger("no access log", level=logging.CRITICAL)
+# A URL of this length or more is not worth a place in yarl's caches.
+_LONG_URL = 2048
+# Time for a client to read why its request was refused before the connection is reset (Go's net/http).
+_LINGER_SECONDS = 0.5
+
+log = logging.getLogger(__name__)
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client may take. The defaults of the first four are those of the generic API server."""
+
+    head_bytes_max: int = 1 << 20
+    """Request line and headers of a request, in total."""
+    head_seconds: float = 32.0
+    """From a connection's start, or the first byte of a later request, to the end of the headers."""
+    idle_seconds: float = 90.0
+    """Between two requests on a connection."""
+    handshake_seconds: float = 32.0
+    """For the TLS handshake."""
+    headers_max: int = 4096
+    """Number of headers; Go has no limit, but each costs Python half a kilobyte."""
+    stalled_write_seconds: float = 60.0
+    """While a client does not read its response."""
+    unfinished_bytes_max: int = 32 << 20
+    """Unfinished heads of all connections, in total."""
+
+
+class Connections:
+    """What the connections of a listener share."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self.open: set[asyncio.Transport] = set()
+        self.unfinished_bytes = 0
+
+
+class HTTPConnection(web.RequestHandler):
+    """A connection that refuses invalid and oversized requests with a Status, without a traceback in the log."""
+
+    def __init__(
+        self, shared: Connections, manager: web.Server, *, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        limits = shared.limits
+        super().__init__(
+            manager,
+            loop=loop,
+            access_log=_NO_ACCESS_LOG,
+            keepalive_timeout=limits.idle_seconds,
+            # The parser's limits are per line: the sum is counted here.
+            max_line_size=limits.head_bytes_max,
+            max_field_size=limits.head_bytes_max,
+            max_headers=limits.headers_max,
+        )
+        self._shared = shared
+        self._own: asyncio.Transport | None = None
+        self._body: StreamReader = EMPTY_PAYLOAD
+        self._head_bytes = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._refused = False
+        make_request = manager.request_factory
+
+        def make_canonical(message: RawRequestMessage, *more: Any) -> web.BaseRequest:
+            if len(message.path) >= _LONG_URL:
+                _forget_urls()
+            return make_request(message._replace(url=canonical(message.url)), *more)
+
+        self._request_factory = make_canonical
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start the time limit of the first request."""
+        # A TLS transport of uvloop does not derive from asyncio.Transport.
+        self._own = cast("asyncio.Transport", transport)
+        self._shared.open.add(self._own)
+        super().connection_made(transport)
+        self._start_head_timer()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Release what the connection holds."""
+        if self._own is not None:
+            self._shared.open.discard(self._own)
+        self._end_head()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+        self._own = None
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse, and count what does not complete a head."""
+        if self._refused:
+            return
+        in_body = not self._body.is_eof()
+        parsed_before = self._request_count
+        super().data_received(data)
+        if self._request_count != parsed_before:
+            self._body = self._messages[-1][1] if self._messages else EMPTY_PAYLOAD
+            self._end_head(oversized=self._head_bytes + len(data) > self._limits.head_bytes_max)
+        elif data and not in_body:
+            self._extend_head(len(data))
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than it is sent to."""
+        super().pause_writing()
+        if self._write_timer is None:
+            self._write_timer = self._loop.call_later(
+                self._limits.stalled_write_seconds, self._abort
+            )
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        super().resume_writing()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The Status of an invalid request or of an unexpected exception."""
+        if status >= 500:
+            log.error("%s %s failed", request.method, request.path, exc_info=exc)
+        else:
+            log.debug("invalid request from %s: %s", request.remote, message)
+        if request.writer.output_size > 0:
+            raise ConnectionError("part of the response has been sent already")
+        if isinstance(exc, LineTooLong):
+            error = failure(431, "the request line or a header is too long")
+        elif status < 500:
+            error = failure(400, "the request is not valid HTTP")
+        else:
+            error = internal_error(
+                "an internal error occurred; the log of this server has the traceback"
+            )
+        response = respond_with_error(request, error)
+        response.force_close()
+        return response
+
+    @property
+    def _limits(self) -> ConnectionLimits:
+        return self._shared.limits
+
+    def _extend_head(self, size: int) -> None:
+        self._head_bytes += size
+        self._shared.unfinished_bytes += size
+        self._start_head_timer()
+        if self._head_bytes > self._limits.head_bytes_max:
+            self._refuse(
+                431, "Request Header Fields Too Large", "the request line and headers are too large"
+            )
+        elif self._shared.unfinished_bytes > self._limits.unfinished_bytes_max:
+            self._refuse(
+                503, "Service Unavailable", "too many unfinished requests: try again later"
+            )
+
+    def _end_head(self, *, oversized: bool = False) -> None:
+        self._shared.unfinished_bytes -= self._head_bytes
+        self._head_bytes = 0
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+        if (
+            oversized
+            and self._messages
+            and _head_size(self._messages[-1][0]) > (self._limits.head_bytes_max)
+        ):
+            self._messages.pop()
+            self._refuse(
+                431, "Request Header Fields Too Large", "the request line and headers are too large"
+            )
+
+    def _start_head_timer(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self._loop.call_later(self._limits.head_seconds, self._abort)
+
+    def _refuse(self, code: int, phrase: str, message: str) -> None:
+        """Respond outside of aiohttp, which has no request to respond to yet, and disconnect."""
+        self._refused = True
+        self._end_head()
+        if self._own is None:
+            return
+        if not self._request_in_progress:
+            body = msgspec.json.encode(failure(code, message).to_status())
+            self._own.write(
+                f"HTTP/1.1 {code} {phrase}\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+                + body
+            )
+        self._loop.call_later(_LINGER_SECONDS, self._abort)
+
+    def _abort(self) -> None:
+        if self._own is not None:
+            self._own.abort()
+
+
+def _head_size(message: object) -> int:
+    if not isinstance(message, RawRequestMessage):
+        return 0
+    return len(message.path) + sum(len(name) + len(value) for name, value in message.raw_headers)
+
+
+# yarl keeps the last URLs that it parsed, whatever their length; a listener bounds only their number.
+_URL_CACHES = [
+    function
+    for module in (yarl._url, yarl._parse)  # noqa: SLF001 - there is no public way
+    for function in vars(module).values()
+    if hasattr(function, "cache_clear")
+]
+
+
+def _forget_urls() -> None:
+    for cache in _URL_CACHES:
+        cache.cache_clear()
