@@ -275,7 +275,7 @@ async def test_a_leader_with_a_slower_clock_does_not_hold_the_target_longer():
 
 
 async def test_after_a_step_of_the_clock_a_restart_continues_with_the_same_ages():
-    """The stored times follow the clock, or they would look younger or older to the next process."""
+    """The stored times follow the clock, otherwise they would seem younger or older to the next process."""
     behavior = {"scaleDown": {"stabilizationWindowSeconds": 600}}
     world = World(object=autoscaler(spec={**SPEC, "behavior": behavior}))
     await steady(world, 8, seconds=60)

@@ -39,7 +39,7 @@ def test_a_failure_that_lasts_is_repeated_every_half_hour():
     assert seen == [0.0, REPEAT_SECONDS, 2 * REPEAT_SECONDS]
 
 
-def test_autoscalers_are_told_apart_and_forgotten():
+def test_autoscalers_are_distinguished_and_forgotten():
     repetition = Repetition()
     reported(repetition, "down")
     assert repetition.is_news("shop/other", "down", 0.0)

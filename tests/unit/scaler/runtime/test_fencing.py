@@ -8,7 +8,7 @@ from wire.status import Unavailable
 
 
 class Recording:
-    """A client that records what it is asked for."""
+    """A client that records its requests."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []

@@ -101,7 +101,7 @@ async def test_a_cache_that_is_not_confirmed_for_long_is_reported_and_outdated()
         assert running.watches.outdated("shop") == reason
         (informs,) = [check for check in running.watches.checks() if check.name == "cache-age"]
         assert informs.problem() == reason
-        assert informs.informs, "an old cache is no reason to restart the process"
+        assert informs.informs, "an old cache must not restart the process"
 
 
 async def test_hpas_that_may_not_be_listed_are_not_outdated():
