@@ -195,7 +195,7 @@ class ProcessLoop(asyncio.BaseEventLoop):
         return await self._network.connect(self, protocol), protocol
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
-        """Kept until the process receives SIGTERM."""
+        """Kept until the process gets this signal."""
         self.signal_handlers[sig] = lambda: callback(*args)
 
     def remove_signal_handler(self, sig: int) -> bool:

@@ -78,7 +78,7 @@ class World:
 
     @property
     def leader(self) -> str:
-        """The holder of the Lease now."""
+        """The replica that the Lease names now."""
         return self.journal.holders[-1].process.partition(".")[0] if self.journal.holders else ""
 
     def _add_collections(self) -> None:
