@@ -237,6 +237,8 @@ def _not_a_number(query: MetricQuery, having: Sequence[Sample]) -> Finding | Non
     reaction = query.contract.on_nan
     if not math.isnan(value) and reaction is Reaction.ZERO:
         reaction = Reaction.FAIL
+    elif odd[0].is_histogram and reaction is Reaction.ZERO:
+        reaction = Reaction.OMIT
     return Finding(
         step="value",
         reason="NotANumber",

@@ -49,6 +49,8 @@ def trouble(sample: Sample, query: MetricQuery, now_seconds: float) -> tuple[Rea
         if reaction is Reaction.ZERO and not math.isnan(sample.value):
             reaction = Reaction.FAIL  # 0/0 may mean idle; an infinity never does
         if sample.is_histogram:
+            if reaction is Reaction.ZERO:
+                reaction = Reaction.OMIT  # a 0 in its place would scale down
             return (
                 reaction,
                 "the value is a native histogram, which is not a number: use histogram_quantile()",

@@ -79,6 +79,8 @@ def _by_container(samples: Sequence[Sample], label: str) -> dict[str, int] | Non
     """Thousandths by container (under "" for a node); None when one of them does not fit in an int64."""
     found: dict[str, int] = {}
     for sample in samples:
+        if sample.is_histogram:
+            return None
         used = 0 if math.isnan(sample.value) or sample.value < 0 else milli(sample.value)
         if used is None:
             return None

@@ -172,10 +172,10 @@ def test_the_last_good_value_is_used_while_it_is_recent():
     assert values_of(vector(({"pod": "a"}, math.nan)), young, "a", last=LAST_GOOD) == [("a", 7)]
 
 
-def test_a_native_histogram_is_handled_like_nan_and_named_as_what_it_is():
+def test_a_native_histogram_is_never_a_zero_and_spares_the_other_objects():
     histogram = Sample({"pod": "a"}, math.nan, NOW, is_histogram=True)
     rows = Evaluation(samples=(histogram, Sample({"pod": "b"}, 2.0, NOW)), evaluated_at_seconds=NOW)
-    assert values_of(rows, metric_query(), "a", "b") == [("a", 0), ("b", 2000)]
+    assert values_of(rows, metric_query(), "a", "b") == [("b", 2000)]
     omit = metric_query(contract(on_nan=Reaction.OMIT))
     assert values_of(rows, omit, "a", "b") == [("b", 2000)]
     with pytest.raises(StatusError, match="histogram_quantile"):
