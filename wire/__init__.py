@@ -1,1 +1,1 @@
-"""The words both programs share: Kubernetes' own types, as they are on the wire."""
+"""What both programs share: the types of the Kubernetes APIs, and the client and server of HTTP."""

@@ -109,7 +109,7 @@ class APIVersionDiscovery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The metadata of a group, with the creation time that older Go types do not leave out."""
+    """The metadata of a group, with the creation time that older Go types do not omit."""
 
     name: str
     creation_timestamp: None = None
@@ -138,13 +138,10 @@ class APIGroupDiscoveryList(
 
 
 AGGREGATED_V2: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-AGGREGATED_V2BETA1: Final = (
-    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
-)
 
 
 def group(*, name: str, versions: list[str]) -> APIGroup:
-    """A group document of these versions, the preferred one first."""
+    """The document of a group with these versions, the preferred one first."""
     listed = [
         GroupVersion(group_version=f"{name}/{version}", version=version) for version in versions
     ]

@@ -1,8 +1,8 @@
 """Durations as Go and as Prometheus write them.
 
-Go's (`1m30s`, `1.5h`, `-2ms`) stand in flags and in metrics.k8s.io's `window`; Prometheus' (`5m`, `1d12h`) in PromQL
-and in prometheus-adapter's configuration. They are not the same: Go has neither days nor weeks, Prometheus neither
-fractions nor disorder. Sources: Go 1.26 package time, github.com/prometheus/common v0.71.0 package model.
+Go's (`1m30s`, `1.5h`, `-2ms`) are used in flags and in metrics.k8s.io's `window`, Prometheus' (`5m`, `1d12h`) in PromQL
+and in prometheus-adapter's configuration. They differ: Go has no days and weeks, Prometheus no fractions and a fixed
+order of the units. Sources: Go 1.26 package time, github.com/prometheus/common v0.71.0 package model.
 """
 
 import re
@@ -22,7 +22,7 @@ _GO_UNITS_NANOS: Final = {
 }
 _GO_PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 
-# From the biggest to the smallest, the order in which Prometheus wants them.
+# From the largest to the smallest, the order that Prometheus requires.
 _PROMETHEUS_UNITS_MS: Final = {
     "y": 365 * 86_400_000,
     "w": 7 * 86_400_000,
@@ -121,7 +121,7 @@ def parse_prometheus_duration(text: str) -> float:
         shown = text if len(text) <= 40 else text[:40] + "..."
         raise ValueError(
             f"{shown!r} is not a duration: write whole numbers with the units y, w, d, h, m, s, ms, "
-            "the biggest first, such as 5m or 1d12h"
+            "the largest first, such as 5m or 1d12h"
         )
     total_ms = sum(
         int(digits) * unit_ms
@@ -129,13 +129,13 @@ def parse_prometheus_duration(text: str) -> float:
         if digits
     )
     if total_ms * 1_000_000 > INT64_MAX:
-        raise ValueError(f"{text!r} is out of range: Prometheus counts to 292 years")
+        raise ValueError(f"{text!r} is out of range: Prometheus allows at most 292 years")
     return total_ms / 1e3
 
 
 def format_prometheus_duration(seconds: float) -> str:
     """Seconds in Prometheus' syntax, in whole milliseconds: 300 is `5m`; years and weeks only where they are exact."""
-    # By way of microseconds, because the float may lie just below the millisecond it stands for.
+    # Through microseconds, because the float may be just below the millisecond that is meant.
     rest_ms = round(abs(seconds) * 1e6) // 1_000
     if not rest_ms:
         return "0s"

@@ -1,7 +1,7 @@
 """Label selectors: text (`app=web,tier in (a,b),!canary`) to requirements and back.
 
-The law of this file: what `k8s.io/apimachinery/pkg/labels` v0.36.3 accepts, matches, prints or refuses, this file
-does alike; an error's text is upstream's, because users meet it in conditions and answers.
+This file accepts, matches, prints and refuses what `k8s.io/apimachinery/pkg/labels` v0.36.3 does, with the same error
+messages, because users see them in conditions and API responses.
 """
 
 import re
@@ -19,7 +19,7 @@ from wire.quoting import go_quote
 
 
 class Operator(Enum):
-    """How a requirement relates a key to its values; the words are upstream's `selection.Operator`."""
+    """How a requirement relates a key to its values; upstream's `selection.Operator`."""
 
     IN = "in"
     NOT_IN = "notin"
@@ -57,7 +57,7 @@ class Requirement(msgspec.Struct, frozen=True):
         """True when the labels satisfy it; a missing label satisfies `!=`, `notin` and `!`."""
         value = labels.get(self.key)
         operator = self.operator
-        # Each of many pods comes here: comparing identities is several times quicker than `match` or a set of enums.
+        # Called for every pod: comparing identities is several times faster than `match` or a set of enums.
         if operator is _EQUALS or operator is _IN or operator is _DOUBLE_EQUALS:
             return value is not None and value in self.values
         if operator is _EXISTS:
@@ -93,7 +93,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """Requirements that must all hold, in order of their keys. Hashable, so that answers can be kept by it."""
+    """Requirements that must all hold, in order of their keys. Hashable, so that it can be a cache key."""
 
     requirements: tuple[Requirement, ...] = ()
     matches_nothing: bool = False
@@ -121,7 +121,7 @@ NOTHING: Final = Selector(matches_nothing=True)
 
 
 def parse(text: str) -> Selector:
-    """Read the query-string form. Raises ValueError with upstream's words. An empty text selects everything."""
+    """Read the query-string form. Raises ValueError with upstream's message. An empty text selects everything."""
     return _kept(text) if len(text) <= _KEPT_LENGTH_MAX else _read(text)
 
 
@@ -135,7 +135,7 @@ _kept = lru_cache(maxsize=4096)(_read)
 
 
 def requirement(key: str, operator: Operator, values: tuple[str, ...] = ()) -> Requirement:
-    """A checked requirement (upstream's NewRequirement). Raises ValueError naming all that is wrong with it."""
+    """A checked requirement (upstream's NewRequirement). Raises ValueError with every problem."""
     problems = [f"key: {problem}" for problem in _key_problems(key)]
     problems += _count_problems(operator, values)
     for index, value in enumerate(values):
@@ -280,7 +280,7 @@ def _is_identifier(word: str) -> bool:
 
 
 class _Parser:
-    """Upstream's recursive descent, so that the same text fails at the same place with the same words."""
+    """Upstream's recursive descent, so that the same text fails at the same place with the same message."""
 
     def __init__(self, text: str) -> None:
         self._words = [word for word in _WORD.findall(text) if word]

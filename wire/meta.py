@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 
 def always(value: T) -> T:
-    """A default that is written even when `omit_defaults` is set, as Go writes a tag without `omitempty`."""
-    # msgspec leaves a field out when its value is its default, but never when a function made the default.
+    """A default that is encoded in spite of `omit_defaults`, as Go encodes a field without `omitempty`."""
+    # msgspec omits a field whose value is its default, but not when a function made the default.
     default: T = msgspec.field(default_factory=lambda: value)
     return default
 

@@ -1,9 +1,9 @@
 """Quantities: Kubernetes' exact numbers with a suffix (`1500m`, `2Gi`, `12e6`).
 
-The law of this file: what `k8s.io/apimachinery/pkg/api/resource` v0.36.3 reads, prints or refuses, this file reads,
-prints or refuses alike. It keeps upstream's two representations (an int64 with a decimal scale, and a big decimal
-for what does not fit) because upstream rounds and overflows differently in each, and a scaler that is to agree with
-the HPA must agree there too. Known differences are listed in tests/conformance/wire/README.md.
+This file reads, prints and refuses what `k8s.io/apimachinery/pkg/api/resource` v0.36.3 does. It has upstream's two
+representations (an int64 with a decimal scale, and a big decimal for what does not fit), because upstream rounds and
+overflows differently in each, and the scaler must agree with the HPA controller there too. Known differences are
+listed in tests/conformance/wire/README.md.
 """
 
 import re
@@ -32,7 +32,7 @@ _SUFFIX_OF_POWER: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _WHOLE_SUFFIXES: Final = ("", "k", "M", "G", "T", "P", "E")
 
 _NANO: Final = -9
-# Upstream computes with powers of ten of any size; a text of ten bytes must not make us fill the memory.
+# Upstream computes with powers of ten of any size; a text of ten bytes must not fill the memory.
 _DIGITS_MAX: Final = 4_000
 
 _TEXT: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
@@ -72,7 +72,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return _scaled_exactly(self, 0)
 
     def milli_value(self) -> int:
-        """Thousandths, exactly; what is finer is rounded away from zero (-1500u is -2).
+        """Thousandths, exactly; smaller fractions are rounded away from zero (-1500u is -2).
 
         Raises OverflowError past 10**4000, which no quantity with an SI suffix reaches.
         """
@@ -95,11 +95,11 @@ class Quantity(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return base * float_ten_to(self.scale) if self.scale else base
 
     def is_zero(self) -> bool:
-        """True for nothing at all, in any format."""
+        """True for zero, in any format."""
         return self.mantissa == 0
 
     def __str__(self) -> str:
-        """The canonical form; a text that was canonical enough for upstream is repeated as it was."""
+        """The canonical form; a text that upstream considers canonical is returned unchanged."""
         return self.text or _canonical(self)
 
     def __add__(self, other: "Quantity") -> "Quantity":
@@ -133,7 +133,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def format_milli(value_milli: int) -> str:
-    """Thousandths as canonical DecimalSI text, quicker than by way of a Quantity: 1500 is `1500m`, 2000000 is `2k`."""
+    """Thousandths as canonical DecimalSI text, faster than through a Quantity: 1500 is `1500m`, 2000000 is `2k`."""
     if value_milli % 1000:
         return f"{value_milli}m"
     whole = value_milli // 1000
@@ -212,7 +212,7 @@ def _small_decimal(
 def _small_binary(
     text: str, sign: str, number: str, fraction: str, exponent: int
 ) -> Quantity | None:
-    """What fits upstream's int64 form: no fraction, and few enough digits that the product surely fits."""
+    """What fits upstream's int64 form: no fraction, and few enough digits that the product certainly fits."""
     if fraction or len(number) > 14 - exponent * 3 // 10:
         return None
     value = int(number)
@@ -276,7 +276,7 @@ def _canonical_decimal(quantity: Quantity, format_: Format) -> str:
     exponent = quantity.scale + zeros
     largest = exponent // 3 * 3
     if format_ is Format.DECIMAL_SI:
-        # Upstream has no suffix past E and then prints the mantissa alone, another number; we print `1000E`.
+        # Upstream has no suffix beyond E and then prints the mantissa alone, which is another number; here it is `1000E`.
         largest = min(largest, 18)
     if exponent - largest > _DIGITS_MAX:
         raise OverflowError(f"a quantity of more than {_DIGITS_MAX} digits cannot be printed")
@@ -318,7 +318,7 @@ def _shift_up(magnitude: int, shift: int) -> int:
 
 
 def _scaled_int64(quantity: Quantity, scale: int) -> int:
-    """Upstream's ScaledValue, faults included: it is the number the HPA sees."""
+    """Upstream's ScaledValue with its bugs: it is the number that the HPA controller uses."""
     if quantity.mantissa == 0:
         return 0
     if quantity.is_big:
@@ -388,7 +388,7 @@ def _sign(number: int) -> int:
 
 
 def _without_factors(number: int, factor: int) -> tuple[int, int]:
-    """The number with every factor taken out, and how many there were."""
+    """The number without this factor, and how many times it was in it."""
     times = 0
     while number and number % factor == 0:
         number //= factor

@@ -43,9 +43,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class StatusError(Exception):
-    """A request was answered with a failure, by a server to us or by us to a client.
+    """The response to a request is a failure, as a client or as a server.
 
-    `code` is the HTTP status, `reason` a CamelCase word for machines, the message a sentence for people.
+    `code` is the HTTP status, `reason` a CamelCase word for programs, the message a sentence for users.
     `generic` means that the response contained no Status (a proxy's page, a plain 404): the message is then
     client-go's, and `text` is the beginning of the response body.
     """
@@ -130,12 +130,12 @@ def forbidden(message: str, details: StatusDetails | None = None) -> StatusError
 
 
 def not_found(message: str, details: StatusDetails | None = None) -> StatusError:
-    """404: there is no such thing."""
+    """404: the object or resource does not exist."""
     return failure(404, message, details)
 
 
 def method_not_allowed(message: str) -> StatusError:
-    """405: the thing exists but does not do that."""
+    """405: the resource exists but does not support the verb."""
     return failure(405, message)
 
 
@@ -145,21 +145,21 @@ def conflict(message: str, details: StatusDetails | None = None) -> StatusError:
 
 
 def internal_error(cause: str) -> StatusError:
-    """500: `Internal error occurred: <cause>`, with the cause once more where clients look for it."""
+    """500: `Internal error occurred: <cause>`, with the cause in the details too, where clients read it."""
     details = StatusDetails(causes=[StatusCause(message=cause)])
     return failure(500, f"Internal error occurred: {cause}", details)
 
 
 def service_unavailable(message: str, *, retry_after_seconds: int = 0) -> StatusError:
-    """503: not now; worth asking again."""
+    """503: not now; the client may retry."""
     details = StatusDetails(retry_after_seconds=retry_after_seconds)
     return failure(503, message, details if retry_after_seconds else None)
 
 
 def from_response(code: int, body: bytes) -> StatusError:
-    """The failure in a server's answer: its Status document, or what can be said without one.
+    """The error of a server's response: its Status document, or the best that can be said without one.
 
-    A proxy in between answers with text of its own; its first 200 characters are kept as the message.
+    A proxy responds with text of its own; the first 200 characters of it are in the message.
     """
     try:
         status = kube_json.decode(body, Status)
@@ -171,5 +171,5 @@ def from_response(code: int, body: bytes) -> StatusError:
             status.message, code=status.code or code, reason=reason, details=status.details
         )
     text = body.decode("utf-8", "replace").strip()[:200]
-    message = f"the server answered {code}: {text or 'no message'}"
+    message = f"the server responded with {code}: {text or 'no message'}"
     return StatusError(message, code=code, reason=failure(code, "").reason, generic=True, text=text)

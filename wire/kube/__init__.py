@@ -1,1 +1,1 @@
-"""The cluster as both programs see it: connection, requests, watch caches, REST mapping, leases, events."""
+"""The client of the Kubernetes API: connections, requests, watch caches, the REST mapper, leases and events."""

@@ -1,8 +1,8 @@
 """The address of the API server and the credentials for it.
 
-The only module that imports kubernetes-asyncio, and only its kubeconfig loader. Importing it costs half a
-second and 60 MiB (it brings every typed model), so it is imported when a kubeconfig is read and
-not otherwise: inside a cluster a service account is three files, which need no library.
+The only module that imports kubernetes-asyncio, and only its kubeconfig loader. The import takes half a
+second and 60 MiB (it includes every typed model), so it is done when a kubeconfig is read and
+not otherwise: in a pod a service account is three files, which need no library.
 
 | kubeconfig | kubectl | here |
 |---|---|---|
@@ -27,23 +27,26 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from wire.followed_file import FollowedFile, generations
+from wire.problem_log import ProblemLog
 
 SERVICE_ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 # The kubelet replaces a projected token long before it expires; client-go re-reads every minute.
 REREAD_SECONDS = 60.0
-# A token that was just refused is looked up again, but not at every one of many refusals.
+# After a 401 the token is read again, but not after each of many.
 REREAD_AFTER_REFUSAL_SECONDS = 5.0
+# For a credential plugin that hangs.
+READ_TIMEOUT_SECONDS = 30.0
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 log = logging.getLogger(__name__)
 
 
 class ConnectionConfigError(Exception):
-    """There is no usable configuration for the API server; the message says which file and what is wrong."""
+    """The configuration does not say how to reach the API server; the message names the file and the problem."""
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """One reading of a kubeconfig or of a service account."""
+    """What a kubeconfig or a service account says at one moment."""
 
     server: str
     authorization: str | None = None
@@ -57,13 +60,13 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessSource(Protocol):
-    """Something that can be read again when tokens or certificates are replaced."""
+    """A kubeconfig or a service account. It is read again, since tokens and certificates are replaced."""
 
     async def read(self) -> Access: ...
 
 
 class ServiceAccount:
-    """What Kubernetes mounts into every pod."""
+    """The service account that Kubernetes mounts into a pod."""
 
     def __init__(
         self, folder: Path = SERVICE_ACCOUNT_FOLDER, environ: Mapping[str, str] = os.environ
@@ -76,8 +79,8 @@ class ServiceAccount:
         port = self._environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port:
             raise ConnectionConfigError(
-                "no kubeconfig was given and this is not a pod (KUBERNETES_SERVICE_HOST is not set): "
-                "name one by a flag (see --help) or set $KUBECONFIG"
+                "there is no kubeconfig and this is not a pod (KUBERNETES_SERVICE_HOST is not set): "
+                "name a kubeconfig by the flag (see --help) or set $KUBECONFIG"
             )
         if ":" in host:
             host = f"[{host}]"
@@ -99,8 +102,8 @@ class Kubeconfig:
     """One or more kubeconfig files and the context chosen in them."""
 
     def __init__(self, paths: str, context: str | None) -> None:
-        """`paths` as in `$KUBECONFIG`: separated by colons. A missing file is passed over."""
-        # Local, because this import is what costs (see the top of the file).
+        """`paths` as in `$KUBECONFIG`: separated by colons. A missing file is skipped."""
+        # Local, because the import is expensive (see the top of the file).
         from kubernetes_asyncio.client import Configuration
         from kubernetes_asyncio.config.kube_config import KubeConfigLoader, KubeConfigMerger
 
@@ -114,7 +117,7 @@ class Kubeconfig:
                 config_dict=merged, active_context=context, config_base_path=None
             )
         except Exception as error:
-            # The loader lets YAML, key and type errors through as they come.
+            # The loader raises YAML, key and type errors as they come.
             raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
         self._new_configuration = Configuration
         self._impersonation = _impersonation(merged.value, context) if merged else ()
@@ -128,7 +131,7 @@ class Kubeconfig:
         authorization = loaded.api_key.get("BearerToken")
         return Access(
             server=loaded.host or "",
-            # A token file ends with a newline, which no header may hold.
+            # A token file ends with a newline, which is not allowed in a header.
             authorization=authorization.strip() if authorization else None,
             ca_file=loaded.ssl_ca_cert,
             client_certificate_file=loaded.cert_file,
@@ -141,7 +144,7 @@ class Kubeconfig:
 
 
 class Connection:
-    """The address, the TLS set-up and the credentials, kept up to date. Made by `connect`."""
+    """The address, the TLS configuration and the credentials, kept up to date. Made by `connect`."""
 
     def __init__(
         self,
@@ -156,11 +159,15 @@ class Connection:
         self._monotonic = monotonic
         self._read_at_seconds = monotonic()
         self._reading = asyncio.Lock()
-        self._last_error = ""
         self.user_agent = user_agent
         self.tls = _tls_context(access) if access.server.startswith("https") else None
         self._files = _files(access)
         self._loaded = generations(*self._files)
+        self._problem = ProblemLog(
+            log,
+            failing=f"the credentials for {self.server} cannot be read, the old ones stay in use",
+            recovered=f"the credentials for {self.server} can be read again",
+        )
 
     @property
     def server(self) -> str:
@@ -169,7 +176,7 @@ class Connection:
 
     @property
     def server_hostname(self) -> str | None:
-        """The name to ask for in TLS where it differs from the address."""
+        """The server name for TLS (SNI and verification) where it differs from the address."""
         return self._access.server_hostname
 
     @property
@@ -183,7 +190,7 @@ class Connection:
         return self._access.proxy or _proxy_of_environment(self._access.server)
 
     async def authorization(self, *, refused: bool = False) -> str | None:
-        """The Authorization header to send; `refused` says that the last one earned a 401."""
+        """The Authorization header to send; `refused`: the last one got a 401."""
         age_limit_seconds = REREAD_AFTER_REFUSAL_SECONDS if refused else REREAD_SECONDS
         if self._age_seconds() >= age_limit_seconds:
             async with self._reading:
@@ -195,22 +202,21 @@ class Connection:
         return self._monotonic() - self._read_at_seconds
 
     async def _reread(self) -> None:
-        """Take new credentials; where they cannot be read, the old ones may still be good."""
+        """Read the credentials again; if that fails, the old ones may still be valid."""
         self._read_at_seconds = self._monotonic()
         try:
-            access = await self._source.read()
+            async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+                access = await self._source.read()
             files = self._files if _paths(access) == _paths(self._access) else _files(access)
             found = generations(*files)
             if self.tls is not None and (files is not self._files or found != self._loaded):
-                # The pool holds on to this very context: new connections see the new files.
+                # The connection pool uses this very object, so new connections use the new files.
                 _load_files(self.tls, access)
-        except (ConnectionConfigError, OSError) as error:
-            if str(error) != self._last_error:
-                log.warning("keeping the old credentials for %s: %s", self.server, error)
-            self._last_error = str(error)
+        except (ConnectionConfigError, OSError, ValueError, TimeoutError) as error:
+            self._problem.set(str(error) or "reading them took too long")
         else:
             self._access, self._files, self._loaded = access, files, found
-            self._last_error = ""
+            self._problem.set("")
 
 
 async def connect(
@@ -256,7 +262,7 @@ async def connect_to(
             f"the certificate of {server} cannot be verified, so your credentials might be sent to another program: "
             "give its CA with --ca-file, or skip the verification with --insecure-skip-tls-verify"
         )
-    elsewhere = _Elsewhere(source, server, ca_file)
+    elsewhere = _ForServer(source, server, ca_file)
     try:
         access = await elsewhere.read()
         if access.impersonation:
@@ -269,8 +275,8 @@ async def connect_to(
         raise ConnectionConfigError(f"cannot use the certificates for {server}: {error}") from error
 
 
-class _Elsewhere:
-    """An identity, and the server it is shown to."""
+class _ForServer:
+    """Credentials, and the server that they are used with."""
 
     def __init__(self, identity: AccessSource, server: str, ca_file: Path | None) -> None:
         self._identity = identity
@@ -323,7 +329,7 @@ def _source(
 
 def _tls_context(access: Access) -> ssl.SSLContext:
     tls = ssl.create_default_context(cafile=access.ca_file)
-    # Many clusters' own CAs lack the key identifiers that this flag demands; Go never asks for them.
+    # The CAs of many clusters lack the key identifiers that this flag requires; Go does not check them.
     tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if not access.verify:
         tls.check_hostname = False
@@ -353,7 +359,7 @@ def _files(access: Access) -> tuple[FollowedFile, ...]:
 
 @lru_cache(maxsize=16)
 def _proxy_of_environment(server: str) -> str | None:
-    """Kept, as Go keeps it: reading the environment costs more than the rest of a request's preparation."""
+    """Cached, as in Go: reading the environment takes longer than the rest of preparing a request."""
     address = urlsplit(server)
     if urllib.request.proxy_bypass(address.netloc):
         return None

@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 
-from wire.kube.discovery_documents import (
+from wire.discovery import AGGREGATED_V2
+from wire.kube.discovery_decoding import (
     Discovered,
     VersionListed,
     read_aggregated,
@@ -35,10 +36,10 @@ from wire.status import StatusError, Unavailable
 
 __all__ = ["AmbiguousError", "GroupVersionResource", "NoMatchError", "Resource", "RestMapper"]
 
-AGGREGATED = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}"
-# The HPA controller's REST mapper is reset as often (cmd/kube-controller-manager/app/controllermanager.go).
+ACCEPT_AGGREGATED = f"{AGGREGATED_V2},{JSON}"
+# kube-controller-manager resets its REST mapper as often (cmd/kube-controller-manager/app/controllermanager.go).
 REFRESH_SECONDS = 30.0
-# An unknown name may belong to a CRD made just now; a name that stays unknown must not cost a request each time.
+# An unknown name may belong to a new CRD; a name that stays unknown must not cause a request each time.
 REFRESH_AFTER_MISS_SECONDS = 5.0
 # Without aggregated discovery: a version whose server has not answered by then is left to the next refresh.
 VERSION_WAIT_SECONDS = 5.0
@@ -47,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 class RestMapper:
-    """Names -> resources, by the newest discovery that could be read. Lookups do no I/O."""
+    """Names -> resources, from the newest discovery that could be read. Lookups do no I/O."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class RestMapper:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_change` is called when a refresh has found something new; `known` holds until the first refresh."""
+        """`on_change` is called when a refresh has found a difference; `known` is used until the first refresh."""
         self._client = client
         self._on_change = on_change
         self._version_wait_seconds = version_wait_seconds
@@ -82,13 +83,13 @@ class RestMapper:
 
     @property
     def table(self) -> ResourceTable:
-        """The whole of what is known; a refresh replaces it and leaves this one as it is."""
+        """Everything that is known; a refresh replaces the table and does not change this one."""
         return self._table
 
     def resource_for(
         self, resource: str, group: str = "", version: str = "", *, short_names: bool = False
     ) -> GroupVersionResource:
-        """The one resource of that singular or plural name (and short name, as kubectl, on request).
+        """The one resource of that singular or plural name (and of that short name, as with kubectl, if `short_names`).
 
         Raises `NoMatchError` and `AmbiguousError`.
         """
@@ -131,7 +132,7 @@ class RestMapper:
                     self._on_change()
 
     async def refresh_after_miss(self) -> bool:
-        """Refresh unless that was done a moment ago; True when the lookup is worth repeating."""
+        """Refresh unless that was done a moment ago; True when the lookup should be repeated."""
         before, table = self._refreshed_at_seconds, self._table
         async with self._refreshing:
             pass  # a refresh that is under way may bring the missing name
@@ -157,7 +158,7 @@ class RestMapper:
     async def _aggregated(self) -> Discovered | None:
         """All of it from the aggregated documents; None where the server has none."""
         bodies = await asyncio.gather(
-            *(self._client.get(path, accept=AGGREGATED) for path in ("/api", "/apis"))
+            *(self._client.get(path, accept=ACCEPT_AGGREGATED) for path in ("/api", "/apis"))
         )
         versions = self._table.versions
         core = read_aggregated(bodies[0], [each for each in versions if not each.group])

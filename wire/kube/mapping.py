@@ -1,8 +1,8 @@
-"""PURE: names that people write for resources -> the resources that the cluster serves.
+"""PURE: the names that users write for resources -> the resources that the cluster serves.
 
-Upstream is the discovery REST mapper of client-go v0.36.3 (restmapper/discovery.go over
-apimachinery's DefaultRESTMapper, MultiRESTMapper and PriorityRESTMapper), its results and its
-messages included, and so its oddities: every kind also brings a guessed `<kind>lists`.
+Upstream: the discovery REST mapper of client-go v0.36.3 (restmapper/discovery.go over apimachinery's
+DefaultRESTMapper, MultiRESTMapper and PriorityRESTMapper), with its results, its messages and its
+oddities: every kind also has a guessed resource `<kind>lists`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,11 +37,11 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gvr(self) -> GroupVersionResource:
-        """The name by which it is unique."""
+        """Its unique name."""
         return GroupVersionResource(self.group, self.version, self.name)
 
     def path(self, namespace: str = "") -> str:
-        """Where the collection is; of every namespace when none is given."""
+        """The path of the collection; of all namespaces when none is given."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         inside = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
         return f"{root}{inside}/{self.name}"
@@ -57,15 +57,15 @@ class GroupVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoMatchError(LookupError):
-    """The cluster serves nothing of that name. Perhaps not yet: discovery may be refreshed."""
+    """The cluster does not serve a resource of that name, or not yet: refreshing discovery may help."""
 
 
 class AmbiguousError(LookupError):
-    """Several resources of one group and version go by that name."""
+    """Several resources of one group and version have that name."""
 
 
 class ResourceTable:
-    """Resolves names of resources and kinds, from one reading of discovery."""
+    """The resources of one reading of discovery, by every name that they have."""
 
     def __init__(self, versions: Sequence[GroupVersion]) -> None:
         self.versions = tuple(versions)
@@ -89,19 +89,19 @@ class ResourceTable:
         return list(dict.fromkeys(found))
 
     def resource_for(self, partial: GroupVersionResource) -> GroupVersionResource:
-        """The one resource meant: the core group first, then groups in the order of discovery,
-        within a group its preferred version.
+        """The resource of that name: from the core group, else from the first group in the order of
+        discovery; within a group from its preferred version.
         """
         found = self.resources_for(partial)
         first = min(found, key=self._rank)
-        rivals = [gvr for gvr in found if gvr[:2] == first[:2]]
-        if len(rivals) > 1:
+        same_version = [gvr for gvr in found if gvr[:2] == first[:2]]
+        if len(same_version) > 1:
             listed = " ".join(map(str, found))
             raise AmbiguousError(f"{partial} matches multiple resources [{listed}]")
         return first
 
     def expand_short_name(self, partial: GroupVersionResource) -> GroupVersionResource:
-        """`po` -> pods; a name that is not a short name, or is also a full name, is returned unchanged."""
+        """`po` -> pods; a name that is not a short name, or is a full name too, is returned unchanged."""
         full = any(
             not partial.group or partial.group == gvr.group
             for gvr, _ in self._by_name.get(partial.resource, ())
@@ -122,7 +122,7 @@ class ResourceTable:
         return sorted(found.values(), key=lambda resource: self._rank(resource.gvr))
 
     def singular(self, resource: str) -> str:
-        """`pods` -> `pod`, by the first group and version that knows one answer."""
+        """`pods` -> `pod`, from the first group and version in which it is unambiguous."""
         by_version: dict[tuple[str, str], set[str]] = {}
         for gvr, singular in self._by_name.get(resource.lower(), ()):
             by_version.setdefault(gvr[:2], set()).add(singular)
@@ -162,7 +162,7 @@ class ResourceTable:
 
 
 def guessed_names(kind: str) -> tuple[str, str]:
-    """Plural and singular of a kind where discovery gives none (UnsafeGuessKindToResource)."""
+    """Plural and singular of a kind for which discovery has none (UnsafeGuessKindToResource)."""
     singular = kind.lower()
     if singular.endswith("endpoints"):
         return singular, singular

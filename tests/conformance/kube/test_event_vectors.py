@@ -55,7 +55,7 @@ def event_of(row: Row) -> Event:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: f"story {story[0].story}")
-def test_a_story_is_told_alike(story):
+def test_the_events_of_a_sequence_are_written_as_by_client_go(story):
     correlator = Correlator()
     for row in story:
         write = correlator.correlate(event_of(row), now_seconds=row.seconds)

@@ -47,20 +47,20 @@ def document(rows):
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_a_document_of_the_peer_comes_back_byte_for_byte(document, name):
+def test_a_document_of_the_go_types_is_encoded_byte_for_byte(document, name):
     assert msgspec.json.encode(msgspec.json.decode(document(name), type=TYPES[name])) == document(
         name
     )
 
 
-def test_both_versions_of_custom_metrics_say_the_same(document):
+def test_both_versions_of_custom_metrics_have_the_same_content(document):
     newer = custom_metrics.decode(document("custom v1beta2"))
     older = custom_metrics.decode(document("custom v1beta1"))
     assert older == newer
     assert msgspec.json.encode(custom_metrics.to_v1beta1(newer)) == document("custom v1beta1")
 
 
-def test_what_is_read_is_what_go_wrote(document):
+def test_a_decoded_document_has_the_values_of_go(document):
     value = custom_metrics.decode(document("custom v1beta2")).items[0]
     assert value.described_object == ObjectReference(
         kind="Pod", namespace="default", name="web-0", api_version="/v1"
@@ -69,7 +69,7 @@ def test_what_is_read_is_what_go_wrote(document):
     assert (value.window_seconds, value.value, value.metric.name) == (60, "1500m", "requests")
 
 
-def test_a_list_that_go_never_filled_is_an_empty_list(document):
+def test_a_nil_slice_of_go_is_an_empty_list(document):
     assert custom_metrics.decode(document("custom v1beta2, null")).items == []
     assert external_metrics.decode(document("external, null")).items == []
 
@@ -82,10 +82,10 @@ def test_a_list_that_go_never_filled_is_an_empty_list(document):
         pytest.param("unavailable", status.service_unavailable("later"), id="unavailable"),
     ],
 )
-def test_our_failures_look_like_upstreams(document, name, error):
+def test_errors_are_encoded_as_upstreams(document, name, error):
     assert msgspec.json.encode(error.to_status()) == document(name)
 
 
-def test_a_failure_survives_the_way_through_a_response(document):
+def test_an_error_survives_a_response(document):
     error = status.from_response(500, document("internal error"))
     assert msgspec.json.encode(error.to_status()) == document("internal error")

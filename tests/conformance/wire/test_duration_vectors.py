@@ -25,7 +25,7 @@ def parsed(parse, text):
         return None
 
 
-def test_gos_durations_are_read_refused_and_printed_alike(rows):
+def test_go_durations_are_read_refused_and_printed_alike(rows):
     wrong = []
     for row in rows("durations.jsonl", Row):
         if row.kind == "go":

@@ -50,7 +50,7 @@ def answer(call):
         return None, str(error)
 
 
-def test_the_same_texts_are_read_and_refused_with_the_same_words(read):
+def test_the_same_selectors_are_read_and_refused_with_the_same_messages(read):
     wrong = []
     for row in read:
         _, error = answer(lambda text=row.text: labels.parse(text))

@@ -74,7 +74,7 @@ def test_every_text_prints_as_upstream_prints_it(rows):
     assert wrong == []
 
 
-def test_what_upstream_prints_as_another_number_keeps_its_value_here(rows):
+def test_a_quantity_that_upstream_prints_as_another_number_keeps_its_value(rows):
     quantities = [
         quantity
         for row in rows("quantities.jsonl", Read)

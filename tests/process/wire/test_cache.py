@@ -1,4 +1,4 @@
-"""The watch cache on a real API server that goes away and comes back."""
+"""The watch cache against a real API server that stops and starts again."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from wire.kube.client import KubeClient
 
 @contextlib.asynccontextmanager
 async def running(cache: WatchCache[PartialObject]) -> AsyncIterator[None]:
-    """Keep it for the length of a block."""
+    """Run the cache during a block."""
     task = asyncio.create_task(cache.run())
     yield
     task.cancel()
@@ -41,7 +41,7 @@ def make(control_plane: Cluster, folder: str, name: str) -> None:
     control_plane.kubectl("create", "configmap", name, "-n", folder)
 
 
-async def test_it_follows_what_happens(control_plane, folder, cache):
+async def test_a_cache_follows_changes(control_plane, folder, cache):
     make(control_plane, folder, "a")
     await until(lambda: cache.get(folder, "a"), what="a was made")
     control_plane.kubectl("label", "configmap", "a", "k=v", "-n", folder)
@@ -50,12 +50,12 @@ async def test_it_follows_what_happens(control_plane, folder, cache):
     await until(lambda: cache.get(folder, "a") is None, what="a was deleted")
 
 
-async def test_it_outlives_a_restart_of_the_api_server(control_plane, folder, cache):
+async def test_a_cache_survives_a_restart_of_the_api_server(control_plane, folder, cache):
     make(control_plane, folder, "before")
     await until(lambda: cache.get(folder, "before"), what="before was made")
     control_plane.stop_component("kube-apiserver")
-    await until(lambda: cache.last_error, what="it notices")
-    assert cache.get(folder, "before"), "what was known stays"
+    await until(lambda: cache.last_error, what="the cache reports the outage")
+    assert cache.get(folder, "before"), "the copy stays"
     await asyncio.to_thread(control_plane.start_apiserver)
     make(control_plane, folder, "after")
     await until(lambda: cache.get(folder, "after"), what="after was made")
@@ -63,10 +63,8 @@ async def test_it_outlives_a_restart_of_the_api_server(control_plane, folder, ca
     assert cache.last_error == ""
 
 
-async def test_a_version_too_old_to_go_on_from_is_listed_anew(
-    control_plane, client, folder, caplog
-):
-    """The API server was restarted above, so it cannot tell what happened since the beginning."""
+async def test_an_expired_resource_version_is_listed_again(control_plane, client, folder, caplog):
+    """The API server was restarted above, so it no longer has the history."""
     caplog.set_level("INFO")
     make(control_plane, folder, "a")
     kept = WatchCache(client, f"/api/v1/namespaces/{folder}/configmaps", PartialObject)

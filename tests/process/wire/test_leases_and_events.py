@@ -21,7 +21,7 @@ async def ended(task: asyncio.Task[None]) -> None:
         await task
 
 
-async def test_of_two_candidates_one_works_and_hands_over(control_plane, client, folder):
+async def test_of_two_candidates_one_leads_and_hands_over(control_plane, client, folder):
     working: list[str] = []
 
     def candidate(identity: str) -> asyncio.Task[None]:
@@ -72,8 +72,8 @@ async def test_similar_events_become_one_and_equal_ones_a_count(
     await asyncio.wait_for(recorder.flushed(), timeout=20)
     await ended(writing)
     items = control_plane.get(f"/api/v1/namespaces/{folder}/events")["items"]
-    told = sorted((item["message"], item["count"]) for item in items)
-    assert told == sorted(
+    written = sorted((item["message"], item["count"]) for item in items)
+    assert written == sorted(
         [(f"New size: {number}", 1) for number in range(9)]
         + [("(combined from similar events): New size: 11", 3), ("no metrics", 3)]
     )
@@ -81,14 +81,16 @@ async def test_similar_events_become_one_and_equal_ones_a_count(
     assert "no metrics" in control_plane.kubectl("describe", "configmap", "web", "-n", folder)
 
 
-async def test_events_are_refused_without_the_right_and_nothing_else_happens(
+async def test_without_the_right_events_are_refused_and_nothing_else_fails(
     control_plane, folder, about, caplog
 ):
-    nobody = KubeClient(await connect(control_plane.kubeconfig_for("nobody"), user_agent="test/1"))
-    recorder = EventRecorder(nobody, component="wire-test")
+    unprivileged = KubeClient(
+        await connect(control_plane.kubeconfig_for("unprivileged"), user_agent="test/1")
+    )
+    recorder = EventRecorder(unprivileged, component="wire-test")
     writing = asyncio.create_task(recorder.run())
     recorder.event(about, "Normal", "Scaled", "m")
     await asyncio.wait_for(recorder.flushed(), timeout=20)
     await ended(writing)
-    await nobody.close()
-    assert 'User "nobody" cannot create resource "events"' in caplog.text
+    await unprivileged.close()
+    assert 'User "unprivileged" cannot create resource "events"' in caplog.text

@@ -40,15 +40,15 @@ async def test_the_aggregated_and_the_older_documents_say_the_same(client):
     await newer.refresh()
     await older.refresh()
 
-    def told(mapper):
+    def resources(mapper):
         return {
             msgspec.structs.replace(resource, subresources=tuple(sorted(resource.subresources)))
             for version in mapper.table.versions
             for resource in version.resources
         }
 
-    assert told(newer) == told(older)
-    assert len(told(newer)) > 50
+    assert resources(newer) == resources(older)
+    assert len(resources(newer)) > 50
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ async def test_the_aggregated_and_the_older_documents_say_the_same(client):
         ("hpa", "", ("autoscaling", "v2", "horizontalpodautoscalers")),
     ],
 )
-async def test_names_mean_what_kubectl_takes_them_for(client, name, group, expected):
+async def test_names_mean_the_same_as_for_kubectl(client, name, group, expected):
     mapper = RestMapper(client)
     await mapper.refresh()
     assert mapper.resource_for(name, group, short_names=True) == expected
 
 
-async def test_a_new_crd_is_found_after_a_miss(control_plane, client):
+async def test_a_new_crd_is_found_by_a_refresh(control_plane, client):
     mapper = RestMapper(client)
     await mapper.refresh()
     with pytest.raises(NoMatchError):

@@ -18,13 +18,13 @@ quick = settings(max_examples=150, deadline=None)
 
 @quick
 @given(st.integers(-(2**63), 2**63 - 1))
-def test_every_go_duration_reads_back_to_the_nanosecond(nanos):
+def test_a_printed_go_duration_is_read_back_to_the_nanosecond(nanos):
     assert parse_duration_nanos(format_duration_nanos(nanos)) == nanos
 
 
 @quick
 @given(st.integers(0, 2**53 // 1000))
-def test_every_prometheus_duration_reads_back_to_the_millisecond(milliseconds):
+def test_a_printed_prometheus_duration_is_read_back_to_the_millisecond(milliseconds):
     text = format_prometheus_duration(milliseconds / 1e3)
     assert round(parse_prometheus_duration(text) * 1e3) == milliseconds
 
@@ -54,17 +54,17 @@ def test_flags_are_read_as_go_reads_them(text, seconds):
 
 
 @pytest.mark.parametrize("text", ["5", "1d", "1 s", "", "1s ", "9999999999h"])
-def test_what_go_refuses_is_refused_with_an_example(text):
+def test_a_duration_that_go_refuses_is_refused_with_an_example(text):
     with pytest.raises(ValueError, match="such as 1m30s"):
         parse_duration(text)
 
 
 @pytest.mark.parametrize("text", ["5", "1.5h", "1m1h", "", "-5m"])
-def test_what_prometheus_refuses_is_refused_with_an_example(text):
+def test_a_duration_that_prometheus_refuses_is_refused_with_an_example(text):
     with pytest.raises(ValueError, match="such as 5m or 1d12h"):
         parse_prometheus_duration(text)
 
 
-def test_seconds_print_as_go_prints_them():
+def test_seconds_are_printed_as_by_go():
     printed = [format_duration(seconds) for seconds in (0, 60, 90.5, 0.0015, 3600)]
     assert printed == ["0s", "1m0s", "1m30.5s", "1.5ms", "1h0m0s"]

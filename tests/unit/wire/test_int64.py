@@ -25,5 +25,5 @@ def test_a_power_of_ten_is_within_one_step_of_the_nearest_float(exponent):
     assert abs(float_ten_to(exponent) - nearest) <= math.ulp(nearest) or nearest == math.inf
 
 
-def test_a_quoted_text_escapes_what_cannot_be_printed():
+def test_quoting_escapes_unprintable_characters():
     assert go_quote('a"b\\c\n\x01é\u200b') == '"a\\"b\\\\c\\n\\x01é\\u200b"'

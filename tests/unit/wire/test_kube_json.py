@@ -50,7 +50,7 @@ def test_the_types_are_found():
             "PodMetricsList", "ConfigMap", "PartialObject", "_AccessReview"} <= names  # fmt: skip
 
 
-def test_no_document_of_kubernetes_is_read_in_another_way():
+def test_every_document_of_kubernetes_is_decoded_by_kube_json():
     # What is left reads Prometheus, this program's own documents, or encodes.
     others = {
         "adapter/runtime/explaining.py",
@@ -231,12 +231,12 @@ def test_a_null_label_still_selects():
         b'{"needed":1,"unknown":' + b"[" * 100_000,
     ],
 )
-def test_what_is_not_the_document_is_a_decode_error_and_nothing_else(body):
+def test_any_other_document_is_a_decode_error(body):
     with pytest.raises(msgspec.DecodeError):
         kube_json.decode(body, Everything)
 
 
 @given(st.binary())
-def test_no_bytes_raise_another_error(body):
+def test_no_bytes_raise_any_other_error(body):
     with contextlib.suppress(msgspec.DecodeError):
         kube_json.decode(b'{"labels":' + body, ObjectMeta)

@@ -32,7 +32,7 @@ selectors = st.lists(requirements, max_size=5).map(
 
 @quick
 @given(selectors)
-def test_what_is_printed_reads_back_as_the_same_selector(selector):
+def test_a_printed_selector_is_read_back_as_the_same(selector):
     assert labels.parse(str(selector)) == selector
 
 
@@ -58,7 +58,7 @@ def test_a_selector_matches_when_each_of_its_requirements_does(selector, label_s
 
 @quick
 @given(selectors, label_sets)
-def test_the_api_object_selects_the_same_where_it_can_be_written(selector, label_set):
+def test_the_api_object_selects_the_same_where_one_exists(selector, label_set):
     try:
         written = labels.to_label_selector(selector)
     except ValueError:
@@ -109,13 +109,13 @@ def test_equal_texts_are_one_key_of_a_cache():
         pytest.param("app=web,", "found '', expected: identifier after ','", id="a comma too many"),
     ],
 )
-def test_a_refusal_has_upstreams_words(text, message):
+def test_an_error_has_upstreams_message(text, message):
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the text is compared below
         labels.parse(text)
     assert message in str(refusal.value)
 
 
-def test_a_selector_prints_as_go_prints_the_struct():
+def test_a_selector_is_printed_as_go_prints_the_struct():
     selector = LabelSelector(
         match_labels={"b": "2", "a": "1"},
         match_expressions=[LabelSelectorRequirement(key="k", operator="In", values=["x", "y"])],

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from wire.meta import LabelSelector, ObjectMeta, time_from_unix
 
 
-def test_what_a_server_adds_is_passed_over():
+def test_unknown_fields_are_ignored():
     body = (
         b'{"name":"web","managedFields":[{"manager":"x"}],"creationTimestamp":null,"selfLink":"/x"}'
     )
     assert msgspec.json.decode(body, type=ObjectMeta) == ObjectMeta(name="web")
 
 
-def test_what_is_empty_is_not_written():
+def test_empty_fields_are_omitted():
     assert msgspec.json.encode(ObjectMeta()) == b"{}"
     assert msgspec.json.encode(LabelSelector()) == b"{}"
 

@@ -50,7 +50,7 @@ quantities = st.one_of(
 
 @quick
 @given(texts())
-def test_a_text_is_read_exactly_to_the_nano_and_rounded_away_from_zero(drawn):
+def test_a_quantity_is_exact_to_the_nano_and_rounded_away_from_zero(drawn):
     text, exact = drawn
     assume(abs(exact) <= INT64_MAX)  # a binary one saturates there
     nanos = away_from_zero(exact * 10**9)
@@ -62,7 +62,7 @@ def test_a_text_is_read_exactly_to_the_nano_and_rounded_away_from_zero(drawn):
 
 @quick
 @given(quantities)
-def test_what_is_printed_reads_back_as_the_same_number(quantity):
+def test_a_printed_quantity_is_read_back_as_the_same_number(quantity):
     assert Quantity.parse(str(quantity)) == quantity
 
 
@@ -101,7 +101,7 @@ def test_equal_numbers_hash_alike_in_every_format(quantity):
 
 @quick
 @given(quantities, quantities)
-def test_a_sum_is_exact_and_does_not_mind_the_order(left, right):
+def test_a_sum_is_exact_in_either_order(left, right):
     total = left + right
     assert total == right + left
     exact = sum(Fraction(each.mantissa) * Fraction(10) ** each.scale for each in (left, right))
@@ -110,7 +110,7 @@ def test_a_sum_is_exact_and_does_not_mind_the_order(left, right):
 
 @quick
 @given(int64s)
-def test_milli_units_survive_the_way_to_text_and_back(value_milli):
+def test_milli_units_survive_printing_and_reading(value_milli):
     text = format_milli(value_milli)
     assert text == str(Quantity.from_milli(value_milli))
     assert Quantity.parse(text).milli_value() == value_milli
@@ -126,7 +126,7 @@ def test_within_an_int64_upstreams_numbers_are_the_exact_ones(value):
 
 @quick
 @given(st.text(max_size=12))
-def test_any_other_text_is_refused_with_what_to_write_or_read_as_printed(text):
+def test_any_other_text_is_read_as_printed_or_refused_with_the_allowed_form(text):
     try:
         quantity = Quantity.parse(text)
     except ValueError as error:
@@ -171,7 +171,7 @@ def test_the_canonical_form(text, canonical):
         pytest.param("-0.0001Ki", -101, id="but a big decimal goes towards zero"),
     ],
 )
-def test_upstreams_milli_value_is_reproduced_where_it_is_wrong_too(text, milli):
+def test_upstreams_milli_value_is_reproduced_even_where_it_is_wrong(text, milli):
     assert Quantity.parse(text).milli_value_int64() == milli
 
 
@@ -180,7 +180,7 @@ def test_a_tolerance_is_upstreams_float_and_not_the_nearest():
 
 
 @pytest.mark.parametrize("text", ["1e5000", "1e2000000000", "-1e2000000000"])
-def test_a_few_bytes_cannot_make_us_compute_with_gigabytes(text):
+def test_a_short_text_never_needs_gigabytes(text):
     quantity = Quantity.parse(text)
     assert (quantity > Quantity.parse("1E")) != text.startswith("-")
     assert quantity.milli_value_int64() == 0

@@ -22,5 +22,5 @@ def test_a_container_with_null_usage_does_not_take_the_list_down():
     assert decode_pods(body).items[0].containers[0].usage == {}
 
 
-def test_a_list_that_was_never_filled_is_empty():
+def test_a_null_list_is_empty():
     assert decode_pods(b'{"metadata":{},"items":null}').items == []

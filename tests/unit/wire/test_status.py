@@ -29,7 +29,7 @@ def test_each_failure_has_its_code_and_reason(error, code, reason):
     assert document.message == str(error) == "m"
 
 
-def test_a_failure_is_the_same_after_a_round_trip_as_a_response():
+def test_an_error_survives_being_sent_and_received():
     error = status.not_found("no pods", StatusDetails(kind="pods", retry_after_seconds=3))
     came_back = status.from_response(404, msgspec.json.encode(error.to_status()))
     assert came_back.to_status() == error.to_status()
@@ -39,23 +39,27 @@ def test_a_failure_is_the_same_after_a_round_trip_as_a_response():
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        pytest.param(b"<html>bad gateway", "the server answered 502: <html>bad gateway", id="html"),
-        pytest.param(b"", "the server answered 502: no message", id="nothing"),
-        pytest.param(b"\xff\xfe", "the server answered 502: \ufffd\ufffd", id="not text"),
         pytest.param(
-            b'{"kind":"Pod"}', 'the server answered 502: {"kind":"Pod"}', id="another kind"
+            b"<html>bad gateway", "the server responded with 502: <html>bad gateway", id="html"
         ),
-        pytest.param(b'{"code":"x"}', 'the server answered 502: {"code":"x"}', id="wrong types"),
-        pytest.param(b"x" * 999, "the server answered 502: " + "x" * 200, id="too long"),
+        pytest.param(b"", "the server responded with 502: no message", id="nothing"),
+        pytest.param(b"\xff\xfe", "the server responded with 502: \ufffd\ufffd", id="not text"),
+        pytest.param(
+            b'{"kind":"Pod"}', 'the server responded with 502: {"kind":"Pod"}', id="another kind"
+        ),
+        pytest.param(
+            b'{"code":"x"}', 'the server responded with 502: {"code":"x"}', id="wrong types"
+        ),
+        pytest.param(b"x" * 999, "the server responded with 502: " + "x" * 200, id="too long"),
     ],
 )
-def test_an_answer_that_is_no_status_is_quoted(body, message):
+def test_a_response_without_a_status_is_quoted(body, message):
     error = status.from_response(502, body)
     assert (error.code, error.reason, error.message) == (502, "InternalError", message)
     assert error.generic
 
 
-def test_the_other_end_may_say_when_to_come_back():
+def test_an_error_carries_retry_after():
     assert status.Unavailable("no route", retry_after_seconds=2.5).retry_after_seconds == 2.5
     details = status.service_unavailable("busy", retry_after_seconds=2).details
     assert details is not None

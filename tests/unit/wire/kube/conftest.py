@@ -24,7 +24,7 @@ class VirtualTime:
         await woken
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass; whoever sleeps wakes at its moment and runs until it sleeps again."""
+        """Let time pass; every sleeper wakes at its time and runs until it sleeps again."""
         end = self.seconds + seconds
         await self.settle()
         while self._sleepers and self._sleepers[0][0] <= end:
@@ -35,7 +35,7 @@ class VirtualTime:
         self.seconds = end
 
     async def settle(self) -> None:
-        """Let everything that is ready run."""
+        """Run everything that is ready."""
         for _ in range(50):
             await asyncio.sleep(0)
 

@@ -123,7 +123,7 @@ async def play(*script: bytes | Exception | list[bytes], metadata_only: bool = F
     return watched
 
 
-async def test_a_list_in_pages_is_one_copy():
+async def test_the_pages_of_a_list_become_one_copy():
     watched = await play(
         page(pod("a", 1), version=9, continue_="t"), page(pod("b", 2, "other"), version=9)
     )

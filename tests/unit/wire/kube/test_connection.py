@@ -50,7 +50,7 @@ users: [{{name: u, user: {user}}}]
     return path
 
 
-async def test_a_kubeconfig_gives_server_token_and_certificates(tmp_path, authority):
+async def test_a_kubeconfig_provides_server_token_and_certificates(tmp_path, authority):
     authority.client("me").write(tmp_path, "me")
     path = kubeconfig(
         tmp_path,
@@ -75,7 +75,7 @@ async def test_a_token_file_is_read_again_within_a_minute(tmp_path):
     assert await connection.authorization() == "Bearer second"
 
 
-async def test_an_exec_plugin_gives_the_token(tmp_path):
+async def test_an_exec_plugin_provides_the_token(tmp_path):
     plugin = tmp_path / "plugin"
     plugin.write_text(
         "#!/bin/sh\n"
@@ -105,7 +105,7 @@ async def test_a_pod_finds_its_cluster_and_sees_its_token_replaced(service_accou
     assert await connection.authorization(refused=True) == "Bearer second"
 
 
-async def test_a_token_that_vanishes_leaves_the_one_there_was(service_account, tmp_path, caplog):
+async def test_a_token_that_vanishes_leaves_the_last_one_in_use(service_account, tmp_path, caplog):
     clock = Clock()
     connection = Connection(
         service_account, await service_account.read(), user_agent="a/1", monotonic=clock
@@ -133,12 +133,12 @@ async def test_a_new_ca_is_trusted_by_new_connections(service_account, tmp_path)
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        pytest.param({}, "name one by a flag", id="nowhere"),
+        pytest.param({}, "name a kubeconfig by the flag", id="nowhere"),
         pytest.param({"KUBECONFIG": "/no/such/file"}, "/no/such/file: no such file", id="no file"),
         pytest.param(IN_CLUSTER, "automountServiceAccountToken", id="no token"),
     ],
 )
-async def test_what_is_missing_is_named(environ, message):
+async def test_the_error_names_what_is_missing(environ, message):
     with pytest.raises(ConnectionConfigError, match=message):
         await connect(user_agent="a/1", environ=environ)
 
@@ -152,20 +152,20 @@ async def test_what_is_missing_is_named(environ, message):
         pytest.param("", id="empty"),
     ],
 )
-async def test_a_kubeconfig_that_is_none_is_refused_by_name(tmp_path, text):
+async def test_an_invalid_kubeconfig_is_refused_by_name(tmp_path, text):
     path = tmp_path / "broken"
     path.write_text(text)
     with pytest.raises(ConnectionConfigError, match="broken: "):
         await connect(path, user_agent="a/1")
 
 
-async def test_a_kubeconfig_names_its_unknown_context(tmp_path):
+async def test_the_error_names_an_unknown_context(tmp_path):
     path = kubeconfig(tmp_path, "{}", server="http://host")
     with pytest.raises(ConnectionConfigError, match="elsewhere"):
         await connect(path, context="elsewhere", user_agent="a/1")
 
 
-def test_a_program_in_a_pod_does_not_pay_for_the_kubeconfig_library():
+def test_a_program_in_a_pod_does_not_import_the_kubeconfig_library():
     code = "import sys, wire.kube.client; sys.exit('kubernetes_asyncio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -38,16 +38,16 @@ CORE = aggregated(group("", pods_in("v1")))
 
 
 class Documents:
-    """An API server that serves these documents and nothing else."""
+    """An API server with these documents and nothing else."""
 
     def __init__(self, documents: Mapping[str, object]) -> None:
         self.documents = dict(documents)
-        self.asked: list[str] = []
+        self.paths: list[str] = []
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
     ) -> bytes:
-        self.asked.append(path)
+        self.paths.append(path)
         document = self.documents.get(path)
         if isinstance(document, Exception):
             raise document
@@ -66,13 +66,13 @@ class Clock:
         return self.seconds
 
 
-async def test_the_aggregated_document_is_enough():
+async def test_the_aggregated_documents_are_sufficient():
     server = Documents(
         {"/api": CORE, "/apis": aggregated(group("x.io", pods_in("v2", "Foo", "foos")))}
     )
     mapper = RestMapper(server)
     await mapper.refresh()
-    assert server.asked == ["/api", "/apis"]
+    assert server.paths == ["/api", "/apis"]
     foos = mapper.resource(mapper.resource_for("foo"))
     assert (foos.group, foos.version, foos.kind, foos.subresources) == (
         "x.io",
@@ -115,7 +115,7 @@ LEGACY = {
 }
 
 
-async def test_an_older_server_is_asked_per_version():
+async def test_an_older_server_is_read_version_by_version():
     mapper = RestMapper(Documents(LEGACY))
     await mapper.refresh()
     assert mapper.resources_for_kind("apps", "Deployment")[0].subresources == ("scale",)
@@ -154,7 +154,7 @@ async def test_a_failed_refresh_leaves_the_table_as_it_was():
     assert mapper.resource_for("pods").version == "v1"
 
 
-async def test_a_miss_is_looked_up_again_but_not_at_every_question():
+async def test_an_unknown_name_refreshes_discovery_but_not_every_time():
     clock = Clock()
     changes: list[str] = []
     server = Documents({"/api": CORE, "/apis": aggregated()})
@@ -298,7 +298,7 @@ async def test_a_version_that_hangs_is_left_to_the_next_refresh():
     await mapper.refresh()
     assert mapper.resources_for_kind("apps", "Deployment")
     assert "/apis/broken.io/v1: no answer within" in mapper.last_error
-    assert server.asked.count("/apis/broken.io/v1") == 1
+    assert server.paths.count("/apis/broken.io/v1") == 1
     server.documents["/apis/broken.io/v1"] = LEGACY["/apis/broken.io/v1"]
     hanging.set()
     await mapper.refresh()

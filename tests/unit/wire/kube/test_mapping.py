@@ -121,13 +121,13 @@ def test_a_partial_name_means_one_resource(partial, expected):
         ),
     ],
 )
-def test_what_is_not_served_is_said_in_upstreams_words(partial, message):
+def test_an_unknown_name_has_upstreams_message(partial, message):
     with pytest.raises(NoMatchError) as caught:
         TABLE.resource_for(partial)
     assert str(caught.value) == message
 
 
-def test_two_resources_of_one_version_by_one_name_are_ambiguous():
+def test_a_name_of_two_resources_in_one_version_is_ambiguous():
     with pytest.raises(AmbiguousError, match="matches multiple resources"):
         TABLE.resource_for(gvr("", "", "thing"))
 
@@ -147,7 +147,7 @@ def test_short_names_are_expanded_on_request(short, expected):
     assert TABLE.expand_short_name(short) == expected
 
 
-def test_a_kind_is_found_in_every_version_the_preferred_first():
+def test_a_kind_is_found_in_every_version_with_the_preferred_first():
     assert [r.version for r in TABLE.resources_for_kind("batch", "Job")] == ["v1", "v1beta1"]
     with pytest.raises(NoMatchError, match=r'^no matches for kind "Job" in group "apps"$'):
         TABLE.resources_for_kind("apps", "Job")
@@ -160,7 +160,7 @@ def test_a_plural_has_a_singular(plural, singular):
     assert TABLE.singular(plural) == singular
 
 
-def test_the_path_of_a_collection_tells_group_and_namespace():
+def test_the_path_of_a_collection_has_group_and_namespace():
     pods, nodes = TABLE.resource(gvr("", "v1", "pods")), TABLE.resource(gvr("", "v1", "nodes"))
     deployments = TABLE.resource(gvr("apps", "v1", "deployments"))
     assert pods.path("a") == "/api/v1/namespaces/a/pods"
@@ -169,7 +169,7 @@ def test_the_path_of_a_collection_tells_group_and_namespace():
 
 
 @given(kind=st.from_regex(r"[A-Z][a-z]{1,12}", fullmatch=True))
-def test_a_guess_of_the_plural_is_found_by_either_name(kind):
+def test_a_guessed_resource_is_found_by_singular_and_plural(kind):
     plural, singular = guessed_names(kind)
     table = ResourceTable([version("g.io", "v1", resource("g.io", "v1", plural, "", kind))])
     assert table.resource_for(gvr("", "", singular)).resource == plural

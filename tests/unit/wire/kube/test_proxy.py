@@ -23,7 +23,7 @@ def forgotten():
         ),
     ],
 )
-def test_the_environment_names_the_proxy(environ, proxy, monkeypatch):
+def test_the_proxy_is_that_of_the_environment(environ, proxy, monkeypatch):
     for name in ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environ.items():
