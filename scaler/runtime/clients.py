@@ -8,12 +8,15 @@
 | metrics | the metrics APIs | a metrics API that hangs keeps its connections until the deadline |
 """
 
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
 from wire.kube.client import KubeClient
 from wire.kube.connection import Connection
+
+# The metrics of 100,000 pods of one namespace take 40 MB. A metrics API that sends more must not fill the memory.
+METRICS_RESPONSE_BYTES_MAX: Final = 2**26
 
 
 class Clients(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +35,9 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
             watches=KubeClient(connection, connections_max=0),
             leases=KubeClient(connection),
             # A busy metrics API has failed this time; the next period is soon enough.
-            metrics=KubeClient(connection, busy_retries_max=0),
+            metrics=KubeClient(
+                connection, busy_retries_max=0, response_bytes_max=METRICS_RESPONSE_BYTES_MAX
+            ),
         )
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ takes no other group with it.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -119,41 +120,42 @@ class RestMapper:
         groups can be read; groups that cannot be read are in `last_error`.
         """
         async with self._refreshing:
-            self._refreshed_at_seconds = self._monotonic()
-            try:
-                found = await self._aggregated() or await self._per_version()
-            except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                self._problem.set(str(error))
-                raise
-            self._problem.set("; ".join(found.problems))
-            if found.versions != self._table.versions:
-                self._table = ResourceTable(found.versions)
-                if self._on_change:
-                    self._on_change()
+            await self._refresh()
 
     async def refresh_after_miss(self) -> bool:
         """Refresh unless that was done a moment ago; True when the lookup should be repeated."""
-        before, table = self._refreshed_at_seconds, self._table
-        async with self._refreshing:
-            pass  # a refresh that is under way may bring the missing name
-        if self._table is table and self._monotonic() - before >= REFRESH_AFTER_MISS_SECONDS:
-            await self._try_to_refresh()
+        table = self._table
+        async with self._refreshing:  # a refresh that is under way may bring the missing name
+            age_seconds = self._monotonic() - self._refreshed_at_seconds
+            if self._table is table and age_seconds >= REFRESH_AFTER_MISS_SECONDS:
+                with contextlib.suppress(StatusError, Unavailable, msgspec.DecodeError):
+                    await self._refresh()
         return self._table is not table
 
     async def run(self, period_seconds: float = REFRESH_SECONDS) -> None:
         """Refresh periodically until cancelled."""
         try:
             while True:
-                await self._try_to_refresh()
+                with contextlib.suppress(StatusError, Unavailable, msgspec.DecodeError):
+                    await self.refresh()
                 await self._sleep(period_seconds)
         finally:
             self._give_up(self._late)
 
-    async def _try_to_refresh(self) -> None:
+    async def _refresh(self) -> None:
+        """Read discovery; the lock is held. A failure is logged, is in `last_error`, and is raised."""
         try:
-            await self.refresh()
-        except (StatusError, Unavailable, msgspec.DecodeError):
-            return  # logged, and in last_error
+            found = await self._aggregated() or await self._per_version()
+        except (StatusError, Unavailable, msgspec.DecodeError) as error:
+            self._problem.set(str(error))
+            raise
+        finally:
+            self._refreshed_at_seconds = self._monotonic()
+        self._problem.set("; ".join(found.problems))
+        if found.versions != self._table.versions:
+            self._table = ResourceTable(found.versions)
+            if self._on_change:
+                self._on_change()
 
     async def _aggregated(self) -> Discovered | None:
         """All of it from the aggregated documents; None where the server has none."""

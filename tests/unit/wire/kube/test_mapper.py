@@ -304,3 +304,29 @@ async def test_a_version_that_hangs_is_left_to_the_next_refresh():
     await mapper.refresh()
     assert mapper.resource_for("foo").group == "broken.io"
     assert mapper.last_error == ""
+
+
+class SlowDocuments(Documents):
+    """Each response takes six seconds."""
+
+    def __init__(self, documents: Mapping[str, object], clock: Clock) -> None:
+        super().__init__(documents)
+        self.clock = clock
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes:
+        self.clock.seconds += 6
+        return await super().get(path, params, accept=accept)
+
+
+async def test_lookups_that_miss_together_refresh_a_slow_discovery_once():
+    clock = Clock()
+    clock.seconds = 60
+    server = SlowDocuments({"/api": CORE, "/apis": aggregated()}, clock)
+    mapper = RestMapper(server, monotonic=clock)
+    await mapper.refresh()
+    clock.seconds += 60
+    before = len(server.paths)
+    assert await asyncio.gather(*(mapper.refresh_after_miss() for _ in range(50))) == [False] * 50
+    assert server.paths[before:] == ["/api", "/apis"]
