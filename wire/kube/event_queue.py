@@ -15,10 +15,10 @@ NORMAL: Final = "Normal"
 
 
 class EventQueueLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many events may wait. An event takes about 2 KB."""
+    """How many events may wait: two for each of 5,000 autoscalers. An event takes about 1 KB."""
 
     normal: int = 10_000
-    warning: int = 1_000
+    warning: int = 10_000
 
 
 class EventQueue:
