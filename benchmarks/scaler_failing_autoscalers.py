@@ -29,8 +29,8 @@ def run(options: Options, report: Report) -> Result:
         with bench_cluster(count, lambda _: metrics_api.FAILING) as bench:
             report(f"logs: {bench.directory}; {count} failing autoscalers")
             for minute, figures in enumerate(_minutes(bench, checkout), start=1):
-                writes = figures["event_creates"] + figures["event_patches"]
-                report(f"{program}: minute {minute}: {writes:,.0f} writes of events")
+                shown = ", ".join(f"{k} {v:,.0f}" for k, v in figures.items())
+                report(f"{program}: minute {minute}: {shown}")
                 rounds.append(
                     Round(case=f"minute {minute}", program=program, number=0, figures=figures)
                 )

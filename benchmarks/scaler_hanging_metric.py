@@ -40,7 +40,7 @@ def run(options: Options, report: Report) -> Result:
         report(f"logs: {bench.directory}; {count} autoscalers, 1 of {HANGING_SHARE} hangs")
         for program, checkout in checkouts.items():
             figures = _measured(bench, count, checkout)
-            report(f"{program}: interval p99 {figures['interval_p99_seconds']:.2f} s")
+            report(f"{program}: " + ", ".join(f"{k} {v:.3g}" for k, v in figures.items()))
             rounds.append(Round(case="1 of 5 hangs", program=program, number=0, figures=figures))
     return Result(
         benchmark="scaler_hanging_metric",
@@ -71,7 +71,7 @@ def _measured(bench: BenchCluster, count: int, checkout: Path) -> Figures:
             "interval_p50_seconds": percentile(waits, 50),
             "interval_p99_seconds": percentile(waits, 99),
             "interval_max_seconds": waits[-1],
-            "delay_p99_seconds": quantile(before, after, 0.99),
+            **({"delay_p99_seconds": quantile(before, after, 0.99)} if after else {}),
             "cores": (proc.cpu_seconds(program.process.pid) - cpu) / MEASURED_SECONDS,
             "rss_mib": proc.rss_mib(program.process.pid),
         }
