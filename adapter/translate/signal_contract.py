@@ -50,7 +50,8 @@ def trouble(sample: Sample, query: MetricQuery, now_seconds: float) -> tuple[Rea
             reaction = Reaction.FAIL  # 0/0 may mean idle; an infinity never does
         if sample.is_histogram:
             if reaction is Reaction.ZERO:
-                reaction = Reaction.OMIT  # a 0 in its place would scale down
+                # A 0 in its place would scale down. Out of a list it is left out; alone, or if nothing is left, it fails.
+                reaction = Reaction.LAST
             return (
                 reaction,
                 "the value is a native histogram, which is not a number: use histogram_quantile()",

@@ -176,6 +176,10 @@ def test_a_native_histogram_is_never_a_zero_and_spares_the_other_objects():
     histogram = Sample({"pod": "a"}, math.nan, NOW, is_histogram=True)
     rows = Evaluation(samples=(histogram, Sample({"pod": "b"}, 2.0, NOW)), evaluated_at_seconds=NOW)
     assert values_of(rows, metric_query(), "a", "b") == [("b", 2000)]
+    for names, name in ((("a",), "a"), (("a",), EVERY_OBJECT)):
+        with pytest.raises(StatusError, match="histogram_quantile") as refused:
+            values_of(rows, metric_query(), *names, name=name)
+        assert refused.value.code == 500
     omit = metric_query(contract(on_nan=Reaction.OMIT))
     assert values_of(rows, omit, "a", "b") == [("b", 2000)]
     with pytest.raises(StatusError, match="histogram_quantile"):
