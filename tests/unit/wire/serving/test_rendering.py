@@ -113,5 +113,5 @@ async def test_a_large_document_as_yaml_does_not_block_the_event_loop():
         text = await response.text()
         ticking.cancel()
     assert msgspec.yaml.decode(text) == LARGE
-    assert len(lags_seconds) > 10, "the loop ran while the document was converted"
-    assert max(lags_seconds) < 0.3
+    # Relative, so that a loaded machine changes nothing: a conversion in one piece is nearly all of the time.
+    assert max(lags_seconds) < sum(lags_seconds) / 2
