@@ -48,7 +48,7 @@ lint: $(STAMP)  ## Run lint, type checks and import contracts
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## Run unit tests and style tests
-	$(BIN)/python -m pytest -q tests/unit tests/tidy
+	$(BIN)/python -m pytest -q -n 2 tests/unit tests/tidy
 
 format: $(STAMP)  ## Format the source code
 	$(BIN)/ruff format $(SOURCES)

@@ -10,7 +10,8 @@ from testbed.fault_injection.kubernetes_model import ALLOWED_USER, DENIED_USER, 
 from testbed.fault_injection.prometheus_model import STALE_SECONDS, PrometheusModel
 
 NAMESPACES, PODS = 3, 4
-RESPONSE_SECONDS_MAX = HANG_SECONDS + 3.0
+# A review on a connection that hangs until it is closed is sent once more.
+RESPONSE_SECONDS_MAX = 2 * HANG_SECONDS + 3.0
 OTHER_ROWS = ("scalar", "huge", "rows of unknown pods")
 # Answers in which what was requested is really absent, so that 404 is correct.
 ABSENT = ("nothing", "row missing", "null result")
