@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Iterable
 
 from wire.followed_file import FollowedFile, generations
+from wire.problem_log import ProblemLog
 from wire.serving.certificates import Pair, kept_pair, own_names, self_signed
 from wire.serving.options import ServingConfigError, ServingOptions
 
@@ -54,7 +55,11 @@ class ServerTLS:
         self._files = _pair_files(options)
         self._loaded: tuple[int, ...] = ()
         self._client_cas: set[bytes] = set()
-        self._last_error = ""
+        self._problem = ProblemLog(
+            log,
+            failing="the new certificate cannot be loaded, the old one is served",
+            recovered="the certificate can be loaded again",
+        )
         if self._files is None:
             _load_from_memory(self.context, self_signed(own_names()))
             return
@@ -96,15 +101,9 @@ class ServerTLS:
                 return False
             self._load_pair(self._files)
         except OSError as error:
-            if str(error) != self._last_error:
-                log.warning(
-                    "cannot load the new certificate %s, serving the old one: %s",
-                    self._files[0].path,
-                    error,
-                )
-            self._last_error = str(error)
+            self._problem.set(str(error))
             return False
-        self._last_error = ""
+        self._problem.set("")
         log.info("serving the new certificate %s", self._files[0].path)
         return True
 
