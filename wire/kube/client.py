@@ -223,17 +223,22 @@ class KubeClient:
         # A list, since there is a header for each group.
         sent = [*headers.items(), *self._connection.impersonation]
         try:
-            async with session.request(
-                method,
-                # Encoded already: yarl would turn %2F and %2A in a name back into / and *.
-                _url(self._connection.server + path, params),
-                data=body,
-                headers=sent,
-                timeout=timeout,
-                allow_redirects=False,
-                proxy=self._connection.proxy,
-                server_hostname=self._connection.server_hostname,
-            ) as response:
+            # A watch may be silent for minutes, but its response begins at once.
+            async with (
+                asyncio.timeout(self._timeout_seconds) as until_response,
+                session.request(
+                    method,
+                    # Encoded already: yarl would turn %2F and %2A in a name back into / and *.
+                    _url(self._connection.server + path, params),
+                    data=body,
+                    headers=sent,
+                    timeout=timeout,
+                    allow_redirects=False,
+                    proxy=self._connection.proxy,
+                    server_hostname=self._connection.server_hostname,
+                ) as response,
+            ):
+                until_response.reschedule(None)
                 yield response
         except TimeoutError as error:
             raise Unavailable(self._failed(method, path, "no response in time")) from error

@@ -206,7 +206,7 @@ def matrix_and_string(case: Case) -> bool:
     """A result of the wrong type is an error, too."""
     message = _message(case.loadline)
     return _is_nothing(case.upstream) and (
-        message.startswith(UNABLE_TO_FETCH) and message.endswith("and yields a matrix")
+        message.startswith(UNABLE_TO_FETCH) and message.endswith("but yields a matrix")
     )
 
 

@@ -299,7 +299,8 @@ def test_a_user_who_may_not_read_the_metric_gets_no_explanation_of_it(client, cl
 
 
 def test_the_endpoint_needs_the_right_on_its_path(client, cluster, namespace):
-    token = cluster.kubectl("create", "token", "default", f"-n{namespace}").strip()
+    cluster.kubectl("create", "serviceaccount", "outsider", f"-n{namespace}")
+    token = cluster.kubectl("create", "token", "outsider", f"-n{namespace}").strip()
     code, _ = AdapterClient(client.adapter, token).get(f"/debug/explain?path={CUSTOM}/nodes/a/m")
     assert code == 403
 

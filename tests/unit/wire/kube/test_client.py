@@ -217,6 +217,13 @@ async def test_a_watch_that_is_cut_off_is_unavailable(serve):
             await anext(watch)
 
 
+async def test_a_watch_whose_response_never_begins_is_unavailable(serve):
+    client = await serve(hangs)
+    async with asyncio.timeout(5), aclosing(client.watch("/x")) as watch:
+        with pytest.raises(Unavailable, match="no response in time"):
+            await anext(watch)
+
+
 async def opened(watches: list[AsyncGenerator[bytes, None]]) -> None:
     """Wait for the first event of each."""
     async with asyncio.timeout(5):
