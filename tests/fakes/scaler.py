@@ -130,7 +130,12 @@ class FakeMeasurements:
         self.requested: list[tuple[str, MetricSpec, Selector]] = []
 
     async def read_all(
-        self, namespace: str, metrics: Sequence[MetricSpec], pod_selector: Selector
+        self,
+        namespace: str,
+        metrics: Sequence[MetricSpec],
+        pod_selector: Selector,
+        *,
+        period_seconds: float | None = None,
     ) -> tuple[TimedReading, ...]:
         """The next reading for each metric; the last one is repeated."""
         return tuple(self._next(namespace, metric, pod_selector) for metric in metrics)
