@@ -56,9 +56,9 @@ class FallbackType(StrEnum):
 
 
 class Suspend(JsonObject, frozen=True, kw_only=True):
-    """Stops scaling in one direction or in both. `until` is an RFC 3339 time, absent for no end."""
+    """Stops scaling in one direction or, by default, in both. `until` is an RFC 3339 time, absent for no end."""
 
-    direction: str = SuspendDirection.BOTH.value
+    direction: str = ""
     until: str | None = None
     replicas: int | None = None
 

@@ -7,7 +7,6 @@ spec can override, a schedule changes or a trial replaces is one field here and 
 import msgspec
 
 from scaler.model.autoscaler import ScalingPolicy
-from scaler.model.extensions import SuspendDirection
 from scaler.model.kinds import WatchedKind
 
 
@@ -45,7 +44,7 @@ class BehaviorRules(msgspec.Struct, frozen=True, kw_only=True):
 class Suspension(msgspec.Struct, frozen=True, kw_only=True):
     """`spec.suspend`. `until_unix_seconds` is None for no end, `replicas` None for those that the target has."""
 
-    direction: str = SuspendDirection.BOTH.value
+    direction: str = ""
     until: str = ""
     until_unix_seconds: float | None = None
     replicas: int | None = None
