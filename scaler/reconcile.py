@@ -29,6 +29,7 @@ from scaler.model.decision import (
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable, TargetPods
+from scaler.model.schedules import FoundCalendar
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
 from scaler.observe.scale import read_scale
@@ -71,6 +72,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry
     outdated: Callable[[str], str] = lambda _: ""
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
+    calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
+    """The calendars that the schedules of an autoscaler refer to."""
 
 
 class Reconciler:
@@ -149,6 +152,7 @@ class Reconciler:
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
             outdated=self._with.outdated(autoscaler.metadata.namespace),
             rivals=self._rivals(autoscaler),
+            calendars=self._with.calendars(autoscaler) if autoscaler.spec.schedules else (),
         )
 
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from scaler.model.extensions import (
     Suspend,
 )
 from scaler.model.json_object import JsonObject
+from scaler.model.schedules import ScheduleSpec, ScheduleStatus
 from wire.meta import LabelSelector, ObjectMeta, always
 
 QuantityText = str | int | float
@@ -65,6 +66,7 @@ class ConditionType(StrEnum):
     SCALED_TO_ZERO = "ScaledToZero"
     DRY_RUN = "DryRun"
     SUSPENDED = "Suspended"
+    SCHEDULED = "Scheduled"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
 
 
@@ -72,6 +74,7 @@ class ConditionType(StrEnum):
 EXTENSION_CONDITIONS = (
     ConditionType.DRY_RUN,
     ConditionType.SUSPENDED,
+    ConditionType.SCHEDULED,
     ConditionType.METRIC_FALLBACK_ACTIVE,
 )
 
@@ -202,6 +205,7 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     suspend: Suspend | None = None
     pod_readiness: PodReadiness | None = None
     scale_to_zero: ScaleToZero | None = None
+    schedules: tuple[ScheduleSpec, ...] | None = None
 
 
 class MetricValueStatus(JsonObject, frozen=True, kw_only=True):
@@ -282,7 +286,7 @@ class DecisionSummary(JsonObject, frozen=True, kw_only=True):
 
 
 class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
-    """What the controller last read and did. Only a LoadAutoscaler has `decision`."""
+    """What the controller last read and did. Only a LoadAutoscaler has `decision` and `schedule`."""
 
     observed_generation: int | None = None
     last_scale_time: datetime | None = None
@@ -291,6 +295,7 @@ class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
     current_metrics: tuple[MetricStatus, ...] | None = always(())
     conditions: tuple[Condition, ...] | None = None
     decision: DecisionSummary | None = None
+    schedule: ScheduleStatus | None = None
 
 
 class Autoscaler(JsonObject, frozen=True, kw_only=True):

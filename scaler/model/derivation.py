@@ -141,6 +141,8 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     lifted_to_min: bool = False
     held: str = ""
     """Why the target was not scaled down; empty when nothing held it."""
+    held_by: str = ""
+    """The reason of the condition ScalingLimited for that: OutdatedCache or InvalidSchedule."""
     is_dry_run: bool = False
     """Whether `desired_replicas` is only reported."""
     remarks: tuple[Remark, ...] = ()

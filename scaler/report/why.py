@@ -80,6 +80,8 @@ def summarize(derivation: Derivation) -> DecisionSummary:
 def _holding(derivation: Derivation) -> Iterator[str]:
     if _cools_down(derivation):
         yield "Cooldown"
+    if derivation.held_by:
+        yield derivation.held_by
     for remark in derivation.remarks:
         if remark.holds:
             yield remark.condition

@@ -139,6 +139,7 @@ class Scaler:
             events=Events(self._recorder, options.kind),
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
+            calendars=self._watches.calendars_of,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
 

@@ -13,6 +13,8 @@ import msgspec
 
 # Windows that overlap in a longer chain than this have no next change in the status.
 _CHAIN_MAX = 50
+# A schedule that cannot be evaluated is tried again after this.
+_RETRY_SECONDS = 3600.0
 
 
 class Starts(Protocol):
@@ -57,6 +59,8 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     cap: int | None = None
     next_change_unix_seconds: float | None = None
     valid_until_unix_seconds: float = math.inf
+    problems: tuple[str, ...] = ()
+    """The schedules that cannot be evaluated, and why."""
 
 
 class Evaluator:
@@ -69,10 +73,7 @@ class Evaluator:
         self._last_bounds: tuple[int, int] = (0, 0)
 
     def at(self, now_unix_seconds: float, *, min_replicas: int, max_replicas: int) -> Scheduled:
-        """The bounds now. `min_replicas` and `max_replicas` are those without schedules, where ramps begin.
-
-        Raises ValueError if a schedule cannot be evaluated.
-        """
+        """The bounds now. `min_replicas` and `max_replicas` are those without schedules, where ramps begin."""
         bounds = (min_replicas, max_replicas)
         is_valid = self._last_since <= now_unix_seconds < self._last.valid_until_unix_seconds
         if not is_valid or bounds != self._last_bounds:
@@ -84,8 +85,14 @@ class Evaluator:
         active: list[Active] = []
         changes: list[float] = []
         valid_until = math.inf
+        problems: list[str] = []
         for each in self._schedules:
-            phase = each.phase(now)
+            try:
+                phase = each.phase(now)
+            except ValueError as error:
+                problems.append(f"schedule {each.schedule.name}: {error}")
+                valid_until = min(valid_until, now + _RETRY_SECONDS)
+                continue
             if phase.share > 0:
                 active.append(_active(each.schedule, phase.share, min_replicas, max_replicas))
             if phase.next_change is not None:
@@ -104,6 +111,7 @@ class Evaluator:
             cap=max(cap, floor) if cap is not None and floor is not None else cap,
             next_change_unix_seconds=min(changes, default=None),
             valid_until_unix_seconds=valid_until,
+            problems=tuple(problems),
         )
 
 
