@@ -66,7 +66,8 @@ class Watches:
         if kind.has_schedules:
             self.calendars = WatchedCalendars(client, namespaces, monotonic=monotonic)
         self._by_namespace: dict[str, list[AnyCache]] = {}
-        for cache in self.caches:
+        # Calendars are not among them: most autoscalers do not refer to any.
+        for cache in (*self.autoscalers.caches, *self.pods.caches, *self._hpas):
             self._by_namespace.setdefault(namespace_of(cache.path), []).append(cache)
 
     @property
@@ -95,7 +96,7 @@ class Watches:
         caches = self.calendars.caches if self.calendars else ()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
-                asyncio.gather(*(each.synced() for each in caches)), CALENDARS_SECONDS
+                asyncio.gather(*(each.listed_unless_forbidden() for each in caches)), CALENDARS_SECONDS
             )
 
     def calendars_of(self, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:

@@ -29,7 +29,26 @@ def at_zero(**changes: Any) -> dict[str, Any]:
     return spec(minReplicas=0, metrics=[QUEUE], **changes)
 
 
+OFFICE = {"name": "office", "schedule": "0 8 * * 1-5", "durationSeconds": 36000, "minReplicas": 2}
+HOLIDAYS = {"name": "holidays", "calendarRef": {"kind": "ScalingCalendar", "name": "retail"}}
+
+
+def schedules(*several: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return spec(schedules=list(several), **changes)
+
+
+def without(field: str, schedule: dict[str, Any] = OFFICE) -> dict[str, Any]:
+    return {name: value for name, value in schedule.items() if name != field}
+
+
 ACCEPTED = {
+    "a cron schedule": schedules({**OFFICE, "timeZone": "Europe/Berlin", "rampSeconds": 600}),
+    "a descriptor": schedules({**OFFICE, "schedule": "@daily"}),
+    "dates": schedules({**without("schedule"), "dates": ["2026-11-27T00:00:00"]}),
+    "a calendar": schedules(HOLIDAYS),
+    "a calendar with bounds": schedules({**HOLIDAYS, "minReplicas": 2, "maxReplicas": 9}),
+    "a schedule with a larger maximum": schedules({**OFFICE, "minReplicas": 30, "maxReplicas": 60}),
+    "a cap": schedules({**without("minReplicas"), "maxReplicas": 2}, OFFICE | {"name": "other"}),
     "a named metric": metrics(AVERAGE),
     "an input beside a metric that scales": metrics({**AVERAGE, "use": "Input"}, CPU),
     "use Scale": metrics({**AVERAGE, "use": "Scale"}),
@@ -60,6 +79,62 @@ ACCEPTED = {
 }
 
 REFUSED = {
+    "a cron expression with four fields": (
+        schedules({**OFFICE, "schedule": "0 8 * *"}),
+        'spec.schedules[0].schedule: Invalid value: "0 8 * *": spec.schedules[0].schedule in body should match',
+    ),
+    "a time zone in the cron expression": (
+        schedules({**OFFICE, "schedule": "TZ=UTC 0 8 * * *"}),
+        "spec.schedules[0].schedule in body should match",
+    ),
+    "a date with an offset": (
+        schedules({**without("schedule"), "dates": ["2026-11-27T00:00:00Z"]}),
+        "spec.schedules[0].dates[0]: Too long: may not be more than 19 bytes",
+    ),
+    "a time zone that is a path": (
+        schedules({**OFFICE, "timeZone": "../etc"}),
+        "spec.schedules[0].timeZone in body should match",
+    ),
+    "two kinds of starts": (
+        schedules({**OFFICE, "dates": ["2026-11-27T00:00:00"]}),
+        "spec.schedules[0]: Invalid value: exactly one of schedule, dates and calendarRef must be set",
+    ),
+    "no start": (
+        schedules(without("schedule")),
+        "spec.schedules[0]: Invalid value: exactly one of schedule, dates and calendarRef must be set",
+    ),
+    "a schedule without a duration": (
+        schedules(without("durationSeconds")),
+        "spec.schedules[0].durationSeconds: Required value: must be set with schedule or dates",
+    ),
+    "a schedule without bounds": (
+        schedules(without("minReplicas")),
+        "spec.schedules[0].minReplicas: Required value: minReplicas or maxReplicas must be set",
+    ),
+    "a calendar with a duration": (
+        schedules({**HOLIDAYS, "durationSeconds": 60}),
+        "spec.schedules[0].calendarRef: Forbidden: may not be set together with durationSeconds or timeZone",
+    ),
+    "an unknown kind of calendar": (
+        schedules({"name": "a", "calendarRef": {"kind": "Calendar", "name": "retail"}}),
+        'spec.schedules[0].calendarRef.kind: Unsupported value: "Calendar"',
+    ),
+    "a schedule whose minimum is above its maximum": (
+        schedules({**OFFICE, "minReplicas": 5, "maxReplicas": 4}),
+        "spec.schedules[0].maxReplicas: Invalid value: must be greater than or equal to `minReplicas`",
+    ),
+    "a floor above the maximum": (
+        schedules({**OFFICE, "minReplicas": 500}),
+        "spec.schedules: Invalid value: minReplicas of a schedule must not be greater than spec.maxReplicas: set maxReplicas in the schedule too",
+    ),
+    "a cap below the minimum": (
+        schedules({**without("minReplicas"), "maxReplicas": 1}, minReplicas=2),
+        "spec.schedules: Invalid value: maxReplicas of a schedule must not be less than spec.minReplicas: set minReplicas in the schedule too",
+    ),
+    "two schedules of one name": (
+        schedules(OFFICE, OFFICE),
+        'spec.schedules[1]: Duplicate value: map[string]interface {}{"name":"office"}',
+    ),
     "a name that is not a DNS label": (
         metrics({**AVERAGE, "name": "My_Queue"}),
         "spec.metrics[0].name in body should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'",
