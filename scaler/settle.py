@@ -19,7 +19,7 @@ from scaler.model.decision import (
     warning,
 )
 from scaler.model.derivation import Derivation
-from scaler.model.memory import Memory
+from scaler.model.memory import Memory, UnconfirmedChange
 from scaler.normalize.history import with_scale_event
 from scaler.report.conditions import Conditions
 from scaler.report.why import summarize
@@ -71,7 +71,7 @@ def _failed(decision: Decision, desired: int, failure: RescaleFailed, now: float
     namespace = decision.autoscaler.metadata.namespace
     return msgspec.structs.replace(
         outcome,
-        memory=_memory_after_failure(decision, failure),
+        memory=_memory_after_failure(decision, desired, failure, now),
         error=f"failed to rescale {reference.kind}/{namespace}/{reference.name}: {error}",
         error_class=ErrorClass.INTERNAL,
     )
@@ -107,9 +107,16 @@ def _mark_zero(conditions: Conditions, decision: Decision, desired: int) -> None
     )
 
 
-def _memory_after_failure(decision: Decision, failure: RescaleFailed) -> Memory:
+def _memory_after_failure(
+    decision: Decision, desired: int, failure: RescaleFailed, now: float
+) -> Memory:
     """If zero was certainly not written, a later zero is the user's."""
-    if decision.current_replicas == 0 or failure.may_be_applied:
+    if failure.may_be_applied:
+        change = UnconfirmedChange(
+            before=decision.current_replicas, after=desired, sent_at_unix_seconds=now
+        )
+        return msgspec.structs.replace(decision.memory, unconfirmed=change)
+    if decision.current_replicas == 0:
         return decision.memory
     return _not_at_zero(decision.memory)
 

@@ -23,6 +23,7 @@ from scaler.serve import scaler_server
 from scaler.telemetry import Telemetry
 from scaler.workqueue import WorkQueue
 from wire.background_tasks import BackgroundTasks, stopped
+from wire.backoff import Backoff, BackoffLimits
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
 from wire.kube.events import EventRecorder
@@ -35,8 +36,8 @@ from wire.status import StatusError, Unavailable
 
 OK: Final = 0
 FAILED: Final = 1
-# The pause between attempts while discovery has never succeeded.
-DISCOVERY_RETRY_SECONDS: Final = 1.0
+# The pauses between attempts while discovery has never succeeded.
+DISCOVERY_RETRIES: Final = BackoffLimits(initial_seconds=0.5, max_seconds=4.0, jitter_ratio=0.2)
 # How long shutdown waits for events that are still to be written.
 FLUSH_SECONDS: Final = 2.0
 
@@ -213,11 +214,12 @@ class Scaler:
             await stopped(writing)
 
     async def _follow_discovery(self) -> None:
+        backoff = Backoff(DISCOVERY_RETRIES)
         while not self._mapper.table.versions:
             try:
                 await self._mapper.refresh()
             except (StatusError, Unavailable, msgspec.DecodeError):
-                await asyncio.sleep(DISCOVERY_RETRY_SECONDS)
+                await asyncio.sleep(backoff.next_seconds())
         await self._mapper.run()
 
     def _discovery_problem(self) -> str:
