@@ -92,6 +92,7 @@ class Scaler:
             on_change=self._autoscaler_changed,
             monotonic=clock.monotonic,
         )
+        self._telemetry.show_build(version)
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._reconciler = self._new_reconciler()
         self._controller = Controller(
