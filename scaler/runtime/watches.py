@@ -96,7 +96,8 @@ class Watches:
         caches = self.calendars.caches if self.calendars else ()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
-                asyncio.gather(*(each.listed_unless_forbidden() for each in caches)), CALENDARS_SECONDS
+                asyncio.gather(*(each.listed_unless_forbidden() for each in caches)),
+                CALENDARS_SECONDS,
             )
 
     def calendars_of(self, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:

@@ -133,7 +133,7 @@ REFUSED = {
     ),
     "two schedules of one name": (
         schedules(OFFICE, OFFICE),
-        'spec.schedules[1]: Duplicate value: map[string]interface {}{"name":"office"}',
+        'spec.schedules[1]: Duplicate value: {"name":"office"}',
     ),
     "a name that is not a DNS label": (
         metrics({**AVERAGE, "name": "My_Queue"}),
