@@ -3,15 +3,8 @@
 import math
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from scaler.formula.parsing import Formula, Metric, Node, Number, Operation
-
-
-class FailedInput(msgspec.Struct, frozen=True):
-    """A metric without a value, and why."""
-
-    message: str
+from scaler.model.readings import FailedInput
 
 
 class FormulaFailedError(Exception):

@@ -32,6 +32,7 @@ class MetricSourceType(StrEnum):
     RESOURCE = "Resource"
     CONTAINER_RESOURCE = "ContainerResource"
     EXTERNAL = "External"
+    FORMULA = "Formula"
 
 
 class MetricTargetType(StrEnum):
@@ -67,6 +68,7 @@ class ConditionType(StrEnum):
     DRY_RUN = "DryRun"
     SUSPENDED = "Suspended"
     SCHEDULED = "Scheduled"
+    INVALID_FORMULA = "InvalidFormula"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
 
 
@@ -75,6 +77,7 @@ EXTENSION_CONDITIONS = (
     ConditionType.DRY_RUN,
     ConditionType.SUSPENDED,
     ConditionType.SCHEDULED,
+    ConditionType.INVALID_FORMULA,
     ConditionType.METRIC_FALLBACK_ACTIVE,
 )
 
@@ -148,6 +151,13 @@ class ExternalMetricSource(JsonObject, frozen=True, kw_only=True):
     target: MetricTarget
 
 
+class FormulaMetricSource(JsonObject, frozen=True, kw_only=True):
+    """A value that is computed from other metrics of the spec. Only a LoadAutoscaler has it."""
+
+    expression: str
+    target: MetricTarget
+
+
 class MetricSpec(JsonObject, frozen=True, kw_only=True):
     """One metric to scale on: `type` names the one source that is set."""
 
@@ -157,6 +167,7 @@ class MetricSpec(JsonObject, frozen=True, kw_only=True):
     resource: ResourceMetricSource | None = None
     container_resource: ContainerResourceMetricSource | None = None
     external: ExternalMetricSource | None = None
+    formula: FormulaMetricSource | None = None
     name: str = ""
     use: str = ""
     activation_value: QuantityText | None = None
@@ -253,6 +264,12 @@ class ExternalMetricStatus(JsonObject, frozen=True, kw_only=True):
     current: MetricValueStatus
 
 
+class FormulaMetricStatus(JsonObject, frozen=True, kw_only=True):
+    """The last value of a Formula metric."""
+
+    current: MetricValueStatus
+
+
 class MetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of one metric; a metric that failed leaves only an empty `type`."""
 
@@ -262,6 +279,7 @@ class MetricStatus(JsonObject, frozen=True, kw_only=True):
     resource: ResourceMetricStatus | None = None
     container_resource: ContainerResourceMetricStatus | None = None
     external: ExternalMetricStatus | None = None
+    formula: FormulaMetricStatus | None = None
     name: str = ""
 
 

@@ -60,6 +60,8 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     kept: str = ""
     proposal: int | None = None
     failure: str = ""
+    computed_from: str = ""
+    """The inputs of a formula, in words."""
     is_input: bool = False
     """Whether the metric is only measured, so that it has no proposal."""
     fallback: FallbackStep | None = None

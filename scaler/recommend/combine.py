@@ -8,6 +8,7 @@ from scaler.model.memory import MetricRecord
 from scaler.model.readings import Signal
 from scaler.model.remark import Remark
 from scaler.recommend.fallback import with_fallbacks
+from scaler.recommend.from_formula import formula_remark, inputs_of
 from scaler.recommend.propose import MetricFailure, Proposal, propose
 from scaler.recommend.workload import Workload
 
@@ -38,14 +39,26 @@ def recommend(
     signals: Sequence[Signal], workload: Workload, records: Iterable[MetricRecord] = ()
 ) -> Recommended:
     """Evaluate every metric, and take the largest proposal. `records` are those of the metrics with a fallback."""
-    proposals = tuple(propose(each.metric, each.reading, workload) for each in signals)
+    proposals = _proposals(signals, workload)
     fell_back = with_fallbacks(signals, proposals, records, workload)
     recommended = _combine(fell_back.proposals, workload.spec_replicas)
-    if not fell_back.records:
+    remark = formula_remark([each.metric for each in signals])
+    remarks = fell_back.remarks if remark is None else (*fell_back.remarks, remark)
+    if not remarks:
         return recommended
-    return msgspec.structs.replace(
-        recommended, records=fell_back.records, remarks=fell_back.remarks
-    )
+    return msgspec.structs.replace(recommended, records=fell_back.records, remarks=remarks)
+
+
+def _proposals(signals: Sequence[Signal], workload: Workload) -> tuple[Proposal, ...]:
+    """One for each metric; formulas are computed once all other metrics are known."""
+    proposals = [propose(each.metric, each.reading, workload) for each in signals]
+    formulas = [index for index, each in enumerate(signals) if each.metric.formula is not None]
+    if formulas:
+        known = zip(signals, proposals, strict=True)
+        inputs = inputs_of((each.metric, proposal.derivation) for each, proposal in known)
+        for index in formulas:
+            proposals[index] = propose(signals[index].metric, inputs, workload)
+    return tuple(proposals)
 
 
 def _combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended:

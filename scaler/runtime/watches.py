@@ -67,7 +67,12 @@ class Watches:
             self.calendars = WatchedCalendars(client, namespaces, monotonic=monotonic)
         self._by_namespace: dict[str, list[AnyCache]] = {}
         # Calendars are not among them: most autoscalers do not refer to any.
-        for cache in (*self.autoscalers.caches, *self.pods.caches, *self._hpas):
+        scaled_by: tuple[AnyCache, ...] = (
+            *self.autoscalers.caches,
+            *self.pods.caches,
+            *self._hpas,
+        )
+        for cache in scaled_by:
             self._by_namespace.setdefault(namespace_of(cache.path), []).append(cache)
 
     @property

@@ -41,7 +41,29 @@ def without(field: str, schedule: dict[str, Any] = OFFICE) -> dict[str, Any]:
     return {name: value for name, value in schedule.items() if name != field}
 
 
+def formula(expression: str = "max(queue / 30, 2)", **changes: Any) -> dict[str, Any]:
+    source = {"expression": expression, "target": {"type": "AverageValue", "averageValue": "1"}}
+    return metrics(
+        {**AVERAGE, "use": "Input"},
+        {"type": "Formula", "name": "load", "formula": {**source, **changes}},
+    )
+
+
 ACCEPTED = {
+    "a formula": formula(),
+    "a formula with all operators": formula(
+        "clamp(avg(queue, 'queue'), 1, 9) + (queue ?? 0 >= 5) * -2 / 3 - floor(.5) == 1"
+    ),
+    "a formula with a target of type Value": formula(target={"type": "Value", "value": "1"}),
+    "a formula with a fallback": metrics(
+        {**AVERAGE, "use": "Input"},
+        {
+            "type": "Formula",
+            "name": "load",
+            "formula": {"expression": "queue", "target": {"type": "Value", "value": 5}},
+            "fallback": FALLBACK,
+        },
+    ),
     "a cron schedule": schedules({**OFFICE, "timeZone": "Europe/Berlin", "rampSeconds": 600}),
     "a descriptor": schedules({**OFFICE, "schedule": "@daily"}),
     "dates": schedules({**without("schedule"), "dates": ["2026-11-27T00:00:00"]}),
@@ -79,6 +101,56 @@ ACCEPTED = {
 }
 
 REFUSED = {
+    "a formula without an expression": (
+        formula(""),
+        "spec.metrics[1].formula.expression in body should be at least 1 chars long",
+    ),
+    "a formula with a character that no formula has": (
+        formula("queue % 2"),
+        "spec.metrics[1].formula.expression in body should match",
+    ),
+    "an assignment": (
+        formula("queue = 2"),
+        "spec.metrics[1].formula.expression: Invalid value: write == to compare",
+    ),
+    "a condition": (
+        formula("queue ? 1"),
+        "spec.metrics[1].formula.expression: Invalid value: write ?? for a value in place of a failed metric",
+    ),
+    "half a formula": (
+        formula("queue + "),
+        "spec.metrics[1].formula.expression: Invalid value: must not end with an operator",
+    ),
+    "a long formula": (
+        formula("1+" * 600 + "1"),
+        "spec.metrics[1].formula.expression: Too long: may not be more than 1024 bytes",
+    ),
+    "a formula with a utilization": (
+        formula(target={"type": "Utilization", "value": "1"}),
+        "spec.metrics[1].formula.target: Invalid value: must have type Value or AverageValue, set the field of that name, and no other",
+    ),
+    "a formula with a target of another type": (
+        formula(target={"type": "Value", "averageValue": "1"}),
+        "spec.metrics[1].formula.target: Invalid value: must have type Value or AverageValue, set the field of that name, and no other",
+    ),
+    "a formula of nothing": (
+        metrics(CPU, {"type": "Formula", "formula": formula()["metrics"][1]["formula"]}),
+        "spec.metrics: Invalid value: a metric of type Formula requires other metrics with a name",
+    ),
+    "type Formula without a formula": (
+        metrics(AVERAGE, {"type": "Formula"}),
+        "spec.metrics[1].formula: Required value: must populate information for the given metric source",
+    ),
+    "the last value of a formula": (
+        metrics(
+            AVERAGE,
+            {
+                **formula()["metrics"][1],
+                "fallback": {"type": "LastValue", "lastValueMaxAgeSeconds": 60},
+            },
+        ),
+        "spec.metrics[1].fallback.type: Forbidden: LastValue requires",
+    ),
     "a cron expression with four fields": (
         schedules({**OFFICE, "schedule": "0 8 * *"}),
         'spec.schedules[0].schedule: Invalid value: "0 8 * *": spec.schedules[0].schedule in body should match',

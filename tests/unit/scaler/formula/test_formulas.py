@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.formula.evaluation import FailedInput, FormulaFailedError, evaluate
+from scaler.formula.evaluation import FormulaFailedError, evaluate
 from scaler.formula.parsing import HEIGHT_MAX, LENGTH_MAX, InvalidFormulaError, parse
+from scaler.model.readings import FailedInput
 
 INPUTS = {
     "queue": 90.0, "rps": 500.0, "zero": 0.0, "queue-depth": 3.0, "down": FailedInput("no data"), "nan": math.nan,
