@@ -9,22 +9,24 @@ from collections.abc import Sequence
 
 import msgspec
 
+from scaler.model.activity import Activity
 from scaler.model.autoscaler import MetricSpec
 from scaler.model.decision import Ask, Decision, ErrorClass, Event, Situation, warning
 from scaler.model.derivation import Derivation
-from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory, Memory
-from scaler.model.observed import TargetPods
+from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory
+from scaler.model.observed import Pod, TargetPods
 from scaler.model.readings import Reading
+from scaler.normalize.extended import Target, normalize_extended, with_extensions
 from scaler.normalize.history import held
-from scaler.normalize.normalize import normalize
-from scaler.normalize.zero import Zero, zero
 from scaler.recommend.activity import activity
 from scaler.recommend.combine import Recommended, recommend
+from scaler.recommend.pods import count_ready
 from scaler.recommend.workload import Workload
 from scaler.report.conditions import Conditions, unable_to_compute
 from scaler.signal.signal import signal
 from scaler.trial.trial import trial, uncomputable
 
+_NO_ACTIVITY = Activity()
 ALL_BELOW_TARGET = "All metrics below target"
 
 
@@ -51,7 +53,9 @@ def decide(
     if recommended.replicas is None:
         decision = _blocked(situation, derivation, recommended, now_unix_seconds)
     else:
-        decision = _by_metrics(situation, derivation, ask.metrics, recommended, now_unix_seconds)
+        decision = _by_metrics(
+            situation, derivation, ask.metrics, pods.pods, recommended, now_unix_seconds
+        )
     return msgspec.structs.replace(
         decision, current_metrics=tuple(each.status for each in recommended.proposals)
     )
@@ -89,6 +93,7 @@ def _blocked(
     situation: Situation, derivation: Derivation, recommended: Recommended, now: float
 ) -> Decision:
     """Too many metrics failed to go by the others."""
+    remembered = situation.memory.extensions or NOTHING_REMEMBERED
     conditions = Conditions(situation.conditions, now)
     if recommended.blocking is not None:
         message = unable_to_compute(recommended.blocking.message)
@@ -97,7 +102,10 @@ def _blocked(
         situation,
         derivation,
         error=recommended.error,
-        memory=_with_extensions(held(situation.memory, situation.policy, now), recommended, None),
+        memory=with_extensions(
+            held(situation.memory, situation.policy, now),
+            ExtensionMemory(metrics=recommended.records, panic=remembered.panic),
+        ),
         conditions=conditions.as_tuple(),
         events=_failures(recommended),
     )
@@ -107,27 +115,27 @@ def _by_metrics(
     situation: Situation,
     derivation: Derivation,
     metrics: Sequence[MetricSpec],
+    pods: Sequence[Pod],
     recommended: Recommended,
     now: float,
 ) -> Decision:
     current, policy = situation.scale.spec_replicas, situation.policy
-    replicas = max(0, recommended.replicas or 0)
-    near_zero: Zero | None = None
-    if policy.zero is not None:
-        near_zero = zero(
-            policy.zero,
-            situation.memory,
-            activity(metrics, recommended.proposals),
+    found = normalize_extended(
+        situation.memory,
+        policy,
+        Target(
             current=current,
-            recommended=replicas,
-            may_leave_zero=policy.may_scale_up,
-            now_unix_seconds=now,
-        )
-        replicas = near_zero.recommended
-    normalized = normalize(
-        situation.memory, policy, current=current, recommended=replicas, now_unix_seconds=now
+            pods=pods,
+            ready_pods=0 if policy.panic is None else count_ready(pods),
+            activity=_NO_ACTIVITY
+            if policy.zero is None
+            else activity(metrics, recommended.proposals),
+        ),
+        recommended=max(0, recommended.replicas or 0),
+        records=recommended.records,
+        now_unix_seconds=now,
     )
-    desired = max(normalized.bound.after, 0 if near_zero is None else near_zero.floor)
+    normalized = found.normalized
     conditions = Conditions(situation.conditions, now)
     conditions.scaling_active(recommended.winner_name)
     conditions.able_to_scale(normalized.stabilization.reason)
@@ -136,15 +144,16 @@ def _by_metrics(
         situation,
         msgspec.structs.replace(
             derivation,
-            proposed=replicas,
-            zero=near_zero and near_zero.step,
+            proposed=found.recommended,
+            zero=found.zero,
             stabilization=normalized.stabilization,
             bound=normalized.bound,
+            remarks=(*derivation.remarks, *found.remarks),
         ),
-        desired=desired,
+        desired=found.desired,
         # The reason is fixed before normalization: it may not fit the result.
-        reason=_reason(replicas, current, recommended.winner_name),
-        memory=_with_extensions(normalized.memory, recommended, near_zero),
+        reason=_reason(found.recommended, current, recommended.winner_name),
+        memory=found.memory,
         conditions=conditions.as_tuple(),
     )
     return msgspec.structs.replace(
@@ -153,20 +162,6 @@ def _by_metrics(
         error=recommended.error,
         error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
     )
-
-
-def _with_extensions(memory: Memory, recommended: Recommended, near_zero: Zero | None) -> Memory:
-    """Remember what the next reconcile needs for the fields that only a LoadAutoscaler has."""
-    extensions = ExtensionMemory(
-        inactive_since_unix_seconds=None
-        if near_zero is None
-        else near_zero.inactive_since_unix_seconds,
-        metrics=recommended.records,
-    )
-    found = None if extensions == NOTHING_REMEMBERED else extensions
-    if found == memory.extensions:
-        return memory
-    return msgspec.structs.replace(memory, extensions=found)
 
 
 def _reason(proposed: int, current: int, winner_name: str) -> str:

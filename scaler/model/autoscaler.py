@@ -10,9 +10,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from scaler.model.extensions import (
+    Futility,
     MetricFallback,
     MetricUse,
     Mode,
+    Panic,
     PodReadiness,
     ScaleToZero,
     Suspend,
@@ -66,6 +68,8 @@ class ConditionType(StrEnum):
     DRY_RUN = "DryRun"
     SUSPENDED = "Suspended"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
+    PANICKING = "Panicking"
+    FUTILE_SCALE_UP = "FutileScaleUp"
 
 
 # The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
@@ -73,6 +77,8 @@ EXTENSION_CONDITIONS = (
     ConditionType.DRY_RUN,
     ConditionType.SUSPENDED,
     ConditionType.METRIC_FALLBACK_ACTIVE,
+    ConditionType.PANICKING,
+    ConditionType.FUTILE_SCALE_UP,
 )
 
 
@@ -182,10 +188,17 @@ class ScalingRules(JsonObject, frozen=True, kw_only=True):
     tolerance: QuantityText | None = None
 
 
+class ScaleUpRules(ScalingRules, frozen=True, kw_only=True):
+    """The rules for scaling up, and what only a LoadAutoscaler has."""
+
+    panic: Panic | None = None
+    futility: Futility | None = None
+
+
 class Behavior(JsonObject, frozen=True, kw_only=True):
     """The rules of both directions."""
 
-    scale_up: ScalingRules | None = None
+    scale_up: ScaleUpRules | None = None
     scale_down: ScalingRules | None = None
 
 

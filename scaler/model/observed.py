@@ -18,6 +18,7 @@ class PodMetadata(_Json, frozen=True, kw_only=True):
     namespace: str = ""
     resource_version: str = ""
     labels: dict[str, str] = {}
+    creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
 
 

@@ -61,6 +61,21 @@ class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
     manual_zero_activates: bool
 
 
+class PanicRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`behavior.scaleUp.panic`."""
+
+    threshold_ratio: float
+    window_seconds: float
+    hold_seconds: float
+
+
+class FutilityRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`behavior.scaleUp.futility`."""
+
+    ready_timeout_seconds: float
+    max_unready_replicas: int
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
@@ -85,6 +100,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     suspension: Suspension | None = None
     zero: ZeroRules | None = None
     """None: as an HPA, zero is reached and left by what the metrics propose."""
+    panic: PanicRules | None = None
+    futility: FutilityRules | None = None
 
     @property
     def scale_down_window_seconds(self) -> float:

@@ -33,6 +33,7 @@ class PodCompactor:
                 namespace=intern(metadata.namespace),
                 resource_version=metadata.resource_version,
                 labels=self._shared_labels(metadata.labels),
+                creation_timestamp=metadata.creation_timestamp,
                 deletion_timestamp=metadata.deletion_timestamp,
             ),
             spec=self._shared_spec(pod.spec),

@@ -29,7 +29,15 @@ def at_zero(**changes: Any) -> dict[str, Any]:
     return spec(minReplicas=0, metrics=[QUEUE], **changes)
 
 
+def up(**rules: Any) -> dict[str, Any]:
+    return spec(behavior={"scaleUp": rules})
+
+
 ACCEPTED = {
+    "an empty panic": up(panic={}),
+    "a panic": up(panic={"thresholdPercent": 150, "windowSeconds": 10, "holdSeconds": 120}),
+    "an empty futility": up(futility={}),
+    "a futility": up(futility={"readyTimeoutSeconds": 60, "maxUnreadyReplicas": 1}),
     "a named metric": metrics(AVERAGE),
     "an input beside a metric that scales": metrics({**AVERAGE, "use": "Input"}, CPU),
     "use Scale": metrics({**AVERAGE, "use": "Scale"}),
@@ -60,6 +68,26 @@ ACCEPTED = {
 }
 
 REFUSED = {
+    "a panic below the tolerance": (
+        up(panic={"thresholdPercent": 109}),
+        "spec.behavior.scaleUp.panic.thresholdPercent in body should be greater than or equal to 110",
+    ),
+    "a panic window of more than a minute": (
+        up(panic={"windowSeconds": 61}),
+        "spec.behavior.scaleUp.panic.windowSeconds in body should be less than or equal to 60",
+    ),
+    "a panic without scaling up": (
+        up(panic={}, selectPolicy="Disabled"),
+        "spec.behavior.scaleUp.panic: Forbidden: may not be set with selectPolicy Disabled",
+    ),
+    "a futility without pods": (
+        up(futility={"maxUnreadyReplicas": 0}),
+        "spec.behavior.scaleUp.futility.maxUnreadyReplicas in body should be greater than or equal to 1",
+    ),
+    "a futility without scaling up": (
+        up(futility={}, selectPolicy="Disabled"),
+        "spec.behavior.scaleUp.futility: Forbidden: may not be set with selectPolicy Disabled",
+    ),
     "a name that is not a DNS label": (
         metrics({**AVERAGE, "name": "My_Queue"}),
         "spec.metrics[0].name in body should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'",
