@@ -11,16 +11,27 @@ import msgspec
 
 from scaler.model.activity import Activity
 from scaler.model.autoscaler import MetricSpec
-from scaler.model.decision import Ask, Decision, ErrorClass, Event, Situation, warning
+from scaler.model.decision import (
+    Ask,
+    Decision,
+    ErrorClass,
+    Event,
+    PodCost,
+    Situation,
+    warning,
+)
 from scaler.model.derivation import Derivation
+from scaler.model.extensions import RolloutPolicy
 from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory
 from scaler.model.observed import Pod, TargetPods
-from scaler.model.readings import Reading
+from scaler.model.readings import Reading, Signal
 from scaler.normalize.extended import Target, normalize_extended, with_extensions
 from scaler.normalize.history import held
 from scaler.recommend.activity import activity
 from scaler.recommend.combine import Recommended, recommend
+from scaler.recommend.deletion_cost import deletion_costs
 from scaler.recommend.pods import count_ready
+from scaler.recommend.rollout import without_rollout
 from scaler.recommend.workload import Workload
 from scaler.report.conditions import Conditions, unable_to_compute
 from scaler.signal.signal import signal
@@ -38,11 +49,11 @@ def decide(
     if pods.are_ambiguous:
         return _ambiguous(situation, pods, now_unix_seconds)
     remembered = situation.memory.extensions or NOTHING_REMEMBERED
-    recommended = recommend(
-        signal(ask.metrics, readings),
-        _workload(situation, pods, now_unix_seconds),
-        remembered.metrics,
-    )
+    signals = signal(ask.metrics, readings)
+    workload = _workload(situation, pods, now_unix_seconds)
+    recommended = recommend(signals, workload, remembered.metrics)
+    if situation.policy.rollout != RolloutPolicy.COUNT:
+        recommended = _without_rollout(recommended, signals, workload, remembered)
     derivation = msgspec.structs.replace(
         situation.derivation,
         made_at_unix_seconds=now_unix_seconds,
@@ -57,8 +68,45 @@ def decide(
             situation, derivation, ask.metrics, pods.pods, recommended, now_unix_seconds
         )
     return msgspec.structs.replace(
-        decision, current_metrics=tuple(each.status for each in recommended.proposals)
+        decision,
+        current_metrics=tuple(each.status for each in recommended.proposals),
+        deletion_costs=_deletion_costs(decision, ask.metrics, pods.pods, readings),
     )
+
+
+def _without_rollout(
+    recommended: Recommended,
+    signals: Sequence[Signal],
+    workload: Workload,
+    remembered: ExtensionMemory,
+) -> Recommended:
+    found = without_rollout(
+        workload.policy.rollout,
+        recommended,
+        signals,
+        workload.pods,
+        replicas=workload.spec_replicas,
+        recommend=lambda fewer, pods: recommend(
+            fewer, msgspec.structs.replace(workload, pods=pods), remembered.metrics
+        ),
+    )
+    remarks = (*found.recommended.remarks, found.remark)
+    return msgspec.structs.replace(found.recommended, remarks=remarks)
+
+
+def _deletion_costs(
+    decision: Decision,
+    metrics: Sequence[MetricSpec],
+    pods: Sequence[Pod],
+    readings: Sequence[Reading],
+) -> tuple[PodCost, ...]:
+    name, desired = decision.policy.deletion_cost_metric, decision.desired_replicas
+    if not name or not decision.rescale or desired is None:
+        return ()
+    deleted = decision.current_replicas - desired
+    if deleted <= 0:
+        return ()
+    return deletion_costs(name, metrics, readings, pods, deleted=deleted)
 
 
 def _workload(situation: Situation, pods: TargetPods, now: float) -> Workload:

@@ -15,6 +15,7 @@ from scaler.model.extensions import (
     MetricUse,
     Mode,
     Panic,
+    PodDeletionCost,
     PodReadiness,
     ScaleToZero,
     Suspend,
@@ -67,6 +68,7 @@ class ConditionType(StrEnum):
     SCALED_TO_ZERO = "ScaledToZero"
     DRY_RUN = "DryRun"
     SUSPENDED = "Suspended"
+    ROLLOUT_HELD = "RolloutHeld"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
     PANICKING = "Panicking"
     FUTILE_SCALE_UP = "FutileScaleUp"
@@ -76,6 +78,7 @@ class ConditionType(StrEnum):
 EXTENSION_CONDITIONS = (
     ConditionType.DRY_RUN,
     ConditionType.SUSPENDED,
+    ConditionType.ROLLOUT_HELD,
     ConditionType.METRIC_FALLBACK_ACTIVE,
     ConditionType.PANICKING,
     ConditionType.FUTILE_SCALE_UP,
@@ -195,11 +198,17 @@ class ScaleUpRules(ScalingRules, frozen=True, kw_only=True):
     futility: Futility | None = None
 
 
+class ScaleDownRules(ScalingRules, frozen=True, kw_only=True):
+    """The rules for scaling down, and what only a LoadAutoscaler has."""
+
+    pod_deletion_cost: PodDeletionCost | None = None
+
+
 class Behavior(JsonObject, frozen=True, kw_only=True):
     """The rules of both directions."""
 
     scale_up: ScaleUpRules | None = None
-    scale_down: ScalingRules | None = None
+    scale_down: ScaleDownRules | None = None
 
 
 class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):

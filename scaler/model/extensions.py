@@ -94,8 +94,15 @@ class Futility(JsonObject, frozen=True, kw_only=True):
     max_unready_replicas: int | None = None
 
 
+class PodDeletionCost(JsonObject, frozen=True, kw_only=True):
+    """The metric by which the least busy pods are deleted first, by its name in the spec."""
+
+    metric: str
+
+
 class PodReadiness(JsonObject, frozen=True, kw_only=True):
     """When the metrics of a young pod count. Unset seconds are the flags'."""
 
     cpu_initialization_period_seconds: int | None = None
     initial_readiness_delay_seconds: int | None = None
+    rollout: str = ""

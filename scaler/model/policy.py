@@ -7,6 +7,7 @@ spec can override, a schedule changes or a trial replaces is one field here and 
 import msgspec
 
 from scaler.model.autoscaler import ScalingPolicy, ScalingPolicySelect
+from scaler.model.extensions import RolloutPolicy
 from scaler.model.kinds import WatchedKind
 
 
@@ -102,6 +103,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """None: as an HPA, zero is reached and left by what the metrics propose."""
     panic: PanicRules | None = None
     futility: FutilityRules | None = None
+    rollout: str = RolloutPolicy.COUNT.value
+    deletion_cost_metric: str = ""
+    """The name of the metric by which pods are deleted; empty to leave that to the ReplicaSet."""
 
     @property
     def scale_down_window_seconds(self) -> float:

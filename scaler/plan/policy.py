@@ -10,10 +10,11 @@ from scaler.model.autoscaler import (
     AutoscalerSpec,
     Behavior,
     MetricSourceType,
+    ScaleDownRules,
+    ScaleUpRules,
     ScalingPolicy,
     ScalingPolicySelect,
     ScalingPolicyType,
-    ScaleUpRules,
     ScalingRules,
 )
 from scaler.model.extensions import (
@@ -21,7 +22,9 @@ from scaler.model.extensions import (
     ManualZero,
     Mode,
     Panic,
+    PodDeletionCost,
     PodReadiness,
+    RolloutPolicy,
     Suspend,
 )
 from scaler.model.policy import (
@@ -74,7 +77,16 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
         zero=_zero_rules(spec),
         panic=_panic_rules(spec.behavior),
         futility=_futility_rules(spec.behavior),
+        rollout=readiness.rollout or RolloutPolicy.COUNT.value,
+        deletion_cost_metric=_deletion_cost_metric(spec.behavior),
     )
+
+
+def _deletion_cost_metric(behavior: Behavior | None) -> str:
+    match behavior:
+        case Behavior(scale_down=ScaleDownRules(pod_deletion_cost=PodDeletionCost(metric=name))):
+            return name
+    return ""
 
 
 def _panic_rules(behavior: Behavior | None) -> PanicRules | None:

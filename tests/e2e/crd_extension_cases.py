@@ -33,7 +33,26 @@ def up(**rules: Any) -> dict[str, Any]:
     return spec(behavior={"scaleUp": rules})
 
 
+PER_POD = {
+    "type": "Pods",
+    "pods": {
+        "metric": {"name": "connections"},
+        "target": {"type": "AverageValue", "averageValue": "10"},
+    },
+}
+
+
+def deleting(*several: dict[str, Any], by: str, **changes: Any) -> dict[str, Any]:
+    behavior = {"scaleDown": {"podDeletionCost": {"metric": by}}}
+    return spec(metrics=list(several), behavior=behavior, **changes)
+
+
 ACCEPTED = {
+    "every rollout policy": spec(podReadiness={"rollout": "IgnoreSurge"}),
+    "podDeletionCost by a metric that scales": deleting({**CPU, "name": "cpu"}, by="cpu"),
+    "podDeletionCost by an input": deleting(
+        CPU, {**PER_POD, "name": "connections", "use": "Input"}, by="connections"
+    ),
     "an empty panic": up(panic={}),
     "a panic": up(panic={"thresholdPercent": 150, "windowSeconds": 10, "holdSeconds": 120}),
     "an empty futility": up(futility={}),
@@ -68,6 +87,26 @@ ACCEPTED = {
 }
 
 REFUSED = {
+    "an unknown rollout policy": (
+        spec(podReadiness={"rollout": "Ignore"}),
+        'spec.podReadiness.rollout: Unsupported value: "Ignore": supported values: "Count", "IgnoreSurge", "HoldUp"',
+    ),
+    "podDeletionCost by a metric without that name": (
+        deleting(CPU, by="cpu"),
+        "spec.behavior.scaleDown.podDeletionCost.metric: Invalid value: must be the name of a metric of type Pods, Resource or ContainerResource",
+    ),
+    "podDeletionCost by a metric that pods do not have": (
+        deleting(AVERAGE, by="queue"),
+        "spec.behavior.scaleDown.podDeletionCost.metric: Invalid value: must be the name of a metric of type",
+    ),
+    "podDeletionCost of a StatefulSet": (
+        deleting(
+            {**CPU, "name": "cpu"},
+            by="cpu",
+            scaleTargetRef={"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"},
+        ),
+        "spec.behavior.scaleDown.podDeletionCost: Forbidden: requires a target of kind Deployment or ReplicaSet",
+    ),
     "a panic below the tolerance": (
         up(panic={"thresholdPercent": 109}),
         "spec.behavior.scaleUp.panic.thresholdPercent in body should be greater than or equal to 110",

@@ -13,6 +13,7 @@ from scaler.model.autoscaler import (
     Behavior,
     Condition,
     CrossVersionObjectReference,
+    ScaleDownRules,
     ScaleUpRules,
     ScalingPolicy,
     ScalingRules,
@@ -200,7 +201,7 @@ def _behavior(random: Random) -> Behavior | None:
     down_window = random.choice((None, 0, 15, 60, 300))
     return Behavior(
         scale_up=_rules(random, ScaleUpRules, random.choice((0, 0, 15, 60, 300))),
-        scale_down=_rules(random, ScalingRules, down_window),
+        scale_down=_rules(random, ScaleDownRules, down_window),
     )
 
 
