@@ -1,7 +1,7 @@
 """A request and the rule that serves it to a metric query for Prometheus.
 
-Today there is one plan per request. A planner that merges several requests into one plan would give each of them its
-own `Rows` of the shared `Plan`, without a change before or after this stage.
+A discovered metric has a plan per request, which is prometheus-adapter's query, and where that is proven (`wide_query.py`) a wide
+query that answers many requests. The query of a named rule is the same for every request. `Rows` select what belongs to one.
 """
 
 from collections.abc import Sequence
@@ -32,6 +32,7 @@ from adapter.translate.named_query import named_query
 from adapter.translate.naming import NoLabel, ResourceConverter
 from adapter.translate.promql import Matcher, QueryNotBuilt, custom_query, equals, external_query
 from adapter.translate.refusals import custom_metric_not_found, metrics_not_fetched
+from adapter.translate.wide_query import wide_for_objects, wide_for_selector
 from wire.labels import EVERYTHING
 
 
@@ -60,11 +61,12 @@ def _custom_discovered(
 ) -> MetricQuery:
     converter = ResourceConverter(rule.resources, mapping)
     object_label = converter.label_for(mapping.resource_for(request.resource))
+    namespace = _namespace(converter, request.namespace)
     query = custom_query(
         rule.metrics_query,
         series=series,
         selector=request.metric_selector,
-        namespace=_namespace(converter, request.namespace),
+        namespace=namespace,
         object_label=object_label,
         names=names,
     )
@@ -75,6 +77,17 @@ def _custom_discovered(
         rows=Rows(object_label=object_label),
         contract=rule.contract,
         rule=rule.path,
+        wide=wide_for_objects(
+            rule.metrics_query,
+            series=series,
+            selector=request.metric_selector,
+            namespace=namespace,
+            object_label=object_label,
+            backend=rule.backend,
+            dated=rule.contract.stale_after_seconds is not None,
+        )
+        if all(names) and mapping.resource_for(request.resource) != NAMESPACES
+        else None,
     )
 
 
@@ -85,11 +98,14 @@ def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> MetricQuer
         if rule.namespace_label and request.namespace
         else ()
     )
-    plan = Plan(named_query(rule.query, request.metric_selector), rule.backend)
+    rows = Rows(object_label=rule.object_label, where=where)
+    plan = Plan(
+        named_query(rule.query, request.metric_selector), rule.backend, key_labels=rows.key_labels
+    )
     return MetricQuery(
         plan=plan,
-        ages=_ages(plan, rule.contract, (rule.object_label, *(label for label, _ in where))),
-        rows=Rows(object_label=rule.object_label, where=where),
+        ages=_ages(plan, rule.contract, rows.key_labels),
+        rows=rows,
         contract=rule.contract,
         rule=rule.path,
         window_seconds=rule.window_seconds,
@@ -112,11 +128,9 @@ def _external_discovered(
     request: ExternalMetricRequest, rule: DiscoveryRule, series: str, mapping: ResourceMapping
 ) -> MetricQuery:
     restricted = request.namespace if rule.resources.namespaced else ""
+    namespace = _namespace(ResourceConverter(rule.resources, mapping), restricted)
     query = external_query(
-        rule.metrics_query,
-        series=series,
-        selector=request.selector,
-        namespace=_namespace(ResourceConverter(rule.resources, mapping), restricted),
+        rule.metrics_query, series=series, selector=request.selector, namespace=namespace
     )
     plan = Plan(query, rule.backend)
     return MetricQuery(
@@ -125,16 +139,25 @@ def _external_discovered(
         rows=Rows(),
         contract=rule.contract,
         rule=rule.path,
+        wide=wide_for_selector(
+            rule.metrics_query,
+            series=series,
+            selector=request.selector,
+            namespace=namespace,
+            backend=rule.backend,
+            dated=rule.contract.stale_after_seconds is not None,
+        ),
     )
 
 
 def _external_by_name(request: ExternalMetricRequest, rule: NamedRule) -> MetricQuery:
     where = ((rule.namespace_label, request.namespace),) if rule.namespace_label else ()
-    plan = Plan(named_query(rule.query, request.selector), rule.backend)
+    rows = Rows(where=where)
+    plan = Plan(named_query(rule.query, request.selector), rule.backend, key_labels=rows.key_labels)
     return MetricQuery(
         plan=plan,
         ages=_ages(plan, rule.contract, grouping_of(plan.query)),
-        rows=Rows(where=where),
+        rows=rows,
         contract=rule.contract,
         rule=rule.path,
         window_seconds=rule.window_seconds,
@@ -145,7 +168,7 @@ def _ages(plan: Plan, contract: SignalContract, labels: tuple[str, ...]) -> Ages
     if contract.stale_after_seconds is None:
         return None
     query = age_query(plan.query, labels)
-    return Ages(plan=Plan(query, plan.backend), labels=labels) if query else None
+    return Ages(plan=Plan(query, plan.backend, key_labels=labels), labels=labels) if query else None
 
 
 def usage_query(

@@ -21,6 +21,8 @@ FROM_A_SMALL_SET = {
     "outcome",
     "source",
     "rule",
+    "query",
+    "reason",
 }
 
 
