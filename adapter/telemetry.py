@@ -3,6 +3,7 @@
 The names follow Prometheus' naming rules; label values come from small closed sets, so that clients cannot grow them.
 """
 
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,11 @@ _SECONDS = (
     30.0,
 )
 
+BUILD = Gauge(
+    "loadline_adapter_build_info",
+    "Always 1; the labels are the version of Loadline and of Python.",
+    ["version", "python_version"],
+)
 REQUESTS = Counter(
     "loadline_adapter_requests",
     "Requests to the metrics APIs, by API group and HTTP status code.",
@@ -103,6 +109,11 @@ CONFIGURATION_ACCEPTED = Gauge(
     "loadline_adapter_configuration_last_reload_successful",
     "1 while the configuration file is the active one, 0 while it is refused.",
 )
+
+
+def show_build(version: str) -> None:
+    """Export the version that is running."""
+    BUILD.labels(version, platform.python_version()).set(1)
 
 
 def forget_rules() -> None:

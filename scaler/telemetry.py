@@ -6,6 +6,7 @@ are Loadline's. An object rather than module globals, so that each test has its 
 """
 
 import contextlib
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -74,6 +75,12 @@ class Telemetry:
         )
 
     def _add_own_metrics(self) -> None:
+        self._build = Gauge(
+            "loadline_scaler_build_info",
+            "Always 1; the labels are the version of Loadline and of Python.",
+            ("version", "python_version"),
+            registry=self.registry,
+        )
         self.reconcile_delay_seconds = Histogram(
             "loadline_scaler_reconcile_delay_seconds",
             "Delay between the time a reconcile was due and its start; grows when --concurrent-syncs is too low.",
@@ -102,6 +109,10 @@ class Telemetry:
             ("type", "reason"),
             registry=self.registry,
         )
+
+    def show_build(self, version: str) -> None:
+        """Export the version that is running."""
+        self._build.labels(version, platform.python_version()).set(1)
 
     def show_cache_ages(self, ages_seconds: Callable[[], Mapping[str, float]]) -> None:
         """Export `cache_age_seconds`; `ages_seconds` returns the age by resource and is called for each scrape."""

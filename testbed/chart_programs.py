@@ -1,15 +1,17 @@
-"""Run the program of an installed chart as a local process with the chart's arguments, files and permissions.
+"""Run the program of a Deployment as a local process with the arguments, files and permissions of its pod.
 
 There is no kubelet to run the pod, so a local process takes its place. It gets the container's arguments, the files
-of its ConfigMaps and Secrets, and a token of its ServiceAccount, so it has exactly the chart's permissions.
+of its ConfigMaps and Secrets, and a token of its ServiceAccount, so it has exactly the permissions of the pod.
 """
 
 import base64
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from testbed import ports
 from testbed.cluster import Cluster
-from testbed.programs import LoadlineProcess, start_program
+from testbed.programs import LoadlineProcess, start_program, start_prometheus_adapter
 
 Object = dict[str, Any]
 
@@ -26,24 +28,70 @@ def start_chart_program(
 ) -> LoadlineProcess:
     """Start the program of `release` on `port`, where the chart's ExternalName Service expects it."""
     name = f"{release}-loadline-{program}"
-    deployment = cluster.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}")
-    pod: Object = deployment["spec"]["template"]["spec"]
-    account = cluster.kubeconfig_for_service_account(namespace, pod["serviceAccountName"])
-    mounts: dict[str, str] = {
-        mount["name"]: mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]
-    }
-    local_folders = {
-        mounts[volume["name"]]: str(_copied(cluster, namespace, volume, directory / name))
-        for volume in pod["volumes"]
-    }
+    pod = _pod(cluster, namespace, name)
     return start_program(
         program,
-        *[_with_local_path(argument, local_folders) for argument in pod["containers"][0]["args"]],
+        *_arguments(cluster, namespace, pod, directory / name),
         log_directory=directory / "logs",
         port=port,
-        environment={"KUBECONFIG": str(account)},
+        environment={"KUBECONFIG": str(_identity(cluster, namespace, pod))},
         wait=wait,
     )
+
+
+def start_adapter_of(
+    cluster: Cluster,
+    name: str,
+    *,
+    namespace: str,
+    directory: Path,
+    addresses: Mapping[str, str],
+) -> LoadlineProcess:
+    """Start the adapter of the Deployment: Loadline's or prometheus-adapter, by the image of its first container.
+
+    `addresses` maps URLs that only a pod can reach to those of local servers.
+    """
+    pod = _pod(cluster, namespace, name)
+    image: str = pod["containers"][0]["image"]
+    port = ports.reserve()
+    arguments = _arguments(cluster, namespace, pod, directory / f"{name}-{port}")
+    for inside, outside in addresses.items():
+        arguments = [argument.replace(inside, outside) for argument in arguments]
+    identity, logs = _identity(cluster, namespace, pod), directory / "logs"
+    if "loadline" in image:
+        environment = {"KUBECONFIG": str(identity)}
+        return start_program(
+            "adapter", *arguments, log_directory=logs, port=port, environment=environment
+        )
+    uses = ("lister", "authentication", "authorization")
+    flags = [
+        *[argument for argument in arguments if argument != "/adapter"],
+        *[f"--{use}-kubeconfig={identity}" for use in uses],
+    ]
+    return LoadlineProcess(start_prometheus_adapter(flags, port=port, log_directory=logs), port)
+
+
+def _pod(cluster: Cluster, namespace: str, deployment: str) -> Object:
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}"
+    spec: Object = cluster.get(path)["spec"]["template"]["spec"]
+    return spec
+
+
+def _identity(cluster: Cluster, namespace: str, pod: Object) -> Path:
+    return cluster.kubeconfig_for_service_account(namespace, pod["serviceAccountName"])
+
+
+def _arguments(cluster: Cluster, namespace: str, pod: Object, directory: Path) -> list[str]:
+    """The container's arguments, with local folders in place of the mounted ones."""
+    container = pod["containers"][0]
+    mounts: dict[str, str] = {
+        mount["name"]: mount["mountPath"].rstrip("/") for mount in container["volumeMounts"]
+    }
+    local_folders = {
+        mounts[volume["name"]]: str(_copied(cluster, namespace, volume, directory))
+        for volume in pod["volumes"]
+    }
+    return [_with_local_path(argument, local_folders) for argument in container["args"]]
 
 
 def _copied(cluster: Cluster, namespace: str, volume: Object, directory: Path) -> Path:
@@ -70,6 +118,6 @@ def _with_local_path(argument: str, local_folders: dict[str, str]) -> str:
     """Replace the mount path in a flag such as `--config=/etc/adapter/config.yaml` by its local folder."""
     flag, _, value = argument.partition("=")
     for mounted, folder in local_folders.items():
-        if value.startswith(mounted + "/"):
+        if value == mounted or value.startswith(mounted + "/"):
             return f"{flag}={folder}{value.removeprefix(mounted)}"
     return argument

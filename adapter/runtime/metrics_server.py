@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 from prometheus_client import REGISTRY
 
+from adapter import telemetry
 from adapter.config import load
 from adapter.runtime.assembly import Parts, assemble
 from adapter.runtime.reloader import ConfigurationReloader
@@ -61,6 +62,7 @@ class _Server:
         self._settings = settings
         self._parts = parts
         self._version = version
+        telemetry.show_build(version)
         self._reloader = ConfigurationReloader(
             settings.config, parts.activator.activate, poll_seconds=settings.config_poll_seconds
         )

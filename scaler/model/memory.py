@@ -19,14 +19,27 @@ class Recommendation(_Stored, frozen=True, kw_only=True):
 
 
 class ScaleEvent(_Stored, frozen=True, kw_only=True):
-    """A change of the scale that was carried out; `outdated` marks a slot that the next event may reuse."""
+    """A change of the scale that was carried out; `outdated` marks a slot that the next event may reuse.
+
+    `may_be_older`: the time is the latest possible one. Then the event uses up the policies of its own direction,
+    and gives nothing back to those of the other.
+    """
 
     replica_change: int
     happened_at_unix_seconds: float
     outdated: bool = False
+    may_be_older: bool = False
 
 
-class Memory(_Stored, frozen=True, kw_only=True):
+class UnconfirmedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A write of the scale that got no answer, so it is not known whether it was applied."""
+
+    before: int
+    after: int
+    sent_at_unix_seconds: float
+
+
+class History(_Stored, frozen=True, kw_only=True):
     """Recommendations, oldest first, and scale events, in upstream's slot order.
 
     `recommendations is None` means that this autoscaler was never reconciled: the first reconcile then records
@@ -41,5 +54,17 @@ class Memory(_Stored, frozen=True, kw_only=True):
     but only once the status was written."""
 
 
+class Memory(History, frozen=True, kw_only=True):
+    """What this process remembers. Only the history is stored."""
+
+    unconfirmed: UnconfirmedChange | None = None
+
+
 class StoredMemory(Memory, frozen=True, kw_only=True):
-    """A memory as another process left it; `normalize.restart.restored` continues it."""
+    """A memory as another process left it; `normalize.restart.restored` continues it.
+
+    `known_replicas`: the desired and the current count in the status. After a rescale the first one is the count
+    that the process set; after a reconcile without a result, the second one is what it read.
+    """
+
+    known_replicas: tuple[int, ...] = ()

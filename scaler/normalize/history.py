@@ -44,11 +44,19 @@ def with_recommendation(
 
 
 def with_scale_event(
-    memory: Memory, *, before: int, after: int, rules: Rules, now_unix_seconds: float
+    memory: Memory,
+    *,
+    before: int,
+    after: int,
+    rules: Rules,
+    now_unix_seconds: float,
+    may_be_older: bool = False,
 ) -> Memory:
     """Remember a change that was carried out; `rules` are those of its direction."""
     event = ScaleEvent(
-        replica_change=abs(after - before), happened_at_unix_seconds=now_unix_seconds
+        replica_change=abs(after - before),
+        happened_at_unix_seconds=now_unix_seconds,
+        may_be_older=may_be_older,
     )
     cutoff = now_unix_seconds - rules.longest_period_seconds
     ups, downs = memory.scale_up_events, memory.scale_down_events
@@ -56,7 +64,29 @@ def with_scale_event(
         ups = _logged(ups, event, cutoff)
     else:
         downs = _logged(downs, event, cutoff)
-    return msgspec.structs.replace(memory, scale_up_events=ups, scale_down_events=downs)
+    return msgspec.structs.replace(
+        memory, scale_up_events=ups, scale_down_events=downs, unconfirmed=None
+    )
+
+
+def confirmed(memory: Memory, policy: Policy, *, replicas: int) -> Memory:
+    """Remember a change whose write got no answer as a scale event, once the count shows that it was applied.
+
+    Otherwise the policies would allow the same change again. Not upstream's: kube-controller-manager forgets it.
+    """
+    change = memory.unconfirmed
+    if change is None or replicas == change.before:
+        return memory
+    if replicas != change.after or policy.behavior is None:
+        return msgspec.structs.replace(memory, unconfirmed=None)
+    behavior = policy.behavior
+    return with_scale_event(
+        memory,
+        before=change.before,
+        after=change.after,
+        rules=behavior.scale_up if change.after > change.before else behavior.scale_down,
+        now_unix_seconds=change.sent_at_unix_seconds,
+    )
 
 
 def with_step(memory: Memory, replicas: int, now: float) -> Memory:
@@ -76,6 +106,7 @@ def with_step(memory: Memory, replicas: int, now: float) -> Memory:
         scale_up_events=memory.scale_up_events,
         scale_down_events=memory.scale_down_events,
         scaled_to_zero=memory.scaled_to_zero,
+        unconfirmed=memory.unconfirmed,
     )
 
 
@@ -106,6 +137,7 @@ def _logged(
             replica_change=each.replica_change,
             happened_at_unix_seconds=each.happened_at_unix_seconds,
             outdated=each.outdated or each.happened_at_unix_seconds < cutoff,
+            may_be_older=each.may_be_older,
         )
         for each in events
     ]

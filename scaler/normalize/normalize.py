@@ -67,7 +67,13 @@ def _with_behavior(
     stabilized = stabilization.stabilized
     rate: Rate | None = None
     if stabilized > current:
-        rate = scale_up_rate(memory, current=current, rules=up, now_unix_seconds=now)
+        rate = scale_up_rate(
+            memory,
+            current=current,
+            rules=up,
+            now_unix_seconds=now,
+            at_least=int(policy.kind.leaves_zero_by_any_policy),
+        )
     elif stabilized < current:
         rate = scale_down_rate(memory, current=current, rules=down, now_unix_seconds=now)
     bounded = bound_with_behavior(

@@ -21,8 +21,10 @@ UP = "up"
 DOWN = "down"
 
 
-def scale_up_rate(memory: Memory, *, current: int, rules: Rules, now_unix_seconds: float) -> Rate:
-    """The highest count that the policies allow now, at least the current one."""
+def scale_up_rate(
+    memory: Memory, *, current: int, rules: Rules, now_unix_seconds: float, at_least: int = 0
+) -> Rate:
+    """The highest count that the policies allow now, at least the current one and `at_least`."""
     if rules.select_policy == ScalingPolicySelect.DISABLED:
         return Rate(direction=UP, select_policy=rules.select_policy, limit=current)
     limits = _limits(memory, current=current, rules=rules, now=now_unix_seconds, direction=UP)
@@ -34,7 +36,7 @@ def scale_up_rate(memory: Memory, *, current: int, rules: Rules, now_unix_second
         direction=UP,
         select_policy=rules.select_policy,
         policies=limits,
-        limit=max(limit, current),
+        limit=max(limit, current, at_least),
     )
 
 
@@ -62,8 +64,8 @@ def _limits(
     limit = 0  # a policy of an unknown type repeats the limit before it
     for policy in rules.policies:
         cutoff = now - policy.period_seconds
-        added = _changed_after(memory.scale_up_events, cutoff)
-        deleted = _changed_after(memory.scale_down_events, cutoff)
+        added = _changed_after(memory.scale_up_events, cutoff, uses_up=direction == UP)
+        deleted = _changed_after(memory.scale_down_events, cutoff, uses_up=direction == DOWN)
         start = int32(current - added + deleted)
         limit = _limit(policy, start, direction, limit)
         limits.append(
@@ -91,8 +93,15 @@ def _limit(policy: ScalingPolicy, start: int, direction: str, before: int) -> in
             return before
 
 
-def _changed_after(events: Iterable[ScaleEvent], cutoff: float) -> int:
-    """All replicas changed since; an event marked outdated still counts here."""
+def _changed_after(events: Iterable[ScaleEvent], cutoff: float, *, uses_up: bool) -> int:
+    """All replicas changed since; an event marked outdated still counts here.
+
+    `uses_up`: the changes count against the limit; otherwise they widen it, so uncertain ones are left out.
+    """
     return int32(
-        sum(each.replica_change for each in events if each.happened_at_unix_seconds > cutoff)
+        sum(
+            each.replica_change
+            for each in events
+            if each.happened_at_unix_seconds > cutoff and (uses_up or not each.may_be_older)
+        )
     )

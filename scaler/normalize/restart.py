@@ -4,7 +4,7 @@ import msgspec
 
 from scaler.model.memory import Memory, Recommendation, ScaleEvent, StoredMemory
 from scaler.model.policy import Policy
-from scaler.normalize.history import seeded, with_step
+from scaler.normalize.history import seeded, with_scale_event, with_step
 
 # Less than any period; clocks drift by less than that while a step lasts.
 _SAME_SECONDS = 1.0
@@ -20,18 +20,13 @@ def restored(
     that process ran until now. Then a higher current count is remembered too, as upstream does after every restart.
     A lower one is not: it would only delay a scale-up that the last recommendation allows.
     """
-    steps = sorted(
-        (_not_in_the_future(each, now_unix_seconds) for each in stored.recommendations or ()),
-        key=lambda each: each.until_unix_seconds,
+    memory = _on_this_clock(stored, now_unix_seconds)
+    memory = _with_missing_event(
+        memory, policy, known=stored.known_replicas, replicas=replicas, now=now_unix_seconds
     )
-    memory = Memory(
-        recommendations=None,
-        scale_up_events=_events_until(stored.scale_up_events, now_unix_seconds),
-        scale_down_events=_events_until(stored.scale_down_events, now_unix_seconds),
-        scaled_to_zero=stored.scaled_to_zero,
-    )
-    if not steps:
+    if not memory.recommendations:
         return seeded(memory, replicas=replicas, now_unix_seconds=now_unix_seconds)
+    steps = sorted(memory.recommendations, key=lambda each: each.until_unix_seconds)
     stored_at = steps[-1].until_unix_seconds
     stopped_at = max(stored_at, now_unix_seconds - policy.sync_period_seconds)
     steps[-1] = msgspec.structs.replace(steps[-1], until_unix_seconds=stopped_at)
@@ -75,21 +70,62 @@ def restores_alike(stored: Memory, memory: Memory) -> bool:
     )
 
 
-def _not_in_the_future(step: Recommendation, now: float) -> Recommendation:
-    """Another process' clock may be ahead."""
-    return Recommendation(
-        replicas=step.replicas,
-        since_unix_seconds=min(step.since_unix_seconds, now),
-        until_unix_seconds=min(step.until_unix_seconds, now),
+def _on_this_clock(stored: StoredMemory, now: float) -> Memory:
+    """The memory with no time in the future: another process' clock may have been ahead.
+
+    By how much is not known, only that its newest time is not later than now. So every age is the least possible.
+    """
+    memory = Memory(
+        recommendations=stored.recommendations or None,
+        scale_up_events=stored.scale_up_events,
+        scale_down_events=stored.scale_down_events,
+        scaled_to_zero=stored.scaled_to_zero,
+    )
+    ahead_seconds = _newest_time(memory) - now
+    if ahead_seconds <= 0:
+        return memory
+    memory = shifted(memory, -ahead_seconds)
+    return msgspec.structs.replace(
+        memory,
+        scale_up_events=_maybe_older(memory.scale_up_events),
+        scale_down_events=_maybe_older(memory.scale_down_events),
     )
 
 
-def _events_until(events: tuple[ScaleEvent, ...], now: float) -> tuple[ScaleEvent, ...]:
-    return tuple(
-        msgspec.structs.replace(
-            each, happened_at_unix_seconds=min(each.happened_at_unix_seconds, now)
-        )
-        for each in events
+def _newest_time(memory: Memory) -> float:
+    events = (*memory.scale_up_events, *memory.scale_down_events)
+    return max(
+        (
+            *(each.until_unix_seconds for each in memory.recommendations or ()),
+            *(each.happened_at_unix_seconds for each in events),
+        ),
+        default=0.0,
+    )
+
+
+def _maybe_older(events: tuple[ScaleEvent, ...]) -> tuple[ScaleEvent, ...]:
+    return tuple(msgspec.structs.replace(each, may_be_older=True) for each in events)
+
+
+def _with_missing_event(
+    memory: Memory, policy: Policy, *, known: tuple[int, ...], replicas: int, now: float
+) -> Memory:
+    """Remember a change of the count that the status does not show.
+
+    The other process may have died after it scaled the target and before it stored that. Even if a user made the
+    change, the policies count it as made now.
+    """
+    behavior = policy.behavior
+    if not known or replicas in known or behavior is None or policy.is_dry_run:
+        return memory
+    before = min(known, key=lambda each: abs(each - replicas))
+    return with_scale_event(
+        memory,
+        before=before,
+        after=replicas,
+        rules=behavior.scale_up if replicas > before else behavior.scale_down,
+        now_unix_seconds=now,
+        may_be_older=True,
     )
 
 

@@ -12,13 +12,13 @@ from scaler.model.memory import Memory, StoredMemory
 from scaler.model.observed import Observed, ScaleUnavailable, ScaleView
 from scaler.model.policy import Policy
 from scaler.model.settings import Settings
-from scaler.normalize.history import held, seeded
+from scaler.normalize.history import confirmed, held, seeded
 from scaler.normalize.restart import restored
 from scaler.plan.branch import branch_of, was_scaled_to_zero
 from scaler.plan.policy import policy_of
 from scaler.plan.selector import UnusableSelector, target_selector
 from scaler.report.conditions import Conditions
-from scaler.trial import BELOW_MIN, trial, uncomputable, undecided
+from scaler.trial.trial import BELOW_MIN, trial, uncomputable, undecided
 
 ABOVE_MAX = "Current number of replicas above Spec.MaxReplicas"
 
@@ -84,6 +84,8 @@ def _continued(
     """The memory as this reconcile starts from it: restored after a restart, seeded at the first reconcile."""
     if isinstance(memory, StoredMemory):
         memory = restored(memory, policy, replicas=current, now_unix_seconds=now)
+    else:
+        memory = confirmed(memory, policy, replicas=current)
     if observed.rivals:
         # Others set the count meanwhile: afterwards, begin with what they leave behind.
         memory = msgspec.structs.replace(memory, recommendations=None)

@@ -9,7 +9,7 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, metrics_of
 from scaler.model.kinds import WatchedKind
-from scaler.model.memory import Memory, ScaleEvent, StoredMemory
+from scaler.model.memory import History, Memory, ScaleEvent, StoredMemory
 from scaler.report.printing import printed_targets
 from wire import kube_json
 
@@ -22,11 +22,13 @@ class LoadAutoscalerStatus(AutoscalerStatus, frozen=True, kw_only=True):
 
     reference: str = ""
     targets: str = ""
-    history: Memory | None = None
+    history: History | None = None
 
 
-class _StoredStatus(msgspec.Struct, frozen=True):
-    history: StoredMemory | None = None
+class _StoredStatus(msgspec.Struct, frozen=True, rename="camel"):
+    current_replicas: int = 0
+    desired_replicas: int = 0
+    history: History | None = None
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -54,7 +56,7 @@ def extended(
         **fields,
         reference=reference if kind.has_column_texts else "",
         targets=targets if kind.has_column_texts else "",
-        history=_bounded(memory) if kind.keeps_history else None,
+        history=_history(memory) if kind.keeps_history else None,
     )
 
 
@@ -64,23 +66,32 @@ def stored_memory(body: bytes) -> StoredMemory:
     A history in another form, from another version, is ignored: the autoscaler then starts like a new one.
     """
     try:
-        return kube_json.decode(body, _Stored).status.history or StoredMemory()
+        status = kube_json.decode(body, _Stored).status
     except msgspec.ValidationError:
         return StoredMemory()
+    if status.history is None:
+        return StoredMemory()
+    return StoredMemory(
+        recommendations=status.history.recommendations,
+        scale_up_events=status.history.scale_up_events,
+        scale_down_events=status.history.scale_down_events,
+        scaled_to_zero=status.history.scaled_to_zero,
+        known_replicas=(status.desired_replicas, status.current_replicas),
+    )
 
 
-def _bounded(memory: Memory) -> Memory:
+def _history(memory: Memory) -> History:
     """No more entries than the CRD allows, or every write of the status would be rejected."""
-    steps = memory.recommendations or ()
-    if max(len(steps), len(memory.scale_up_events), len(memory.scale_down_events)) <= ENTRIES_MAX:
-        return memory
-    return msgspec.structs.replace(
-        memory,
-        recommendations=steps[-ENTRIES_MAX:],
+    steps = memory.recommendations
+    return History(
+        recommendations=None if steps is None else steps[-ENTRIES_MAX:],
         scale_up_events=_newest(memory.scale_up_events),
         scale_down_events=_newest(memory.scale_down_events),
+        scaled_to_zero=memory.scaled_to_zero,
     )
 
 
 def _newest(events: tuple[ScaleEvent, ...]) -> tuple[ScaleEvent, ...]:
+    if len(events) <= ENTRIES_MAX:
+        return events
     return tuple(sorted(events, key=lambda one: one.happened_at_unix_seconds)[-ENTRIES_MAX:])

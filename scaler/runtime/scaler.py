@@ -23,6 +23,7 @@ from scaler.serve import scaler_server
 from scaler.telemetry import Telemetry
 from scaler.workqueue import WorkQueue
 from wire.background_tasks import BackgroundTasks, stopped
+from wire.backoff import Backoff, BackoffLimits
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
 from wire.kube.events import EventRecorder
@@ -35,8 +36,8 @@ from wire.status import StatusError, Unavailable
 
 OK: Final = 0
 FAILED: Final = 1
-# The pause between attempts while discovery has never succeeded.
-DISCOVERY_RETRY_SECONDS: Final = 1.0
+# The pauses between attempts while discovery has never succeeded.
+DISCOVERY_RETRIES: Final = BackoffLimits(initial_seconds=0.5, max_seconds=4.0, jitter_ratio=0.2)
 # How long shutdown waits for events that are still to be written.
 FLUSH_SECONDS: Final = 2.0
 
@@ -91,6 +92,7 @@ class Scaler:
             on_change=self._autoscaler_changed,
             monotonic=clock.monotonic,
         )
+        self._telemetry.show_build(version)
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._reconciler = self._new_reconciler()
         self._controller = Controller(
@@ -143,8 +145,15 @@ class Scaler:
 
     def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None and self._is_leading:
-            self._controller.enqueue(new.key, new.metadata.uid)
+            self._enqueue(new)
         self._telemetry.autoscalers.set(len(self._watches.autoscalers))
+
+    def _enqueue(self, autoscaler: Autoscaler) -> None:
+        self._controller.enqueue(
+            autoscaler.key,
+            autoscaler.metadata.uid,
+            period_seconds=autoscaler.spec.sync_period_seconds,
+        )
 
     async def _started_server(self) -> Server:
         serving = self._options.serving
@@ -194,7 +203,7 @@ class Scaler:
         log.info("reconciling %d %s objects", count, self._options.kind.kind)
         try:
             for autoscaler in self._watches.autoscalers:
-                self._controller.enqueue(autoscaler.key, autoscaler.metadata.uid)
+                self._enqueue(autoscaler)
             await self._controller.run()
         finally:
             self._is_leading = False
@@ -212,11 +221,12 @@ class Scaler:
             await stopped(writing)
 
     async def _follow_discovery(self) -> None:
+        backoff = Backoff(DISCOVERY_RETRIES)
         while not self._mapper.table.versions:
             try:
                 await self._mapper.refresh()
             except (StatusError, Unavailable, msgspec.DecodeError):
-                await asyncio.sleep(DISCOVERY_RETRY_SECONDS)
+                await asyncio.sleep(backoff.next_seconds())
         await self._mapper.run()
 
     def _discovery_problem(self) -> str:

@@ -1,264 +1,389 @@
-"""The steps of docs/migrate-from-prometheus-adapter.md, from the real prometheus-adapter, with its chart's permissions, to Loadline's adapter."""
+"""docs/migrate-from-prometheus-adapter.md, followed there and back: its own commands, the real chart, manifests and prometheus-adapter."""
 
 import re
-import subprocess
-import sys
-import uuid
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from testbed import apiservices, assets, ports, web
+from testbed import apiservices
+from testbed.chart_programs import start_adapter_of
 from testbed.cluster import Cluster, KubectlFailed
-from testbed.processes import Process, start
-from testbed.programs import start_program
+from testbed.programs import LoadlineProcess
 from testbed.waiting import until
+from tests.e2e.documented_commands import CommandFailed, Shell, sections
 
-NAMES = r"""tr '{' '\n' | sed -n 's/.*"name":"\([^"]*\)".*/\1/p' | sort"""
-DOCUMENT = Path(__file__).parents[2] / "docs" / "migrate-from-prometheus-adapter.md"
-CUSTOM = "/apis/custom.metrics.k8s.io/v1beta1"
-CONFIGURATION = """
-rules:
-- seriesQuery: 'moved_load{namespace!="",pod!=""}'
-  resources: {overrides: {namespace: {resource: namespace}, pod: {resource: pod}}}
-  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
-- seriesQuery: 'moved_hits_total{namespace!="",pod!=""}'
-  resources: {template: '<<.Resource>>'}
-  name: {matches: '^(.*)_total$', as: '${1}_sum'}
-  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
-"""
-RBAC = "rbac.authorization.k8s.io"
-
-
-def prometheus_adapter_chart_roles(namespace: str) -> list[dict]:
-    """The permissions of prometheus-community's chart: two delegations, and read access to four kinds of objects."""
-    subject = {"kind": "ServiceAccount", "name": "prometheus-adapter", "namespace": namespace}
-    read = {
-        "apiGroups": [""],
-        "resources": ["namespaces", "pods", "services", "configmaps"],
-        "verbs": ["get", "list", "watch"],
-    }
-
-    def bound(kind: str, name: str, to: str, in_namespace: dict) -> dict:
-        reference = {"apiGroup": RBAC, "kind": kind.removesuffix("Binding"), "name": to}
-        metadata = {"name": f"{namespace}-{name}", **in_namespace}
-        return {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": kind,
-            "metadata": metadata,
-            "roleRef": reference,
-            "subjects": [subject],
+PAGE = Path(__file__).parents[2] / "docs" / "migrate-from-prometheus-adapter.md"
+RECORDED = Path(__file__).with_name("recorded")
+CHART = RECORDED / "prometheus-adapter-chart"
+KUBE_PROMETHEUS = RECORDED / "kube-prometheus"
+RECORD, VERIFY = "Record the current state", "Verify"
+KEEP_THE_CHART, CHANGE_THE_CHART, MANIFESTS = (
+    "A: keep the chart, change the image",
+    "B: Loadline's chart in the same release",
+    "C: change the image in the manifests",
+)
+BLOCKS = sections(PAGE)
+NAMESPACE = "monitoring"
+LOADLINE_IMAGE = "registry.example.com/loadline-autoscaler:0.1.0"
+PROMETHEUS_ADAPTER_IMAGE = "registry.k8s.io/prometheus-adapter/prometheus-adapter:v0.12.0"
+CUSTOM, EXTERNAL = "v1beta1.custom.metrics.k8s.io", "v1beta1.external.metrics.k8s.io"
+USAGE = "v1beta1.metrics.k8s.io"
+NO_TEMPLATE = {"overrides": {"namespace": {"resource": "namespace"}, "pod": {"resource": "pod"}}}
+RULES = {
+    "default": False,
+    "custom": [
+        {
+            "seriesQuery": 'moved_load{namespace!="",pod!=""}',
+            "resources": NO_TEMPLATE,
+            "metricsQuery": "sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)",
+        },
+        {
+            "seriesQuery": 'moved_hits_total{namespace!="",pod!=""}',
+            "resources": {"template": "<<.Resource>>"},
+            "name": {"matches": "^(.*)_total$", "as": "${1}_sum"},
+            "metricsQuery": "sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)",
+        },
+    ],
+    "external": [
+        {
+            "seriesQuery": "moved_queue",
+            "resources": {"namespaced": False},
+            "metricsQuery": "sum(<<.Series>>{<<.LabelMatchers>>})",
         }
-
-    reader = f"{namespace}-resource-reader"
-    return [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "prometheus-adapter", "namespace": namespace}},
-        {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": reader}, "rules": [read]},
-        bound("ClusterRoleBinding", "resource-reader", reader, {}),
-        bound("ClusterRoleBinding", "auth-delegator", "system:auth-delegator", {}),
-        bound("RoleBinding", "auth-reader", "extension-apiserver-authentication-reader", {"namespace": "kube-system"}),
-    ]  # fmt: skip
+    ],
+}
 
 
-class Release:
-    """The Deployment of prometheus-adapter's chart, with a local process in place of its pod."""
+class Site:
+    """The user's cluster. `run_the_pod` does what a kubelet and kube-proxy would do after each change."""
 
-    def __init__(self, cluster: Cluster, namespace: str, prometheus_url: str, folder: Path) -> None:
-        self.cluster, self.namespace, self.folder, self.port = (
-            cluster,
-            namespace,
-            folder,
-            ports.reserve(),
-        )
-        self.arguments = [
-            "/adapter", f"--secure-port={self.port}", f"--cert-dir={folder}/cert", f"--prometheus-url={prometheus_url}",
-            "--metrics-relist-interval=1s", "--v=4", f"--config={folder}/config.yaml",
-        ]  # fmt: skip
-        self.started: list[Process] = []
-        (folder / "config.yaml").write_text(CONFIGURATION)
-        cluster.apply(*prometheus_adapter_chart_roles(namespace))
-        self.kubeconfig = cluster.kubeconfig_for_service_account(namespace, "prometheus-adapter")
-        cluster.kubectl(
-            "create",
-            "configmap",
+    def __init__(self, cluster: Cluster, shell: Shell, prometheus_url: str) -> None:
+        self.cluster, self.shell, self._prometheus_url = cluster, shell, prometheus_url
+        self.running: LoadlineProcess | None = None
+
+    def image(self) -> str:
+        path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/prometheus-adapter"
+        return self.cluster.get(path)["spec"]["template"]["spec"]["containers"][0]["image"]
+
+    def stop_the_pod(self) -> None:
+        if self.running:
+            self.running.stop()
+
+    def run_the_pod(self) -> LoadlineProcess:
+        """Run the container of the Deployment, and let the Service lead to it."""
+        self.stop_the_pod()
+        addresses = {"http://prometheus-k8s.monitoring.svc:9090": self._prometheus_url}
+        self.running = start_adapter_of(
+            self.cluster,
             "prometheus-adapter",
-            f"-n{namespace}",
-            f"--from-file={folder}/config.yaml",
+            namespace=NAMESPACE,
+            directory=self.shell.directory,
+            addresses=addresses,
         )
-        container = {
-            "name": "prometheus-adapter",
-            "image": "prometheus-adapter:v0.12.0",
-            "args": self.arguments,
-        }
-        labels = {"app": "prometheus-adapter"}
-        template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
-        spec = {"selector": {"matchLabels": labels}, "template": template}
-        metadata = {"name": "prometheus-adapter", "namespace": namespace}
-        cluster.apply(
-            {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
-        )
+        local = {"spec": {"type": "ExternalName", "externalName": "localhost"}}
+        self._patch("service/prometheus-adapter", local)
+        for name in self.registered():
+            self._patch(f"apiservice/{name}", {"spec": {"service": {"port": self.running.port}}})
+        for name in self.registered():
+            apiservices.wait_until_available(self.cluster, name)
+        return self.running
 
-    def start_prometheus_adapter(self):
-        """Run prometheus-adapter as its container would, with kubeconfigs in place of the mounted token."""
-        kubeconfigs = [
-            f"--{use}-kubeconfig={self.kubeconfig}"
-            for use in ("lister", "authentication", "authorization")
+    def _patch(self, what: str, change: dict) -> None:
+        patch = msgspec.json.encode(change).decode()
+        self.cluster.kubectl("patch", what, f"-n{NAMESPACE}", "--type=merge", f"--patch={patch}")
+
+    def registered(self) -> list[str]:
+        """The APIServices that lead to the namespace of the adapter."""
+        items = self.cluster.get("/apis/apiregistration.k8s.io/v1/apiservices")["items"]
+        return [
+            item["metadata"]["name"]
+            for item in items
+            if (item["spec"].get("service") or {}).get("namespace") == NAMESPACE
         ]
-        command = [
-            assets.find("prometheus-adapter"),
-            *self.arguments[1:],
-            *kubeconfigs,
-            "--bind-address=127.0.0.1",
-        ]
-        process = start(
-            "prometheus-adapter", command, log_path=self.folder / "prometheus-adapter.log"
-        )
-        self.started.append(process)
-        process.wait_until(
-            lambda: web.is_ok(self.port, "/readyz", tls=web.trusting(None)), what="/readyz"
-        )
-        return process
 
-    def start_loadline(self):
-        """Run Loadline's adapter with the arguments in the Deployment and no others."""
-        path = f"/apis/apps/v1/namespaces/{self.namespace}/deployments/prometheus-adapter"
-        [container] = self.cluster.get(path)["spec"]["template"]["spec"]["containers"]
-        assert "loadline" in container["image"]
-        running = start_program(
-            "adapter",
-            *container["args"],
-            log_directory=self.folder,
-            port=self.port,
-            environment={"KUBECONFIG": str(self.kubeconfig)},
-        )
-        self.started.append(running.process)
-        return running
+    def verify(self) -> None:
+        """The commands under Verify succeed: every metric of before is served."""
 
-    def names(self) -> str:
-        """The output of the document's command; fails while the adapter does not trust the aggregator yet."""
+        def same() -> bool:
+            try:
+                self.shell.run(BLOCKS[VERIFY][0])
+            except CommandFailed as differs:
+                raise AssertionError(str(differs)) from differs
+            return True
+
+        until(same, what="the same list of metrics", every_seconds=0.5)
+
+    def get(self, path: str) -> dict:
+        """GET through the aggregator; a failure means "not yet"."""
         try:
-            listed = self.cluster.kubectl("get", "--raw", CUSTOM)
+            return self.cluster.get(path)
         except KubectlFailed as not_yet:
             raise AssertionError(str(not_yet)) from not_yet
-        done = subprocess.run(
-            NAMES, shell=True, input=listed, capture_output=True, text=True, check=True
-        )
-        return done.stdout
-
-    def loads(self) -> dict[str, str]:
-        path = f"{CUSTOM}/namespaces/{self.namespace}/pods/%2A/moved_load"
-        items = msgspec.json.decode(self.cluster.kubectl("get", "--raw", path))["items"]
-        return {item["describedObject"]["name"]: item["value"] for item in items}
 
 
 @pytest.fixture
-def release(cluster: Cluster, exporter, prometheus, tmp_path: Path) -> Iterator[Release]:
-    namespace = f"moved-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", namespace)
-    for name, value in (("web-1", 1.5), ("web-2", 3)):
-        pod = {"containers": [{"name": "main", "image": "main"}]}
-        cluster.apply(
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": name, "namespace": namespace},
-                "spec": pod,
-            }
-        )
+def site(cluster: Cluster, prometheus, tmp_path: Path) -> Iterator[Site]:
+    cluster.kubectl("create", "namespace", NAMESPACE)
+    replacements = {
+        "prometheus-community/prometheus-adapter": str(CHART),
+        "http://127.0.0.1:9090": prometheus.url,
+    }
+    running = Site(cluster, Shell(cluster, tmp_path, replacements=replacements), prometheus.url)
+    yield running
+    # A namespace is not deleted while an API that is registered does not respond.
+    for name in running.registered():
+        apiservices.unregister(cluster, name)
+    running.stop_the_pod()
+    cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=true")
+
+
+@pytest.fixture
+def loads(cluster: Cluster, exporter, prometheus, namespace: str) -> Iterator[dict[str, str]]:
+    """Two pods with a load, and an HPA that reads it."""
+    cluster.kubectl("create", "deployment", "web", "--image=web", "--replicas=2", f"-n{namespace}")
+    cluster.kubectl("rollout", "status", "deployment/web", f"-n{namespace}", "--timeout=60s")
+    pods = cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
+    names = sorted(pod["metadata"]["name"] for pod in pods)
+    for name, value in zip(names, (1.5, 3), strict=True):
         exporter.set("moved_load", value, namespace=namespace, pod=name)
         exporter.set("moved_hits_total", value, namespace=namespace, pod=name)
+        container = {"namespace": namespace, "pod": name, "container": "web"}
+        exporter.set("container_memory_working_set_bytes", value * 2**20, **container)
+        exporter.increase("container_cpu_usage_seconds_total", value / 10, **container)
+    exporter.set("moved_queue", 7, queue="mail")
     prometheus.wait_for(f'count(moved_hits_total{{namespace="{namespace}"}}) == 2')
-    moved = Release(cluster, namespace, prometheus.url, tmp_path)
-    yield moved
-    apiservices.unregister(cluster, "v1beta1.custom.metrics.k8s.io")
-    for process in moved.started:
-        process.stop()
-    for series in ("moved_load", "moved_hits_total"):
+    yield dict(zip(names, ("1500m", "3"), strict=True))
+    for series in (
+        "moved_load",
+        "moved_hits_total",
+        "container_memory_working_set_bytes",
+        "container_cpu_usage_seconds_total",
+    ):
         exporter.remove(series, namespace=namespace)
-    for kind in ("clusterrole", "clusterrolebinding"):
-        for name in ("resource-reader", "auth-delegator"):
-            cluster.kubectl("delete", kind, f"{namespace}-{name}", "--ignore-not-found")
-    cluster.kubectl("delete", "rolebinding", f"{namespace}-auth-reader", "-nkube-system")
-    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+    exporter.remove("moved_queue")
 
 
-def test_the_image_is_changed_and_rolled_back(release, cluster, prometheus, tmp_path):
-    in_namespace = f"-n{release.namespace}"
-    prometheus_adapter = release.start_prometheus_adapter()
-    apiservice = apiservices.register(cluster, "custom.metrics.k8s.io", "v1beta1", release.port)
-    apiservices.wait_until_available(cluster, apiservice)
-    until(lambda: "moved_hits_sum" in release.names(), what="prometheus-adapter's list of metrics")
-    names_before, loads_before = release.names(), release.loads()
-    assert loads_before == {"web-1": "1500m", "web-2": "3"}
+def values(prometheus) -> dict:
+    """The values of the release, as the user of prometheus-community's chart has set them."""
+    return {
+        "prometheus": {"url": "http://127.0.0.1", "port": prometheus.port},
+        "metricsRelistInterval": "1s",
+        "rules": RULES,
+    }
 
-    text = cluster.kubectl(
-        "get", "configmap", "prometheus-adapter", in_namespace, r"-ojsonpath={.data.config\.yaml}"
+
+@pytest.fixture
+def release(site: Site, prometheus, loads) -> Iterator[Site]:
+    """A release of the real chart that serves the real prometheus-adapter."""
+    (site.shell.directory / "mine.yaml").write_bytes(msgspec.yaml.encode(values(prometheus)))
+    site.shell.run(f"helm install prometheus-adapter {CHART} -n {NAMESPACE} -f mine.yaml --wait")
+    site.run_the_pod()
+    yield site
+    site.shell.run(f"helm uninstall prometheus-adapter -n {NAMESPACE} --wait")
+
+
+def test_an_hpa_reads_the_same_values_after_each_change_of_the_image_and_back(
+    release: Site, namespace, loads
+):
+    """Part A."""
+    expect_values(release, namespace, loads)
+    record(release)
+    assert release.image() == PROMETHEUS_ADAPTER_IMAGE
+    there, back = BLOCKS[KEEP_THE_CHART]
+
+    release.shell.run(there)
+    assert release.image() == LOADLINE_IMAGE
+    loadline = release.run_the_pod()
+    release.verify()
+    expect_values(release, namespace, loads)
+    expect_no_problem_in(loadline)
+
+    release.shell.run(back)
+    assert release.image() == PROMETHEUS_ADAPTER_IMAGE
+    release.run_the_pod()
+    release.verify()
+    expect_values(release, namespace, loads)
+
+
+def test_loadlines_chart_replaces_the_other_in_the_same_release_and_back(
+    release: Site, cluster, namespace, loads
+):
+    """Part B: the same objects, never without an APIService."""
+    expect_values(release, namespace, loads)
+    record(release)
+    before = identities(cluster)
+    there, back = BLOCKS[CHANGE_THE_CHART]
+
+    release.shell.run(there)
+    assert release.image() == LOADLINE_IMAGE
+    assert before.items() <= identities(cluster).items()
+    loadline = release.run_the_pod()
+    release.verify()
+    expect_values(release, namespace, loads)
+    expect_no_problem_in(loadline)
+
+    release.shell.run(back)
+    assert release.image() == PROMETHEUS_ADAPTER_IMAGE
+    assert identities(cluster) == before
+    release.run_the_pod()
+    release.verify()
+    expect_values(release, namespace, loads)
+
+
+def test_a_resync_keeps_an_image_of_the_values_and_reverts_kubectl_set_image(
+    release: Site, prometheus
+):
+    """A GitOps tool applies the rendered chart, whatever is in the cluster."""
+    image = {"repository": LOADLINE_IMAGE.rpartition(":")[0], "tag": "0.1.0"}
+    in_git = {**values(prometheus), "image": image}
+    (release.shell.directory / "git.yaml").write_bytes(msgspec.yaml.encode(in_git))
+    resync(release, CHART, "mine.yaml")
+    set_image = f"kubectl -n {NAMESPACE} set image deployment/prometheus-adapter prometheus-adapter={LOADLINE_IMAGE}"
+    release.shell.run(set_image)
+    assert release.image() == LOADLINE_IMAGE
+    resync(release, CHART, "mine.yaml")
+    assert release.image() == PROMETHEUS_ADAPTER_IMAGE
+
+    resync(release, CHART, "git.yaml")
+    assert release.image() == LOADLINE_IMAGE
+    release.shell.run("kubectl diff --server-side --force-conflicts -f rendered.yaml")
+    release.run_the_pod()
+
+
+def test_a_resync_changes_to_loadlines_chart_in_place_and_back(site: Site, cluster, prometheus):
+    """With a GitOps tool, part B is one commit: another source of the chart, `nameOverride` and `image`."""
+    (site.shell.directory / "mine.yaml").write_bytes(msgspec.yaml.encode(values(prometheus)))
+    resync(site, CHART, "mine.yaml")
+    before = identities(cluster)
+    image = {"repository": LOADLINE_IMAGE.rpartition(":")[0], "tag": "0.1.0"}
+    in_git = {**values(prometheus), "image": image, "nameOverride": "prometheus-adapter"}
+    (site.shell.directory / "git.yaml").write_bytes(msgspec.yaml.encode(in_git))
+    resync(site, "charts/adapter", "git.yaml")
+    assert site.image() == LOADLINE_IMAGE
+    assert before.items() <= identities(cluster).items()
+    site.shell.run("kubectl rollout status deployment/prometheus-adapter -n monitoring")
+
+    resync(site, CHART, "mine.yaml")
+    assert site.image() == PROMETHEUS_ADAPTER_IMAGE
+    assert before.items() <= identities(cluster).items()
+    for rendered in ("charts/adapter", CHART):
+        site.shell.run(
+            render(rendered, "git.yaml") + "kubectl delete --ignore-not-found -f rendered.yaml"
+        )
+
+
+def test_the_manifests_of_kube_prometheus_serve_usage_with_loadlines_image_and_back(
+    site: Site, cluster, namespace, loads
+):
+    """Part C."""
+    manifests = site.shell.directory / "manifests"
+    shutil.copytree(KUBE_PROMETHEUS, manifests)
+    site.shell.run("kubectl apply -f manifests/")
+    try:
+        site.run_the_pod()
+        usage_before = usage(site, namespace)
+        there, verify, back = BLOCKS[MANIFESTS]
+
+        site.shell.run(there)
+        assert site.image() == LOADLINE_IMAGE
+        loadline = site.run_the_pod()
+        assert usage(site, namespace) == usage_before
+        assert set(loads) <= set(re.findall(r"\S+", site.shell.run(verify)))
+        expect_no_problem_in(loadline)
+
+        site.shell.run(back)
+        assert site.image() == PROMETHEUS_ADAPTER_IMAGE
+        site.run_the_pod()
+        assert usage(site, namespace) == usage_before
+    finally:
+        site.shell.run("kubectl delete -f manifests/ --wait --ignore-not-found")
+
+
+def test_every_shell_command_of_the_page_is_run_by_a_test():
+    """Except those that need a kubelet; `explain` is tested in test_explain.py."""
+    blocks = {title: len(blocks) for title, blocks in BLOCKS.items() if blocks}
+    assert blocks == {
+        RECORD: 3,
+        KEEP_THE_CHART: 2,
+        CHANGE_THE_CHART: 2,
+        MANIFESTS: 3,
+        VERIFY: 2,
+    }
+
+
+def resync(site: Site, chart: Path | str, file: str) -> None:
+    """What a GitOps tool does: render the chart for the versions of the cluster, and apply all of it."""
+    apply = "kubectl apply --server-side --force-conflicts -f rendered.yaml"
+    site.shell.run(render(chart, file) + apply)
+
+
+def render(chart: Path | str, file: str) -> str:
+    """Commands that render the chart to rendered.yaml."""
+    return (
+        f"helm template prometheus-adapter {chart} -n {NAMESPACE} -f {file}"
+        " --api-versions apiregistration.k8s.io/v1 > rendered.yaml\n"
     )
-    (tmp_path / "saved.yaml").write_text(text)
-    check = [
-        sys.executable,
-        "-m",
-        "adapter",
-        "check",
-        str(tmp_path / "saved.yaml"),
-        f"--prometheus-url={prometheus.url}",
-        f"--kubeconfig={cluster.kubeconfig}",
-    ]
-    checked = subprocess.run(check, capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked
-    assert "rules[1]: yields" in checked.stdout
 
-    cluster.kubectl(
-        "set",
-        "image",
+
+def record(site: Site) -> None:
+    """Record the current state, and check the configuration."""
+
+    def listed() -> bool:
+        site.shell.run(BLOCKS[RECORD][0])
+        text = (site.shell.directory / "custom-before.txt").read_text()
+        assert "moved_hits_sum" in text
+        assert (site.shell.directory / "external-before.txt").read_text() == "moved_queue\n"
+        return True
+
+    until(listed, what="prometheus-adapter's list of metrics")
+    assert "rules[1]: yields" in site.shell.run(BLOCKS[RECORD][1])
+
+
+def expect_values(site: Site, namespace: str, loads: dict[str, str]) -> None:
+    """Custom and external metrics have the values of the pods and of the queue."""
+
+    def expected() -> bool:
+        custom = f"/apis/custom.metrics.k8s.io/v1beta1/namespaces/{namespace}/pods/*/moved_load"
+        items = site.get(custom)["items"]
+        assert {item["describedObject"]["name"]: item["value"] for item in items} == loads
+        external = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/moved_queue"
+        assert [item["value"] for item in site.get(external)["items"]] == ["7"]
+        return True
+
+    until(expected, what="the values of the pods")
+
+
+def usage(site: Site, namespace: str) -> dict[str, str]:
+    """The memory of each pod, once it is served."""
+
+    def measured() -> dict[str, str]:
+        items = site.get(f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods")["items"]
+        found = {i["metadata"]["name"]: i["containers"][0]["usage"]["memory"] for i in items}
+        assert len(found) == 2
+        return found
+
+    return until(measured, what="the usage of the pods")
+
+
+def identities(cluster: Cluster) -> dict[str, str]:
+    """The UIDs of the objects that must survive: an object that was deleted and created again has another one."""
+    found = {}
+    for what in (
         "deployment/prometheus-adapter",
-        "prometheus-adapter=example.test/loadline-autoscaler:0.1.0",
-        in_namespace,
-    )
-    cluster.kubectl(
-        "rollout", "status", "deployment/prometheus-adapter", in_namespace, "--timeout=60s"
-    )
-    prometheus_adapter.stop()
-    loadline = release.start_loadline()
-    apiservices.wait_until_available(cluster, apiservice)
-    until(lambda: release.names() == names_before, what="the same list of metrics")
-    assert release.loads() == loads_before
+        "service/prometheus-adapter",
+        "configmap/prometheus-adapter",
+        "serviceaccount/prometheus-adapter",
+        f"apiservice/{CUSTOM}",
+        f"apiservice/{EXTERNAL}",
+    ):
+        found[what] = cluster.kubectl("get", what, f"-n{NAMESPACE}", "-ojsonpath={.metadata.uid}")
+    return found
+
+
+def expect_no_problem_in(loadline: LoadlineProcess) -> None:
+    assert loadline.process.exit_code is None
     assert "forbidden" not in loadline.process.log().lower()
     assert "Traceback" not in loadline.process.log()
-
-    cluster.kubectl("rollout", "undo", "deployment/prometheus-adapter", in_namespace)
-    path = f"/apis/apps/v1/namespaces/{release.namespace}/deployments/prometheus-adapter"
-    assert (
-        cluster.get(path)["spec"]["template"]["spec"]["containers"][0]["image"]
-        == "prometheus-adapter:v0.12.0"
-    )
-    loadline.process.stop()
-    release.start_prometheus_adapter()
-    until(lambda: release.names() == names_before, what="prometheus-adapter's list again")
-    assert release.loads() == loads_before
-
-
-def test_the_document_has_the_commands_that_were_run():
-    text = DOCUMENT.read_text()
-    assert text.count(NAMES) == 4
-    for command in (
-        "kubectl -n monitoring set image",
-        "rollout undo",
-        "rollout status",
-        r"jsonpath='{.data.config\.yaml}'",
-        "loadline-adapter check config.yaml --prometheus-url",
-    ):
-        assert command in text
-
-
-def test_every_link_of_the_document_has_a_target():
-    for file, anchor in re.findall(r"\]\(([\w.-]+\.md)(?:#([\w-]+))?\)", DOCUMENT.read_text()):
-        text = (DOCUMENT.parent / file).read_text()
-        titles = {
-            re.sub(r"[^\w\s-]", "", line.lstrip("# ").lower()).strip().replace(" ", "-")
-            for line in text.splitlines()
-            if line.startswith("#")
-        }
-        assert not anchor or anchor in titles, (file, anchor)

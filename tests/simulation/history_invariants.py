@@ -171,8 +171,6 @@ def _policies_limit(
         ups = downs = 0
         for each in changes:
             change, age = each.after - each.before, at - each.at
-            if not each.answered and (change > 0) == up:
-                continue  # upstream counts a change only when its write was answered
             # At the edge of the period a change counts as it suits the scaler.
             edge = policy.period_seconds + (slack if (change < 0) == up else -slack)
             if age < edge:

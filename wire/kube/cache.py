@@ -266,7 +266,7 @@ class WatchCache(Generic[T]):
             if count > self._objects_max:
                 raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
             for raw in page.items:
-                item = self._decoded(raw)
+                item = self._decoded(raw) or self._previous(raw)
                 if item is not None:
                     found.setdefault(item.metadata.namespace, {})[item.metadata.name] = item
             if not page.metadata.continue_:
@@ -338,6 +338,8 @@ class WatchCache(Generic[T]):
         elif (new := self._decoded(event.object)) is not None:
             self._resource_version = new.metadata.resource_version
             self._store(new, is_deleted=event.type == "DELETED")
+        elif event.type == "DELETED" and (old := self._previous(event.object)) is not None:
+            self._store(old, is_deleted=True)
         # Else the object's resourceVersion is unknown, but a later event brings a later one.
         self._confirmed_at_seconds = self._monotonic()
         self._works()
@@ -364,9 +366,21 @@ class WatchCache(Generic[T]):
         try:
             decoded = kube_json.decode(raw, self._decode_type)
         except msgspec.DecodeError as error:
-            log.warning("%s: an object is skipped, it cannot be decoded: %s", self.path, error)
+            log.warning(
+                "%s: an object cannot be decoded, a previous version of it is kept: %s",
+                self.path,
+                error,
+            )
             return None
         return decoded if self._convert is None else self._convert(decoded)
+
+    def _previous(self, raw: msgspec.Raw) -> T | None:
+        """The copy of an object that can no longer be decoded: it still exists, and must not seem deleted."""
+        try:
+            metadata = kube_json.decode(raw, PartialObject).metadata
+        except msgspec.DecodeError:
+            return None
+        return self.get(metadata.namespace, metadata.name)
 
     def _notify(self, old: T | None, new: T | None) -> None:
         if self._on_change is None:

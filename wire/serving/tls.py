@@ -42,6 +42,15 @@ _SUITES = {
     "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
     "TLS_RSA_WITH_AES_128_GCM_SHA256": "AES128-GCM-SHA256",
     "TLS_RSA_WITH_AES_256_GCM_SHA384": "AES256-GCM-SHA384",
+    # Go calls these insecure and accepts them. OpenSSL leaves out those that it was built without.
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "ECDHE-ECDSA-AES128-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA": "ECDHE-ECDSA-RC4-SHA",
+    "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA": "ECDHE-RSA-DES-CBC3-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": "ECDHE-RSA-AES128-SHA256",
+    "TLS_ECDHE_RSA_WITH_RC4_128_SHA": "ECDHE-RSA-RC4-SHA",
+    "TLS_RSA_WITH_3DES_EDE_CBC_SHA": "DES-CBC3-SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256": "AES128-SHA256",
+    "TLS_RSA_WITH_RC4_128_SHA": "RC4-SHA",
 }
 _SUITES_1_3 = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}
 
@@ -134,8 +143,18 @@ def _context(options: ServingOptions) -> ssl.SSLContext:
         )
     chosen = [_SUITES[name] for name in options.tls_cipher_suites if name in _SUITES]
     if chosen:
-        context.set_ciphers(":".join(chosen))
+        _set_suites(context, chosen)
     return context
+
+
+def _set_suites(context: ssl.SSLContext, suites: list[str]) -> None:
+    try:
+        context.set_ciphers(":".join(suites))
+    except ssl.SSLError as error:
+        raise ServingConfigError(
+            f"--tls-cipher-suites: {ssl.OPENSSL_VERSION} has none of {', '.join(suites)}. Add "
+            "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, or delete the flag"
+        ) from error
 
 
 def _pair_files(options: ServingOptions) -> tuple[FollowedFile, FollowedFile] | None:

@@ -12,6 +12,8 @@ from adapter import telemetry
 DOCUMENT = Path(__file__).parents[3] / "docs" / "adapter.md"
 METRICS = [each for each in vars(telemetry).values() if isinstance(each, MetricWrapperBase)]
 FROM_A_SMALL_SET = {
+    "version",
+    "python_version",
     "resource",
     "phase",
     "api",

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from scaler.model.autoscaler import AutoscalerStatus
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
-from scaler.model.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+from scaler.model.memory import (
+    Memory,
+    Recommendation,
+    ScaleEvent,
+    StoredMemory,
+    UnconfirmedChange,
+)
 from scaler.report.status import ENTRIES_MAX, status_body, stored_memory
 from tests.unit.scaler.objects import autoscaler, few_examples, spec
 
@@ -26,6 +32,7 @@ events = st.lists(
         replica_change=st.integers(0, 9),
         happened_at_unix_seconds=times,
         outdated=st.booleans(),
+        may_be_older=st.booleans(),
     ),
     max_size=5,
 ).map(tuple)
@@ -39,7 +46,21 @@ def stored(memory, kind=LOAD_AUTOSCALERS):
 @given(recommendations, events, events)
 def test_the_memory_comes_back_as_it_was(made, ups, downs):
     parts = {"recommendations": made, "scale_up_events": ups, "scale_down_events": downs}
-    assert stored(Memory(**parts)) == StoredMemory(**parts)
+    assert stored(Memory(**parts)) == StoredMemory(**parts, known_replicas=(0, 0))
+
+
+def test_a_stored_memory_knows_the_counts_of_the_status():
+    status = AutoscalerStatus(current_replicas=2, desired_replicas=5)
+    body = status_body(autoscaler(spec()), status, Memory(recommendations=()), LOAD_AUTOSCALERS)
+    assert stored_memory(body).known_replicas == (5, 2)
+
+
+def test_a_change_without_a_confirmation_is_not_stored():
+    """The next process finds it by the count."""
+    change = UnconfirmedChange(before=2, after=5, sent_at_unix_seconds=1.0)
+    assert b"unconfirmed" not in status_body(
+        autoscaler(spec()), AutoscalerStatus(), Memory(unconfirmed=change), LOAD_AUTOSCALERS
+    )
 
 
 def test_an_autoscaler_that_was_never_reconciled_has_no_history():

@@ -5,9 +5,9 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.unit.wire.kube.test_cache import GONE, PATH, STAY, ScriptedServer, page, pod
+from tests.unit.wire.kube.test_cache import GONE, PATH, STAY, ScriptedServer, event, page, pod
 from wire.backoff import Backoff
-from wire.kube.cache import PartialObject, WatchCache
+from wire.kube.cache import NameAndLabels, PartialObject, WatchCache
 from wire.status import StatusError, Unavailable
 
 
@@ -75,3 +75,38 @@ async def test_only_a_403_means_that_the_collection_may_not_be_listed(failure, f
     assert await listed is not forbidden
     assert await cache.listed_unless_forbidden(), "it was allowed in the meantime"
     running.cancel()
+
+
+class Numbered(msgspec.Struct):
+    metadata: NameAndLabels
+    spec: int = 0
+
+
+async def numbered(*script):
+    """The names in a cache of such objects after these responses, and what was reported."""
+    server = ScriptedServer(*script, [STAY])
+    changes: list[tuple[int | None, int | None]] = []
+
+    def note(old: Numbered | None, new: Numbered | None) -> None:
+        changes.append((old and old.spec, new and new.spec))
+
+    cache = WatchCache(server, PATH, Numbered, on_change=note, backoff=Backoff(chance=lambda: -1.0))
+    running = asyncio.create_task(cache.run())
+    await server.exhausted.wait()
+    running.cancel()
+    return {each.metadata.name: each.spec for each in cache.items}, changes
+
+
+async def test_an_object_that_can_no_longer_be_decoded_is_not_reported_as_deleted():
+    """A deleted autoscaler would lose its memory."""
+    good, bad = {**pod("a", 1), "spec": 7}, {**pod("a", 3), "spec": "seven"}
+    kept, changes = await numbered(page(good, version=1), [GONE], page(bad, version=5))
+    assert kept == {"a": 7}
+    assert changes == [(None, 7)]
+
+
+async def test_the_deletion_of_an_object_that_cannot_be_decoded_is_reported():
+    good, bad = {**pod("a", 1), "spec": 7}, {**pod("a", 3), "spec": "seven"}
+    kept, changes = await numbered(page(good, version=1), [event("DELETED", bad)])
+    assert kept == {}
+    assert changes == [(None, 7), (7, None)]
