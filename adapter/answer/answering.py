@@ -78,7 +78,9 @@ class Answers:
         self._objects = objects
         self._mapping = mapping
         self._now = now
-        self._usage = UsageAnswers(evaluator=evaluator, objects=objects, mapping=mapping, now=now)
+        self._usage = UsageAnswers(
+            evaluator=evaluator, objects=objects, mapping=mapping, wide_plans=wide_plans, now=now
+        )
         self._queries = QueryCache()
         self._last_custom: LastGoodValues[dict[str, ObjectValue]] = LastGoodValues()
         self._last_external: LastGoodValues[tuple[ExternalValue, ...]] = LastGoodValues()

@@ -55,9 +55,9 @@ class WidePlans:
         return await self.rows_of(query.wide, query.plan.query, names)
 
     async def rows_of(
-        self, wide: Wide | None, narrow: str, names: Sequence[str]
+        self, wide: Wide | None, narrow: str, names: Sequence[str], *, several: bool = False
     ) -> Evaluation | None:
-        """The same for the parts of a query; `narrow` is the text of its own query."""
+        """The same for a part of a query; `narrow` is the text of its own query. `several`: an object has many rows."""
         if wide is None or not self._freshness_seconds:
             return None
         chunk = self._chunk(wide)
@@ -70,7 +70,22 @@ class WidePlans:
         plans = chunk.plans(wide.namespace, now_seconds)
         if plans is None:
             return None
-        return await self._evaluated(chunk, plans, wide, names)
+        return await self._evaluated(chunk, plans, wide, names, several=several)
+
+    async def of_namespaces(
+        self, query: WideQuery, namespaces: Sequence[str]
+    ) -> list[tuple[Plan, Evaluation]] | None:
+        """The wide query for these namespaces, in as many plans as they need; None when one of them fails."""
+        plans = [
+            _plan(query, query.parts, sorted(namespaces[first : first + NAMESPACES_PER_PLAN]))
+            for first in range(0, len(namespaces), NAMESPACES_PER_PLAN)
+        ]
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                found = await asyncio.gather(*(self._evaluator.evaluate(plan) for plan in plans))
+        except (QueryFailed, TimeoutError):
+            return None
+        return None if any(map(_is_incomplete, found)) else list(zip(plans, found, strict=True))
 
     def _chunk(self, wide: Wide) -> "_Chunk | None":
         chunks = self._queries.get(wide.query)
@@ -79,7 +94,13 @@ class WidePlans:
         return chunks.of(wide.namespace)
 
     async def _evaluated(
-        self, chunk: "_Chunk", plans: Sequence[Plan], wide: Wide, names: Sequence[str]
+        self,
+        chunk: "_Chunk",
+        plans: Sequence[Plan],
+        wide: Wide,
+        names: Sequence[str],
+        *,
+        several: bool,
     ) -> Evaluation | None:
         try:
             async with asyncio.timeout(self._wait_seconds):
@@ -92,12 +113,12 @@ class WidePlans:
         except TimeoutError:
             self._suspend(chunk, f"no response within {self._wait_seconds:g} s", retryable=True)
             return None
-        if any(each.partial or each.kind is not ResultKind.VECTOR for each in (evaluation, *ages)):
+        if any(map(_is_incomplete, (evaluation, *ages))):
             self._suspend(chunk, "the result is not complete", retryable=True)
             return None
         chunk.demand.evaluated(len(evaluation.samples))
         found = selected(evaluation, plans[0], wide.rows, names)
-        if wide.rows.object_label and not has_one_row_per_object(found, wide.rows):
+        if not several and wide.rows.object_label and not has_one_row_per_object(found, wide.rows):
             self._suspend(chunk, "several rows for one object", retryable=False)
             return None
         if ages:
@@ -111,6 +132,15 @@ class WidePlans:
             telemetry.WIDE_SUSPENSIONS.labels("failed" if retryable else "refused").inc()
             log.info("one query per request for the next %g s, not one for all: %s", seconds, cause)
         chunk.demand.suspend(now_seconds, seconds)
+
+
+def _is_incomplete(evaluation: Evaluation) -> bool:
+    return evaluation.partial or evaluation.kind is not ResultKind.VECTOR
+
+
+def _plan(query: WideQuery, parts: Sequence[str], namespaces: Sequence[str]) -> Plan:
+    text = text_for(parts, namespaces)
+    return Plan(text, query.backend, key_labels=query.key_labels, may_post=True)
 
 
 class _Chunks:
@@ -182,10 +212,9 @@ class _Chunk:
         if included == self._included and self._plans:
             return
         self._included = included
-        query, labels = self._query, self._query.key_labels
         namespaces = sorted(included)
         self._plans = tuple(
-            Plan(text_for(parts, namespaces), query.backend, key_labels=labels, may_post=True)
-            for parts in (query.parts, query.ages)
+            _plan(self._query, parts, namespaces)
+            for parts in (self._query.parts, self._query.ages)
             if parts
         )

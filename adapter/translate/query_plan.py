@@ -26,6 +26,7 @@ from adapter.model import (
     SignalContract,
     UnknownResource,
     UsageQuery,
+    Wide,
 )
 from adapter.translate.ages import age_query, grouping_of
 from adapter.translate.named_query import named_query
@@ -181,25 +182,37 @@ def usage_query(
 ) -> UsageQuery:
     """cpu and memory of the named pods of one namespace, or of the named nodes; raises `StatusError` 500."""
 
-    def plan(rule: ResourceRule) -> tuple[Plan, Rows]:
+    def plan(rule: ResourceRule) -> tuple[Plan, Rows, Wide | None]:
         converter = ResourceConverter(rule.resources, mapping)
+        template = rule.node_query if resource == NODES else rule.container_query
+        containers = () if resource == NODES else (rule.container_label,)
         try:
             object_label = converter.label_for(resource)
+            matcher = _namespace(converter, namespace)
             query = custom_query(
-                rule.node_query if resource == NODES else rule.container_query,
+                template,
                 series="",
                 selector=EVERYTHING,
-                namespace=_namespace(converter, namespace),
+                namespace=matcher,
                 object_label=object_label,
                 names=names,
-                extra_group_by=() if resource == NODES else (rule.container_label,),
+                extra_group_by=containers,
             )
         except (NoLabel, QueryNotBuilt) as e:
             raise metrics_not_fetched(f"{rule.path}: {e}") from None
-        return Plan(query, rules.backend), Rows(object_label=object_label)
+        wide = wide_for_objects(
+            template,
+            series="",
+            selector=EVERYTHING,
+            namespace=matcher,
+            object_label=object_label,
+            extra_group_by=containers,
+            backend=rules.backend,
+        )
+        return Plan(query, rules.backend), Rows(object_label=object_label), wide
 
-    cpu, cpu_rows = plan(rules.cpu)
-    memory, memory_rows = plan(rules.memory)
+    cpu, cpu_rows, cpu_wide = plan(rules.cpu)
+    memory, memory_rows, memory_wide = plan(rules.memory)
     return UsageQuery(
         cpu=cpu,
         memory=memory,
@@ -208,6 +221,8 @@ def usage_query(
         cpu_container_label="" if resource == NODES else rules.cpu.container_label,
         memory_container_label="" if resource == NODES else rules.memory.container_label,
         window_seconds=rules.window_seconds,
+        cpu_wide=cpu_wide,
+        memory_wide=memory_wide,
     )
 
 
