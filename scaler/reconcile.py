@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from scaler.actuate.deletion_cost import write_deletion_costs
 from scaler.actuate.scale import rescale
 from scaler.decide import decide
 from scaler.memories import Memories
@@ -217,7 +218,18 @@ class Reconciler:
         desired = decision.desired_replicas
         if not decision.rescale or desired is None or isinstance(target, ScaleUnavailable):
             return NotNeeded()
+        if decision.deletion_costs:
+            await self._mark_pods(decision)
         return await rescale(self._with.kube, target, desired)
+
+    async def _mark_pods(self, decision: Decision) -> None:
+        """So that the least busy pods are deleted. A failure is reported, and does not stop the scale-down."""
+        autoscaler = decision.autoscaler
+        problem = await write_deletion_costs(
+            self._with.kube, autoscaler.metadata.namespace, decision.deletion_costs
+        )
+        if problem:
+            self._emit(autoscaler, (warning("FailedPodDeletionCost", problem),))
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)

@@ -10,9 +10,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from scaler.model.extensions import (
+    Futility,
     MetricFallback,
     MetricUse,
     Mode,
+    Panic,
+    PodDeletionCost,
     PodReadiness,
     ScaleToZero,
     Suspend,
@@ -69,7 +72,10 @@ class ConditionType(StrEnum):
     SUSPENDED = "Suspended"
     SCHEDULED = "Scheduled"
     INVALID_FORMULA = "InvalidFormula"
+    ROLLOUT_HELD = "RolloutHeld"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
+    PANICKING = "Panicking"
+    FUTILE_SCALE_UP = "FutileScaleUp"
 
 
 # The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
@@ -78,7 +84,10 @@ EXTENSION_CONDITIONS = (
     ConditionType.SUSPENDED,
     ConditionType.SCHEDULED,
     ConditionType.INVALID_FORMULA,
+    ConditionType.ROLLOUT_HELD,
     ConditionType.METRIC_FALLBACK_ACTIVE,
+    ConditionType.PANICKING,
+    ConditionType.FUTILE_SCALE_UP,
 )
 
 
@@ -196,11 +205,24 @@ class ScalingRules(JsonObject, frozen=True, kw_only=True):
     tolerance: QuantityText | None = None
 
 
+class ScaleUpRules(ScalingRules, frozen=True, kw_only=True):
+    """The rules for scaling up, and what only a LoadAutoscaler has."""
+
+    panic: Panic | None = None
+    futility: Futility | None = None
+
+
+class ScaleDownRules(ScalingRules, frozen=True, kw_only=True):
+    """The rules for scaling down, and what only a LoadAutoscaler has."""
+
+    pod_deletion_cost: PodDeletionCost | None = None
+
+
 class Behavior(JsonObject, frozen=True, kw_only=True):
     """The rules of both directions."""
 
-    scale_up: ScalingRules | None = None
-    scale_down: ScalingRules | None = None
+    scale_up: ScaleUpRules | None = None
+    scale_down: ScaleDownRules | None = None
 
 
 class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):

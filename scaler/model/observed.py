@@ -12,6 +12,15 @@ class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Only the fields that the algorithm reads, because there are many pods to decode and keep."""
 
 
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+class PodAnnotations(_Json, frozen=True, kw_only=True):
+    """The only annotation that is read, because those of many pods are long."""
+
+    deletion_cost: str = msgspec.field(default="", name=DELETION_COST)
+
+
 class PodMetadata(_Json, frozen=True, kw_only=True):
     """The pod's name, its labels, and whether it is being deleted."""
 
@@ -19,6 +28,8 @@ class PodMetadata(_Json, frozen=True, kw_only=True):
     namespace: str = ""
     resource_version: str = ""
     labels: dict[str, str] = {}
+    annotations: PodAnnotations = PodAnnotations()
+    creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
 
 

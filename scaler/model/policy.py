@@ -7,6 +7,7 @@ spec can override, a schedule changes or a trial replaces is one field here and 
 import msgspec
 
 from scaler.model.autoscaler import ScalingPolicy, ScalingPolicySelect
+from scaler.model.extensions import RolloutPolicy
 from scaler.model.kinds import WatchedKind
 from scaler.model.remark import Remark
 
@@ -74,6 +75,21 @@ class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
     remark: Remark
 
 
+class PanicRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`behavior.scaleUp.panic`."""
+
+    threshold_ratio: float
+    window_seconds: float
+    hold_seconds: float
+
+
+class FutilityRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`behavior.scaleUp.futility`."""
+
+    ready_timeout_seconds: float
+    max_unready_replicas: int
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
@@ -100,6 +116,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """None without `spec.schedules`."""
     zero: ZeroRules | None = None
     """None: as an HPA, zero is reached and left by what the metrics propose."""
+    panic: PanicRules | None = None
+    futility: FutilityRules | None = None
+    rollout: str = RolloutPolicy.COUNT.value
+    deletion_cost_metric: str = ""
+    """The name of the metric by which pods are deleted; empty to leave that to the ReplicaSet."""
 
     @property
     def scale_down_window_seconds(self) -> float:

@@ -29,6 +29,24 @@ def at_zero(**changes: Any) -> dict[str, Any]:
     return spec(minReplicas=0, metrics=[QUEUE], **changes)
 
 
+def up(**rules: Any) -> dict[str, Any]:
+    return spec(behavior={"scaleUp": rules})
+
+
+PER_POD = {
+    "type": "Pods",
+    "pods": {
+        "metric": {"name": "connections"},
+        "target": {"type": "AverageValue", "averageValue": "10"},
+    },
+}
+
+
+def deleting(*several: dict[str, Any], by: str, **changes: Any) -> dict[str, Any]:
+    behavior = {"scaleDown": {"podDeletionCost": {"metric": by}}}
+    return spec(metrics=list(several), behavior=behavior, **changes)
+
+
 OFFICE = {"name": "office", "schedule": "0 8 * * 1-5", "durationSeconds": 36000, "minReplicas": 2}
 HOLIDAYS = {"name": "holidays", "calendarRef": {"kind": "ScalingCalendar", "name": "retail"}}
 
@@ -71,6 +89,15 @@ ACCEPTED = {
     "a calendar with bounds": schedules({**HOLIDAYS, "minReplicas": 2, "maxReplicas": 9}),
     "a schedule with a larger maximum": schedules({**OFFICE, "minReplicas": 30, "maxReplicas": 60}),
     "a cap": schedules({**without("minReplicas"), "maxReplicas": 2}, OFFICE | {"name": "other"}),
+    "every rollout policy": spec(podReadiness={"rollout": "IgnoreSurge"}),
+    "podDeletionCost by a metric that scales": deleting({**CPU, "name": "cpu"}, by="cpu"),
+    "podDeletionCost by an input": deleting(
+        CPU, {**PER_POD, "name": "connections", "use": "Input"}, by="connections"
+    ),
+    "an empty panic": up(panic={}),
+    "a panic": up(panic={"thresholdPercent": 150, "windowSeconds": 10, "holdSeconds": 120}),
+    "an empty futility": up(futility={}),
+    "a futility": up(futility={"readyTimeoutSeconds": 60, "maxUnreadyReplicas": 1}),
     "a named metric": metrics(AVERAGE),
     "an input beside a metric that scales": metrics({**AVERAGE, "use": "Input"}, CPU),
     "use Scale": metrics({**AVERAGE, "use": "Scale"}),
@@ -206,6 +233,46 @@ REFUSED = {
     "two schedules of one name": (
         schedules(OFFICE, OFFICE),
         'spec.schedules[1]: Duplicate value: {"name":"office"}',
+    ),
+    "an unknown rollout policy": (
+        spec(podReadiness={"rollout": "Ignore"}),
+        'spec.podReadiness.rollout: Unsupported value: "Ignore": supported values: "Count", "IgnoreSurge", "HoldUp"',
+    ),
+    "podDeletionCost by a metric without that name": (
+        deleting(CPU, by="cpu"),
+        "spec.behavior.scaleDown.podDeletionCost.metric: Invalid value: must be the name of a metric of type Pods, Resource or ContainerResource",
+    ),
+    "podDeletionCost by a metric that pods do not have": (
+        deleting(AVERAGE, by="queue"),
+        "spec.behavior.scaleDown.podDeletionCost.metric: Invalid value: must be the name of a metric of type",
+    ),
+    "podDeletionCost of a StatefulSet": (
+        deleting(
+            {**CPU, "name": "cpu"},
+            by="cpu",
+            scaleTargetRef={"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"},
+        ),
+        "spec.behavior.scaleDown.podDeletionCost: Forbidden: requires a target of kind Deployment or ReplicaSet",
+    ),
+    "a panic below the tolerance": (
+        up(panic={"thresholdPercent": 109}),
+        "spec.behavior.scaleUp.panic.thresholdPercent in body should be greater than or equal to 110",
+    ),
+    "a panic window of more than a minute": (
+        up(panic={"windowSeconds": 61}),
+        "spec.behavior.scaleUp.panic.windowSeconds in body should be less than or equal to 60",
+    ),
+    "a panic without scaling up": (
+        up(panic={}, selectPolicy="Disabled"),
+        "spec.behavior.scaleUp.panic: Forbidden: may not be set with selectPolicy Disabled",
+    ),
+    "a futility without pods": (
+        up(futility={"maxUnreadyReplicas": 0}),
+        "spec.behavior.scaleUp.futility.maxUnreadyReplicas in body should be greater than or equal to 1",
+    ),
+    "a futility without scaling up": (
+        up(futility={}, selectPolicy="Disabled"),
+        "spec.behavior.scaleUp.futility: Forbidden: may not be set with selectPolicy Disabled",
     ),
     "a name that is not a DNS label": (
         metrics({**AVERAGE, "name": "My_Queue"}),

@@ -40,6 +40,15 @@ def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
     )
 
 
+def test_patching_pods_is_allowed_only_on_request(scaler):
+    allowed = scaler.render({"rbac": {"podDeletionCost": True}})
+    assert ("", "pods", "patch") in permissions(allowed.one("ClusterRole", "loadline-scaler"))
+    for_hpas = scaler.render(
+        {"rbac": {"podDeletionCost": True}, "watch": "horizontalpodautoscalers"}
+    )
+    assert ("", "pods", "patch") not in permissions(for_hpas.one("ClusterRole", "loadline-scaler"))
+
+
 def test_the_scaler_is_bound_to_its_role_and_to_delegated_authentication(scaler):
     rendered = scaler.render()
     bindings = rendered.of("ClusterRoleBinding") + rendered.of("RoleBinding")
