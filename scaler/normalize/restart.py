@@ -1,10 +1,14 @@
 """A memory that another process left, or that a wall clock was stepped under."""
 
+from typing import TypeVar
+
 import msgspec
 
 from scaler.model.memory import Memory, Recommendation, ScaleEvent, StoredMemory
 from scaler.model.policy import Policy
 from scaler.normalize.history import seeded, with_scale_event, with_step
+
+AnyMemory = TypeVar("AnyMemory", bound=Memory)
 
 # Less than any period; clocks drift by less than that while a step lasts.
 _SAME_SECONDS = 1.0
@@ -37,7 +41,7 @@ def restored(
     return memory
 
 
-def shifted(memory: Memory, seconds: float) -> Memory:
+def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
     """The same ages on a wall clock that was stepped by so much."""
     steps = memory.recommendations
     return msgspec.structs.replace(
