@@ -59,7 +59,7 @@ async def test_an_object_that_does_not_exist_has_no_version(watched):
     assert version() == ""
 
 
-async def test_a_copy_that_was_not_confirmed_lately_has_no_version(watched):
+async def test_a_copy_that_was_not_confirmed_recently_has_no_version(watched):
     made = watched(page(pod("web", 5), version=5))
     version = made.versions.follow(PATH)
     await made.server.exhausted.wait()
