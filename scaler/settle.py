@@ -20,7 +20,7 @@ from scaler.model.decision import (
 )
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory, UnconfirmedChange
-from scaler.model.policy import Policy
+from scaler.model.policy import Policy, ScheduledBounds
 from scaler.model.schedules import ScheduleStatus
 from scaler.normalize.history import with_scale_event
 from scaler.report.conditions import Conditions
@@ -192,7 +192,8 @@ def _outcome(
     derivation = derivation or decision.derivation
     if decision.branch is not Branch.NO_SCALE:
         status = _with_remarks(status, derivation)
-        status = _with_schedule(status, decision.policy)
+        if decision.policy.schedule is not None:
+            status = _with_schedule(status, decision.policy, decision.policy.schedule)
     if decision.policy.kind.explains_in_status:
         status = msgspec.structs.replace(status, decision=summarize(derivation))
     return Outcome(
@@ -217,10 +218,9 @@ def _with_remarks(status: AutoscalerStatus, derivation: Derivation) -> Autoscale
     return msgspec.structs.replace(status, conditions=conditions.as_tuple())
 
 
-def _with_schedule(status: AutoscalerStatus, policy: Policy) -> AutoscalerStatus:
-    schedule = policy.schedule
-    if schedule is None:
-        return status
+def _with_schedule(
+    status: AutoscalerStatus, policy: Policy, schedule: ScheduledBounds
+) -> AutoscalerStatus:
     following = schedule.next_change_unix_seconds
     return msgspec.structs.replace(
         status,

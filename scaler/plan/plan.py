@@ -29,7 +29,9 @@ def plan(
 ) -> Ask | Decision:
     """Decide at once where no metric is needed; otherwise say which metrics are, and of whose pods."""
     spec = observed.autoscaler.spec
-    policy = with_schedules(policy_of(spec, settings), spec, observed.calendars, now_unix_seconds)
+    policy = policy_of(spec, settings)
+    if spec.schedules:
+        policy = with_schedules(policy, spec.schedules, observed.calendars, now_unix_seconds)
     if isinstance(observed.scale, ScaleUnavailable):
         return _without_scale(observed, observed.scale, policy, memory, now_unix_seconds)
     situation = _situation(observed, observed.scale, policy, memory, now_unix_seconds)

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from scaler.model.autoscaler import AutoscalerSpec, ConditionType
+from scaler.model.autoscaler import ConditionType
 from scaler.model.policy import Policy, ScheduledBounds
 from scaler.model.remark import Remark
-from scaler.model.schedules import FoundCalendar
+from scaler.model.schedules import FoundCalendar, ScheduleSpec
 from scaler.schedule.reading import readable
 from scaler.schedule.windows import Active, Scheduled
 
@@ -15,15 +15,16 @@ _NOT_SCALED_DOWN = "nothing is scaled down until that is fixed"
 
 
 def with_schedules(
-    policy: Policy, spec: AutoscalerSpec, calendars: tuple[FoundCalendar, ...], now: float
+    policy: Policy,
+    schedules: tuple[ScheduleSpec, ...],
+    calendars: tuple[FoundCalendar, ...],
+    now: float,
 ) -> Policy:
     """The policy with the bounds of the active schedules. `now` in Unix seconds.
 
     A floor takes precedence over the caps of schedules, and `spec.maxReplicas` over a floor while no schedule sets a cap.
     """
-    if not spec.schedules:
-        return policy
-    read = readable(spec.schedules, calendars)
+    read = readable(schedules, calendars)
     scheduled = read.evaluator.at(
         now, min_replicas=policy.min_replicas, max_replicas=policy.max_replicas
     )

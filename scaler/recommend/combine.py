@@ -39,26 +39,29 @@ def recommend(
     signals: Sequence[Signal], workload: Workload, records: Iterable[MetricRecord] = ()
 ) -> Recommended:
     """Evaluate every metric, and take the largest proposal. `records` are those of the metrics with a fallback."""
-    proposals = _proposals(signals, workload)
+    proposals = tuple(propose(each.metric, each.reading, workload) for each in signals)
+    remark: Remark | None = None
+    if any(each.metric.formula is not None for each in signals):
+        proposals = _with_formulas(signals, proposals, workload)
+        remark = formula_remark([each.metric for each in signals])
     fell_back = with_fallbacks(signals, proposals, records, workload)
     recommended = _combine(fell_back.proposals, workload.spec_replicas)
-    remark = formula_remark([each.metric for each in signals])
     remarks = fell_back.remarks if remark is None else (*fell_back.remarks, remark)
     if not remarks:
         return recommended
     return msgspec.structs.replace(recommended, records=fell_back.records, remarks=remarks)
 
 
-def _proposals(signals: Sequence[Signal], workload: Workload) -> tuple[Proposal, ...]:
-    """One for each metric; formulas are computed once all other metrics are known."""
-    proposals = [propose(each.metric, each.reading, workload) for each in signals]
-    formulas = [index for index, each in enumerate(signals) if each.metric.formula is not None]
-    if formulas:
-        known = zip(signals, proposals, strict=True)
-        inputs = inputs_of((each.metric, proposal.derivation) for each, proposal in known)
-        for index in formulas:
-            proposals[index] = propose(signals[index].metric, inputs, workload)
-    return tuple(proposals)
+def _with_formulas(
+    signals: Sequence[Signal], proposals: tuple[Proposal, ...], workload: Workload
+) -> tuple[Proposal, ...]:
+    """Compute the formulas, once all other metrics are known."""
+    known = zip(signals, proposals, strict=True)
+    inputs = inputs_of((each.metric, proposal.derivation) for each, proposal in known)
+    return tuple(
+        proposal if each.metric.formula is None else propose(each.metric, inputs, workload)
+        for each, proposal in zip(signals, proposals, strict=True)
+    )
 
 
 def _combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended:

@@ -134,10 +134,8 @@ def inputs_of(derivations: Iterable[tuple[MetricSpec, MetricDerivation]]) -> For
     return FormulaInputs(values)
 
 
-def formula_remark(metrics: Sequence[MetricSpec]) -> Remark | None:
+def formula_remark(metrics: Sequence[MetricSpec]) -> Remark:
     """The condition `InvalidFormula`: what is wrong with the expressions, whatever the values of the metrics are."""
-    if all(metric.formula is None for metric in metrics):
-        return None
     names = {metric.name for metric in metrics if metric.name and metric.formula is None}
     problems = [
         f"spec.metrics[{index}].formula.expression: {problem}"

@@ -40,15 +40,14 @@ def trial(
     if lifted:
         desired = situation.policy.min_replicas
         reason = reason or below_min(situation.policy)
-    held, held_by = "", ""
-    unsafe = situation.outdated or _unknown_floor(situation.policy)
-    if unsafe and desired < current:
+    held = ""
+    if desired < current and (unsafe := situation.outdated or _unknown_floor(situation.policy)):
         held = f"not scaled down from {current} to {desired}: {unsafe}"
-        held_by = OUTDATED_CACHE if situation.outdated else INVALID_SCHEDULE
         desired, reason = current, ""
-    derivation = msgspec.structs.replace(
-        derivation, lifted_to_min=lifted, held=held, held_by=held_by
-    )
+    derivation = msgspec.structs.replace(derivation, lifted_to_min=lifted, held=held)
+    if held:
+        held_by = OUTDATED_CACHE if situation.outdated else INVALID_SCHEDULE
+        derivation = msgspec.structs.replace(derivation, held_by=held_by)
     return _decided(situation, derivation, desired, reason, memory, conditions)
 
 
