@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
-from adapter.model import Evaluation, MetricQuery, Plan
+from adapter.model import Evaluation, Lane, MetricQuery, Plan
 from adapter.ports import Evaluator, QueryFailed
 from adapter.translate.ages import dated
 from adapter.translate.refusals import metrics_not_fetched
@@ -33,6 +35,8 @@ async def own_rows(
     Raises as `evaluated`.
     """
     plans = [query.plan, query.ages.plan] if query.ages else [query.plan]
+    if observer is not UNOBSERVED:
+        plans = [msgspec.structs.replace(plan, lane=Lane.COMMAND) for plan in plans]
     evaluation, *ages = await asyncio.gather(
         *(evaluated(evaluator, plan, rule=query.rule) for plan in plans)
     )

@@ -15,7 +15,7 @@ from cachetools import LRUCache
 
 from adapter import telemetry
 from adapter.answer.demand import FAILED_SECONDS, FORGOTTEN_SECONDS, REFUSED_SECONDS, Demand
-from adapter.model import Evaluation, MetricQuery, Plan, ResultKind, Wide, WideQuery
+from adapter.model import Evaluation, Lane, MetricQuery, Plan, ResultKind, Wide, WideQuery
 from adapter.ports import Evaluator, QueryFailed
 from adapter.translate.ages import dated
 from adapter.translate.row_selection import has_one_row_per_object, selected, without_labels
@@ -77,7 +77,12 @@ class WidePlans:
     ) -> list[tuple[Plan, Evaluation]] | None:
         """The wide query for these namespaces, in as many plans as they need; None when one of them fails."""
         plans = [
-            _plan(query, query.parts, sorted(namespaces[first : first + NAMESPACES_PER_PLAN]))
+            _plan(
+                query,
+                query.parts,
+                sorted(namespaces[first : first + NAMESPACES_PER_PLAN]),
+                lane=Lane.LIST,
+            )
             for first in range(0, len(namespaces), NAMESPACES_PER_PLAN)
         ]
         try:
@@ -138,9 +143,15 @@ def _is_incomplete(evaluation: Evaluation) -> bool:
     return evaluation.partial or evaluation.kind is not ResultKind.VECTOR
 
 
-def _plan(query: WideQuery, parts: Sequence[str], namespaces: Sequence[str]) -> Plan:
+def _plan(
+    query: WideQuery,
+    parts: Sequence[str],
+    namespaces: Sequence[str],
+    *,
+    lane: Lane = Lane.AUTOSCALER,
+) -> Plan:
     text = text_for(parts, namespaces)
-    return Plan(text, query.backend, key_labels=query.key_labels, may_post=True)
+    return Plan(text, query.backend, key_labels=query.key_labels, may_post=True, lane=lane)
 
 
 class _Chunks:
