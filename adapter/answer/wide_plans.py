@@ -14,6 +14,7 @@ from typing import Final
 from cachetools import LRUCache
 
 from adapter import telemetry
+from adapter.answer.concurrently import together
 from adapter.answer.demand import FAILED_SECONDS, FORGOTTEN_SECONDS, REFUSED_SECONDS, Demand
 from adapter.model import Evaluation, Lane, MetricQuery, Plan, ResultKind, Wide, WideQuery
 from adapter.ports import Evaluator, QueryFailed
@@ -109,9 +110,7 @@ class WidePlans:
     ) -> Evaluation | None:
         try:
             async with asyncio.timeout(self._wait_seconds):
-                evaluation, *ages = await asyncio.gather(
-                    *(self._evaluator.evaluate(plan) for plan in plans)
-                )
+                evaluation, *ages = await together([self._evaluator.evaluate(p) for p in plans])
         except QueryFailed as error:
             self._suspend(chunk, error.cause, retryable=error.retryable)
             return None
