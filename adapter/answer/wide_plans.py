@@ -65,7 +65,7 @@ class WidePlans:
         if chunk is None:
             return None
         now_seconds = self._monotonic()
-        chunk.requested(wide.namespace, narrow, now_seconds)
+        chunk.requested(wide.namespace, narrow, len(names), now_seconds)
         if not chunk.demand.is_worthwhile(now_seconds):
             return None
         plans = chunk.plans(wide.namespace, now_seconds)
@@ -120,7 +120,7 @@ class WidePlans:
         if any(map(_is_incomplete, (evaluation, *ages))):
             self._suspend(chunk, "the result is not complete", retryable=True)
             return None
-        chunk.demand.evaluated(len(evaluation.samples))
+        chunk.demand.evaluated(len(evaluation.samples), self._monotonic())
         found = selected(evaluation, plans[0], wide.rows, names)
         if not several and wide.rows.object_label and not has_one_row_per_object(found, wide.rows):
             self._suspend(chunk, "several rows for one object", retryable=False)
@@ -199,9 +199,9 @@ class _Chunk:
     def has_capacity(self) -> bool:
         return len(self._requested_at) < NAMESPACES_PER_PLAN
 
-    def requested(self, namespace: str, narrow: str, now_seconds: float) -> None:
+    def requested(self, namespace: str, narrow: str, rows: int, now_seconds: float) -> None:
         self._requested_at[namespace] = now_seconds
-        self.demand.requested(narrow, now_seconds)
+        self.demand.requested(narrow, rows, now_seconds)
 
     def plans(self, namespace: str, now_seconds: float) -> Sequence[Plan] | None:
         """The plan and the one for its ages, if any; None while the namespace is not in it yet.
