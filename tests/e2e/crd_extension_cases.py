@@ -138,15 +138,15 @@ REFUSED = {
     ),
     "an assignment": (
         formula("queue = 2"),
-        "spec.metrics[1].formula.expression: Invalid value: write == to compare",
+        'spec.metrics[1].formula.expression: Invalid value: "queue = 2": write == to compare',
     ),
     "a condition": (
         formula("queue ? 1"),
-        "spec.metrics[1].formula.expression: Invalid value: write ?? for a value in place of a failed metric",
+        'spec.metrics[1].formula.expression: Invalid value: "queue ? 1": write ?? for a value in place of a failed metric',
     ),
     "half a formula": (
         formula("queue + "),
-        "spec.metrics[1].formula.expression: Invalid value: must not end with an operator",
+        'spec.metrics[1].formula.expression: Invalid value: "queue + ": must not end with an operator',
     ),
     "a long formula": (
         formula("1+" * 600 + "1"),

@@ -72,7 +72,8 @@ def _created(run: Run, plan: AutoscalerPlan, at: float) -> float:
 def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
     """What was recommended, from when to when.
 
-    While no replica leads, the last recommendation continues until a period before the next. What a process measured in its last two
+    While no replica leads, the last recommendation continues until a period before the next process reconciles, which may
+    be without a measurement if the replicas are outside of the bounds. What a process measured in its last two
     periods may have died with it, so that the lowest of what it may have remembered last counts.
     """
     measured = [
@@ -81,16 +82,30 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         if each.target == plan.key and each.value is not None and _leads(run, each)
     ]
     found = []
-    for _, life in groupby(measured, key=lambda each: each.process):
+    for process, life in groupby(measured, key=lambda each: each.process):
         of_life = [(each, _recommendation(run, each)) for each in life]
         kept = [(each, n) for each, n in of_life if not _died_soon(run, each)]
         found += [(each.at, each.at, n) for each, n in kept]
         if kept:
             last = kept[-1][0].at
-            following = next((each.at for each in measured if each.at > of_life[-1][0].at), last)
+            following = _next_reconcile(run, plan, process, of_life[-1][0].at, default=last)
             lowest = min(n for each, n in of_life if each.at >= last)
             found.append((last, following - run.scenario.period, lowest))
     return found
+
+
+def _next_reconcile(
+    run: Run, plan: AutoscalerPlan, process: str, after: float, *, default: float
+) -> float:
+    """When another process reconciled the target first."""
+    return next(
+        (
+            each.at
+            for each in run.journal.reconciled
+            if each.target == plan.key and each.process != process and each.at > after
+        ),
+        default,
+    )
 
 
 def _died_soon(run: Run, measured: Measurement) -> bool:

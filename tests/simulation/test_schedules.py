@@ -48,7 +48,7 @@ def outside_of_windows(verdict: Verdict) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("first", range(0, 40, CHUNK))
+@pytest.mark.parametrize("first", range(0, 20, CHUNK))
 def test_without_faults_a_target_is_within_the_bounds_of_an_active_schedule(first: int) -> None:
     for seed in range(first, first + CHUNK):
         verdict = simulate(seed, (), scenario=with_windows(seed))
@@ -56,7 +56,7 @@ def test_without_faults_a_target_is_within_the_bounds_of_an_active_schedule(firs
         assert outside_of_windows(verdict) == []
 
 
-@pytest.mark.parametrize("first", range(0, 40, CHUNK))
+@pytest.mark.parametrize("first", range(0, 20, CHUNK))
 def test_no_fault_leads_outside_of_the_bounds_of_schedules(first: int) -> None:
     for seed in range(first, first + CHUNK):
         scenario = with_windows(seed)
