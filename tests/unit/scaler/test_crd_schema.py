@@ -8,7 +8,9 @@ import msgspec
 import pytest
 import yaml
 
+from scaler.model import extensions
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.json_object import JsonObject
 from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.report.status import LoadAutoscalerStatus
 
@@ -81,3 +83,15 @@ def properties(schema: Any) -> Iterator[tuple[str, Any]]:
         yield from properties(value)
     if "items" in schema:
         yield from properties(schema["items"])
+
+
+def test_every_field_that_an_hpa_lacks_is_documented() -> None:
+    documentation = (CRD.parents[3] / "docs" / "loadautoscaler.md").read_text()
+    structs = [each for each in vars(extensions).values() if is_field_struct(each)]
+    assert len(structs) > 6
+    names = {name for each in structs for name in each.__struct_encode_fields__}
+    assert sorted(name for name in names if f"`{name}`" not in documentation) == []
+
+
+def is_field_struct(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, JsonObject) and value is not JsonObject
