@@ -57,6 +57,13 @@ def normalize_extended(
     normalized = normalize(
         memory, policy, current=current, recommended=recommended, now_unix_seconds=now
     )
+    if near_zero is None and policy.panic is None and policy.futility is None and not records:
+        return Extended(
+            normalized=normalized,
+            recommended=recommended,
+            desired=normalized.bound.after,
+            memory=with_extensions(normalized.memory, NOTHING_REMEMBERED),
+        )
     floor = 0 if near_zero is None else near_zero.floor
     found = Extended(
         normalized=normalized,
@@ -80,6 +87,8 @@ def normalize_extended(
 
 def with_extensions(memory: Memory, extensions: ExtensionMemory) -> Memory:
     """Remember what the next reconcile needs for the fields that only a LoadAutoscaler has."""
+    if extensions is NOTHING_REMEMBERED and memory.extensions is None:
+        return memory
     found = None if extensions == NOTHING_REMEMBERED else extensions
     if found == memory.extensions:
         return memory

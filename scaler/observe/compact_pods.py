@@ -38,7 +38,8 @@ class PodCompactor:
                 annotations=metadata.annotations
                 if metadata.annotations.deletion_cost
                 else NO_ANNOTATIONS,
-                creation_timestamp=metadata.creation_timestamp,
+                # Read only of pods that have not been started.
+                creation_timestamp=None if status.start_time else metadata.creation_timestamp,
                 deletion_timestamp=metadata.deletion_timestamp,
             ),
             spec=self._shared_spec(pod.spec),

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 import yaml
 
+from scaler.model import extensions
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.json_object import JsonObject
 from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.model.schedules import Calendar, CalendarKind
 from scaler.report.status import LoadAutoscalerStatus
@@ -95,3 +97,15 @@ def test_the_calendars_have_the_fields_and_kinds_that_the_scaler_reads() -> None
         assert kind.collection("").endswith(f"/{each['spec']['names']['plural']}")
         namespaced = each["spec"]["scope"] == "Namespaced"
         assert ("/namespaces/shop/" in kind.collection("shop")) == namespaced
+
+
+def test_every_field_that_an_hpa_lacks_is_documented() -> None:
+    documentation = (CRD.parents[3] / "docs" / "loadautoscaler.md").read_text()
+    structs = [each for each in vars(extensions).values() if is_field_struct(each)]
+    assert len(structs) > 6
+    names = {name for each in structs for name in each.__struct_encode_fields__}
+    assert sorted(name for name in names if f"`{name}`" not in documentation) == []
+
+
+def is_field_struct(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, JsonObject) and value is not JsonObject

@@ -1,11 +1,15 @@
 """A compact pod decides like the whole one, and pods of a template share what they have in common."""
 
+from datetime import UTC, datetime
+
 import msgspec
+import pytest
 
 from benchmarks.pod_memory import pod as kube_pod
-from scaler.model.observed import Pod
-from scaler.observe.compact_pods import PodCompactor
+from scaler.model.observed import DELETION_COST, Pod, PodMetadata, PodStatus
+from scaler.observe.compact_pods import NO_ANNOTATIONS, PodCompactor
 from scaler.recommend.requests import pod_requests
+from wire import kube_json
 
 
 def decoded(number: int) -> Pod:
@@ -16,7 +20,7 @@ def decoded(number: int) -> Pod:
 def test_what_the_algorithm_reads_is_kept():
     whole = decoded(7)
     compact = PodCompactor().compact(whole)
-    assert compact.metadata == whole.metadata
+    assert compact.metadata == msgspec.structs.replace(whole.metadata, creation_timestamp=None)
     assert compact.spec == whole.spec
     assert compact.status.phase == whole.status.phase
     assert compact.status.start_time == whole.status.start_time
@@ -39,3 +43,24 @@ def test_pods_of_one_template_share_labels_and_containers():
 def test_a_pod_without_labels_containers_and_conditions_is_compacted():
     pod = msgspec.convert({"metadata": {"name": "a", "namespace": "shop"}}, Pod)
     assert PodCompactor().compact(pod) == pod
+
+
+@pytest.mark.parametrize(
+    ("started", "kept"),
+    [pytest.param(True, False, id="started"), pytest.param(False, True, id="not")],
+)
+def test_the_creation_time_is_kept_while_there_is_no_start_time(started, kept):
+    created = datetime(2026, 1, 1, tzinfo=UTC)
+    pod = Pod(
+        metadata=PodMetadata(name="web-1", creation_timestamp=created),
+        status=PodStatus(start_time=created if started else None),
+    )
+    assert (PodCompactor().compact(pod).metadata.creation_timestamp is not None) is kept
+
+
+def test_of_the_annotations_only_the_deletion_cost_is_kept():
+    body = b'{"metadata": {"name": "web-1", "annotations": {"a": "b", "%s": "-1"}}}'
+    pod = kube_json.decode(body % DELETION_COST.encode(), Pod)
+    assert PodCompactor().compact(pod).metadata.annotations.deletion_cost == "-1"
+    bare = kube_json.decode(b'{"metadata": {"name": "web-1", "annotations": {"a": "b"}}}', Pod)
+    assert PodCompactor().compact(bare).metadata.annotations is NO_ANNOTATIONS

@@ -1,0 +1,245 @@
+"""The fields that only a LoadAutoscaler has, on a real control plane, with metrics from Prometheus."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from scaler.__main__ import main
+from testbed import apiservices
+from testbed.cluster import Cluster
+from testbed.programs import LoadlineProcess, start_program
+from testbed.prometheus import PrometheusServer
+from testbed.waiting import until
+from tests.e2e.scaler_objects import CRD, HPA, Workspace, autoscaler, queue, workload
+
+CONFIGURATION = """
+metrics:
+- {name: connections, describes: pods, query: 'sum by (namespace, pod) (connections)'}
+externalRules:
+- seriesQuery: 'queue_length{namespace!=""}'
+  resources: {overrides: {namespace: {resource: namespace}}}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (queue)'
+"""
+SERVED = [
+    ("custom.metrics.k8s.io", "v1beta1"),
+    ("custom.metrics.k8s.io", "v1beta2"),
+    ("external.metrics.k8s.io", "v1beta1"),
+]
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+SLOW_UP = {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1800}]}
+
+
+@pytest.fixture(scope="module")
+def adapter(
+    cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LoadlineProcess]:
+    """Both metrics APIs."""
+    folder = tmp_path_factory.mktemp("adapter")
+    (folder / "config.yaml").write_text(CONFIGURATION)
+    running = start_program(
+        "adapter",
+        f"--config={folder / 'config.yaml'}",
+        f"--lister-kubeconfig={cluster.kubeconfig}",
+        f"--prometheus-url={prometheus.url}",
+        "--metrics-relist-interval=1s",
+        "--metrics-max-age=1h",
+        log_directory=folder,
+    )
+    names = [
+        apiservices.register(cluster, group, version, running.port) for group, version in SERVED
+    ]
+    for name in names:
+        apiservices.wait_until_available(cluster, name)
+    yield running
+    for name in names:
+        apiservices.unregister(cluster, name)
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def scaler(
+    cluster: Cluster, adapter: LoadlineProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LoadlineProcess]:
+    """A scaler with a short sync period, for LoadAutoscalers of every namespace."""
+    cluster.apply(CRD.read_text())
+    running = start_program(
+        "scaler",
+        f"--kubeconfig={cluster.kubeconfig}",
+        "--sync-period=500ms",
+        "--downscale-stabilization=1s",
+        log_directory=tmp_path_factory.mktemp("scaler"),
+    )
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture
+def workspace(cluster: Cluster, namespace: str, scaler: LoadlineProcess) -> Workspace:
+    return Workspace(cluster, namespace)
+
+
+def applied(cluster: Cluster, workspace: Workspace, *metrics: Any, replicas: int = 1, **spec: Any):
+    """A deployment and its LoadAutoscaler on these metrics."""
+    first, *others = metrics
+    document = autoscaler(workspace.namespace, first, **spec)
+    document["spec"]["metrics"] += others
+    cluster.apply(workload("Deployment", workspace.namespace, replicas), document)
+
+
+def changed(cluster: Cluster, workspace: Workspace, **spec: Any) -> None:
+    """A merge patch of the LoadAutoscaler's spec."""
+    cluster.kubectl(
+        "patch", "la", "web", "--namespace", workspace.namespace,
+        "--type=merge", "--patch", json.dumps({"spec": spec}),
+    )  # fmt: skip
+
+
+def test_a_dry_run_beside_an_hpa_shows_what_it_would_do(cluster, exporter, workspace):
+    exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
+    cluster.apply(autoscaler(workspace.namespace, queue("30"), api_version=HPA))
+    applied(cluster, workspace, queue("15"), mode="DryRun")
+    workspace.reaches(2)
+    workspace.has_condition("DryRun", "True", "DryRun")
+    until(
+        lambda: (
+            (found := workspace.status()).get("desiredReplicas") == 4
+            and found["currentReplicas"] == 2
+        ),
+        what="a proposal of 4 beside 2 replicas",
+    )
+    row = cluster.kubectl("get", "la", "--namespace", workspace.namespace, "--output=wide")
+    assert row.splitlines()[1].split()[6:8] == ["2", "4"]
+    assert "DryRun" in row
+    assert workspace.has_event("DryRunRescale")["type"] == "Normal"
+    cluster.kubectl("delete", "hpa", "web", "--namespace", workspace.namespace)
+    changed(cluster, workspace, mode="Enforce")
+    workspace.reaches(4)
+
+
+def test_a_suspension_ends_by_itself(cluster, exporter, workspace):
+    exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
+    until_ = (datetime.now(UTC) + timedelta(seconds=8)).isoformat(timespec="seconds")
+    applied(cluster, workspace, queue("30"), suspend={"direction": "Up", "until": until_})
+    workspace.has_condition("Suspended", "True", "Suspended")
+    until(
+        lambda: workspace.status().get("decision", {}).get("proposedReplicas") == 3,
+        what="the proposal",
+    )
+    assert workspace.status()["decision"]["heldBy"] == "Suspended"
+    assert workspace.replicas() == 1
+    workspace.reaches(3)
+    workspace.has_condition("Suspended", "False", "SuspensionEnded")
+
+
+def test_a_target_goes_to_zero_below_the_activation_value_and_leaves_it_above(
+    cluster, exporter, workspace
+):
+    exporter.set("queue_length", 5, namespace=workspace.namespace, queue="mail")
+    applied(
+        cluster,
+        workspace,
+        {**queue("30"), "name": "mail", "activationValue": "5"},
+        minReplicas=0,
+        scaleToZero={"cooldownSeconds": 2},
+        behavior={"scaleDown": {"stabilizationWindowSeconds": 0}},
+    )
+    workspace.reaches(0)
+    workspace.has_condition("ScaledToZero", "True", "ScaledToZero")
+    exporter.set("queue_length", 6, namespace=workspace.namespace, queue="mail")
+    workspace.reaches(1)
+
+
+def test_a_metric_that_fails_counts_as_its_fallback(cluster, exporter, workspace):
+    fallback = {"type": "Replicas", "replicas": 4, "failureDurationSeconds": 2}
+    metric = {**queue("30", "not_served"), "name": "mail", "fallback": fallback}
+    applied(cluster, workspace, metric)
+    workspace.reaches(4)
+    message = workspace.has_condition("MetricFallbackActive", "True", "MetricFailing")
+    assert message == "metric mail has failed for too long and counts as 4 replicas"
+    workspace.has_event("FailedGetExternalMetric")
+
+
+def test_a_panic_is_not_limited_by_policies(cluster, exporter, workspace):
+    exporter.set("queue_length", 30, namespace=workspace.namespace, queue="mail")
+    up = {**SLOW_UP, "panic": {"thresholdPercent": 300, "windowSeconds": 1, "holdSeconds": 3600}}
+    applied(cluster, workspace, queue("30"), behavior={"scaleUp": up})
+    workspace.has_condition("Panicking", "False", "NotPanicking")
+    exporter.set("queue_length", 180, namespace=workspace.namespace, queue="mail")
+    workspace.reaches(6)
+    workspace.has_condition("Panicking", "True", "Panicking")
+    exporter.set("queue_length", 30, namespace=workspace.namespace, queue="mail")
+    until(
+        lambda: workspace.status().get("decision", {}).get("proposedReplicas") == 1,
+        what="the lower proposal",
+    )
+    assert workspace.replicas() == 6
+
+
+def test_pods_that_do_not_become_ready_stop_the_climb(cluster, exporter, workspace):
+    exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
+    target = workload("Deployment", workspace.namespace, 1)
+    # No node has this label, so the pods stay pending.
+    target["spec"]["template"]["spec"]["nodeSelector"] = {"does-not": "exist"}
+    up = {"futility": {"readyTimeoutSeconds": 1, "maxUnreadyReplicas": 2}}
+    cluster.apply(target, autoscaler(workspace.namespace, queue("30"), behavior={"scaleUp": up}))
+    workspace.reaches(2)
+    message = workspace.has_condition("FutileScaleUp", "True", "PodsNotReady")
+    assert message.startswith("no scale-up, because 2 pods have been unready for 1 s: web-")
+    exporter.set("queue_length", 180, namespace=workspace.namespace, queue="mail")
+    until(
+        lambda: workspace.status().get("decision", {}).get("proposedReplicas") == 6,
+        what="the higher proposal",
+    )
+    assert workspace.replicas() == 2
+
+
+def test_the_least_busy_pod_is_deleted(cluster, exporter, workspace):
+    exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
+    connections = {
+        "name": "connections",
+        "use": "Input",
+        "type": "Pods",
+        "pods": {
+            "metric": {"name": "connections"},
+            "target": {"type": "AverageValue", "averageValue": "10"},
+        },
+    }
+    down = {"podDeletionCost": {"metric": "connections"}, "stabilizationWindowSeconds": 0}
+    applied(cluster, workspace, queue("30"), connections, replicas=3, behavior={"scaleDown": down})
+    path = f"/api/v1/namespaces/{workspace.namespace}/pods"
+
+    def pods() -> list[str]:
+        return sorted(each["metadata"]["name"] for each in cluster.get(path)["items"])
+
+    until(lambda: len(pods()) == 3, what="three pods")
+    first, idle, third = pods()
+    for pod, amount in ((first, 9), (idle, 1), (third, 5)):
+        exporter.set("connections", amount, namespace=workspace.namespace, pod=pod)
+    until(
+        lambda: (
+            len(workspace.status().get("currentMetrics", ())) == 2
+            and workspace.status()["currentMetrics"][1].get("pods", {}).get("current")
+            == {"averageValue": "5"}
+        ),
+        what="the connections of all pods",
+    )
+    exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
+    workspace.reaches(2)
+    until(lambda: pods() == [first, third], what="the idle pod to be deleted")
+
+
+def test_a_simulation_decides_like_the_running_scaler(cluster, exporter, workspace, capsys):
+    exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
+    applied(cluster, workspace, queue("30"))
+    workspace.reaches(2)
+    key = f"{workspace.namespace}/web"
+    flags = [f"--kubeconfig={cluster.kubeconfig}", "--downscale-stabilization=1s"]
+    assert main(["simulate", *flags, key]) == 0
+    assert capsys.readouterr().out.startswith(f"{key} stays at 2 replicas.")
+    assert main(["simulate", *flags, key, "--metric=queue_length=150"]) == 0
+    assert capsys.readouterr().out.startswith(f"{key} goes from 2 to 5 replicas.")
+    assert main(["simulate", *flags, f"{workspace.namespace}/none"]) == 1
+    assert workspace.replicas() == 2
