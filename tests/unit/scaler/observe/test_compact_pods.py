@@ -63,4 +63,4 @@ def test_of_the_annotations_only_the_deletion_cost_is_kept():
     pod = kube_json.decode(body % DELETION_COST.encode(), Pod)
     assert PodCompactor().compact(pod).metadata.annotations.deletion_cost == "-1"
     bare = kube_json.decode(b'{"metadata": {"name": "web-1", "annotations": {"a": "b"}}}', Pod)
-    assert PodCompactor().compact(bare).metadata.annotations is NO_ANNOTATIONS
+    assert NO_ANNOTATIONS is PodCompactor().compact(bare).metadata.annotations
