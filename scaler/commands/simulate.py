@@ -24,6 +24,7 @@ from scaler.model.memory import Memory
 from scaler.model.observed import Observed, Pod, ScaleUnavailable, ScaleView, TargetPods
 from scaler.model.readings import Reading
 from scaler.model.settings import Settings
+from scaler.observe.calendars import read_calendars
 from scaler.observe.scale import read_scale
 from scaler.plan.plan import plan
 from scaler.ports import Mapper, TargetScale
@@ -114,7 +115,11 @@ async def simulate(
     values = _by_metric(simulation.values, metrics_of(autoscaler.spec))
     memory: Memory = stored_memory(body) if settings.kind.keeps_history else Memory()
     scale = await read_scale(kube, mapper, autoscaler)
-    observed = Observed(autoscaler=autoscaler, scale=_scale(scale, simulation.replicas))
+    observed = Observed(
+        autoscaler=autoscaler,
+        scale=_scale(scale, simulation.replicas),
+        calendars=await read_calendars(kube, autoscaler),
+    )
     planned = plan(observed, memory, settings, now)
     if not isinstance(planned, Ask):
         return planned

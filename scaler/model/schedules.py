@@ -26,6 +26,10 @@ class CalendarKind(StrEnum):
         inside = f"/namespaces/{namespace}" if namespace else ""
         return f"/apis/{API_VERSION}{inside}/scalingcalendars"
 
+    def object(self, namespace: str, name: str) -> str:
+        """The path of one calendar; a cluster-wide one has no namespace."""
+        return f"{self.collection(namespace)}/{name}"
+
 
 class CalendarReference(JsonObject, frozen=True, kw_only=True):
     """A calendar by kind and name; a ScalingCalendar is one of the autoscaler's namespace."""

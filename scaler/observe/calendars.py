@@ -3,10 +3,36 @@
 import time
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.schedules import Calendar, CalendarKind, CalendarReference, FoundCalendar
+from wire import kube_json
 from wire.kube.cache import WatchCache
-from wire.kube.requests import Watcher
+from wire.kube.requests import Reader, Watcher
+from wire.status import StatusError, Unavailable
+
+
+def references_of(autoscaler: Autoscaler) -> tuple[CalendarReference, ...]:
+    """The calendars that its schedules name, each once."""
+    references = (each.calendar_ref for each in autoscaler.spec.schedules or ())
+    return tuple(dict.fromkeys(each for each in references if each is not None))
+
+
+async def read_calendars(kube: Reader, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:
+    """The calendars of its schedules, without a watch. One that cannot be read says why."""
+    namespace = autoscaler.metadata.namespace
+    found: list[FoundCalendar] = []
+    for reference in references_of(autoscaler):
+        path = CalendarKind(reference.kind).object(namespace, reference.name)
+        try:
+            calendar = kube_json.decode(await kube.get(path), Calendar)
+        except (StatusError, Unavailable, msgspec.DecodeError) as error:
+            name = f"{reference.kind} {reference.name}"
+            found.append(FoundCalendar(reference, None, f"{name} cannot be read: {error}"))
+        else:
+            found.append(FoundCalendar(reference, calendar.spec))
+    return tuple(found)
 
 
 class WatchedCalendars:
@@ -36,9 +62,7 @@ class WatchedCalendars:
 
     def referenced_by(self, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:
         """The calendars of its schedules, each once."""
-        references = dict.fromkeys(
-            each.calendar_ref for each in autoscaler.spec.schedules or () if each.calendar_ref
-        )
+        references = references_of(autoscaler)
         namespace = autoscaler.metadata.namespace
         return tuple(self._found(reference, namespace) for reference in references)
 

@@ -34,6 +34,10 @@ def simulated(
         return MetricFailed("the failure is simulated")
     value_milli = milli(value)
     match metric.type:
+        case MetricSourceType.FORMULA:
+            raise ValueError(
+                f"{metric.name} is a formula: give the metrics that it is computed from instead"
+            )
         case MetricSourceType.EXTERNAL:
             return ExternalValues((value_milli,))
         case MetricSourceType.OBJECT:

@@ -136,3 +136,42 @@ def test_a_wrong_flag_says_what_is_expected(flag, message, capsys):
     with pytest.raises(SystemExit):
         parser().parse_args(["a/b", flag])
     assert message in capsys.readouterr().err
+
+
+async def test_schedules_and_their_calendars_apply_at_the_given_time():
+    reference = {"kind": "ScalingCalendar", "name": "retail"}
+    entry = {
+        "name": "sale",
+        "start": "2026-11-27T00:00:00",
+        "durationSeconds": 86400,
+        "minReplicas": 8,
+    }
+    kube = cluster(schedules=[{"name": "holidays", "calendarRef": reference}])
+    kube.serve(
+        "/apis/loadline.io/v1beta1/namespaces/shop/scalingcalendars/retail",
+        {"metadata": {"namespace": "shop", "name": "retail"}, "spec": {"entries": [entry]}},
+    )
+    sale = datetime(2026, 11, 27, 8, tzinfo=UTC).timestamp()
+    assert (await decided(kube, at=sale, queue="30")).desired_replicas == 8
+    assert (await decided(kube, at=sale + 86_400, queue="30")).desired_replicas == 3
+
+
+async def test_a_calendar_that_cannot_be_read_is_named():
+    reference = {"kind": "ClusterScalingCalendar", "name": "retail"}
+    kube = cluster(schedules=[{"name": "holidays", "calendarRef": reference}])
+    found = await decided(kube, queue="10")
+    assert "ClusterScalingCalendar retail cannot be read" in found.derivation.remarks[0].message
+
+
+async def test_a_formula_is_not_given_but_computed():
+    target = {"type": "AverageValue", "averageValue": "1"}
+    formula = {
+        "type": "Formula",
+        "name": "load",
+        "formula": {"expression": "queue / 5", "target": target},
+    }
+    metrics = [{**SPEC["metrics"][0], "name": "queue", "use": "Input"}, formula]
+    found = await decided(cluster(metrics=metrics), queue="20")
+    assert found.derivation.metrics[1].proposal == 4
+    with pytest.raises(ValueError, match="load is a formula: give the metrics"):
+        await decided(cluster(metrics=metrics), load="20")
