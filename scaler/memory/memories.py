@@ -118,9 +118,9 @@ class Memories:
         return stored is None or not stored.scaled_to_zero
 
     def was_stored(self, autoscaler: Autoscaler, memory: Memory) -> None:
-        """The status was written with this memory."""
+        """The status was written, of a LoadAutoscaler with this memory."""
         kept = self._kept.get(autoscaler.key)
-        if kept is not None:
+        if kept is not None and self._kind.keeps_history:
             self._kept[autoscaler.key] = msgspec.structs.replace(kept, stored=memory)
 
     def forget(self, key: str) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import socket
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.observe.scales import Scales
 from scaler.reconcile import Dependencies, Reconciler
 from scaler.report.events import COMPONENT, Events
+from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
 from scaler.runtime.fencing import WritesWhileLeading
 from scaler.runtime.target_versions import TargetVersions
@@ -99,6 +101,9 @@ class Scaler:
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._store = self._memory_store()
         self._reconciler = self._new_reconciler()
+        self._telemetry.registry.register(
+            AutoscalerMetrics(options.kind, self._reconciled, self._reconciler.derivation)
+        )
         self._controller = Controller(
             WorkQueue(options.sync_period_seconds),
             self._reconciler.reconcile,
@@ -145,6 +150,7 @@ class Scaler:
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
             histories=self._store,
+            calendars=self._watches.calendars_of,
             other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
@@ -172,6 +178,10 @@ class Scaler:
         if new is not None and self._is_leading:
             self._enqueue(new)
         self._telemetry.autoscalers.set(len(self._watches.autoscalers))
+
+    def _reconciled(self) -> Iterable[Autoscaler]:
+        """The autoscalers of this process; another replica has the metrics of those that it reconciles."""
+        return self._watches.autoscalers if self._is_leading else ()
 
     def _enqueue(self, autoscaler: Autoscaler) -> None:
         self._controller.enqueue(

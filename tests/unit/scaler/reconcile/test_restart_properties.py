@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
@@ -77,6 +77,7 @@ async def counts(world, phases, restarts=()):
 @pytest.mark.parametrize("kind", [LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS])
 @few_examples
 @given(phases=phases, behavior=behaviors, restarts=st.sets(st.integers(0, 80), max_size=5))
+@example(phases=[(2, 25), (0, 25)], behavior=None, restarts={26})
 def test_restarts_change_no_count(kind, phases, behavior, restarts):
     undisturbed = asyncio.run(counts(world_with(behavior, kind), phases))
     assert asyncio.run(counts(world_with(behavior, kind), phases, restarts)) == undisturbed
