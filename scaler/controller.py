@@ -44,9 +44,12 @@ class Controller:
         self._changed = asyncio.Event()
         self._crashes: dict[str, str] = {}
 
-    def enqueue(self, key: str, uid: str) -> None:
-        """An autoscaler was added or changed: make sure that it is reconciled periodically."""
-        self._queue.add(key, uid, self._monotonic())
+    def enqueue(self, key: str, uid: str, *, period_seconds: float | None = None) -> None:
+        """An autoscaler was added or changed: make sure that it is reconciled once per period.
+
+        `period_seconds` is its own, None for that of the queue.
+        """
+        self._queue.add(key, uid, self._monotonic(), period_seconds=period_seconds)
         self._changed.set()
 
     async def run(self) -> None:

@@ -19,7 +19,7 @@ from scaler.recommend.combine import Recommended, recommend
 from scaler.recommend.workload import Workload
 from scaler.report.conditions import Conditions, unable_to_compute
 from scaler.signal.signal import signal
-from scaler.trial import trial, uncomputable
+from scaler.trial.trial import trial, uncomputable
 
 ALL_BELOW_TARGET = "All metrics below target"
 

@@ -60,9 +60,14 @@ class Measurements(Protocol):
     """The metrics APIs. Never raises: a metric that cannot be read is a `MetricFailed`."""
 
     async def read_all(
-        self, namespace: str, metrics: Sequence[MetricSpec], pod_selector: Selector
+        self,
+        namespace: str,
+        metrics: Sequence[MetricSpec],
+        pod_selector: Selector,
+        *,
+        period_seconds: float | None = None,
     ) -> tuple[TimedReading, ...]:
-        """One reading per metric, in the order of `metrics`."""
+        """One reading per metric, in the order of `metrics`. `period_seconds`: of this autoscaler, None for the flag's."""
         ...
 
 

@@ -50,7 +50,7 @@ from scaler.telemetry import Telemetry
 from wire import kube_json
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.requests import Writer
-from wire.labels import Selector
+from wire.labels import NOTHING, Selector
 from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable
 
@@ -152,7 +152,7 @@ class Reconciler:
         )
 
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
-        if not self._kind.shares_no_target:
+        if not self._kind.shares_no_target or autoscaler.is_dry_run:
             return ()
         return self._with.rivals.rivals_of(autoscaler, self._kind.kind)
 
@@ -163,7 +163,10 @@ class Reconciler:
         gathered: Sequence[TimedReading] = ()
         if not pods.are_ambiguous:
             gathered = await self._with.measurements.read_all(
-                autoscaler.metadata.namespace, ask.metrics, ask.selector
+                autoscaler.metadata.namespace,
+                ask.metrics,
+                ask.selector,
+                period_seconds=autoscaler.spec.sync_period_seconds,
             )
         decision = decide(ask, pods, [each.reading for each in gathered], now())
         self._with.telemetry.count_metrics(
@@ -175,8 +178,12 @@ class Reconciler:
 
     def _target_pods(self, autoscaler: Autoscaler, selector: Selector) -> TargetPods:
         namespace, selectors = autoscaler.metadata.namespace, self._with.selectors
-        selectors.store(autoscaler.key, selector)
         pods = self._with.pods.matching(namespace, selector)
+        if autoscaler.is_dry_run:
+            # It scales nothing, so it conflicts with no other autoscaler.
+            selectors.store(autoscaler.key, NOTHING)
+            return TargetPods(pods=pods)
+        selectors.store(autoscaler.key, selector)
         return TargetPods(pods=pods, controlled_by=selectors.controllers_of(namespace, pods))
 
     async def _store_intention(

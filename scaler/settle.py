@@ -5,7 +5,7 @@ The second half of upstream's `reconcileAutoscaler`, from the outcome of the wri
 
 import msgspec
 
-from scaler.model.autoscaler import AutoscalerStatus, Condition
+from scaler.model.autoscaler import EXTENSION_CONDITIONS, AutoscalerStatus, Condition
 from scaler.model.decision import (
     Action,
     Actuation,
@@ -39,13 +39,7 @@ def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) ->
     if decision.desired_replicas is None:
         return _outcome(decision, _status(decision))
     if not decision.rescale:
-        conditions = Conditions(decision.conditions, now_unix_seconds)
-        if decision.derivation.held:
-            conditions.held(decision.derivation.held)
-        return _outcome(
-            decision,
-            _status(decision, desired=decision.desired_replicas, conditions=conditions.as_tuple()),
-        )
+        return _kept(decision, decision.desired_replicas, now_unix_seconds)
     if isinstance(actuation, RescaleFailed):
         return _failed(decision, decision.desired_replicas, actuation, now_unix_seconds)
     return _rescaled(decision, decision.desired_replicas, now_unix_seconds)
@@ -54,6 +48,19 @@ def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) ->
 def same_status(left: AutoscalerStatus, right: AutoscalerStatus) -> bool:
     """Whether writing would change nothing: an absent list is an empty one, as for the API server."""
     return _compared(left) == _compared(right)
+
+
+def _kept(decision: Decision, desired: int, now: float) -> Outcome:
+    """Nothing was to be written; in a dry run that is an event, each time the desired count changes."""
+    conditions = Conditions(decision.conditions, now)
+    if decision.derivation.held:
+        conditions.held(decision.derivation.held)
+    status = _status(decision, desired=desired, conditions=conditions.as_tuple())
+    events: tuple[Event, ...] = ()
+    if desired not in (decision.current_replicas, _status_before(decision).desired_replicas):
+        message = f"New size would be: {desired}; reason: {decision.rescale_reason}"
+        events = (Event(type=EventType.NORMAL, reason="DryRunRescale", message=message),)
+    return _outcome(decision, status, *events)
 
 
 def _failed(decision: Decision, desired: int, failure: RescaleFailed, now: float) -> Outcome:
@@ -103,7 +110,9 @@ def _mark_zero(conditions: Conditions, decision: Decision, desired: int) -> None
         conditions.remove_scaled_to_zero()
         return
     conditions.scaled_to_zero(
-        by_controller=decision.current_replicas > 0 and desired == 0 and policy.can_scale_to_zero
+        by_controller=decision.current_replicas > 0
+        and desired == 0
+        and decision.memory.scaled_to_zero
     )
 
 
@@ -179,6 +188,8 @@ def _outcome(
     derivation: Derivation | None = None,
 ) -> Outcome:
     derivation = derivation or decision.derivation
+    if decision.branch is not Branch.NO_SCALE:
+        status = _with_remarks(status, derivation)
     if decision.policy.kind.explains_in_status:
         status = msgspec.structs.replace(status, decision=summarize(derivation))
     return Outcome(
@@ -191,6 +202,16 @@ def _outcome(
         error_class=decision.error_class,
         derivation=derivation,
     )
+
+
+def _with_remarks(status: AutoscalerStatus, derivation: Derivation) -> AutoscalerStatus:
+    """The conditions of the fields that only a LoadAutoscaler has."""
+    stale = any(each.type in EXTENSION_CONDITIONS for each in status.conditions or ())
+    if not derivation.remarks and not stale:
+        return status
+    conditions = Conditions(status.conditions, derivation.made_at_unix_seconds)
+    conditions.remarked(derivation.remarks)
+    return msgspec.structs.replace(status, conditions=conditions.as_tuple())
 
 
 def _compared(status: AutoscalerStatus) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ the first reconcile is at most one period after an autoscaler appears, a change 
 bring the next one forward, one autoscaler is never reconciled twice at once, and an error is not
 retried before the next period. Different: each autoscaler has its own moment within the period, by a
 hash of its uid, and keeps it. However many are created together, or exist at startup, their
-reconciles are spread evenly.
+reconciles are spread evenly. An autoscaler may have its own period.
 """
 
 import heapq
@@ -20,7 +20,9 @@ class WorkQueue:
     """Keys (`namespace/name`) by due time. Holds no clock: `now_seconds` is any monotonic scale."""
 
     def __init__(self, period_seconds: float) -> None:
+        """`period_seconds`: of the keys that do not have their own."""
         self._period_seconds = period_seconds
+        self._own_period_seconds: dict[str, float] = {}
         self._due_seconds: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
         self._processing: dict[str, float] = {}
@@ -28,16 +30,26 @@ class WorkQueue:
     def __len__(self) -> int:
         return len(self._due_seconds.keys() | self._processing.keys())
 
-    def add(self, key: str, uid: str, now_seconds: float) -> None:
+    def add(
+        self, key: str, uid: str, now_seconds: float, *, period_seconds: float | None = None
+    ) -> None:
         """Make a new key due within one period, at the moment that belongs to the object's `uid`.
 
-        A key that is queued or processed keeps its due time.
+        A key that is queued or processed keeps its due time, unless its period has changed.
+        `period_seconds` is None for the period of the queue.
         """
-        if key in self._due_seconds or key in self._processing:
+        is_same = self._own_period_seconds.get(key) == period_seconds
+        if is_same and (key in self._due_seconds or key in self._processing):
             return
-        phase_seconds = zlib.crc32(uid.encode()) / 2**32 * self._period_seconds
-        wait_seconds = (phase_seconds - now_seconds) % self._period_seconds
-        self._schedule(key, now_seconds + (wait_seconds or self._period_seconds))
+        if period_seconds is None:
+            self._own_period_seconds.pop(key, None)
+        else:
+            self._own_period_seconds[key] = period_seconds
+        if key not in self._processing:
+            period = self._period_of(key)
+            phase_seconds = zlib.crc32(uid.encode()) / 2**32 * period
+            wait_seconds = (phase_seconds - now_seconds) % period
+            self._schedule(key, now_seconds + (wait_seconds or period))
 
     def get(self, now_seconds: float) -> tuple[str, float] | None:
         """Start to process the key that has been due for longest: the key and its due time.
@@ -60,10 +72,12 @@ class WorkQueue:
         """
         due_seconds = self._processing.pop(key)
         if not requeue:
+            self._own_period_seconds.pop(key, None)
             return
-        earliest_seconds = now_seconds + PAUSE_PERIODS_MIN * self._period_seconds
-        skipped = max(0, int((earliest_seconds - due_seconds) // self._period_seconds))
-        self._schedule(key, due_seconds + (skipped + 1) * self._period_seconds)
+        period = self._period_of(key)
+        earliest_seconds = now_seconds + PAUSE_PERIODS_MIN * period
+        skipped = max(0, int((earliest_seconds - due_seconds) // period))
+        self._schedule(key, due_seconds + (skipped + 1) * period)
 
     @property
     def next_due_seconds(self) -> float | None:
@@ -75,6 +89,9 @@ class WorkQueue:
         """Remove every queued key; for a replica that is no longer the leader."""
         self._due_seconds.clear()
         self._heap.clear()
+
+    def _period_of(self, key: str) -> float:
+        return self._own_period_seconds.get(key, self._period_seconds)
 
     def _schedule(self, key: str, due_seconds: float) -> None:
         self._due_seconds[key] = due_seconds

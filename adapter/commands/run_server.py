@@ -15,6 +15,7 @@ from wire.command_line.parsing import FlagParser
 from wire.command_line.program import DISTRIBUTION
 from wire.kube.connection import ConnectionConfigError
 from wire.logs import start_logging
+from wire.serving.allocator import return_large_blocks
 from wire.serving.event_loop import run
 from wire.serving.options import ServingConfigError
 
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     start_logging(settings.logging, packages=("adapter", "wire"), debug_level=QUERIES_LEVEL)
     for sentence in settings.ignored:
         log.warning("%s", sentence)
+    return_large_blocks()
     disable_created_metrics()  # type: ignore[no-untyped-call]  # the library types all but this
     try:
         return OK if run(run_server(settings, version=version(DISTRIBUTION))) else FAILED

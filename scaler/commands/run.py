@@ -13,6 +13,7 @@ from scaler.runtime.scaler import run_scaler
 from wire.command_line.parsing import FlagParser
 from wire.kube.connection import ConnectionConfigError
 from wire.logs import start_logging
+from wire.serving.allocator import return_large_blocks
 from wire.serving.event_loop import run
 from wire.serving.options import ServingConfigError
 
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     start_logging(options.logging, packages=("scaler", "wire"), debug_level=DETAILS_LEVEL)
     for sentence in options.serving.ignored:
         log.warning("%s", sentence)
+    return_large_blocks()
     disable_created_metrics()  # type: ignore[no-untyped-call]
     try:
         return run(run_scaler(options, version_of("loadline-autoscaler")))

@@ -7,12 +7,14 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from scaler.gather.bounded_reader import BoundedReader, no_answer
 from scaler.gather.custom import CustomMetrics, PreferredVersion
 from scaler.gather.external import ExternalMetrics
 from scaler.gather.metrics_api import MetricUnavailable
 from scaler.gather.resource import ResourceMetrics
-from scaler.gather.shared_reader import SharedReader
+from scaler.gather.shared_reader import ReaderWithin, SharedReader
 from scaler.model.autoscaler import (
     ContainerResourceMetricSource,
     ExternalMetricSource,
@@ -60,37 +62,78 @@ class Measurements:
         period_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`period_seconds`: of the autoscalers that do not have their own."""
+        self._mapper = mapper
         self._monotonic = monotonic
-        self._deadline_seconds = max(DEADLINE_SECONDS_MIN, DEADLINE_PERIODS * period_seconds)
-        bounded = BoundedReader(kube, deadline_seconds=self._deadline_seconds)
-        fresh_seconds = min(FRESH_SECONDS_MAX, FRESH_PERIODS * period_seconds)
-        reader = SharedReader(bounded, telemetry, fresh_seconds=fresh_seconds, monotonic=monotonic)
-        version = PreferredVersion(reader, period_seconds=period_seconds, monotonic=monotonic)
-        self._custom = CustomMetrics(reader, version, mapper)
-        self._external = ExternalMetrics(reader)
-        self._resource = ResourceMetrics(reader)
+        self._period_seconds = period_seconds
+        bounded = BoundedReader(kube, deadline_seconds=_deadline_seconds(period_seconds))
+        self._shared = SharedReader(
+            bounded, telemetry, fresh_seconds=_fresh_seconds(period_seconds), monotonic=monotonic
+        )
+        self._version = PreferredVersion(
+            self._shared, period_seconds=period_seconds, monotonic=monotonic
+        )
+        self._by_period: dict[float, _Clients] = {}
 
     async def read_all(
-        self, namespace: str, metrics: Sequence[MetricSpec], pod_selector: Selector
+        self,
+        namespace: str,
+        metrics: Sequence[MetricSpec],
+        pod_selector: Selector,
+        *,
+        period_seconds: float | None = None,
     ) -> tuple[TimedReading, ...]:
-        """All metrics of a spec concurrently, in its order."""
-        reads = (self._timed(namespace, metric, pod_selector) for metric in metrics)
+        """All metrics of a spec concurrently, in its order. `period_seconds` limits their age and the time to read them."""
+        clients = self._clients(self._period_seconds if period_seconds is None else period_seconds)
+        reads = (self._timed(clients, namespace, metric, pod_selector) for metric in metrics)
         return tuple(await asyncio.gather(*reads))
 
+    def _clients(self, period_seconds: float) -> "_Clients":
+        """Those of one period; a spec has whole seconds up to an hour, so there are at most 3,600."""
+        found = self._by_period.get(period_seconds)
+        if found is None:
+            # A request that several autoscalers share must not take longer than one of them without a period waits.
+            shorter = min(period_seconds, self._period_seconds)
+            reader = ReaderWithin(self._shared, _fresh_seconds(shorter))
+            found = self._by_period[period_seconds] = _Clients(
+                deadline_seconds=_deadline_seconds(shorter),
+                custom=CustomMetrics(reader, self._version, self._mapper),
+                external=ExternalMetrics(reader),
+                resource=ResourceMetrics(reader),
+            )
+        return found
+
     async def _timed(
-        self, namespace: str, metric: MetricSpec, pod_selector: Selector
+        self, clients: "_Clients", namespace: str, metric: MetricSpec, pod_selector: Selector
     ) -> TimedReading:
         started_seconds = self._monotonic()
         reading: Reading
         try:
-            async with asyncio.timeout(self._deadline_seconds):
-                reading = await self._read(namespace, metric, pod_selector)
+            async with asyncio.timeout(clients.deadline_seconds):
+                reading = await clients.read(namespace, metric, pod_selector)
         except TimeoutError:
-            message = no_answer(self._deadline_seconds)
+            message = no_answer(clients.deadline_seconds)
             reading = samples.fetch_failed(_API_NAMES[metric.type], message)
         return TimedReading(reading, self._monotonic() - started_seconds)
 
-    async def _read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading:
+
+def _deadline_seconds(period_seconds: float) -> float:
+    return max(DEADLINE_SECONDS_MIN, DEADLINE_PERIODS * period_seconds)
+
+
+def _fresh_seconds(period_seconds: float) -> float:
+    return min(FRESH_SECONDS_MAX, FRESH_PERIODS * period_seconds)
+
+
+class _Clients(msgspec.Struct, frozen=True, kw_only=True):
+    """The clients of the three metrics APIs for autoscalers of one period."""
+
+    deadline_seconds: float
+    custom: CustomMetrics
+    external: ExternalMetrics
+    resource: ResourceMetrics
+
+    async def read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading:
         """Read one metric. A metric whose type names a source that is not set is of an unknown type."""
         named = metric.object or metric.pods or metric.external
         try:
@@ -122,7 +165,7 @@ class Measurements:
         if not has_object_target(source):
             return MetricFailed(NO_TARGET)
         try:
-            response = await self._custom.of_object(
+            response = await self.custom.of_object(
                 namespace, source.metric.name, source.described_object, selector
             )
         except MetricUnavailable as error:
@@ -133,7 +176,7 @@ class Measurements:
         self, namespace: str, source: PodsMetricSource, pods: Selector, selector: Selector
     ) -> Reading:
         try:
-            response = await self._custom.of_pods(namespace, source.metric.name, pods, selector)
+            response = await self.custom.of_pods(namespace, source.metric.name, pods, selector)
         except MetricUnavailable as error:
             return samples.fetch_failed(samples.CUSTOM_API, str(error))
         return samples.pod_samples(response)
@@ -142,7 +185,7 @@ class Measurements:
         self, namespace: str, source: ExternalMetricSource, selector: Selector
     ) -> Reading:
         try:
-            response = await self._external.values(namespace, source.metric.name, selector)
+            response = await self.external.values(namespace, source.metric.name, selector)
         except MetricUnavailable as error:
             return samples.fetch_failed(samples.EXTERNAL_API, str(error))
         return samples.external_values(response)
@@ -151,7 +194,7 @@ class Measurements:
         self, namespace: str, resource: str, container: str, pods: Selector
     ) -> Reading:
         try:
-            response = await self._resource.of_pods(namespace, pods)
+            response = await self.resource.of_pods(namespace, pods)
         except MetricUnavailable as error:
             return samples.fetch_failed(samples.RESOURCE_API, str(error))
         return samples.resource_samples(response, resource=resource, container=container)

@@ -1,8 +1,8 @@
 """Sends equal reads of the metrics APIs once.
 
 Many autoscalers read the same metric of one object, or the same queue. While a request is in flight
-equal ones wait for its response, and a response serves for a moment after it arrived. A failure is
-shared only with those who waited for it.
+equal ones wait for its response, and a response serves for a moment after it arrived: at most a tenth of the
+period of the autoscaler that reads it. A failure is shared only with those who waited for it.
 """
 
 import time
@@ -38,9 +38,22 @@ class SharedReader:
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
     ) -> bytes:
         """The body of the response. Raises `StatusError` and `Unavailable`."""
+        return await self.get_within(self._fresh_seconds, path, params, accept=accept)
+
+    async def get_within(
+        self,
+        fresh_seconds: float,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        accept: str = JSON,
+    ) -> bytes:
+        """`get`, from a response that is at most this old, in seconds."""
         self._drop_outdated()
         request = f"{accept} {path}?{urlencode(sorted((params or {}).items()))}"
         fresh = self._fresh.get(request)
+        if fresh is not None and fresh[0] <= self._monotonic() - fresh_seconds:
+            fresh = None
         self._count(path, shared=fresh is not None or request in self._in_flight)
         if fresh is not None:
             return fresh[1]
@@ -51,6 +64,8 @@ class SharedReader:
     ) -> bytes:
         body = await self._kube.get(path, params, accept=accept)
         if self._fresh_seconds > 0:
+            # At its end, to keep the order by arrival.
+            self._fresh.pop(request, None)
             self._fresh[request] = (self._monotonic(), body)
         return body
 
@@ -66,3 +81,17 @@ class SharedReader:
         group = path.split("/")[2] if path.startswith("/apis/") else ""
         result = "shared" if shared else "sent"
         self._telemetry.metrics_api_requests_total.labels(group, result).inc()
+
+
+class ReaderWithin:
+    """A `Reader` over the shared one that does not accept responses older than `fresh_seconds`."""
+
+    def __init__(self, shared: SharedReader, fresh_seconds: float) -> None:
+        self._shared = shared
+        self._fresh_seconds = fresh_seconds
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes:
+        """The body of the response. Raises `StatusError` and `Unavailable`."""
+        return await self._shared.get_within(self._fresh_seconds, path, params, accept=accept)

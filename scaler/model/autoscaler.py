@@ -9,8 +9,8 @@ does not rewrite them in a custom resource): `wire.quantity` reads them where th
 from datetime import datetime
 from enum import StrEnum
 
-import msgspec
-
+from scaler.model.extensions import Mode, PodReadiness, Suspend
+from scaler.model.json_object import JsonObject
 from wire.meta import LabelSelector, ObjectMeta, always
 
 QuantityText = str | int | float
@@ -56,6 +56,12 @@ class ConditionType(StrEnum):
     SCALING_ACTIVE = "ScalingActive"
     SCALING_LIMITED = "ScalingLimited"
     SCALED_TO_ZERO = "ScaledToZero"
+    DRY_RUN = "DryRun"
+    SUSPENDED = "Suspended"
+
+
+# The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
+EXTENSION_CONDITIONS = (ConditionType.DRY_RUN, ConditionType.SUSPENDED)
 
 
 class ConditionStatus(StrEnum):
@@ -66,11 +72,7 @@ class ConditionStatus(StrEnum):
     UNKNOWN = "Unknown"
 
 
-class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Go's `omitempty`: a field that equals its default is omitted."""
-
-
-class CrossVersionObjectReference(_Json, frozen=True, kw_only=True):
+class CrossVersionObjectReference(JsonObject, frozen=True, kw_only=True):
     """An object by kind and name; of `apiVersion` only the group counts."""
 
     kind: str
@@ -78,14 +80,14 @@ class CrossVersionObjectReference(_Json, frozen=True, kw_only=True):
     api_version: str = ""
 
 
-class MetricIdentifier(_Json, frozen=True, kw_only=True):
+class MetricIdentifier(JsonObject, frozen=True, kw_only=True):
     """A metric's name, and the labels its series must have."""
 
     name: str
     selector: LabelSelector | None = None
 
 
-class MetricTarget(_Json, frozen=True, kw_only=True):
+class MetricTarget(JsonObject, frozen=True, kw_only=True):
     """What a metric should be; exactly one of the three is set in a valid object."""
 
     type: str
@@ -94,7 +96,7 @@ class MetricTarget(_Json, frozen=True, kw_only=True):
     average_utilization: int | None = None
 
 
-class ObjectMetricSource(_Json, frozen=True, kw_only=True):
+class ObjectMetricSource(JsonObject, frozen=True, kw_only=True):
     """A metric that describes one object of the namespace."""
 
     described_object: CrossVersionObjectReference
@@ -102,21 +104,21 @@ class ObjectMetricSource(_Json, frozen=True, kw_only=True):
     metric: MetricIdentifier
 
 
-class PodsMetricSource(_Json, frozen=True, kw_only=True):
+class PodsMetricSource(JsonObject, frozen=True, kw_only=True):
     """A metric of every pod of the target."""
 
     metric: MetricIdentifier
     target: MetricTarget
 
 
-class ResourceMetricSource(_Json, frozen=True, kw_only=True):
+class ResourceMetricSource(JsonObject, frozen=True, kw_only=True):
     """A resource (cpu, memory ...) of every pod, all containers together."""
 
     name: str
     target: MetricTarget
 
 
-class ContainerResourceMetricSource(_Json, frozen=True, kw_only=True):
+class ContainerResourceMetricSource(JsonObject, frozen=True, kw_only=True):
     """A resource (cpu, memory ...) of one container of every pod."""
 
     name: str
@@ -124,14 +126,14 @@ class ContainerResourceMetricSource(_Json, frozen=True, kw_only=True):
     container: str
 
 
-class ExternalMetricSource(_Json, frozen=True, kw_only=True):
+class ExternalMetricSource(JsonObject, frozen=True, kw_only=True):
     """A metric that does not belong to an object of the cluster."""
 
     metric: MetricIdentifier
     target: MetricTarget
 
 
-class MetricSpec(_Json, frozen=True, kw_only=True):
+class MetricSpec(JsonObject, frozen=True, kw_only=True):
     """One metric to scale on: `type` names the one source that is set."""
 
     type: str
@@ -142,7 +144,7 @@ class MetricSpec(_Json, frozen=True, kw_only=True):
     external: ExternalMetricSource | None = None
 
 
-class ScalingPolicy(_Json, frozen=True, kw_only=True):
+class ScalingPolicy(JsonObject, frozen=True, kw_only=True):
     """The most change within a period."""
 
     type: str
@@ -150,7 +152,7 @@ class ScalingPolicy(_Json, frozen=True, kw_only=True):
     period_seconds: int
 
 
-class ScalingRules(_Json, frozen=True, kw_only=True):
+class ScalingRules(JsonObject, frozen=True, kw_only=True):
     """How fast the count may change in one direction."""
 
     stabilization_window_seconds: int | None = None
@@ -159,24 +161,28 @@ class ScalingRules(_Json, frozen=True, kw_only=True):
     tolerance: QuantityText | None = None
 
 
-class Behavior(_Json, frozen=True, kw_only=True):
+class Behavior(JsonObject, frozen=True, kw_only=True):
     """The rules of both directions."""
 
     scale_up: ScalingRules | None = None
     scale_down: ScalingRules | None = None
 
 
-class AutoscalerSpec(_Json, frozen=True, kw_only=True):
-    """What the user wants."""
+class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
+    """What the user wants. The fields after `behavior` are those of `scaler.model.extensions`."""
 
     scale_target_ref: CrossVersionObjectReference
     min_replicas: int | None = None
     max_replicas: int
     metrics: tuple[MetricSpec, ...] | None = None
     behavior: Behavior | None = None
+    sync_period_seconds: int | None = None
+    mode: str = ""
+    suspend: Suspend | None = None
+    pod_readiness: PodReadiness | None = None
 
 
-class MetricValueStatus(_Json, frozen=True, kw_only=True):
+class MetricValueStatus(JsonObject, frozen=True, kw_only=True):
     """The measured value, in the form the target has."""
 
     value: QuantityText | None = None
@@ -184,7 +190,7 @@ class MetricValueStatus(_Json, frozen=True, kw_only=True):
     average_utilization: int | None = None
 
 
-class ObjectMetricStatus(_Json, frozen=True, kw_only=True):
+class ObjectMetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of an Object metric."""
 
     metric: MetricIdentifier
@@ -192,21 +198,21 @@ class ObjectMetricStatus(_Json, frozen=True, kw_only=True):
     described_object: CrossVersionObjectReference
 
 
-class PodsMetricStatus(_Json, frozen=True, kw_only=True):
+class PodsMetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of a Pods metric."""
 
     metric: MetricIdentifier
     current: MetricValueStatus
 
 
-class ResourceMetricStatus(_Json, frozen=True, kw_only=True):
+class ResourceMetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of a Resource metric."""
 
     name: str
     current: MetricValueStatus
 
 
-class ContainerResourceMetricStatus(_Json, frozen=True, kw_only=True):
+class ContainerResourceMetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of a ContainerResource metric."""
 
     name: str
@@ -214,14 +220,14 @@ class ContainerResourceMetricStatus(_Json, frozen=True, kw_only=True):
     container: str
 
 
-class ExternalMetricStatus(_Json, frozen=True, kw_only=True):
+class ExternalMetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of an External metric."""
 
     metric: MetricIdentifier
     current: MetricValueStatus
 
 
-class MetricStatus(_Json, frozen=True, kw_only=True):
+class MetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of one metric; a metric that failed leaves only an empty `type`."""
 
     type: str
@@ -232,7 +238,7 @@ class MetricStatus(_Json, frozen=True, kw_only=True):
     external: ExternalMetricStatus | None = None
 
 
-class Condition(_Json, frozen=True, kw_only=True):
+class Condition(JsonObject, frozen=True, kw_only=True):
     """One condition; the time moves only when `status` does."""
 
     type: str
@@ -242,16 +248,17 @@ class Condition(_Json, frozen=True, kw_only=True):
     message: str = ""
 
 
-class DecisionSummary(_Json, frozen=True, kw_only=True):
+class DecisionSummary(JsonObject, frozen=True, kw_only=True):
     """A LoadAutoscaler's last decision in a few words; without a time, which would change it at every sync."""
 
     summary: str
     proposed_replicas: int | None = None
     stabilized_replicas: int | None = None
     limited_by: str = ""
+    held_by: str = ""
 
 
-class AutoscalerStatus(_Json, frozen=True, kw_only=True):
+class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
     """What the controller last read and did. Only a LoadAutoscaler has `decision`."""
 
     observed_generation: int | None = None
@@ -263,7 +270,7 @@ class AutoscalerStatus(_Json, frozen=True, kw_only=True):
     decision: DecisionSummary | None = None
 
 
-class Autoscaler(_Json, frozen=True, kw_only=True):
+class Autoscaler(JsonObject, frozen=True, kw_only=True):
     """A HorizontalPodAutoscaler or a LoadAutoscaler: the same fields, the same meaning."""
 
     api_version: str = ""
@@ -276,6 +283,11 @@ class Autoscaler(_Json, frozen=True, kw_only=True):
     def key(self) -> str:
         """`namespace/name`, as in messages."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether its decisions are only reported."""
+        return self.spec.mode == Mode.DRY_RUN
 
 
 # The API server puts this in for an empty list; an empty list itself would scale to the minimum.

@@ -6,6 +6,7 @@ A field is None when its step was not reached. Values of metrics are thousandths
 import msgspec
 
 from scaler.model.policy import Tolerances
+from scaler.model.remark import Remark
 
 
 class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +118,9 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     lifted_to_min: bool = False
     held: str = ""
     """Why the target was not scaled down; empty when nothing held it."""
+    is_dry_run: bool = False
+    """Whether `desired_replicas` is only reported."""
+    remarks: tuple[Remark, ...] = ()
     desired_replicas: int | None = None
     rescale_reason: str = ""
     rescale_error: str = ""

@@ -41,6 +41,19 @@ class BehaviorRules(msgspec.Struct, frozen=True, kw_only=True):
     scale_down: Rules
 
 
+class Suspension(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.suspend`. `until_unix_seconds` is None for no end, `replicas` None for those that the target has."""
+
+    direction: str = ""
+    until: str = ""
+    until_unix_seconds: float | None = None
+    replicas: int | None = None
+
+    def is_active(self, now_unix_seconds: float) -> bool:
+        """Whether it has not ended yet."""
+        return self.until_unix_seconds is None or now_unix_seconds < self.until_unix_seconds
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
@@ -60,6 +73,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the controller may scale to zero and back (HPAScaleToZero)."""
     has_metric_at_zero: bool
     """Whether a metric still has a value when there are no pods (Object, External)."""
+    is_dry_run: bool = False
+    """Whether decisions are only reported."""
+    suspension: Suspension | None = None
 
     @property
     def scale_down_window_seconds(self) -> float:

@@ -116,7 +116,7 @@ def _with_missing_event(
     change, the policies count it as made now.
     """
     behavior = policy.behavior
-    if not known or replicas in known or behavior is None:
+    if not known or replicas in known or behavior is None or policy.is_dry_run:
         return memory
     before = min(known, key=lambda each: abs(each - replicas))
     return with_scale_event(

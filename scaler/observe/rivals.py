@@ -72,7 +72,7 @@ def _bucket(key: str, selector: Selector) -> _Bucket:
 
 
 class Targets:
-    """Which autoscalers of either kind name which target."""
+    """Which autoscalers of either kind name which target; without those in mode DryRun, which scale nothing."""
 
     def __init__(self) -> None:
         self._autoscalers: dict[_Target, set[tuple[str, str]]] = {}
@@ -86,7 +86,7 @@ class Targets:
                 named.discard((kind, old.metadata.name))
                 if not named:
                     self._autoscalers.pop(_target(old), None)
-            if new is not None:
+            if new is not None and not new.is_dry_run:
                 self._autoscalers.setdefault(_target(new), set()).add((kind, new.metadata.name))
 
         return change

@@ -18,7 +18,7 @@ from scaler.plan.branch import branch_of, was_scaled_to_zero
 from scaler.plan.policy import policy_of
 from scaler.plan.selector import UnusableSelector, target_selector
 from scaler.report.conditions import Conditions
-from scaler.trial import BELOW_MIN, trial, uncomputable, undecided
+from scaler.trial.trial import BELOW_MIN, trial, uncomputable, undecided
 
 ABOVE_MAX = "Current number of replicas above Spec.MaxReplicas"
 

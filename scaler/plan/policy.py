@@ -3,6 +3,8 @@
 The API server fills in a HorizontalPodAutoscaler's `behavior`; a custom resource may have been stored without.
 """
 
+from datetime import datetime
+
 from scaler.model.amounts import approximate
 from scaler.model.autoscaler import (
     AutoscalerSpec,
@@ -13,31 +15,60 @@ from scaler.model.autoscaler import (
     ScalingPolicyType,
     ScalingRules,
 )
-from scaler.model.policy import BehaviorRules, Policy, Rules, Tolerances
+from scaler.model.extensions import Mode, PodReadiness, Suspend
+from scaler.model.policy import BehaviorRules, Policy, Rules, Suspension, Tolerances
 from scaler.model.settings import Settings
 
 _DOUBLE = ScalingPolicy(type=ScalingPolicyType.PERCENT, value=100, period_seconds=15)
 _FOUR = ScalingPolicy(type=ScalingPolicyType.PODS, value=4, period_seconds=15)
+_NO_READINESS = PodReadiness()
 _MEASURED_WITHOUT_PODS = (MetricSourceType.OBJECT, MetricSourceType.EXTERNAL)
 
 
 def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
     """The effective settings: the spec's own where it has them, else the flags."""
+    readiness = spec.pod_readiness or _NO_READINESS
     return Policy(
         kind=settings.kind,
-        sync_period_seconds=settings.sync_period_seconds,
+        sync_period_seconds=settings.sync_period_seconds
+        if spec.sync_period_seconds is None
+        else float(spec.sync_period_seconds),
         min_replicas=1 if spec.min_replicas is None else spec.min_replicas,
         max_replicas=spec.max_replicas,
         tolerances=_tolerances(spec.behavior, settings),
         behavior=None if spec.behavior is None else _behavior_rules(spec.behavior, settings),
         downscale_stabilization_seconds=settings.downscale_stabilization_seconds,
-        cpu_initialization_period_seconds=settings.cpu_initialization_period_seconds,
-        initial_readiness_delay_seconds=settings.initial_readiness_delay_seconds,
+        cpu_initialization_period_seconds=_given(
+            readiness.cpu_initialization_period_seconds, settings.cpu_initialization_period_seconds
+        ),
+        initial_readiness_delay_seconds=_given(
+            readiness.initial_readiness_delay_seconds, settings.initial_readiness_delay_seconds
+        ),
         pod_level_resources=settings.pod_level_resources,
         scale_to_zero=settings.scale_to_zero,
         has_metric_at_zero=any(
             metric.type in _MEASURED_WITHOUT_PODS for metric in spec.metrics or ()
         ),
+        is_dry_run=spec.mode == Mode.DRY_RUN,
+        suspension=None if spec.suspend is None else _suspension(spec.suspend),
+    )
+
+
+def _given(seconds: int | None, flag_seconds: float) -> float:
+    return flag_seconds if seconds is None else float(seconds)
+
+
+def _suspension(suspend: Suspend) -> Suspension:
+    """A time that cannot be read has no end: what the user wanted to stop stays stopped."""
+    try:
+        until = None if suspend.until is None else datetime.fromisoformat(suspend.until).timestamp()
+    except ValueError:
+        until = None
+    return Suspension(
+        direction=suspend.direction,
+        until=suspend.until or "",
+        until_unix_seconds=until,
+        replicas=suspend.replicas,
     )
 
 

@@ -6,7 +6,13 @@ when its status does. All texts are upstream's, so that dashboards and alerts ke
 
 from collections.abc import Sequence
 
-from scaler.model.autoscaler import Condition, ConditionStatus, ConditionType
+from scaler.model.autoscaler import (
+    EXTENSION_CONDITIONS,
+    Condition,
+    ConditionStatus,
+    ConditionType,
+)
+from scaler.model.remark import Remark
 from wire.meta import time_from_unix
 
 MESSAGE_OF_REASON = {
@@ -87,6 +93,18 @@ class Conditions:
         self._conditions = [
             each for each in self._conditions if each.type != ConditionType.SCALED_TO_ZERO
         ]
+
+    def remarked(self, remarks: Sequence[Remark]) -> None:
+        """What the fields say that only a LoadAutoscaler has; the condition of a field that is not set is removed."""
+        present = {remark.condition for remark in remarks}
+        self._conditions = [
+            each
+            for each in self._conditions
+            if each.type in present or each.type not in EXTENSION_CONDITIONS
+        ]
+        for remark in remarks:
+            status = ConditionStatus.TRUE if remark.active else ConditionStatus.FALSE
+            self._set(remark.condition, status, remark.reason, remark.message)
 
     def _set(
         self, type_: ConditionType, status: ConditionStatus, reason: str, message: str = ""

@@ -18,6 +18,7 @@ from scaler.model.derivation import (
     Stabilization,
 )
 from scaler.model.policy import Tolerances
+from scaler.model.remark import Remark
 from scaler.normalize.bounds import (
     DESIRED_WITHIN_RANGE,
     SCALE_DOWN_LIMIT,
@@ -52,6 +53,7 @@ def explain(derivation: Derivation) -> str:
         lines.append(f"  From zero it starts with minReplicas, {derivation.min_replicas}.")
     if derivation.held:
         lines.append(f"  It is {derivation.held}.")
+    lines.extend(f"  {_remark(each)}" for each in derivation.remarks)
     if derivation.rescale_error:
         lines.append(f"  But the scale could not be written: {derivation.rescale_error}.")
     return "\n".join(lines)
@@ -66,6 +68,7 @@ def summarize(derivation: Derivation) -> DecisionSummary:
         proposed_replicas=derivation.proposed,
         stabilized_replicas=stabilization.stabilized if stabilization else None,
         limited_by=bound.reason if bound and is_limited else "",
+        held_by=", ".join(each.condition for each in derivation.remarks if each.holds),
     )
 
 
@@ -79,11 +82,12 @@ def _summary(derivation: Derivation) -> str:
         parts.append(f"recent recommendations hold it at {derivation.stabilization.stabilized}")
     if derivation.bound is not None and derivation.bound.reason != DESIRED_WITHIN_RANGE:
         parts.append(f"limited to {derivation.bound.after} ({derivation.bound.reason})")
+    parts.extend(each.message for each in derivation.remarks if each.holds)
     return f"{_headline(derivation).rstrip('.')}: {'; '.join(parts)}"
 
 
 def _headline(derivation: Derivation) -> str:
-    current, desired = derivation.current_replicas, derivation.desired_replicas
+    current = derivation.current_replicas
     match derivation.branch:
         case Branch.NO_SCALE:
             return (
@@ -97,15 +101,9 @@ def _headline(derivation: Derivation) -> str:
                 "Scale the target to 1 or more to enable it again."
             )
         case Branch.ABOVE_MAX:
-            return (
-                f"goes from {current} to {desired} replicas: {current} is more than maxReplicas, "
-                "so no metric is read."
-            )
+            return f"{_step(derivation)}: {current} is more than maxReplicas, so no metric is read."
         case Branch.BELOW_MIN:
-            return (
-                f"goes from {current} to {desired} replicas: {current} is less than minReplicas, "
-                "so no metric is read."
-            )
+            return f"{_step(derivation)}: {current} is less than minReplicas, so no metric is read."
         case _:
             return _headline_by_metrics(derivation)
 
@@ -122,9 +120,15 @@ def _headline_by_metrics(derivation: Derivation) -> str:
             f"keeps {_replicas(current)}: {failed} of {len(derivation.metrics)} metrics failed, and "
             "with the others alone it would scale down, which may be too far."
         )
+    return f"{_step(derivation)}."
+
+
+def _step(derivation: Derivation) -> str:
+    current, desired = derivation.current_replicas, derivation.desired_replicas
     if desired == current:
-        return f"stays at {_replicas(current)}."
-    return f"goes from {current} to {_replicas(desired)}."
+        return f"stays at {_replicas(current)}"
+    verb = "would go" if derivation.is_dry_run else "goes"
+    return f"{verb} from {current} to {_replicas(desired)}"
 
 
 def _metric(metric: MetricDerivation) -> str:
@@ -210,6 +214,11 @@ def _stabilization(stabilization: Stabilization, derivation: Derivation) -> str:
         f"{window:g} s is {stabilization.deciding_replicas}{age}, so {stabilization.recommended} "
         f"becomes {stabilization.stabilized}."
     )
+
+
+def _remark(remark: Remark) -> str:
+    sentence = f"{remark.message[:1].upper()}{remark.message[1:]}."
+    return f"{sentence} {remark.detail}" if remark.detail else sentence
 
 
 def _bound(bound: Bound) -> Iterator[str]:

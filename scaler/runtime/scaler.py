@@ -145,8 +145,15 @@ class Scaler:
 
     def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None and self._is_leading:
-            self._controller.enqueue(new.key, new.metadata.uid)
+            self._enqueue(new)
         self._telemetry.autoscalers.set(len(self._watches.autoscalers))
+
+    def _enqueue(self, autoscaler: Autoscaler) -> None:
+        self._controller.enqueue(
+            autoscaler.key,
+            autoscaler.metadata.uid,
+            period_seconds=autoscaler.spec.sync_period_seconds,
+        )
 
     async def _started_server(self) -> Server:
         serving = self._options.serving
@@ -196,7 +203,7 @@ class Scaler:
         log.info("reconciling %d %s objects", count, self._options.kind.kind)
         try:
             for autoscaler in self._watches.autoscalers:
-                self._controller.enqueue(autoscaler.key, autoscaler.metadata.uid)
+                self._enqueue(autoscaler)
             await self._controller.run()
         finally:
             self._is_leading = False

@@ -21,7 +21,7 @@ from testbed.programs import start_program
 
 EPISODES_PER_PROCESS = 50
 # Six answers of 30,000 rows at the same time take about 120 MiB for a moment.
-GROWTH_BYTES_MAX = 192 * 1024 * 1024
+GROWTH_BYTES_MAX = 96 * 1024 * 1024
 
 
 class Result(msgspec.Struct, kw_only=True):

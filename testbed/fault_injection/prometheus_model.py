@@ -57,18 +57,18 @@ class PrometheusModel:
     def __init__(self) -> None:
         self.series: list[Series] = []
         self._wrong = ""
-        self._before: tuple[str, float] = ("", 0.0)
+        # Each kind of wrong answer, and when the last answer of that kind was possible.
+        self._ended_at: dict[str, float] = {}
 
     def answer_wrongly(self, wrong: str) -> None:
         """From now on; an empty text means right answers."""
-        self._before = (self._wrong, time.monotonic())
+        self._ended_at[self._wrong] = time.monotonic()
         self._wrong = wrong
 
     def is_wrong(self, *kinds: str) -> bool:
         """Whether an answer that a client sees now may be wrong in one of these ways."""
-        before, changed_at = self._before
-        recently = time.monotonic() - changed_at < STALE_SECONDS
-        return self._wrong in kinds or (recently and before in kinds)
+        earliest = time.monotonic() - STALE_SECONDS
+        return self._wrong in kinds or any(self._ended_at.get(k, 0.0) > earliest for k in kinds)
 
     async def respond(self, request: Request) -> Response:
         """One request to the HTTP API."""

@@ -14,6 +14,7 @@ import pytest
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from tests.e2e.crd_cases import CPU, INVALID, VALID, Spec, external, spec, target, up
+from tests.e2e.crd_extension_cases import ACCEPTED, REFUSED
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.quantity import Quantity
@@ -104,6 +105,27 @@ async def test_a_validation_error_names_the_field_and_the_valid_values(
     assert message in refused.value.message
 
 
+@pytest.mark.parametrize("spec_", [pytest.param(s, id=name) for name, s in ACCEPTED.items()])
+async def test_a_spec_with_a_field_that_an_hpa_lacks_is_stored_as_written(
+    kube: KubeClient, spec_: Spec
+) -> None:
+    stored = await dry_run(kube, LA, spec_)
+    for name, value in spec_.items():
+        assert contains(stored["spec"][name], value), name
+
+
+@pytest.mark.parametrize(
+    ("spec_", "message"),
+    [pytest.param(s, message, id=name) for name, (s, message) in REFUSED.items()],
+)
+async def test_a_spec_that_a_loadautoscaler_cannot_follow_is_refused(
+    kube: KubeClient, spec_: Spec, message: str
+) -> None:
+    with pytest.raises(StatusError) as refused:
+        await dry_run(kube, LA, spec_)
+    assert message in refused.value.message
+
+
 async def test_an_unquoted_fraction_is_the_only_spelling_that_only_an_hpa_accepts(
     kube: KubeClient,
 ) -> None:
@@ -119,7 +141,7 @@ def test_kubectl_shows_a_loadautoscaler_like_an_hpa(cluster: Cluster) -> None:
             "apiVersion": LA[0],
             "kind": LA[1],
             "metadata": {"name": "shown", "namespace": "default"},
-            "spec": spec(minReplicas=2),
+            "spec": spec(minReplicas=2, mode="DryRun"),
         }
     )
     status = {
@@ -129,7 +151,7 @@ def test_kubectl_shows_a_loadautoscaler_like_an_hpa(cluster: Cluster) -> None:
         "desiredReplicas": 4,
         "currentMetrics": [{"type": ""}],
         "conditions": [{"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}],
-        "decision": {"summary": "why", "proposedReplicas": 4},
+        "decision": {"summary": "why", "proposedReplicas": 4, "heldBy": "Suspended"},
         "history": {
             "recommendations": [{"replicas": 3, "sinceUnixSeconds": 1.5, "untilUnixSeconds": 16.5}],
             "scaledToZero": True,
@@ -148,9 +170,13 @@ def test_kubectl_shows_a_loadautoscaler_like_an_hpa(cluster: Cluster) -> None:
         "MINPODS",
         "MAXPODS",
         "REPLICAS",
+        "DESIRED",
         "AGE",
     ]
-    assert row.split()[:7] == ["shown", "Deployment/web", "cpu:", "40%/80%", "2", "10", "3"]
+    assert row.split()[:8] == ["shown", "Deployment/web", "cpu:", "40%/80%", "2", "10", "3", "4"]
+    header, row = cluster.kubectl("get", "la", "--output=wide").splitlines()
+    assert header.split()[-2:] == ["MODE", "HELD"]
+    assert row.split()[-2:] == ["DryRun", "Suspended"]
     assert "loadautoscaler.loadline.io/shown" in cluster.kubectl("get", "all", "--output=name")
 
 
@@ -167,6 +193,15 @@ async def dry_run(kube: KubeClient, kind: tuple[str, str, str], spec_: Spec) -> 
     return msgspec.json.decode(
         await kube.create(path, msgspec.json.encode(body), {"dryRun": "All"})
     )
+
+
+def contains(stored: Any, written: Any) -> bool:
+    """Whether everything that was written was stored; defaults may be added."""
+    if isinstance(written, dict):
+        return all(name in stored and contains(stored[name], written[name]) for name in written)
+    if isinstance(written, list):
+        return len(stored) == len(written) and all(map(contains, stored, written))
+    return bool(stored == written)
 
 
 def normalized(value: Any, name: str = "") -> Any:

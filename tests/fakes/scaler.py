@@ -128,11 +128,18 @@ class FakeMeasurements:
     def __init__(self, *readings: Reading) -> None:
         self.readings = list(readings)
         self.requested: list[tuple[str, MetricSpec, Selector]] = []
+        self.periods_seconds: list[float | None] = []
 
     async def read_all(
-        self, namespace: str, metrics: Sequence[MetricSpec], pod_selector: Selector
+        self,
+        namespace: str,
+        metrics: Sequence[MetricSpec],
+        pod_selector: Selector,
+        *,
+        period_seconds: float | None = None,
     ) -> tuple[TimedReading, ...]:
         """The next reading for each metric; the last one is repeated."""
+        self.periods_seconds.append(period_seconds)
         return tuple(self._next(namespace, metric, pod_selector) for metric in metrics)
 
     def _next(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> TimedReading:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from hypothesis import settings as hypothesis_settings
 
 from scaler.decide import decide
@@ -287,3 +288,8 @@ def events(*entries: tuple[int, float]) -> tuple[ScaleEvent, ...]:
         ScaleEvent(replica_change=change, happened_at_unix_seconds=NOW - ago)
         for change, ago in entries
     )
+
+
+def replaced(of: AutoscalerSpec, **changes: object) -> AutoscalerSpec:
+    """The spec with some fields replaced."""
+    return msgspec.structs.replace(of, **changes)

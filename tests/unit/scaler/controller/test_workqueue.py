@@ -156,3 +156,48 @@ def test_due_times_are_whole_periods_apart(steps):
             last_due[name] = due_seconds
             now_seconds += work_seconds
             queue.done(name, now_seconds, requeue=True)
+
+
+def test_an_autoscaler_with_its_own_period_is_due_once_per_period_of_its_own():
+    queue = workqueue()
+    queue.add("ns/a", UID, 100.0, period_seconds=4)
+    queue.add("ns/b", UID, 100.0)
+    assert queue.get(104.0) == ("ns/a", 104.0)
+    queue.done("ns/a", 104.1, requeue=True)
+    assert queue.get(105.0) == ("ns/b", 105.0)
+    assert queue.get(108.0) == ("ns/a", 108.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "due_seconds"),
+    [
+        pytest.param(3600, 5, 105.0, id="a shorter period does not wait for the longer one"),
+        pytest.param(None, 30, 120.0, id="a longer one"),
+        pytest.param(40, None, 105.0, id="back to the flag's"),
+        pytest.param(40, 40, 120.0, id="the same"),
+    ],
+)
+def test_a_changed_period_counts_at_once(before, after, due_seconds):
+    queue = workqueue()
+    queue.add("ns/a", UID, 100.0, period_seconds=before)
+    queue.add("ns/a", UID, 102.0, period_seconds=after)
+    assert queue.next_due_seconds == due_seconds
+
+
+def test_a_period_that_changes_during_a_reconcile_counts_afterwards():
+    queue = workqueue()
+    queue.add("ns/a", UID, 100.0)
+    assert queue.get(105.0) == ("ns/a", 105.0)
+    queue.add("ns/a", UID, 105.5, period_seconds=4)
+    assert queue.get(110.0) is None, "it is still being reconciled"
+    queue.done("ns/a", 106.0, requeue=True)
+    assert queue.next_due_seconds == 109.0
+
+
+def test_a_deleted_autoscaler_leaves_no_period_behind():
+    queue = workqueue()
+    queue.add("ns/a", UID, 100.0, period_seconds=4)
+    queue.get(104.0)
+    queue.done("ns/a", 104.1, requeue=False)
+    queue.add("ns/a", UID, 106.0)
+    assert queue.next_due_seconds == 120.0

@@ -158,3 +158,23 @@ def test_a_limit_is_forgotten_with_its_last_request():
         assert len(reader._limits) == 0
 
     virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("period_seconds", "deadline_seconds"),
+    [
+        pytest.param(6, 4, id="two thirds of its own period"),
+        pytest.param(1, 1, id="at least a second"),
+        pytest.param(600, 10, id="not longer than the requests that all share"),
+    ],
+)
+def test_an_autoscaler_with_its_own_period_has_its_own_deadline(period_seconds, deadline_seconds):
+    async def scenario() -> None:
+        kube = HangingKube()
+        (found,) = await measurements(kube).read_all(
+            "shop", [external(name="hangs")], PODS, period_seconds=period_seconds
+        )
+        assert isinstance(found.reading, MetricFailed)
+        assert found.reading.message.endswith(f"no answer within {deadline_seconds}s")
+
+    virtual_time.run(scenario())

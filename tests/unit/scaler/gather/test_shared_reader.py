@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from scaler.gather.shared_reader import SharedReader
+from scaler.gather.shared_reader import ReaderWithin, SharedReader
 from scaler.telemetry import Telemetry
 from wire.status import Unavailable
 
@@ -107,3 +107,16 @@ async def test_outdated_responses_are_dropped():
     clock.now_seconds += 2
     await reader.get(PATH)
     assert len(reader._fresh) == 1
+
+
+async def test_a_reader_with_a_shorter_bound_reads_again_for_all():
+    kube, clock = SlowKube(), Clock()
+    kube.may_respond.set()
+    reader = shared(kube, clock)
+    often = ReaderWithin(reader, 0.2)
+    assert await reader.get(PATH) == b"1"
+    clock.now_seconds += 0.1
+    assert await often.get(PATH) == b"1"
+    clock.now_seconds += 0.4
+    assert await often.get(PATH) == b"2", "half a second is too old for a period of 2 s"
+    assert await reader.get(PATH) == b"2", "and the newer response serves the others"

@@ -1,5 +1,6 @@
 """Which other autoscalers scale the same pods."""
 
+import msgspec
 import pytest
 
 from scaler.model.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
@@ -116,3 +117,16 @@ def test_an_hpa_that_now_names_another_target_is_no_longer_a_rival():
     assert targets.rivals_of(autoscaler("web"), LA) == ()
     change(autoscaler("x", target="db"), None)
     assert targets._autoscalers == {}
+
+
+def test_an_autoscaler_in_a_dry_run_is_not_a_rival():
+    dry = autoscaler("x")
+    dry = msgspec.structs.replace(dry, spec=msgspec.structs.replace(dry.spec, mode="DryRun"))
+    targets = Targets()
+    change = targets.follow(LA)
+    change(None, dry)
+    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    change(dry, autoscaler("x"))
+    assert targets.rivals_of(autoscaler("web"), LA) == (f"{LA} shop/x",)
+    change(autoscaler("x"), dry)
+    assert targets.rivals_of(autoscaler("web"), LA) == ()

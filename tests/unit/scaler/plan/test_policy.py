@@ -3,6 +3,7 @@
 import pytest
 
 from scaler.model.autoscaler import Behavior, ScalingRules
+from scaler.model.extensions import PodReadiness
 from scaler.model.settings import Settings
 from scaler.plan.policy import policy_of
 from tests.unit.scaler.objects import (
@@ -11,6 +12,7 @@ from tests.unit.scaler.objects import (
     external,
     of_object,
     of_pods,
+    replaced,
     resource,
     rules,
     spec,
@@ -83,3 +85,18 @@ def test_only_metrics_of_something_else_than_pods_have_a_value_at_zero(metric, e
 
 def test_a_missing_minimum_is_one():
     assert policy_of(spec(min_replicas=None), FLAGS).min_replicas == 1
+
+
+def test_what_the_spec_says_goes_before_the_flags():
+    own = PodReadiness(cpu_initialization_period_seconds=7, initial_readiness_delay_seconds=0)
+    found = policy_of(replaced(spec(), sync_period_seconds=5, pod_readiness=own), FLAGS)
+    assert found.sync_period_seconds == 5
+    assert found.cpu_initialization_period_seconds == 7
+    assert found.initial_readiness_delay_seconds == 0
+
+
+def test_what_the_spec_does_not_say_is_the_flags():
+    found = policy_of(replaced(spec(), pod_readiness=PodReadiness()), FLAGS)
+    assert found.sync_period_seconds == FLAGS.sync_period_seconds
+    assert found.cpu_initialization_period_seconds == FLAGS.cpu_initialization_period_seconds
+    assert found.initial_readiness_delay_seconds == FLAGS.initial_readiness_delay_seconds

@@ -9,7 +9,14 @@ from prometheus_client import generate_latest
 from scaler.model.autoscaler import AutoscalerStatus
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.model.readings import ExternalValues, MetricFailed
-from tests.unit.scaler.reconcile.world import KEY, NOW_SECONDS, SCALE_PATH, World, autoscaler
+from tests.unit.scaler.reconcile.world import (
+    KEY,
+    NOW_SECONDS,
+    SCALE_PATH,
+    SPEC,
+    World,
+    autoscaler,
+)
 from wire.status import Unavailable, conflict, not_found
 
 
@@ -212,3 +219,16 @@ async def test_reconciles_and_metrics_are_counted_as_the_hpa_controller_counts_t
     assert value("loadline_scaler_metric_computation_total", labels) == 1
     labels_of_one = {"namespace": "shop", "name": "web", "kind": "LoadAutoscaler"}
     assert value("loadline_scaler_desired_replicas", labels_of_one) == 3
+
+
+async def test_a_dry_run_beside_an_hpa_reports_and_does_not_write_the_scale():
+    dry = autoscaler(spec={**SPEC, "mode": "DryRun", "syncPeriodSeconds": 5})
+    world = World(object=dry)
+    world.rivals.follow("HorizontalPodAutoscaler")(None, autoscaler())
+    world.scaled(1)
+    await world.reconcile()
+    assert [path for path, _ in world.kube.put] == [f"{world.kind.object('shop', 'web')}/status"]
+    assert world.status()["desiredReplicas"] == 3
+    assert world.conditions()["DryRun"] == ("True", "DryRun")
+    assert [each[1] for each in world.reported()] == ["DryRunRescale"]
+    assert world.measurements.periods_seconds == [5]

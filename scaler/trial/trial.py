@@ -10,6 +10,8 @@ from scaler.model.autoscaler import Condition
 from scaler.model.decision import Branch, Decision, ErrorClass, Event, Situation, warning
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
+from scaler.model.policy import Policy
+from scaler.trial.suspension import DRY_RUN, suspend
 
 BELOW_MIN = "Current number of replicas below Spec.MinReplicas"
 
@@ -33,26 +35,67 @@ def trial(
     if situation.outdated and desired < current:
         held = f"not scaled down from {current} to {desired}: {situation.outdated}"
         desired, reason = current, ""
-    if current > 0 and desired == 0 and situation.policy.can_scale_to_zero:
+    derivation = msgspec.structs.replace(derivation, lifted_to_min=lifted, held=held)
+    return _decided(situation, derivation, desired, reason, memory, conditions)
+
+
+def _decided(
+    situation: Situation,
+    derivation: Derivation,
+    desired: int,
+    reason: str,
+    memory: Memory,
+    conditions: tuple[Condition, ...],
+) -> Decision:
+    """What `spec.suspend` and `spec.mode` leave of a decision."""
+    policy, current = situation.policy, situation.scale.spec_replicas
+    if policy.suspension is not None or policy.is_dry_run:
+        desired, reason, derivation = _restrained(policy, derivation, current, desired, reason)
+    rescale = desired != current and not policy.is_dry_run
+    sets_zero = current > 0 and desired == 0 and rescale
+    if sets_zero and (policy.can_scale_to_zero or _holds_at_zero(policy, derivation)):
         # Remembered before it is written, since the answer to the write may get lost.
         memory = msgspec.structs.replace(memory, scaled_to_zero=True)
     return Decision(
         autoscaler=situation.autoscaler,
         branch=Branch(derivation.branch),
-        policy=situation.policy,
+        policy=policy,
         current_replicas=current,
         desired_replicas=desired,
-        rescale=desired != current,
+        rescale=rescale,
         rescale_reason=reason,
         conditions=conditions,
         memory=memory,
         derivation=msgspec.structs.replace(
-            derivation,
-            desired_replicas=desired,
-            rescale_reason=reason,
-            lifted_to_min=lifted,
-            held=held,
+            derivation, desired_replicas=desired, rescale_reason=reason
         ),
+    )
+
+
+def _restrained(
+    policy: Policy, derivation: Derivation, current: int, desired: int, reason: str
+) -> tuple[int, str, Derivation]:
+    remarks = derivation.remarks
+    if policy.suspension is not None:
+        now = derivation.made_at_unix_seconds
+        suspended = suspend(policy.suspension, current=current, desired=desired, now=now)
+        remarks = (*remarks, suspended.remark)
+        if suspended.replicas != desired:
+            desired, reason = suspended.replicas, suspended.reason
+    if policy.is_dry_run:
+        remarks = (*remarks, DRY_RUN)
+    derivation = msgspec.structs.replace(derivation, remarks=remarks, is_dry_run=policy.is_dry_run)
+    return desired, reason, derivation
+
+
+def _holds_at_zero(policy: Policy, derivation: Derivation) -> bool:
+    """Whether the zero is `spec.suspend`'s, which is left again when the suspension ends."""
+    suspension = policy.suspension
+    return (
+        policy.scale_to_zero
+        and suspension is not None
+        and suspension.replicas == 0
+        and suspension.is_active(derivation.made_at_unix_seconds)
     )
 
 
@@ -67,12 +110,26 @@ def undecided(
     events: tuple[Event, ...] = (),
     events_after_status: tuple[Event, ...] = (),
 ) -> Decision:
-    """Write nothing: there is no count to go by."""
+    """Write nothing, because there is no count to go by; or the replicas of `spec.suspend`, which need none."""
+    policy, current = situation.policy, situation.scale.spec_replicas
+    branch = Branch(derivation.branch)
+    if policy.suspension is not None or policy.is_dry_run:
+        desired, _, restrained = _restrained(policy, derivation, current, current, "")
+        if desired != current and branch is Branch.METRICS:
+            decision = _decided(situation, derivation, current, "", memory, conditions)
+            return msgspec.structs.replace(
+                decision,
+                events=events,
+                events_after_status=events_after_status,
+                error=error,
+                error_class=error_class,
+            )
+        derivation = restrained
     return Decision(
         autoscaler=situation.autoscaler,
-        branch=Branch(derivation.branch),
-        policy=situation.policy,
-        current_replicas=situation.scale.spec_replicas,
+        branch=branch,
+        policy=policy,
+        current_replicas=current,
         conditions=conditions,
         events=events,
         events_after_status=events_after_status,

@@ -1,0 +1,70 @@
+"""The fields of a LoadAutoscaler's spec that a HorizontalPodAutoscaler does not have.
+
+All are optional. Without them, an autoscaler decides as an HPA. Closed sets stay plain text, as in
+`scaler.model.autoscaler`, and so do times: one value that this version cannot read must not fail a whole LIST.
+"""
+
+from enum import StrEnum
+
+from scaler.model.json_object import JsonObject
+
+
+class Mode(StrEnum):
+    """Whether a decision is carried out."""
+
+    ENFORCE = "Enforce"
+    DRY_RUN = "DryRun"
+
+
+class SuspendDirection(StrEnum):
+    """Which changes are suspended."""
+
+    BOTH = "Both"
+    UP = "Up"
+    DOWN = "Down"
+
+
+class RolloutPolicy(StrEnum):
+    """What the pods of a rollout in progress count for."""
+
+    COUNT = "Count"
+    IGNORE_SURGE = "IgnoreSurge"
+    HOLD_UP = "HoldUp"
+
+
+class ManualZero(StrEnum):
+    """What a replica count of zero means that the scaler did not set."""
+
+    DISABLE = "Disable"
+    ACTIVATE = "Activate"
+
+
+class MetricUse(StrEnum):
+    """What a metric is measured for."""
+
+    SCALE = "Scale"
+    INPUT = "Input"
+
+
+class FallbackType(StrEnum):
+    """What a metric proposes after it has failed for some time."""
+
+    FAIL = "Fail"
+    HOLD = "Hold"
+    REPLICAS = "Replicas"
+    LAST_VALUE = "LastValue"
+
+
+class Suspend(JsonObject, frozen=True, kw_only=True):
+    """Stops scaling in one direction or, by default, in both. `until` is an RFC 3339 time, absent for no end."""
+
+    direction: str = ""
+    until: str | None = None
+    replicas: int | None = None
+
+
+class PodReadiness(JsonObject, frozen=True, kw_only=True):
+    """When the metrics of a young pod count. Unset seconds are the flags'."""
+
+    cpu_initialization_period_seconds: int | None = None
+    initial_readiness_delay_seconds: int | None = None
