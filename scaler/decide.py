@@ -9,12 +9,16 @@ from collections.abc import Sequence
 
 import msgspec
 
+from scaler.model.autoscaler import MetricSpec
 from scaler.model.decision import Ask, Decision, ErrorClass, Event, Situation, warning
 from scaler.model.derivation import Derivation
+from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory, Memory
 from scaler.model.observed import TargetPods
 from scaler.model.readings import Reading
 from scaler.normalize.history import held
 from scaler.normalize.normalize import normalize
+from scaler.normalize.zero import Zero, zero
+from scaler.recommend.activity import activity
 from scaler.recommend.combine import Recommended, recommend
 from scaler.recommend.workload import Workload
 from scaler.report.conditions import Conditions, unable_to_compute
@@ -31,21 +35,23 @@ def decide(
     situation = ask.situation
     if pods.are_ambiguous:
         return _ambiguous(situation, pods, now_unix_seconds)
+    remembered = situation.memory.extensions or NOTHING_REMEMBERED
     recommended = recommend(
-        signal(ask.metrics, readings), _workload(situation, pods, now_unix_seconds)
+        signal(ask.metrics, readings),
+        _workload(situation, pods, now_unix_seconds),
+        remembered.metrics,
     )
     derivation = msgspec.structs.replace(
         situation.derivation,
         made_at_unix_seconds=now_unix_seconds,
         metrics=tuple(each.derivation for each in recommended.proposals),
         winner=recommended.winner,
+        remarks=recommended.remarks,
     )
     if recommended.replicas is None:
         decision = _blocked(situation, derivation, recommended, now_unix_seconds)
     else:
-        decision = _by_metrics(
-            situation, derivation, recommended, max(0, recommended.replicas), now_unix_seconds
-        )
+        decision = _by_metrics(situation, derivation, ask.metrics, recommended, now_unix_seconds)
     return msgspec.structs.replace(
         decision, current_metrics=tuple(each.status for each in recommended.proposals)
     )
@@ -91,7 +97,7 @@ def _blocked(
         situation,
         derivation,
         error=recommended.error,
-        memory=held(situation.memory, situation.policy, now),
+        memory=_with_extensions(held(situation.memory, situation.policy, now), recommended, None),
         conditions=conditions.as_tuple(),
         events=_failures(recommended),
     )
@@ -100,18 +106,28 @@ def _blocked(
 def _by_metrics(
     situation: Situation,
     derivation: Derivation,
+    metrics: Sequence[MetricSpec],
     recommended: Recommended,
-    replicas: int,
     now: float,
 ) -> Decision:
-    current = situation.scale.spec_replicas
+    current, policy = situation.scale.spec_replicas, situation.policy
+    replicas = max(0, recommended.replicas or 0)
+    near_zero: Zero | None = None
+    if policy.zero is not None:
+        near_zero = zero(
+            policy.zero,
+            situation.memory,
+            activity(metrics, recommended.proposals),
+            current=current,
+            recommended=replicas,
+            may_leave_zero=policy.may_scale_up,
+            now_unix_seconds=now,
+        )
+        replicas = near_zero.recommended
     normalized = normalize(
-        situation.memory,
-        situation.policy,
-        current=current,
-        recommended=replicas,
-        now_unix_seconds=now,
+        situation.memory, policy, current=current, recommended=replicas, now_unix_seconds=now
     )
+    desired = max(normalized.bound.after, 0 if near_zero is None else near_zero.floor)
     conditions = Conditions(situation.conditions, now)
     conditions.scaling_active(recommended.winner_name)
     conditions.able_to_scale(normalized.stabilization.reason)
@@ -121,13 +137,14 @@ def _by_metrics(
         msgspec.structs.replace(
             derivation,
             proposed=replicas,
+            zero=near_zero and near_zero.step,
             stabilization=normalized.stabilization,
             bound=normalized.bound,
         ),
-        desired=normalized.bound.after,
+        desired=desired,
         # The reason is fixed before normalization: it may not fit the result.
         reason=_reason(replicas, current, recommended.winner_name),
-        memory=normalized.memory,
+        memory=_with_extensions(normalized.memory, recommended, near_zero),
         conditions=conditions.as_tuple(),
     )
     return msgspec.structs.replace(
@@ -136,6 +153,20 @@ def _by_metrics(
         error=recommended.error,
         error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
     )
+
+
+def _with_extensions(memory: Memory, recommended: Recommended, near_zero: Zero | None) -> Memory:
+    """Remember what the next reconcile needs for the fields that only a LoadAutoscaler has."""
+    extensions = ExtensionMemory(
+        inactive_since_unix_seconds=None
+        if near_zero is None
+        else near_zero.inactive_since_unix_seconds,
+        metrics=recommended.records,
+    )
+    found = None if extensions == NOTHING_REMEMBERED else extensions
+    if found == memory.extensions:
+        return memory
+    return msgspec.structs.replace(memory, extensions=found)
 
 
 def _reason(proposed: int, current: int, winner_name: str) -> str:
@@ -147,7 +178,7 @@ def _reason(proposed: int, current: int, winner_name: str) -> str:
 def _failures(recommended: Recommended) -> tuple[Event, ...]:
     """One event for each failed metric, in the order of the spec."""
     return tuple(
-        warning(each.failure.reason, each.failure.message)
+        warning(failure.reason, failure.message)
         for each in recommended.proposals
-        if each.failure is not None
+        if (failure := each.reported_failure) is not None
     )

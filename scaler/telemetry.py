@@ -127,8 +127,9 @@ class Telemetry:
     ) -> None:
         """Count each metric by what it proposes compared with the previous reconcile's status, as upstream."""
         for metric, seconds in zip(metrics, durations_seconds, strict=False):
-            failed = metric.proposal is None
-            action = Action.NONE if failed else _action(metric.proposal or 0, replicas_before)
+            failed = metric.proposal is None and not metric.is_input
+            proposed = replicas_before if metric.proposal is None else metric.proposal
+            action = _action(proposed, replicas_before)
             error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
             labels = (action.value, error.value, metric.type)
             self.metric_computation_total.labels(*labels).inc()

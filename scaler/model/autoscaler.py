@@ -9,7 +9,14 @@ does not rewrite them in a custom resource): `wire.quantity` reads them where th
 from datetime import datetime
 from enum import StrEnum
 
-from scaler.model.extensions import Mode, PodReadiness, Suspend
+from scaler.model.extensions import (
+    MetricFallback,
+    MetricUse,
+    Mode,
+    PodReadiness,
+    ScaleToZero,
+    Suspend,
+)
 from scaler.model.json_object import JsonObject
 from wire.meta import LabelSelector, ObjectMeta, always
 
@@ -58,10 +65,15 @@ class ConditionType(StrEnum):
     SCALED_TO_ZERO = "ScaledToZero"
     DRY_RUN = "DryRun"
     SUSPENDED = "Suspended"
+    METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
 
 
 # The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
-EXTENSION_CONDITIONS = (ConditionType.DRY_RUN, ConditionType.SUSPENDED)
+EXTENSION_CONDITIONS = (
+    ConditionType.DRY_RUN,
+    ConditionType.SUSPENDED,
+    ConditionType.METRIC_FALLBACK_ACTIVE,
+)
 
 
 class ConditionStatus(StrEnum):
@@ -142,6 +154,15 @@ class MetricSpec(JsonObject, frozen=True, kw_only=True):
     resource: ResourceMetricSource | None = None
     container_resource: ContainerResourceMetricSource | None = None
     external: ExternalMetricSource | None = None
+    name: str = ""
+    use: str = ""
+    activation_value: QuantityText | None = None
+    fallback: MetricFallback | None = None
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is only measured for other metrics and rules, and does not propose replicas itself."""
+        return self.use == MetricUse.INPUT
 
 
 class ScalingPolicy(JsonObject, frozen=True, kw_only=True):
@@ -180,6 +201,7 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     mode: str = ""
     suspend: Suspend | None = None
     pod_readiness: PodReadiness | None = None
+    scale_to_zero: ScaleToZero | None = None
 
 
 class MetricValueStatus(JsonObject, frozen=True, kw_only=True):
@@ -236,6 +258,7 @@ class MetricStatus(JsonObject, frozen=True, kw_only=True):
     resource: ResourceMetricStatus | None = None
     container_resource: ContainerResourceMetricStatus | None = None
     external: ExternalMetricStatus | None = None
+    name: str = ""
 
 
 class Condition(JsonObject, frozen=True, kw_only=True):

@@ -31,6 +31,14 @@ class FillIn(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
 
 
+class FallbackStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The fallback of a failed metric; `value_age_seconds` only with LastValue."""
+
+    type: str
+    failing_since_unix_seconds: float
+    value_age_seconds: float | None = None
+
+
 class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     """How one metric got from its value to a proposal, or to `failure`.
 
@@ -52,6 +60,10 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     kept: str = ""
     proposal: int | None = None
     failure: str = ""
+    is_input: bool = False
+    """Whether the metric is only measured, so that it has no proposal."""
+    fallback: FallbackStep | None = None
+    """What made a proposal in spite of the failure."""
 
 
 class Stabilization(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +111,16 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class ZeroStep(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the target may be at zero: the active metrics, and since when there are none. `floor` is 0 or 1."""
+
+    active: tuple[str, ...] = ()
+    unknown: bool = False
+    inactive_since_unix_seconds: float | None = None
+    cooldown_seconds: float
+    floor: int
+
+
 class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     """The whole decision. `winner` is the index of the metric that decided."""
 
@@ -113,6 +135,7 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricDerivation, ...] = ()
     winner: int | None = None
     proposed: int | None = None
+    zero: ZeroStep | None = None
     stabilization: Stabilization | None = None
     bound: Bound | None = None
     lifted_to_min: bool = False

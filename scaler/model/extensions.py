@@ -63,6 +63,22 @@ class Suspend(JsonObject, frozen=True, kw_only=True):
     replicas: int | None = None
 
 
+class ScaleToZero(JsonObject, frozen=True, kw_only=True):
+    """When a target without load goes to zero, and what a zero that a user set means."""
+
+    cooldown_seconds: int | None = None
+    manual_zero: str = ""
+
+
+class MetricFallback(JsonObject, frozen=True, kw_only=True):
+    """What a metric proposes once it has failed for `failure_duration_seconds`."""
+
+    type: str = ""
+    failure_duration_seconds: int | None = None
+    replicas: int | None = None
+    last_value_max_age_seconds: int | None = None
+
+
 class PodReadiness(JsonObject, frozen=True, kw_only=True):
     """When the metrics of a young pod count. Unset seconds are the flags'."""
 

@@ -39,6 +39,27 @@ class UnconfirmedChange(msgspec.Struct, frozen=True, kw_only=True):
     sent_at_unix_seconds: float
 
 
+class MetricRecord(_Stored, frozen=True, kw_only=True):
+    """What is remembered of a metric that has a fallback. The times are None for never."""
+
+    name: str
+    failing_since_unix_seconds: float | None = None
+    last_value_milli: int | None = None
+    measured_at_unix_seconds: float | None = None
+
+
+class ExtensionMemory(_Stored, frozen=True, kw_only=True):
+    """What is remembered for the fields that only a LoadAutoscaler has."""
+
+    inactive_since_unix_seconds: float | None = None
+    """Since when no metric is above its activation value; None while one is."""
+    metrics: tuple[MetricRecord, ...] = ()
+    """One record for each metric with a fallback."""
+
+
+NOTHING_REMEMBERED = ExtensionMemory()
+
+
 class History(_Stored, frozen=True, kw_only=True):
     """Recommendations, oldest first, and scale events, in upstream's slot order.
 
@@ -52,6 +73,8 @@ class History(_Stored, frozen=True, kw_only=True):
     scaled_to_zero: bool = False
     """Whether the controller set the replicas to 0, or is about to; the condition ScaledToZero says it too,
     but only once the status was written."""
+    extensions: ExtensionMemory | None = None
+    """None while no field of the spec needs it."""
 
 
 class Memory(History, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ spec can override, a schedule changes or a trial replaces is one field here and 
 
 import msgspec
 
-from scaler.model.autoscaler import ScalingPolicy
+from scaler.model.autoscaler import ScalingPolicy, ScalingPolicySelect
 from scaler.model.kinds import WatchedKind
 
 
@@ -54,6 +54,13 @@ class Suspension(msgspec.Struct, frozen=True, kw_only=True):
         return self.until_unix_seconds is None or now_unix_seconds < self.until_unix_seconds
 
 
+class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.scaleToZero` and `activationValue`: the target goes to zero and leaves it by the activity of its metrics."""
+
+    cooldown_seconds: float
+    manual_zero_activates: bool
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
@@ -76,6 +83,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     is_dry_run: bool = False
     """Whether decisions are only reported."""
     suspension: Suspension | None = None
+    zero: ZeroRules | None = None
+    """None: as an HPA, zero is reached and left by what the metrics propose."""
 
     @property
     def scale_down_window_seconds(self) -> float:
@@ -83,6 +92,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         if self.behavior is None:
             return self.downscale_stabilization_seconds
         return self.behavior.scale_down.window_seconds
+
+    @property
+    def may_scale_up(self) -> bool:
+        """Whether `behavior` does not disable it."""
+        return (
+            self.behavior is None
+            or self.behavior.scale_up.select_policy != ScalingPolicySelect.DISABLED
+        )
 
     @property
     def can_scale_to_zero(self) -> bool:

@@ -106,6 +106,7 @@ def with_step(memory: Memory, replicas: int, now: float) -> Memory:
         scale_up_events=memory.scale_up_events,
         scale_down_events=memory.scale_down_events,
         scaled_to_zero=memory.scaled_to_zero,
+        extensions=memory.extensions,
         unconfirmed=memory.unconfirmed,
     )
 

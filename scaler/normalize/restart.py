@@ -4,10 +4,13 @@ import msgspec
 
 from scaler.model.memory import Memory, Recommendation, ScaleEvent, StoredMemory
 from scaler.model.policy import Policy
+from scaler.normalize.extension_memory import (
+    SAME_SECONDS,
+    extension_times,
+    extensions_alike,
+    extensions_shifted,
+)
 from scaler.normalize.history import seeded, with_scale_event, with_step
-
-# Less than any period; clocks drift by less than that while a step lasts.
-_SAME_SECONDS = 1.0
 
 
 def restored(
@@ -54,6 +57,7 @@ def shifted(memory: Memory, seconds: float) -> Memory:
         ),
         scale_up_events=_events_shifted(memory.scale_up_events, seconds),
         scale_down_events=_events_shifted(memory.scale_down_events, seconds),
+        extensions=memory.extensions and extensions_shifted(memory.extensions, seconds),
     )
 
 
@@ -67,6 +71,7 @@ def restores_alike(stored: Memory, memory: Memory) -> bool:
         and _alike(stored.scale_up_events, memory.scale_up_events)
         and _alike(stored.scale_down_events, memory.scale_down_events)
         and _restores_steps(stored.recommendations or (), memory.recommendations or ())
+        and extensions_alike(stored.extensions, memory.extensions)
     )
 
 
@@ -80,6 +85,7 @@ def _on_this_clock(stored: StoredMemory, now: float) -> Memory:
         scale_up_events=stored.scale_up_events,
         scale_down_events=stored.scale_down_events,
         scaled_to_zero=stored.scaled_to_zero,
+        extensions=stored.extensions,
     )
     ahead_seconds = _newest_time(memory) - now
     if ahead_seconds <= 0:
@@ -98,6 +104,7 @@ def _newest_time(memory: Memory) -> float:
         (
             *(each.until_unix_seconds for each in memory.recommendations or ()),
             *(each.happened_at_unix_seconds for each in events),
+            *(extension_times(memory.extensions) if memory.extensions else ()),
         ),
         default=0.0,
     )
@@ -141,7 +148,7 @@ def _events_shifted(events: tuple[ScaleEvent, ...], seconds: float) -> tuple[Sca
 def _alike(stored: tuple[ScaleEvent, ...], events: tuple[ScaleEvent, ...]) -> bool:
     return len(stored) == len(events) and all(
         one.replica_change == other.replica_change
-        and abs(one.happened_at_unix_seconds - other.happened_at_unix_seconds) <= _SAME_SECONDS
+        and abs(one.happened_at_unix_seconds - other.happened_at_unix_seconds) <= SAME_SECONDS
         for one, other in zip(stored, events, strict=True)
     )
 
@@ -154,7 +161,6 @@ def _restores_steps(stored: tuple[Recommendation, ...], steps: tuple[Recommendat
         return False
     ends = {each.replicas: each.until_unix_seconds for each in stored[:-1]}
     return all(
-        each.replicas in ends
-        and abs(ends[each.replicas] - each.until_unix_seconds) <= _SAME_SECONDS
+        each.replicas in ends and abs(ends[each.replicas] - each.until_unix_seconds) <= SAME_SECONDS
         for each in steps[:-1]
     )

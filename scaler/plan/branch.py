@@ -19,10 +19,13 @@ def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Bran
 
 
 def was_scaled_to_zero(autoscaler: Autoscaler, policy: Policy, memory: Memory) -> bool:
-    """Whether the controller itself scaled to zero, according to the status or, before that is written, the memory."""
+    """Whether the controller itself scaled to zero, according to the status or, before that is written, the memory.
+
+    With `manualZero: Activate` every zero counts as the controller's.
+    """
     if not policy.scale_to_zero:
         return False
-    if memory.scaled_to_zero:
+    if memory.scaled_to_zero or (policy.zero is not None and policy.zero.manual_zero_activates):
         return True
     status = autoscaler.status
     for condition in (status.conditions if status else ()) or ():

@@ -133,7 +133,8 @@ def _disabled(situation: Situation, now: float) -> Decision:
         situation,
         situation.derivation,
         desired=situation.scale.spec_replicas,
-        memory=situation.memory,
+        # Whatever the metrics do meanwhile is not measured.
+        memory=msgspec.structs.replace(situation.memory, extensions=None),
         conditions=conditions.as_tuple(),
     )
 

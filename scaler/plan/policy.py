@@ -15,12 +15,14 @@ from scaler.model.autoscaler import (
     ScalingPolicyType,
     ScalingRules,
 )
-from scaler.model.extensions import Mode, PodReadiness, Suspend
-from scaler.model.policy import BehaviorRules, Policy, Rules, Suspension, Tolerances
+from scaler.model.extensions import ManualZero, Mode, PodReadiness, Suspend
+from scaler.model.policy import BehaviorRules, Policy, Rules, Suspension, Tolerances, ZeroRules
 from scaler.model.settings import Settings
 
 _DOUBLE = ScalingPolicy(type=ScalingPolicyType.PERCENT, value=100, period_seconds=15)
 _FOUR = ScalingPolicy(type=ScalingPolicyType.PODS, value=4, period_seconds=15)
+# KEDA's default of `cooldownPeriod`, and the CRD's.
+COOLDOWN_SECONDS = 300.0
 _NO_READINESS = PodReadiness()
 _MEASURED_WITHOUT_PODS = (MetricSourceType.OBJECT, MetricSourceType.EXTERNAL)
 
@@ -47,10 +49,27 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
         pod_level_resources=settings.pod_level_resources,
         scale_to_zero=settings.scale_to_zero,
         has_metric_at_zero=any(
-            metric.type in _MEASURED_WITHOUT_PODS for metric in spec.metrics or ()
+            metric.type in _MEASURED_WITHOUT_PODS and not metric.is_input
+            for metric in spec.metrics or ()
         ),
         is_dry_run=spec.mode == Mode.DRY_RUN,
         suspension=None if spec.suspend is None else _suspension(spec.suspend),
+        zero=_zero_rules(spec),
+    )
+
+
+def _zero_rules(spec: AutoscalerSpec) -> ZeroRules | None:
+    """Only with `minReplicas: 0`: otherwise a metric that is not active has the minimum as its floor."""
+    rules = spec.scale_to_zero
+    if spec.min_replicas != 0:
+        return None
+    if rules is None:
+        if all(metric.activation_value is None for metric in spec.metrics or ()):
+            return None
+        return ZeroRules(cooldown_seconds=0.0, manual_zero_activates=False)
+    return ZeroRules(
+        cooldown_seconds=_given(rules.cooldown_seconds, COOLDOWN_SECONDS),
+        manual_zero_activates=rules.manual_zero == ManualZero.ACTIVATE,
     )
 
 

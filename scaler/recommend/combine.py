@@ -1,10 +1,13 @@
 """All metrics to one recommendation (upstream's `computeReplicasForMetrics`, after the selector)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from scaler.model.memory import MetricRecord
 from scaler.model.readings import Signal
+from scaler.model.remark import Remark
+from scaler.recommend.fallback import with_fallbacks
 from scaler.recommend.propose import MetricFailure, Proposal, propose
 from scaler.recommend.workload import Workload
 
@@ -21,6 +24,9 @@ class Recommended(msgspec.Struct, frozen=True, kw_only=True):
     winner: int | None = None
     blocking: MetricFailure | None = None
     error: str = ""
+    records: tuple[MetricRecord, ...] = ()
+    """What to remember of the metrics that have a fallback."""
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def winner_name(self) -> str:
@@ -28,23 +34,37 @@ class Recommended(msgspec.Struct, frozen=True, kw_only=True):
         return "" if self.winner is None else self.proposals[self.winner].derivation.name
 
 
-def recommend(signals: Sequence[Signal], workload: Workload) -> Recommended:
-    """Evaluate every metric, and take the largest proposal."""
+def recommend(
+    signals: Sequence[Signal], workload: Workload, records: Iterable[MetricRecord] = ()
+) -> Recommended:
+    """Evaluate every metric, and take the largest proposal. `records` are those of the metrics with a fallback."""
     proposals = tuple(propose(each.metric, each.reading, workload) for each in signals)
-    return _combine(proposals, workload.spec_replicas)
+    fell_back = with_fallbacks(signals, proposals, records, workload)
+    recommended = _combine(fell_back.proposals, workload.spec_replicas)
+    if not fell_back.records:
+        return recommended
+    return msgspec.structs.replace(
+        recommended, records=fell_back.records, remarks=fell_back.remarks
+    )
 
 
 def _combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended:
-    failures = [proposal.failure for proposal in proposals if proposal.failure is not None]
+    # An input that fails is a matter of the metrics that use it.
+    scaling = [proposal for proposal in proposals if not proposal.derivation.is_input]
+    failures = [proposal.failure for proposal in scaling if proposal.failure is not None]
     winner, replicas = _largest(proposals)
+    if not scaling:
+        return Recommended(
+            proposals=proposals, replicas=None, error="every metric is only an input"
+        )
     if not failures:
         return Recommended(proposals=proposals, replicas=replicas, winner=winner)
     error = (
-        f"invalid metrics ({len(failures)} invalid out of {len(proposals)}), "
+        f"invalid metrics ({len(failures)} invalid out of {len(scaling)}), "
         f"first error is: {failures[0].error}"
     )
     # While some metrics are unknown, fewer replicas may be too few: only scale up, or stay.
-    if len(failures) == len(proposals) or replicas < spec_replicas:
+    if len(failures) == len(scaling) or replicas < spec_replicas:
         return Recommended(
             proposals=proposals, replicas=None, winner=winner, blocking=failures[0], error=error
         )

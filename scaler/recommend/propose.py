@@ -35,6 +35,13 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     status: MetricStatus
     derivation: MetricDerivation
     failure: MetricFailure | None = None
+    fallen_back_from: MetricFailure | None = None
+    """The failure in spite of which there is a proposal."""
+
+    @property
+    def reported_failure(self) -> MetricFailure | None:
+        """The failure that users should know of."""
+        return self.failure or self.fallen_back_from
 
 
 _Evaluate = Callable[[MetricSpec, Reading, Workload], Evaluation]
@@ -67,13 +74,23 @@ def propose(metric: MetricSpec, reading: Reading, workload: Workload) -> Proposa
         OverflowError,
     ) as unreadable:  # a quantity, which only a custom resource lets in
         return _failed(metric, reason, str(unreadable), f"{_layer(metric)}: {unreadable}")
+    if metric.name:
+        status = msgspec.structs.replace(finding.status, name=metric.name)
+        finding = msgspec.structs.replace(finding, status=status)
+    if metric.is_input:
+        measured = msgspec.structs.replace(
+            finding.derivation, proposal=None, kept="", is_input=True
+        )
+        return Proposal(status=finding.status, derivation=measured)
     return Proposal(status=finding.status, derivation=finding.derivation)
 
 
 def _failed(metric: MetricSpec, reason: str, message: str, error: str) -> Proposal:
     return Proposal(
-        status=MetricStatus(type=""),
-        derivation=MetricDerivation(type=metric.type, failure=message),
+        status=MetricStatus(type="", name=metric.name),
+        derivation=MetricDerivation(
+            type=metric.type, name=metric.name, failure=message, is_input=metric.is_input
+        ),
         failure=MetricFailure(reason=reason, message=message, error=error),
     )
 

@@ -76,6 +76,7 @@ def stored_memory(body: bytes) -> StoredMemory:
         scale_up_events=status.history.scale_up_events,
         scale_down_events=status.history.scale_down_events,
         scaled_to_zero=status.history.scaled_to_zero,
+        extensions=status.history.extensions,
         known_replicas=(status.desired_replicas, status.current_replicas),
     )
 
@@ -88,6 +89,7 @@ def _history(memory: Memory) -> History:
         scale_up_events=_newest(memory.scale_up_events),
         scale_down_events=_newest(memory.scale_down_events),
         scaled_to_zero=memory.scaled_to_zero,
+        extensions=memory.extensions,
     )
 
 

@@ -11,11 +11,13 @@ from scaler.model.decision import Branch
 from scaler.model.derivation import (
     Bound,
     Derivation,
+    FallbackStep,
     MetricDerivation,
     PodGroups,
     PolicyLimit,
     Rate,
     Stabilization,
+    ZeroStep,
 )
 from scaler.model.policy import Tolerances
 from scaler.model.remark import Remark
@@ -32,6 +34,7 @@ from scaler.recommend.replicas import (
     WITHIN_TOLERANCE,
     WITHIN_TOLERANCE_AFTER_FILL_IN,
 )
+from wire.meta import time_from_unix
 from wire.quantity import format_milli
 
 _NAMES_SHOWN_MAX = 5
@@ -49,6 +52,8 @@ def explain(derivation: Derivation) -> str:
         lines.append(f"  {_stabilization(stabilization, derivation)}")
     if derivation.bound is not None:
         lines.extend(f"  {line}" for line in _bound(derivation.bound))
+    if derivation.zero is not None:
+        lines.append(f"  {_zero(derivation.zero, derivation.made_at_unix_seconds)}")
     if derivation.lifted_to_min:
         lines.append(f"  From zero it starts with minReplicas, {derivation.min_replicas}.")
     if derivation.held:
@@ -68,7 +73,26 @@ def summarize(derivation: Derivation) -> DecisionSummary:
         proposed_replicas=derivation.proposed,
         stabilized_replicas=stabilization.stabilized if stabilization else None,
         limited_by=bound.reason if bound and is_limited else "",
-        held_by=", ".join(each.condition for each in derivation.remarks if each.holds),
+        held_by=", ".join(_holding(derivation)),
+    )
+
+
+def _holding(derivation: Derivation) -> Iterator[str]:
+    if _cools_down(derivation):
+        yield "Cooldown"
+    for remark in derivation.remarks:
+        if remark.holds:
+            yield remark.condition
+
+
+def _cools_down(derivation: Derivation) -> bool:
+    """Whether only the cooldown keeps a target without load from zero."""
+    zero, bound = derivation.zero, derivation.bound
+    return (
+        zero is not None
+        and zero.inactive_since_unix_seconds is not None
+        and bound is not None
+        and bound.after < zero.floor
     )
 
 
@@ -82,6 +106,8 @@ def _summary(derivation: Derivation) -> str:
         parts.append(f"recent recommendations hold it at {derivation.stabilization.stabilized}")
     if derivation.bound is not None and derivation.bound.reason != DESIRED_WITHIN_RANGE:
         parts.append(f"limited to {derivation.bound.after} ({derivation.bound.reason})")
+    if _cools_down(derivation) and derivation.zero is not None:
+        parts.append(f"the cooldown of {derivation.zero.cooldown_seconds:g} s keeps it from zero")
     parts.extend(each.message for each in derivation.remarks if each.holds)
     return f"{_headline(derivation).rstrip('.')}: {'; '.join(parts)}"
 
@@ -132,6 +158,8 @@ def _step(derivation: Derivation) -> str:
 
 
 def _metric(metric: MetricDerivation) -> str:
+    if metric.fallback is not None:
+        return _fallen_back(metric, metric.fallback)
     if metric.failure:
         return f"{metric.type} metric failed: {metric.failure}."
     sentences = [f"{metric.name}: {_measured(metric)} for a target of {metric.target}"]
@@ -182,6 +210,8 @@ def _filled_in(metric: MetricDerivation) -> Iterator[str]:
 
 
 def _proposal(metric: MetricDerivation) -> str:
+    if metric.is_input:
+        return "It is only an input, and proposes nothing itself."
     kept = _replicas(metric.proposal)
     match metric.kept:
         case "":
@@ -194,6 +224,38 @@ def _proposal(metric: MetricDerivation) -> str:
             return f"The count would go against the ratio, so it keeps {kept}."
         case _:
             return f"It keeps {kept} ({metric.kept})."
+
+
+def _fallen_back(metric: MetricDerivation, fallback: FallbackStep) -> str:
+    since = time_from_unix(fallback.failing_since_unix_seconds).isoformat()
+    what = f"{metric.name or metric.type} has failed since {since}: {metric.failure}."
+    proposed = _replicas(metric.proposal)
+    if fallback.value_age_seconds is not None:
+        return (
+            f"{what} Its last value, {_measured(metric)}, is {fallback.value_age_seconds:.0f} s old "
+            f"and still counts: it proposes {proposed}."
+        )
+    return f"{what} Its fallback ({fallback.type}) proposes {proposed}."
+
+
+def _zero(zero: ZeroStep, now: float) -> str:
+    if zero.active:
+        return (
+            f"It may not be at zero, because {_names(zero.active)} is above the activation value."
+        )
+    if zero.unknown and zero.inactive_since_unix_seconds is None:
+        return (
+            "It may not go to zero, because a metric failed that may be above its activation value."
+        )
+    since = zero.inactive_since_unix_seconds or now
+    if zero.floor:
+        return (
+            f"No metric is above its activation value since {now - since:.0f} s; "
+            f"zero is reached after a cooldown of {zero.cooldown_seconds:g} s."
+        )
+    return (
+        f"No metric is above its activation value since {now - since:.0f} s, so it may be at zero."
+    )
 
 
 def _combination(derivation: Derivation) -> Iterator[str]:

@@ -293,3 +293,8 @@ def events(*entries: tuple[int, float]) -> tuple[ScaleEvent, ...]:
 def replaced(of: AutoscalerSpec, **changes: object) -> AutoscalerSpec:
     """The spec with some fields replaced."""
     return msgspec.structs.replace(of, **changes)
+
+
+def named(metric: MetricSpec, name: str, **changes: object) -> MetricSpec:
+    """The metric with a name, and with fields that only a LoadAutoscaler has."""
+    return msgspec.structs.replace(metric, name=name, **changes)
