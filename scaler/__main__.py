@@ -21,6 +21,11 @@ PROGRAM: Final = Program(
             summary="Explain the last decision for an autoscaler",
             module="scaler.commands.why",
         ),
+        Command(
+            name="migrate",
+            summary="Convert HPAs and KEDA's ScaledObjects to LoadAutoscalers",
+            module="scaler.commands.migrate",
+        ),
     ),
 )
 

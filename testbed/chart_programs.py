@@ -118,9 +118,11 @@ def _copied(cluster: Cluster, namespace: str, volume: Object, directory: Path) -
 
 
 def _with_local_path(argument: str, local_folders: dict[str, str]) -> str:
-    """Replace the mount path in a flag such as `--config=/etc/adapter/config.yaml` by its local folder."""
-    flag, _, value = argument.partition("=")
+    """Replace the mount path in `--config=/etc/adapter/config.yaml`, or in a path alone, by its local folder."""
+    flag, equals, value = (
+        argument.rpartition("=") if argument.startswith("-") else ("", "", argument)
+    )
     for mounted, folder in local_folders.items():
         if value == mounted or value.startswith(mounted + "/"):
-            return f"{flag}={folder}{value.removeprefix(mounted)}"
+            return f"{flag}{equals}{folder}{value.removeprefix(mounted)}"
     return argument
