@@ -329,10 +329,16 @@ class ListedRule(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """One PromQL query for one backend. Equal plans have equal results, so they are evaluated once."""
+    """One PromQL query for one backend. Equal plans have equal results, so they are evaluated once.
+
+    `key_labels`: the labels by which requests select rows, so that the result is indexed once for all of them. `may_post`: a
+    long text is sent by POST, even if the backend's verb is GET.
+    """
 
     query: str
     backend: str = DEFAULT_BACKEND
+    key_labels: tuple[str, ...] = ()
+    may_post: bool = False
 
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True):
@@ -345,6 +351,14 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     where: tuple[
         tuple[str, str], ...
     ] = ()  # (label, value): a row counts when all of them are equal
+    dropped: tuple[str, ...] = ()
+    """Labels that a wide query adds to its rows, and a narrow query does not."""
+
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        """The labels by which the rows are selected; the object's first."""
+        of_object = (self.object_label,) if self.object_label else ()
+        return of_object + tuple(label for label, _ in self.where)
 
 
 class Ages(msgspec.Struct, frozen=True, kw_only=True):
@@ -354,10 +368,33 @@ class Ages(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...]
 
 
+class WideQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A query that answers many requests, for any set of namespaces.
+
+    `parts` and `ages` (empty: not needed) are the text around the places where the namespaces are written; one part when the
+    query is not restricted to namespaces.
+    """
+
+    parts: tuple[str, ...]
+    ages: tuple[str, ...] = ()
+    backend: str = DEFAULT_BACKEND
+    key_labels: tuple[str, ...]
+    dropped: tuple[str, ...] = ()  # labels of its rows that narrow queries do not return
+
+
+class Wide(msgspec.Struct, frozen=True, kw_only=True):
+    """The wide query that answers a request too, and the rows of it that belong to the request."""
+
+    query: WideQuery
+    rows: Rows
+    namespace: str = ""  # empty: the query is not restricted to namespaces
+
+
 class MetricQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What a request needs from Prometheus: evaluate `plan`, then read the result with `rows` and `contract`.
 
-    `ages` is set when the contract bounds the age of samples and the query reads samples.
+    `ages` is set when the contract bounds the age of samples and the query reads samples. `wide` is set when a query that
+    answers many requests is proven to have the same rows.
     """
 
     plan: Plan
@@ -366,6 +403,7 @@ class MetricQuery(msgspec.Struct, frozen=True, kw_only=True):
     contract: SignalContract
     rule: str  # the path of the rule, for messages
     window_seconds: float | None = None
+    wide: Wide | None = None
 
 
 class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -381,6 +419,8 @@ class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
     cpu_container_label: str = ""
     memory_container_label: str = ""
     window_seconds: float
+    cpu_wide: Wide | None = None
+    memory_wide: Wide | None = None
 
 
 class ResultKind(enum.Enum):
@@ -402,13 +442,17 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a plan. `samples` is empty for kinds without usable values (matrix, string)."""
+    """The result of a plan. `samples` is empty for kinds without usable values (matrix, string).
+
+    `by_key` are the samples by the values of the plan's `key_labels`; empty for a plan without them.
+    """
 
     samples: tuple[Sample, ...]
     evaluated_at_seconds: float
     kind: ResultKind = ResultKind.VECTOR
     warnings: tuple[str, ...] = ()
     partial: bool = False  # some of the stores behind the backend did not answer
+    by_key: Mapping[tuple[str, ...], Sequence[Sample]] = {}
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

@@ -51,7 +51,10 @@ class Evaluator(Protocol):
     """Instant queries. A cache is an `Evaluator` that wraps an `Evaluator`."""
 
     async def evaluate(self, plan: Plan) -> Evaluation:
-        """The plan's query as an instant query, at its backend's current time; raises `QueryFailed`."""
+        """The plan's query as an instant query, at its backend's current time, indexed by the plan's `key_labels`.
+
+        Raises `QueryFailed`.
+        """
         ...
 
 

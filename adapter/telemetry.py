@@ -60,6 +60,16 @@ EVALUATIONS = Counter(
     "Evaluations of plans that requests needed: sent to Prometheus, shared with an equal query in flight, or answered by a fresh result.",
     ["source"],
 )
+ANSWERS = Counter(
+    "loadline_adapter_answers",
+    "Requests whose values came from Prometheus, by the query that returned them: wide (for many requests) or own.",
+    ["query"],
+)
+WIDE_SUSPENSIONS = Counter(
+    "loadline_adapter_wide_query_suspensions",
+    "Times that a query for many requests was replaced by one query per request for a while: it failed, or Prometheus refused it.",
+    ["reason"],
+)
 SAMPLE_AGE_SECONDS = Histogram(
     "loadline_adapter_served_sample_age_seconds",
     "Age of the oldest sample in a response when it is served.",

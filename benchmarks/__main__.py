@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks import (
     adapter_requests,
+    adapter_wave,
     scaler_failing_autoscalers,
     scaler_hanging_metric,
     scaler_syncs,
@@ -15,6 +16,7 @@ from benchmarks.measurement_options import Options
 
 BENCHMARKS = {
     "adapter_requests": adapter_requests,
+    "adapter_wave": adapter_wave,
     "scaler_syncs": scaler_syncs,
     "scaler_hanging_metric": scaler_hanging_metric,
     "scaler_failing_autoscalers": scaler_failing_autoscalers,

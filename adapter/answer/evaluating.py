@@ -1,11 +1,14 @@
 """A plan evaluated; a failure becomes the Status of the request."""
 
 import asyncio
+from collections.abc import Sequence
 
+from adapter.answer.observer import UNOBSERVED, AnswerObserver
 from adapter.model import Evaluation, MetricQuery, Plan
 from adapter.ports import Evaluator, QueryFailed
 from adapter.translate.ages import dated
 from adapter.translate.refusals import metrics_not_fetched
+from adapter.translate.row_selection import selected
 
 QUERY_SHOWN_MAX = 400
 """A query over a thousand pods has tens of kilobytes, and a message ends up in an autoscaler's condition."""
@@ -22,15 +25,25 @@ async def evaluated(evaluator: Evaluator, plan: Plan, *, rule: str) -> Evaluatio
         ) from error
 
 
-async def evaluated_with_ages(evaluator: Evaluator, query: MetricQuery) -> Evaluation:
-    """The evaluation, with the true times of its samples where the contract needs them; raises as `evaluated`."""
-    if query.ages is None:
-        return await evaluated(evaluator, query.plan, rule=query.rule)
-    evaluation, ages = await asyncio.gather(
-        evaluated(evaluator, query.plan, rule=query.rule),
-        evaluated(evaluator, query.ages.plan, rule=query.rule),
+async def own_rows(
+    evaluator: Evaluator, query: MetricQuery, names: Sequence[str], observer: AnswerObserver
+) -> Evaluation:
+    """The rows of the request by its own query, with the true times of its samples where the contract needs them.
+
+    Raises as `evaluated`.
+    """
+    plans = [query.plan, query.ages.plan] if query.ages else [query.plan]
+    evaluation, *ages = await asyncio.gather(
+        *(evaluated(evaluator, plan, rule=query.rule) for plan in plans)
     )
-    return dated(evaluation, ages, query.ages.labels)
+    found = selected(evaluation, query.plan, query.rows, names)
+    if query.ages:
+        found = dated(found, ages[0], query.ages.labels)
+    if observer is not UNOBSERVED:
+        if query.ages:
+            evaluation = dated(evaluation, ages[0], query.ages.labels)
+        observer.evaluated(query.plan, query.rows, evaluation)
+    return found
 
 
 def _shown(query: str) -> str:

@@ -1,28 +1,34 @@
-"""metrics.k8s.io: what pods and nodes use, with a query per namespace."""
+"""metrics.k8s.io: what pods and nodes use, with two queries for any number of namespaces where that is proven to be the same."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from adapter import telemetry
 from adapter.answer.evaluating import evaluated
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
+from adapter.answer.wide_plans import WidePlans
 from adapter.model import (
     NODES,
     PODS,
+    Evaluation,
     GroupResource,
     KubeObject,
+    Plan,
     ResourceMapping,
     ResourceMetricRequest,
     ResourceRules,
     UnknownResource,
+    UsageQuery,
     UsageValue,
+    Wide,
 )
 from adapter.ports import Evaluator, ObjectNames
 from adapter.translate import render
 from adapter.translate.query_plan import usage_query
 from adapter.translate.refusals import objects_not_listed
+from adapter.translate.row_selection import selected
 from adapter.translate.usage_values import usage_values
 from wire.labels import EVERYTHING
 from wire.resource_metrics import (
@@ -33,6 +39,9 @@ from wire.resource_metrics import (
     PodMetricsList,
 )
 from wire.status import StatusDetails, StatusError, Unavailable, not_found
+
+_Together = tuple[Sequence[tuple[Plan, Evaluation]], Sequence[tuple[Plan, Evaluation]]]
+"""The evaluations for cpu and for memory."""
 
 UsageDocument = PodMetrics | PodMetricsList | NodeMetrics | NodeMetricsList
 
@@ -48,9 +57,11 @@ class UsageAnswers:
         evaluator: Evaluator,
         objects: ObjectNames,
         mapping: ResourceMapping,
+        wide_plans: WidePlans | None,
         now: Callable[[], float],
     ) -> None:
         self._evaluator = evaluator
+        self._wide_plans = wide_plans
         self._objects = objects
         self._mapping = mapping
         self._now = now
@@ -110,41 +121,110 @@ class UsageAnswers:
         rules: ResourceRules,
         observer: AnswerObserver,
     ) -> list[UsageValue]:
-        """There is a query per namespace."""
+        """One query for all namespaces where that is proven to be the same; otherwise there is a query per namespace."""
         by_namespace: dict[str, list[KubeObject]] = {}
         for subject in subjects:
             by_namespace.setdefault(subject.namespace, []).append(subject)
+        queries = {
+            namespace: self._query(resource, namespace, together, rules)
+            for namespace, together in by_namespace.items()
+        }
+        if len(queries) == 1:
+            [(namespace, query)] = queries.items()
+            return [*await self._usage_in(query, by_namespace[namespace], rules, observer)]
+        together = await self._of_namespaces(queries) if observer is UNOBSERVED else None
+        if together:
+            return [
+                value
+                for namespace, subjects_in in by_namespace.items()
+                for value in _usage_of(together, queries[namespace], subjects_in)
+            ]
         found = await asyncio.gather(
             *(
-                self._usage_in(resource, namespace, together, rules, observer)
-                for namespace, together in by_namespace.items()
+                self._usage_in(queries[namespace], subjects_in, rules, observer, shared=False)
+                for namespace, subjects_in in by_namespace.items()
             )
         )
         return [value for values in found for value in values]
 
-    async def _usage_in(
+    def _query(
         self,
         resource: GroupResource,
         namespace: str,
         subjects: Sequence[KubeObject],
         rules: ResourceRules,
-        observer: AnswerObserver,
-    ) -> Sequence[UsageValue]:
-        query = usage_query(
+    ) -> UsageQuery:
+        return usage_query(
             rules,
             resource=resource,
             namespace=namespace,
             names=[each.name for each in subjects],
             mapping=self._mapping,
         )
-        observer.query_built(query)
+
+    async def _of_namespaces(self, queries: Mapping[str, UsageQuery]) -> _Together | None:
+        """cpu and memory of all namespaces; None when each namespace needs its own queries."""
+        some = next(iter(queries.values()))
+        if self._wide_plans is None or some.cpu_wide is None or some.memory_wide is None:
+            return None
+        namespaces = sorted(queries)
         cpu, memory = await asyncio.gather(
-            evaluated(self._evaluator, query.cpu, rule=rules.cpu.path),
-            evaluated(self._evaluator, query.memory, rule=rules.memory.path),
+            self._wide_plans.of_namespaces(some.cpu_wide.query, namespaces),
+            self._wide_plans.of_namespaces(some.memory_wide.query, namespaces),
+        )
+        return (cpu, memory) if cpu and memory else None
+
+    async def _usage_in(
+        self,
+        query: UsageQuery,
+        subjects: Sequence[KubeObject],
+        rules: ResourceRules,
+        observer: AnswerObserver,
+        *,
+        shared: bool = True,
+    ) -> Sequence[UsageValue]:
+        """`shared`: a query that autoscalers of many namespaces share may answer."""
+        names = [each.name for each in subjects]
+        observer.query_built(query)
+        wide = shared and observer is UNOBSERVED
+        cpu, memory = await asyncio.gather(
+            self._rows(query.cpu, query.cpu_wide if wide else None, names, rules.cpu.path),
+            self._rows(query.memory, query.memory_wide if wide else None, names, rules.memory.path),
         )
         observer.evaluated(query.cpu, query.cpu_rows, cpu)
         observer.evaluated(query.memory, query.memory_rows, memory)
         return usage_values(cpu, memory, query, subjects)
+
+    async def _rows(
+        self, plan: Plan, wide: Wide | None, names: Sequence[str], rule: str
+    ) -> Evaluation:
+        """The rows of one namespace: of a query that autoscalers of many namespaces share, or of its own."""
+        if self._wide_plans and wide:
+            found = await self._wide_plans.rows_of(wide, plan.query, names, several=True)
+            if found is not None:
+                return found
+        return await evaluated(self._evaluator, plan, rule=rule)
+
+
+def _usage_of(
+    together: _Together, query: UsageQuery, subjects: Sequence[KubeObject]
+) -> Sequence[UsageValue]:
+    """The usage of one namespace, out of the evaluations for all of them."""
+    names = [each.name for each in subjects]
+    cpu, memory = (
+        _rows_in(evaluations, wide, names)
+        for evaluations, wide in zip(together, (query.cpu_wide, query.memory_wide), strict=True)
+        if wide
+    )
+    return usage_values(cpu, memory, query, subjects)
+
+
+def _rows_in(
+    evaluations: Sequence[tuple[Plan, Evaluation]], wide: Wide, names: Sequence[str]
+) -> Evaluation:
+    """The rows of one namespace, which is in one of the plans; the others have none of it."""
+    found = [selected(evaluation, plan, wide.rows, names) for plan, evaluation in evaluations]
+    return next((each for each in found if each.samples), found[0])
 
 
 def _no_subject(resource: GroupResource, name: str) -> StatusError:

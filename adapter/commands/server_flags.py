@@ -47,6 +47,7 @@ def parse(arguments: Sequence[str]) -> AdapterSettings:
         lister_kubeconfig=given.lister_kubeconfig,
         times=Times(relist_seconds=given.metrics_relist_interval, max_age_seconds=max_age_seconds),
         freshness_seconds=given.metrics_freshness,
+        wide_queries=given.wide_queries,
         config_poll_seconds=given.config_poll_interval,
         logging=LoggingOptions(format=given.logging_format, verbosity=given.verbosity),
         ignored=(*ignored_flags(given, IGNORED), *serving.ignored),
@@ -101,6 +102,12 @@ def server_parser() -> FlagParser:
         "--metrics-freshness",
         default_seconds=FRESHNESS_SECONDS,
         help="how long the result of a query is reused for equal requests",
+    )
+    tuning.add_boolean(
+        "--wide-queries",
+        default=True,
+        help="answer many requests with one query where that is proven to give the same values; "
+        "not with --metrics-freshness=0s",
     )
     parser.group("cluster").add_file(
         "--lister-kubeconfig",

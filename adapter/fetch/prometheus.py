@@ -3,11 +3,14 @@
 Every failure is raised as `QueryFailed` with the query and the cause, and without secrets.
 """
 
+import asyncio
 import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
+
+import msgspec
 
 from adapter import telemetry
 from adapter.fetch import decode
@@ -15,6 +18,7 @@ from adapter.fetch.credentials import Credentials
 from adapter.fetch.transport import NoAnswer, Transport
 from adapter.model import Backend, Evaluation, Plan, ResultKind, Sample, Series
 from adapter.ports import QueryFailed
+from adapter.translate.row_selection import Key, filled
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +53,10 @@ class PrometheusClient:
             return _evaluation(decode.decode_query(body))
 
         with telemetry.prometheus_request(plan.backend, "query"):
-            return await self._whole("/api/v1/query", parameters, plan.query, finish, seconds)
+            evaluation = await self._whole(
+                "/api/v1/query", parameters, plan.query, finish, seconds, may_post=plan.may_post
+            )
+        return await _indexed(evaluation, plan)
 
     async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
         """The distinct shapes of the series, read piece by piece."""
@@ -94,6 +101,8 @@ class PrometheusClient:
         query: str,
         finish: Callable[[bytes], Answer],
         seconds: float,
+        *,
+        may_post: bool = False,
     ) -> Answer:
         """A response that is decoded when it is complete."""
         body = bytearray()
@@ -108,7 +117,9 @@ class PrometheusClient:
                 )
 
         try:
-            await self._transport.send(path, parameters, seconds=seconds, take=take)
+            await self._transport.send(
+                path, parameters, seconds=seconds, take=take, may_post=may_post
+            )
             return _json(finish)(bytes(body))
         except NoAnswer as error:
             raise self._failed(query, error) from error
@@ -201,6 +212,16 @@ def _evaluation(answer: decode.QueryAnswer) -> Evaluation:
         warnings=warnings + tuple(answer.infos or ()),
         partial=answer.is_partial or any(_reports_missing_stores(text) for text in warnings),
     )
+
+
+async def _indexed(evaluation: Evaluation, plan: Plan) -> Evaluation:
+    """Indexed by the labels of the plan, in slices, so that a large result does not block other requests."""
+    if not plan.key_labels:
+        return evaluation
+    by_key: dict[Key, list[Sample]] = {}
+    for _ in filled(by_key, evaluation, plan.key_labels):
+        await asyncio.sleep(0)
+    return msgspec.structs.replace(evaluation, by_key=by_key)
 
 
 def _reports_missing_stores(warning: str) -> bool:

@@ -21,6 +21,8 @@ from adapter.model import Backend
 PIECE_BYTES = 256 * 1024
 REFUSAL_BYTES_MAX = 64 * 1024
 KEEPALIVE_SECONDS = 75.0
+URL_BYTES_MAX = 4 * 1024
+"""Proxies accept at least this much in a URL; nginx accepts 8 kB with all headers."""
 
 
 class NoAnswer(Exception):
@@ -50,18 +52,22 @@ class Transport:
         seconds: float,
         take: Callable[[bytes], None],
         compressed: bool = False,
+        may_post: bool = False,
     ) -> None:
         """Pass the body of a 2xx response to `take`, piece by piece; raises `NoAnswer`, also when `take` does.
 
-        `compressed` is for large responses: for one number, gzip costs both ends more than it saves.
+        `compressed` is for large responses: for one number, gzip costs both ends more than it saves. `may_post`: parameters
+        that are longer than some proxies accept in a URL are sent in the body.
         """
         try:
             async with asyncio.timeout(seconds), self._gate:
+                encoded = urlencode(parameters)
+                posted = self._backend.verb == "POST" or (may_post and len(encoded) > URL_BYTES_MAX)
                 try:
-                    await self._exchange(path, parameters, take, compressed)
+                    await self._exchange(path, encoded, take, compressed, posted)
                 except aiohttp.ServerDisconnectedError:
                     # The server closed an idle connection just when it was reused: retry once on a new one.
-                    await self._exchange(path, parameters, take, compressed)
+                    await self._exchange(path, encoded, take, compressed, posted)
         except TimeoutError as error:
             raise NoAnswer(f"{self._address.base} did not respond within {seconds:g} s") from error
         except aiohttp.ClientPayloadError as error:
@@ -77,23 +83,27 @@ class Transport:
     async def _exchange(
         self,
         path: str,
-        parameters: dict[str, str],
+        encoded: str,
         take: Callable[[bytes], None],
         compressed: bool,
+        posted: bool,
     ) -> None:
-        verb, encoded = self._backend.verb, urlencode(parameters)
         in_url = [self._address.parameters] if self._address.parameters else []
         headers = [*self._backend.headers, *(await self._credentials.headers()).items()]
         headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))
         body = None
-        if verb == "POST":
+        if posted:
             body = encoded.encode()
             headers.append(("Content-Type", "application/x-www-form-urlencoded"))
         else:
             in_url.append(encoded)
         url = URL(f"{self._address.base}{path}?{'&'.join(in_url)}", encoded=True)
         async with self._session().request(
-            verb, url, data=body, headers=headers, ssl=self._credentials.tls()
+            "POST" if posted else "GET",
+            url,
+            data=body,
+            headers=headers,
+            ssl=self._credentials.tls(),
         ) as response:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await self._refusal(response)

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from adapter.answer import Answers
+from adapter.answer.wide_plans import WidePlans
 from adapter.diagnosis.explainer import Explainer
 from adapter.fetch.catalog import Times
 from adapter.fetch.cluster_mapping import ClusterMapping
@@ -41,6 +42,7 @@ async def assemble(
     user_agent: str,
     times: Times | None = None,
     freshness_seconds: float = FRESHNESS_SECONDS,
+    wide_queries: bool = True,
 ) -> AsyncIterator[Parts]:
     """Connect the parts; at the end, stop their tasks and close their connections. No configuration is active yet.
 
@@ -58,10 +60,12 @@ async def assemble(
     objects = WatchedObjects(
         client, mapping, lambda watching: tasks.start(watching, name="watch of objects")
     )
+    shared = SharedEvaluations(backends, freshness_seconds=freshness_seconds)
     answers = Answers(
-        evaluator=SharedEvaluations(backends, freshness_seconds=freshness_seconds),
+        evaluator=shared,
         objects=objects,
         mapping=mapping,
+        wide_plans=WidePlans(shared, freshness_seconds=freshness_seconds) if wide_queries else None,
     )
     activator = ConfigurationActivator(
         config,

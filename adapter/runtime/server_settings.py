@@ -26,6 +26,7 @@ class AdapterSettings(msgspec.Struct, frozen=True, kw_only=True):
     lister_kubeconfig: Path | None
     times: Times
     freshness_seconds: float
+    wide_queries: bool
     config_poll_seconds: float
     logging: LoggingOptions
     ignored: tuple[str, ...]

@@ -58,20 +58,22 @@ def grouping_of(query: str) -> tuple[str, ...]:
 
 
 def dated(evaluation: Evaluation, ages: Evaluation, labels: Sequence[str]) -> Evaluation:
-    """The evaluation with the true time of each sample; a sample without a known age keeps the time of the evaluation."""
-    taken = {_key(row, labels): row.value for row in ages.samples}
+    """The evaluation with the true time of each sample; a sample without a known age keeps the time of the evaluation.
+
+    `ages` is indexed by `labels`.
+    """
 
     def aged(sample: Sample) -> Sample:
-        at_seconds = taken.get(_key(sample, labels), sample.timestamp_seconds)
+        key = tuple(sample.labels.get(label, "") for label in labels)
+        taken = ages.by_key.get(key) if labels else ages.samples
+        if not taken:
+            return sample
+        at_seconds = taken[-1].value
         return msgspec.structs.replace(
             sample, timestamp_seconds=min(at_seconds, sample.timestamp_seconds)
         )
 
     return msgspec.structs.replace(evaluation, samples=tuple(map(aged, evaluation.samples)))
-
-
-def _key(sample: Sample, labels: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sample.labels.get(label, "") for label in labels)
 
 
 def _taken(selector: str, range_milliseconds: int) -> str:

@@ -86,7 +86,7 @@ def custom_query(
     joined = "|".join(names)
     found = selector_matchers(selector) + ([namespace] if namespace else [])
     objects = Matcher(object_label, "=~" if len(names) > 1 else "=", joined)
-    return _rendered(
+    return rendered_query(
         template,
         series=series,
         matchers=[*found, objects],
@@ -99,12 +99,13 @@ def external_query(
 ) -> str:
     """The query for an external metric: selector, then namespace; nothing to group by. Raises `QueryNotBuilt`."""
     found = selector_matchers(selector) + ([namespace] if namespace else [])
-    return _rendered(template, series=series, matchers=found, group_by=())
+    return rendered_query(template, series=series, matchers=found, group_by=())
 
 
-def _rendered(
+def rendered_query(
     template: str, *, series: str, matchers: Sequence[Matcher], group_by: Sequence[str]
 ) -> str:
+    """The text of a template with these matchers and group labels. Raises `QueryNotBuilt`."""
     argument = Record(
         {
             "Series": series,

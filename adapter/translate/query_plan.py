@@ -1,7 +1,7 @@
 """A request and the rule that serves it to a metric query for Prometheus.
 
-Today there is one plan per request. A planner that merges several requests into one plan would give each of them its
-own `Rows` of the shared `Plan`, without a change before or after this stage.
+A discovered metric has a plan per request, which is prometheus-adapter's query, and where that is proven (`wide_query.py`) a wide
+query that answers many requests. The query of a named rule is the same for every request. `Rows` select what belongs to one.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,14 @@ from adapter.model import (
     SignalContract,
     UnknownResource,
     UsageQuery,
+    Wide,
 )
 from adapter.translate.ages import age_query, grouping_of
 from adapter.translate.named_query import named_query
 from adapter.translate.naming import NoLabel, ResourceConverter
 from adapter.translate.promql import Matcher, QueryNotBuilt, custom_query, equals, external_query
 from adapter.translate.refusals import custom_metric_not_found, metrics_not_fetched
+from adapter.translate.wide_query import wide_for_objects, wide_for_selector
 from wire.labels import EVERYTHING
 
 
@@ -60,11 +62,12 @@ def _custom_discovered(
 ) -> MetricQuery:
     converter = ResourceConverter(rule.resources, mapping)
     object_label = converter.label_for(mapping.resource_for(request.resource))
+    namespace = _namespace(converter, request.namespace)
     query = custom_query(
         rule.metrics_query,
         series=series,
         selector=request.metric_selector,
-        namespace=_namespace(converter, request.namespace),
+        namespace=namespace,
         object_label=object_label,
         names=names,
     )
@@ -75,6 +78,17 @@ def _custom_discovered(
         rows=Rows(object_label=object_label),
         contract=rule.contract,
         rule=rule.path,
+        wide=wide_for_objects(
+            rule.metrics_query,
+            series=series,
+            selector=request.metric_selector,
+            namespace=namespace,
+            object_label=object_label,
+            backend=rule.backend,
+            dated=rule.contract.stale_after_seconds is not None,
+        )
+        if all(names) and mapping.resource_for(request.resource) != NAMESPACES
+        else None,
     )
 
 
@@ -85,11 +99,14 @@ def _custom_by_name(request: CustomMetricRequest, rule: NamedRule) -> MetricQuer
         if rule.namespace_label and request.namespace
         else ()
     )
-    plan = Plan(named_query(rule.query, request.metric_selector), rule.backend)
+    rows = Rows(object_label=rule.object_label, where=where)
+    plan = Plan(
+        named_query(rule.query, request.metric_selector), rule.backend, key_labels=rows.key_labels
+    )
     return MetricQuery(
         plan=plan,
-        ages=_ages(plan, rule.contract, (rule.object_label, *(label for label, _ in where))),
-        rows=Rows(object_label=rule.object_label, where=where),
+        ages=_ages(plan, rule.contract, rows.key_labels),
+        rows=rows,
         contract=rule.contract,
         rule=rule.path,
         window_seconds=rule.window_seconds,
@@ -112,11 +129,9 @@ def _external_discovered(
     request: ExternalMetricRequest, rule: DiscoveryRule, series: str, mapping: ResourceMapping
 ) -> MetricQuery:
     restricted = request.namespace if rule.resources.namespaced else ""
+    namespace = _namespace(ResourceConverter(rule.resources, mapping), restricted)
     query = external_query(
-        rule.metrics_query,
-        series=series,
-        selector=request.selector,
-        namespace=_namespace(ResourceConverter(rule.resources, mapping), restricted),
+        rule.metrics_query, series=series, selector=request.selector, namespace=namespace
     )
     plan = Plan(query, rule.backend)
     return MetricQuery(
@@ -125,16 +140,25 @@ def _external_discovered(
         rows=Rows(),
         contract=rule.contract,
         rule=rule.path,
+        wide=wide_for_selector(
+            rule.metrics_query,
+            series=series,
+            selector=request.selector,
+            namespace=namespace,
+            backend=rule.backend,
+            dated=rule.contract.stale_after_seconds is not None,
+        ),
     )
 
 
 def _external_by_name(request: ExternalMetricRequest, rule: NamedRule) -> MetricQuery:
     where = ((rule.namespace_label, request.namespace),) if rule.namespace_label else ()
-    plan = Plan(named_query(rule.query, request.selector), rule.backend)
+    rows = Rows(where=where)
+    plan = Plan(named_query(rule.query, request.selector), rule.backend, key_labels=rows.key_labels)
     return MetricQuery(
         plan=plan,
         ages=_ages(plan, rule.contract, grouping_of(plan.query)),
-        rows=Rows(where=where),
+        rows=rows,
         contract=rule.contract,
         rule=rule.path,
         window_seconds=rule.window_seconds,
@@ -145,7 +169,7 @@ def _ages(plan: Plan, contract: SignalContract, labels: tuple[str, ...]) -> Ages
     if contract.stale_after_seconds is None:
         return None
     query = age_query(plan.query, labels)
-    return Ages(plan=Plan(query, plan.backend), labels=labels) if query else None
+    return Ages(plan=Plan(query, plan.backend, key_labels=labels), labels=labels) if query else None
 
 
 def usage_query(
@@ -158,25 +182,37 @@ def usage_query(
 ) -> UsageQuery:
     """cpu and memory of the named pods of one namespace, or of the named nodes; raises `StatusError` 500."""
 
-    def plan(rule: ResourceRule) -> tuple[Plan, Rows]:
+    def plan(rule: ResourceRule) -> tuple[Plan, Rows, Wide | None]:
         converter = ResourceConverter(rule.resources, mapping)
+        template = rule.node_query if resource == NODES else rule.container_query
+        containers = () if resource == NODES else (rule.container_label,)
         try:
             object_label = converter.label_for(resource)
+            matcher = _namespace(converter, namespace)
             query = custom_query(
-                rule.node_query if resource == NODES else rule.container_query,
+                template,
                 series="",
                 selector=EVERYTHING,
-                namespace=_namespace(converter, namespace),
+                namespace=matcher,
                 object_label=object_label,
                 names=names,
-                extra_group_by=() if resource == NODES else (rule.container_label,),
+                extra_group_by=containers,
             )
         except (NoLabel, QueryNotBuilt) as e:
             raise metrics_not_fetched(f"{rule.path}: {e}") from None
-        return Plan(query, rules.backend), Rows(object_label=object_label)
+        wide = wide_for_objects(
+            template,
+            series="",
+            selector=EVERYTHING,
+            namespace=matcher,
+            object_label=object_label,
+            extra_group_by=containers,
+            backend=rules.backend,
+        )
+        return Plan(query, rules.backend), Rows(object_label=object_label), wide
 
-    cpu, cpu_rows = plan(rules.cpu)
-    memory, memory_rows = plan(rules.memory)
+    cpu, cpu_rows, cpu_wide = plan(rules.cpu)
+    memory, memory_rows, memory_wide = plan(rules.memory)
     return UsageQuery(
         cpu=cpu,
         memory=memory,
@@ -185,6 +221,8 @@ def usage_query(
         cpu_container_label="" if resource == NODES else rules.cpu.container_label,
         memory_container_label="" if resource == NODES else rules.memory.container_label,
         window_seconds=rules.window_seconds,
+        cpu_wide=cpu_wide,
+        memory_wide=memory_wide,
     )
 
 

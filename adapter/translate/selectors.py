@@ -25,11 +25,11 @@ _TOKEN = re.compile(
 )
 _LABEL_LISTS = {"by", "without", "on", "ignoring", "group_left", "group_right"}
 _OPERATORS = {"and", "or", "unless", "atan2", "bool", "offset", "inf", "nan", "start", "end"}
-_AGGREGATORS = {
+AGGREGATORS = {
     "sum", "avg", "count", "min", "max", "group", "stddev", "stdvar", "topk", "bottomk", "count_values", "quantile",
     "limitk", "limit_ratio",
 }  # fmt: skip
-_Token = tuple[str, str, int]  # kind, text, offset of its end
+Token = tuple[str, str, int]  # kind, text, offset of its end
 
 
 @lru_cache(maxsize=4096)
@@ -104,11 +104,7 @@ def _placed(written: str, query: str, begin: int, end: int) -> str:
 
 def _insertions(query: str) -> Iterator[tuple[int, int]]:
     """Where matchers are inserted: the span inside the braces of a selector, or an empty span after a bare name."""
-    tokens = [
-        (m.lastgroup or "", m.group(), m.end())
-        for m in _TOKEN.finditer(query)
-        if m.lastgroup != "skip"
-    ]
+    tokens = tokens_of(query)
     at, bracket_depth = 0, 0
     while at < len(tokens):
         kind, text, end = tokens[at]
@@ -129,13 +125,22 @@ def _insertions(query: str) -> Iterator[tuple[int, int]]:
         at += 1
 
 
+def tokens_of(query: str) -> list[Token]:
+    """The tokens of a query, without white space and comments."""
+    return [
+        (m.lastgroup or "", m.group(), m.end())
+        for m in _TOKEN.finditer(query)
+        if m.lastgroup != "skip"
+    ]
+
+
 def _is_not_a_selector(word: str, following: str) -> bool:
     lowered = word.lower()
-    aggregates = lowered in _AGGREGATORS and following.lower() in ("by", "without")
+    aggregates = lowered in AGGREGATORS and following.lower() in ("by", "without")
     return following == "(" or aggregates or lowered in _OPERATORS | _LABEL_LISTS
 
 
-def _closing(tokens: Sequence[_Token], at: int, mark: str) -> int:
+def _closing(tokens: Sequence[Token], at: int, mark: str) -> int:
     """The index of the next `mark`; the last token when there is none, which the proof refuses."""
     return next(
         (i for i in range(at, len(tokens)) if tokens[i][0] == "mark" and tokens[i][1] == mark),

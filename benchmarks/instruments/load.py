@@ -45,6 +45,7 @@ class Specification(msgspec.Struct, frozen=True, kw_only=True):
     requests: tuple[ExpectedResponse, ...]  # cycled through, over all connections
     connections: int
     seconds: float
+    once: bool = False  # each request once, as long as that takes
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +110,7 @@ class Generator:
                 for q in specification.requests
             ]
         )
+        self._left = len(specification.requests) if specification.once else None
         self._latencies_seconds: list[float] = []
         self._wrong: list[str] = []
 
@@ -122,7 +124,9 @@ class Generator:
         async with aiohttp.ClientSession(
             connector=connector, headers=specification.headers
         ) as session:
-            await asyncio.gather(*(self._send(session) for _ in range(specification.connections)))
+            await asyncio.gather(
+                *(self._connect(session) for _ in range(specification.connections))
+            )
             self._latencies_seconds.clear()
             print(READY, flush=True)
             await asyncio.to_thread(sys.stdin.readline)
@@ -148,8 +152,15 @@ class Generator:
 
     async def _send_until(self, session: aiohttp.ClientSession, ends_at: float) -> None:
         """Every request that was sent is awaited: otherwise it would cost time without being counted."""
-        while time.perf_counter() < ends_at:
+        while self._left is None and time.perf_counter() < ends_at:
             await self._send(session)
+        while self._left:
+            self._left -= 1
+            await self._send(session)
+
+    async def _connect(self, session: aiohttp.ClientSession) -> None:
+        async with session.get(f"https://127.0.0.1:{self._specification.port}/apis") as response:
+            await response.read()
 
     async def _send(self, session: aiohttp.ClientSession) -> None:
         url, values = next(self._requests)

@@ -17,6 +17,7 @@ from adapter.model import (
     UnknownResource,
 )
 from adapter.ports import QueryFailed
+from adapter.translate.row_selection import indexed
 from wire.labels import Selector
 
 
@@ -122,7 +123,7 @@ class FakePrometheus:
             )
         if isinstance(answer, QueryFailed):
             raise answer
-        return answer
+        return indexed(answer, plan.key_labels)
 
     async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
         self.matched.append((match, backend, max_age_seconds))

@@ -23,6 +23,8 @@ FROM_A_SMALL_SET = {
     "outcome",
     "source",
     "rule",
+    "query",
+    "reason",
 }
 
 

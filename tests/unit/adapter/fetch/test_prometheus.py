@@ -95,6 +95,36 @@ async def test_get_sends_the_query_behind_the_base_path_and_keeps_its_parameters
     assert requested.parameters == {"tenant": ["a&b"], "query": [PLAN.query], "timeout": ["5000ms"]}
 
 
+@pytest.mark.parametrize(
+    ("length", "may_post", "method"),
+    [
+        pytest.param(5_000, True, "POST", id="long"),
+        pytest.param(500, True, "GET", id="short"),
+        pytest.param(5_000, False, "GET", id="a proxy may refuse it and there is no other query"),
+    ],
+)
+async def test_only_a_long_query_that_another_one_can_replace_is_posted_against_the_verb(
+    server, connect, length, may_post, method
+):
+    query = f'up{{namespace=~"{"x" * length}"}}'
+    await connect().evaluate(Plan(query, may_post=may_post))
+    [requested] = server.requested
+    assert requested.method == method
+    assert [query] in (requested.form.get("query"), requested.parameters.get("query"))
+
+
+async def test_an_evaluation_is_indexed_by_the_labels_of_its_plan(server, connect):
+    server.says = vector(
+        ({"pod": "a", "code": "200"}, "1"), ({"pod": "b"}, "2"), ({"pod": "a"}, "3"), ({}, "4")
+    )
+    found = (await connect().evaluate(Plan("up", key_labels=("pod",)))).by_key
+    assert {key: [row.value for row in rows] for key, rows in found.items()} == {
+        ("a",): [1.0, 3.0],
+        ("b",): [2.0],
+        ("",): [4.0],
+    }
+
+
 async def test_post_sends_the_query_as_a_form(server, connect):
     await connect(url=f"{server.url}?tenant=a", verb="POST").evaluate(PLAN)
     [requested] = server.requested

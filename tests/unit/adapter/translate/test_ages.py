@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.translate.ages import age_query, dated, grouping_of
+from adapter.translate.row_selection import indexed
 from tests.fakes.adapter import vector
 
 TAKEN = 'timestamp({__name__="a"})'
@@ -66,6 +67,6 @@ def test_each_row_is_as_old_as_what_is_known_of_it_and_never_younger_than_its_ev
         at_seconds=100.0,
     )
     ages = vector(({"pod": "a"}, 40.0), ({"pod": "c"}, 100.5), at_seconds=100.0)
-    found = dated(rows, ages, ("pod",))
+    found = dated(rows, indexed(ages, ("pod",)), ("pod",))
     assert [sample.timestamp_seconds for sample in found.samples] == [40.0, 100.0, 100.0]
     assert [sample.value for sample in found.samples] == [1.0, 2.0, 3.0]

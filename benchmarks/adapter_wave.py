@@ -1,0 +1,309 @@
+"""A wave of autoscalers: many different requests every 15 s, compared with prometheus-adapter v0.12.0.
+
+Each request of a wave is sent once, with as many in flight as kube-controller-manager has workers by default. A third each are Pods, Object and External
+requests, spread over namespaces. The user is a ServiceAccount whose rights are reviewed, not a member of `system:masters`.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from benchmarks.adapter_requests import LOADLINE, PROGRAM_SETUPS, UPSTREAM
+from benchmarks.instruments import load, proc, scrape
+from benchmarks.instruments.adapters import RunningAdapter, started
+from benchmarks.instruments.figures import Figures, Result, Round
+from benchmarks.measurement_options import Options, Report
+from testbed.cluster import Cluster
+from testbed.cluster_options import ClusterOptions
+from testbed.exporter import Exporter
+from testbed.prometheus import PrometheusOptions, PrometheusServer
+from testbed.waiting import until
+from wire.kube.client import KubeClient
+from wire.kube.connection import connect
+
+AUTOSCALERS = 1_000
+PER_NAMESPACE = 50
+PODS_EACH = 2
+WORKERS = 5
+"""kube-controller-manager's default of --concurrent-horizontal-pod-autoscaler-syncs."""
+PERIOD_SECONDS = 15.0
+CREATED_AT_ONCE = 50
+USER = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
+HEADERS = {"X-Remote-User": USER, "X-Remote-Group": "system:authenticated"}
+
+CONFIGURATION = """\
+rules:
+- seriesQuery: 'wave_requests{namespace!="",pod!=""}'
+  resources: {template: "<<.Resource>>"}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+- seriesQuery: 'wave_latency{namespace!="",service!=""}'
+  resources: {template: "<<.Resource>>"}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+externalRules:
+- seriesQuery: 'wave_depth{namespace!=""}'
+  resources: {overrides: {namespace: {resource: namespace}}}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+"""
+
+
+class Wave(msgspec.Struct, frozen=True):
+    """The requests of a number of autoscalers, and the series and objects behind them."""
+
+    size: int
+
+    @property
+    def namespaces(self) -> int:
+        """How many namespaces they are in."""
+        return max(1, self.size // PER_NAMESPACE)
+
+    def namespace(self, number: int) -> str:
+        """The namespace of an autoscaler."""
+        return f"team-{number % self.namespaces}"
+
+    def requests(self) -> tuple[load.ExpectedResponse, ...]:
+        """Kinds and namespaces alternate, as autoscalers of different teams do."""
+        return tuple(self._request(number) for number in range(self.size))
+
+    def _request(self, number: int) -> load.ExpectedResponse:
+        namespace = self.namespace(number)
+        custom = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}"
+        external = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}"
+        match number % 3:
+            case 0:
+                selector = quote(f"app=web-{number}")
+                return load.ExpectedResponse(
+                    f"{custom}/pods/*/wave_requests?labelSelector={selector}",
+                    tuple(sorted(str(number + pod) for pod in range(PODS_EACH))),
+                )
+            case 1:
+                return load.ExpectedResponse(
+                    f"{custom}/services/web-{number}/wave_latency", (str(number),)
+                )
+        selector = quote(f"queue=queue-{number}")
+        return load.ExpectedResponse(
+            f"{external}/wave_depth?labelSelector={selector}", (str(number),)
+        )
+
+    def expose(self, exporter: Exporter) -> None:
+        """The series."""
+        for number in range(self.size):
+            namespace = self.namespace(number)
+            match number % 3:
+                case 0:
+                    for pod in range(PODS_EACH):
+                        labels = {"namespace": namespace, "pod": f"web-{number}-{pod}"}
+                        exporter.set("wave_requests", number + pod, **labels)
+                case 1:
+                    exporter.set(
+                        "wave_latency", number, namespace=namespace, service=f"web-{number}"
+                    )
+                case _:
+                    exporter.set("wave_depth", number, namespace=namespace, queue=f"queue-{number}")
+
+    def pods(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(namespace, manifest) of each pod."""
+        for number in range(0, self.size, 3):
+            for pod in range(PODS_EACH):
+                metadata = {"name": f"web-{number}-{pod}", "labels": {"app": f"web-{number}"}}
+                yield (
+                    self.namespace(number),
+                    {
+                        "apiVersion": "v1",
+                        "kind": "Pod",
+                        "metadata": metadata,
+                        "spec": {"containers": [{"name": "web", "image": "web"}]},
+                    },
+                )
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """The running programs."""
+
+    cluster: Cluster
+    prometheus: PrometheusServer
+    adapters: Mapping[str, RunningAdapter]
+    directory: Path
+
+    def pids(self, adapter: RunningAdapter) -> dict[str, int]:
+        """The process ids of the programs that a request costs time."""
+        assert self.prometheus.process is not None
+        return {
+            "adapter": adapter.pid,
+            "prometheus": self.prometheus.process.pid,
+            "apiserver": self.cluster.components["kube-apiserver"].pid,
+        }
+
+    def queries(self) -> float:
+        """The number of queries, by Prometheus' own counter."""
+        return scrape.total(
+            self.prometheus.port,
+            "prometheus_http_requests_total",
+            having=('handler="/api/v1/query"',),
+        )
+
+
+def run(options: Options, report: Report) -> Result:
+    """Measure. Raises WrongResponses if a response does not match the series."""
+    wave = Wave(options.autoscalers or AUTOSCALERS)
+    rounds: list[Round] = []
+    with ExitStack() as undo:
+        environment = _start(undo, wave, report)
+        requests = wave.requests()
+        began_at = dict.fromkeys(environment.adapters, 0.0)
+        for number in range(-1, options.rounds):
+            for name, adapter in environment.adapters.items():
+                if number < 0:
+                    _wait_until_correct(adapter, requests)
+                _wait_until_seconds(began_at[name] + PERIOD_SECONDS)
+                began_at[name] = time.monotonic()
+                figures = _turn(environment, adapter, requests)
+                case = "first wave" if number < 0 else "every 15 s"
+                report(f"{case}, {name}: {figures}")
+                rounds.append(
+                    Round(case=case, program=name, number=max(number, 0), figures=figures)
+                )
+    return Result(
+        benchmark="adapter_wave",
+        setting={
+            "rounds": options.rounds,
+            "requests per wave": wave.size,
+            "in flight": WORKERS,
+            "namespaces": wave.namespaces,
+            "pods": sum(1 for _ in wave.pods()),
+        },
+        reference=UPSTREAM,
+        rounds=tuple(rounds),
+    )
+
+
+def _turn(
+    environment: Environment, adapter: RunningAdapter, requests: tuple[load.ExpectedResponse, ...]
+) -> Figures:
+    specification = load.Specification(
+        port=adapter.port,
+        certificate=str(environment.cluster.front_proxy_certificate_path),
+        key=str(environment.cluster.front_proxy_key_path),
+        headers=HEADERS,
+        requests=requests,
+        connections=WORKERS,
+        seconds=0.0,
+        once=True,
+    )
+    pids = environment.pids(adapter)
+    with load.prepared(specification, environment.directory) as generate:
+        queries_before = environment.queries()
+        before = {name: proc.cpu_seconds(pid) for name, pid in pids.items()}
+        outcome = generate()
+        used = {name: proc.cpu_seconds(pid) - before[name] for name, pid in pids.items()}
+        queries = environment.queries() - queries_before
+    return {
+        "wall_seconds": outcome.seconds,
+        "p50_ms": outcome.p50_ms,
+        "p99_ms": outcome.p99_ms,
+        "adapter_and_prometheus_cpu_seconds": used["adapter"] + used["prometheus"],
+        "adapter_cpu_seconds": used["adapter"],
+        "prometheus_cpu_seconds": used["prometheus"],
+        "apiserver_cpu_seconds": used["apiserver"],
+        "queries": queries,
+        "rss_mib": proc.rss_mib(adapter.pid),
+        "load_generator_cores": outcome.cpu_seconds / outcome.seconds,
+    }
+
+
+def _start(undo: ExitStack, wave: Wave, report: Report) -> Environment:
+    directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
+    options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
+    cluster = undo.enter_context(Cluster(options, directory=directory / "cluster"))
+    exporter = undo.enter_context(Exporter())
+    prometheus = undo.enter_context(
+        PrometheusServer(
+            PrometheusOptions(scrape_interval_seconds=15), directory=directory / "prometheus"
+        )
+    )
+    wave.expose(exporter)
+    prometheus.add_target(exporter.target)
+    report(f"logs: {directory}; creating the pods")
+    cluster.apply(*_rights())
+    asyncio.run(_create(cluster, wave))
+    prometheus.wait_for("wave_requests", deadline_seconds=60.0)
+    configuration = directory / "adapter.yaml"
+    configuration.write_text(CONFIGURATION)
+    adapters = {
+        each.name: undo.enter_context(
+            started(each, cluster, configuration, prometheus.url, directory / "adapters")
+        )
+        for each in PROGRAM_SETUPS
+        if each.name in (UPSTREAM, LOADLINE)
+    }
+    return Environment(
+        cluster=cluster, prometheus=prometheus, adapters=adapters, directory=directory
+    )
+
+
+async def _create(cluster: Cluster, wave: Wave) -> None:
+    # kubectl would send one request after the other, and throttle itself.
+    client = KubeClient(await connect(cluster.kubeconfig, user_agent="benchmarks"))
+    limit = asyncio.Semaphore(CREATED_AT_ONCE)
+
+    async def create(path: str, manifest: Mapping[str, Any]) -> None:
+        async with limit:
+            await client.create(path, msgspec.json.encode(manifest))
+
+    try:
+        names = [f"team-{number}" for number in range(wave.namespaces)]
+        await asyncio.gather(
+            *(create("/api/v1/namespaces", _named("Namespace", name)) for name in names)
+        )
+        await asyncio.gather(
+            *(create(f"/api/v1/namespaces/{namespace}/pods", pod) for namespace, pod in wave.pods())
+        )
+    finally:
+        await client.close()
+
+
+def _named(kind: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}
+
+
+def _rights() -> Iterator[dict[str, Any]]:
+    """Of the HPA controller: its requests are reviewed."""
+    rbac = "rbac.authorization.k8s.io"
+    groups = ["custom.metrics.k8s.io", "external.metrics.k8s.io"]
+    rule = {"apiGroups": groups, "resources": ["*"], "verbs": ["get", "list"]}
+    role = {**_named("ClusterRole", "bench-metrics"), "apiVersion": f"{rbac}/v1"}
+    yield {**role, "rules": [rule]}
+    yield {
+        **_named("ClusterRoleBinding", "bench-metrics"),
+        "apiVersion": f"{rbac}/v1",
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "bench-metrics"},
+        "subjects": [{"apiGroup": rbac, "kind": "User", "name": USER}],
+    }
+
+
+def _wait_until_correct(
+    adapter: RunningAdapter, requests: tuple[load.ExpectedResponse, ...]
+) -> None:
+    """Wait until it serves the series of each kind; all responses are checked during the load."""
+
+    def is_correct() -> bool:
+        for expected in requests[-3:]:
+            response = adapter.get(expected.path, HEADERS)
+            assert load.values_of(response.body) == expected.values, response.text[:300]
+        return True
+
+    until(is_correct, what=f"a correct response of {adapter.name}", deadline_seconds=90)
+
+
+def _wait_until_seconds(at_seconds: float) -> None:
+    until(
+        lambda: time.monotonic() >= at_seconds,
+        what="the next wave",
+        deadline_seconds=2 * PERIOD_SECONDS,
+    )

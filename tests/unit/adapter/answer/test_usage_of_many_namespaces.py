@@ -1,0 +1,111 @@
+"""`kubectl top pods -A` costs two queries, and answers what a query per namespace would."""
+
+import pytest
+
+from adapter.answer import ActiveConfiguration, Answers
+from adapter.answer.wide_plans import WidePlans
+from adapter.model import (
+    NODES,
+    PODS,
+    Evaluation,
+    KubeObject,
+    ResourceLabels,
+    ResourceMetricRequest,
+    ResourceRule,
+    ResourceRules,
+    Sample,
+)
+from adapter.ports import QueryFailed
+from adapter.translate.row_selection import indexed
+from tests.fakes.adapter import FakeMapping, FakeObjects
+from tests.unit.adapter.translate.small_promql import evaluate
+from wire import labels
+
+NAMESPACES = [f"team-{number}" for number in range(6)]
+PODS_THERE = [
+    KubeObject(name=f"web-{pod}", namespace=namespace) for namespace in NAMESPACES for pod in "12"
+]
+SERIES = [
+    {"__name__": name, "namespace": pod.namespace, "pod": pod.name, "container": container}
+    for name in ("cpu", "memory")
+    for pod in PODS_THERE
+    for container in ("app", "proxy")
+    if (name, pod.namespace, pod.name) != ("memory", "team-3", "web-2")
+]
+
+
+def rule(name):
+    return ResourceRule(
+        path=f"resourceRules.{name}",
+        container_query=f"sum({name}{{<<.LabelMatchers>>}}) by (<<.GroupBy>>)",
+        node_query=f"sum({name}{{<<.LabelMatchers>>}}) by (<<.GroupBy>>)",
+        resources=ResourceLabels(template="<<.Resource>>"),
+        container_label="container",
+    )
+
+
+class Usage:
+    """Evaluates queries over the series, and counts them; queries for several namespaces may fail."""
+
+    def __init__(self, *, wide_fails=False):
+        self.wide_fails = wide_fails
+        self.queries = []
+
+    async def evaluate(self, plan):
+        self.queries.append(plan.query)
+        if self.wide_fails and plan.key_labels:
+            raise QueryFailed(backend="", query=plan.query, cause="too many", retryable=False)
+        rows = evaluate(plan.query, SERIES, [float(n) for n in range(len(SERIES))])
+        samples = tuple(Sample(dict(key), value, 1_000.0) for key, value in rows.items())
+        found = Evaluation(samples=samples, evaluated_at_seconds=1_000.0)
+        return indexed(found, plan.key_labels)
+
+
+def answers(usage, *, wide=True):
+    return Answers(
+        evaluator=usage,
+        objects=FakeObjects({PODS: PODS_THERE, NODES: []}),
+        mapping=FakeMapping(),
+        active=ActiveConfiguration(
+            resource_rules=ResourceRules(
+                cpu=rule("cpu"), memory=rule("memory"), window_seconds=60.0
+            )
+        ),
+        wide_plans=WidePlans(usage, freshness_seconds=1.0) if wide else None,
+        now=lambda: 1_000.0,
+    )
+
+
+def of_pods(namespace=""):
+    return ResourceMetricRequest(resource=PODS, selector=labels.parse(""), namespace=namespace)
+
+
+async def test_all_namespaces_cost_two_queries_and_have_the_same_usage():
+    together, separate = Usage(), Usage()
+    found = await answers(together).usage(of_pods())
+    assert found == await answers(separate, wide=False).usage(of_pods())
+    assert len(found.items) == 11
+    assert (len(together.queries), len(separate.queries)) == (2, 12)
+
+
+async def test_where_the_common_queries_fail_each_namespace_has_its_own():
+    usage = Usage(wide_fails=True)
+    found = await answers(usage).usage(of_pods())
+    assert len(found.items) == 11
+    assert len(usage.queries) == 14
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES[:1])
+async def test_one_namespace_alone_has_its_own_queries(namespace):
+    usage = Usage()
+    await answers(usage).usage(of_pods(namespace))
+    assert all(f'namespace="{namespace}"' in query for query in usage.queries)
+
+
+async def test_autoscalers_on_resource_metrics_of_many_namespaces_share_queries():
+    usage = Usage()
+    answering = answers(usage)
+    for _ in range(2):
+        for namespace in NAMESPACES:
+            await answering.usage(of_pods(namespace))
+    assert any(query.count("team-") > 1 for query in usage.queries)
