@@ -43,6 +43,8 @@ CASES = (
     Case(name="maximum rate", period_seconds=0.1, programs=(UPSTREAM, LOADLINE, THROTTLED)),
     # The same work for both: the cost per reconcile is comparable.
     Case(name="every 2 s", period_seconds=2.0, programs=(UPSTREAM, LOADLINE)),
+    # The default. Use it with thousands of autoscalers: `--autoscalers 10000`.
+    Case(name="every 15 s", period_seconds=15.0, programs=(UPSTREAM, LOADLINE)),
 )
 
 

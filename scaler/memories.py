@@ -4,6 +4,8 @@ A memory belongs to one object, so an autoscaler that was deleted and created ag
 those of the wall clock, because the next process has only that. When the wall clock steps, they step along.
 """
 
+from collections.abc import Callable
+
 import msgspec
 
 from scaler.model.autoscaler import Autoscaler
@@ -16,6 +18,8 @@ from wire.kube.requests import Reader
 
 # Below that, a clock is being slewed, or was read a moment later than the other one.
 STEP_SECONDS_MIN = 0.5
+# Below that, two machines' clocks agree: their difference is known to a few seconds only.
+DIFFERENCE_SECONDS_MIN = 5.0
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,10 +34,19 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True):
 class Memories:
     """One memory per autoscaler, by `namespace/name`."""
 
-    def __init__(self, kube: Reader, kind: WatchedKind, clock: Clock) -> None:
+    def __init__(
+        self,
+        kube: Reader,
+        kind: WatchedKind,
+        clock: Clock,
+        *,
+        other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`other_clock_ahead_seconds`: of the process that stored the memories, if it is known."""
         self._kube = kube
         self._kind = kind
         self._clock = clock
+        self._other_clock_ahead_seconds = other_clock_ahead_seconds
         self._kept: dict[str, _Kept] = {}
 
     async def of(self, autoscaler: Autoscaler) -> Memory:
@@ -49,8 +62,12 @@ class Memories:
             return Memory()
         path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
         stored = stored_memory(await self._kube.get(path))
-        self._keep(autoscaler, stored, stored)
-        return stored
+        ahead_seconds = self._other_clock_ahead_seconds()
+        memory = stored
+        if abs(ahead_seconds) >= DIFFERENCE_SECONDS_MIN:
+            memory = shifted(stored, -ahead_seconds)
+        self._keep(autoscaler, memory, stored)
+        return memory
 
     def keep(self, autoscaler: Autoscaler, memory: Memory) -> None:
         """Remember this after a reconcile that began with `of`, unless all was forgotten meanwhile."""

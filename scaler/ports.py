@@ -11,7 +11,7 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler, MetricSpec
 from scaler.model.decision import Event
-from scaler.model.observed import Pod, ScaleView
+from scaler.model.observed import Pod, ScaleUnavailable, ScaleView
 from scaler.model.readings import Reading
 from wire.kube.mapping import GroupVersionResource, Resource
 from wire.labels import Selector
@@ -20,11 +20,15 @@ from wire.status import StatusError, Unavailable
 
 
 class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
-    """A Scale and where it was read: `path` ends in `/namespaces/NAMESPACE/RESOURCE/NAME/scale`."""
+    """A Scale and where it was read: `path` ends in `/namespaces/NAMESPACE/RESOURCE/NAME/scale`.
+
+    `is_copy`: it was read in an earlier reconcile, and a watch shows that the target has not changed since.
+    """
 
     path: str
     uid: str
     view: ScaleView
+    is_copy: bool = False
 
 
 class TimedReading(msgspec.Struct, frozen=True):
@@ -42,6 +46,18 @@ class Mapper(Protocol):
     def resources_for_kind(self, group: str, kind: str) -> Sequence[Resource]: ...
 
     async def refresh_after_miss(self) -> bool: ...
+
+
+class Scales(Protocol):
+    """The Scales of the targets; `scaler.observe.scales` implements it."""
+
+    async def read(
+        self, autoscaler: Autoscaler, *, newest: bool = False
+    ) -> TargetScale | ScaleUnavailable: ...
+
+    def forget(self, key: str) -> None: ...
+
+    def clear(self) -> None: ...
 
 
 class Autoscalers(Protocol):

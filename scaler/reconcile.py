@@ -31,14 +31,13 @@ from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
-from scaler.observe.scale import read_scale
 from scaler.plan.plan import plan
 from scaler.ports import (
     Autoscalers,
     EventSink,
-    Mapper,
     Measurements,
     Pods,
+    Scales,
     TargetScale,
     TimedReading,
     worded,
@@ -61,7 +60,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a reconcile reads from or writes to."""
 
     kube: Writer
-    mapper: Mapper
+    scales: Scales
     autoscalers: Autoscalers
     pods: Pods
     selectors: Selectors
@@ -71,6 +70,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry
     outdated: Callable[[str], str] = lambda _: ""
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
+    other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0
+    """How far the wall clock of the previous leader was ahead of this one."""
 
 
 class Reconciler:
@@ -83,7 +84,12 @@ class Reconciler:
         self._settings = settings
         self._kind = settings.kind
         self._clock = clock
-        self._memories = Memories(dependencies.kube, settings.kind, clock)
+        self._memories = Memories(
+            dependencies.kube,
+            settings.kind,
+            clock,
+            other_clock_ahead_seconds=dependencies.other_clock_ahead_seconds,
+        )
         self._derivations: dict[str, Derivation] = {}
         self._repetition = Repetition()
 
@@ -95,6 +101,7 @@ class Reconciler:
         """Another process may scale from now on, so the memory here becomes out of date."""
         self._memories.clear()
         self._derivations.clear()
+        self._with.scales.clear()
 
     async def reconcile(self, key: str) -> bool:
         """Reconcile once. False when the autoscaler no longer exists; then nothing is remembered of it."""
@@ -133,15 +140,31 @@ class Reconciler:
         self, autoscaler: Autoscaler, memory: Memory, now: Callable[[], float]
     ) -> Outcome:
         """`now` in Unix seconds; a step of the wall clock does not move it."""
-        target = await read_scale(self._with.kube, self._with.mapper, autoscaler)
-        planned = plan(self._observed(autoscaler, target), memory, self._settings, now())
-        decision = await self._measure(planned, now) if isinstance(planned, Ask) else planned
+        target = await self._with.scales.read(autoscaler)
+        decision = await self._decide(autoscaler, target, memory, now)
+        if decision.rescale and _is_copy(target):
+            # Nothing is written on the basis of a copy: it may be some milliseconds old.
+            copy, target = target, await self._with.scales.read(autoscaler, newest=True)
+            if not _same_scale(copy, target):
+                decision = await self._decide(autoscaler, target, memory, now)
         autoscaler, problem = await self._store_intention(autoscaler, decision)
         if problem:
             actuation: Actuation = RescaleFailed(problem)
         else:
             actuation = await self._actuate(decision, target)
         return await self._report(autoscaler, settle(decision, actuation, now()))
+
+    async def _decide(
+        self,
+        autoscaler: Autoscaler,
+        target: TargetScale | ScaleUnavailable,
+        memory: Memory,
+        now: Callable[[], float],
+    ) -> Decision:
+        if log.isEnabledFor(logging.DEBUG) and isinstance(target, TargetScale):
+            _log_replicas(autoscaler, target)
+        planned = plan(self._observed(autoscaler, target), memory, self._settings, now())
+        return await self._measure(planned, now) if isinstance(planned, Ask) else planned
 
     def _observed(self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable) -> Observed:
         return Observed(
@@ -213,6 +236,7 @@ class Reconciler:
         desired = decision.desired_replicas
         if not decision.rescale or desired is None or isinstance(target, ScaleUnavailable):
             return NotNeeded()
+        self._with.scales.forget(decision.autoscaler.key)
         return await rescale(self._with.kube, target, desired)
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
@@ -268,6 +292,7 @@ class Reconciler:
 
     def _forget(self, key: str) -> None:
         self._memories.forget(key)
+        self._with.scales.forget(key)
         self._repetition.forget(key)
         self._derivations.pop(key, None)
         self._with.telemetry.forget(key)
@@ -279,6 +304,26 @@ class Reconciler:
         self._with.telemetry.reconciliation_duration_seconds.labels(*labels).observe(
             elapsed_seconds
         )
+
+
+def _log_replicas(autoscaler: Autoscaler, target: TargetScale) -> None:
+    name = f"{autoscaler.metadata.namespace}/{autoscaler.spec.scale_target_ref.name}"
+    replicas, pods = target.view.spec_replicas, target.view.status_replicas
+    log.debug("%s: target %s, %d replicas, %d pods", autoscaler.key, name, replicas, pods)
+
+
+def _is_copy(target: TargetScale | ScaleUnavailable) -> bool:
+    return isinstance(target, TargetScale) and target.is_copy
+
+
+def _same_scale(
+    copy: TargetScale | ScaleUnavailable, newest: TargetScale | ScaleUnavailable
+) -> bool:
+    return (
+        isinstance(copy, TargetScale)
+        and isinstance(newest, TargetScale)
+        and (copy.uid, copy.view) == (newest.uid, newest.view)
+    )
 
 
 class _Versioned(msgspec.Struct, frozen=True):

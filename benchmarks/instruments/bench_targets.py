@@ -154,6 +154,7 @@ def _account() -> Iterator[dict[str, Any]]:
         (["autoscaling"], ["horizontalpodautoscalers/status"], ["update"]),
         ([""], ["pods"], watching),
         ([GROUP], [f"{PLURAL}/scale"], ["get", "update"]),
+        ([GROUP], [PLURAL], ["list", "watch"]),
         (["", "events.k8s.io"], ["events"], ["create", "patch"]),
         (["external.metrics.k8s.io"], ["*"], ["list"]),
     ]

@@ -1,5 +1,7 @@
 """A memory that another process left, or that a wall clock was stepped under."""
 
+from typing import TypeVar
+
 import msgspec
 
 from scaler.model.memory import Memory, Recommendation, ScaleEvent, StoredMemory
@@ -11,6 +13,8 @@ from scaler.normalize.extension_memory import (
     extensions_shifted,
 )
 from scaler.normalize.history import seeded, with_scale_event, with_step
+
+AnyMemory = TypeVar("AnyMemory", bound=Memory)
 
 
 def restored(
@@ -40,7 +44,7 @@ def restored(
     return memory
 
 
-def shifted(memory: Memory, seconds: float) -> Memory:
+def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
     """The same ages on a wall clock that was stepped by so much."""
     steps = memory.recommendations
     return msgspec.structs.replace(

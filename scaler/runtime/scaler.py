@@ -14,10 +14,12 @@ from scaler.config import Options
 from scaler.controller import Controller
 from scaler.gather.measurements import Measurements
 from scaler.model.autoscaler import Autoscaler
+from scaler.observe.scales import Scales
 from scaler.reconcile import Dependencies, Reconciler
 from scaler.report.events import COMPONENT, Events
 from scaler.runtime.clients import Clients
 from scaler.runtime.fencing import WritesWhileLeading
+from scaler.runtime.target_versions import TargetVersions
 from scaler.runtime.watches import Watches
 from scaler.serve import scaler_server
 from scaler.telemetry import Telemetry
@@ -131,7 +133,7 @@ class Scaler:
         )
         dependencies = Dependencies(
             kube=WritesWhileLeading(self._clients.requests, self._may_write),
-            mapper=self._mapper,
+            scales=self._scales(),
             autoscalers=self._watches.autoscalers,
             pods=self._watches.pods,
             selectors=self._watches.selectors,
@@ -140,8 +142,18 @@ class Scaler:
             events=Events(self._recorder, options.kind),
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
+            other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
+
+    def _scales(self) -> Scales:
+        versions = TargetVersions(
+            self._clients.watches,
+            self._options.namespaces,
+            lambda work, name: self._background.start(work, name=name),
+            monotonic=self._clock.monotonic,
+        )
+        return Scales(self._clients.requests, self._mapper, versions)
 
     def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None and self._is_leading:
@@ -188,8 +200,12 @@ class Scaler:
             identity=f"{socket.gethostname()}_{uuid.uuid4()}",
             times=election.times,
             monotonic=self._clock.monotonic,
+            now=self._clock.now,
         )
         await self._election.run(self._scale)
+
+    def _other_clock_ahead_seconds(self) -> float:
+        return self._election.other_clock_ahead_seconds if self._election else 0.0
 
     def _may_write(self) -> bool:
         return self._election is None or self._election.is_leader

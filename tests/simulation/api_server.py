@@ -15,7 +15,6 @@ from tests.simulation.journal import (
     Held,
     Journal,
     Measurement,
-    Reconciled,
     ScaleWritten,
     StatusWritten,
 )
@@ -241,16 +240,6 @@ class ApiServer:
                 )
             )
         found = workload.document
-        if request.method == "GET":
-            self._journal.reconciled.append(
-                Reconciled(
-                    at=now,
-                    process=request.process,
-                    target=target,
-                    replicas=workload.replicas,
-                    pods=found["status"]["replicas"],
-                )
-            )
         document = {
             "kind": "Scale", "apiVersion": "autoscaling/v1",
             "metadata": {

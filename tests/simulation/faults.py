@@ -119,7 +119,7 @@ def _metrics(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 
 def _watches(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     how = rng.choice(("cut", "gone", "stale", "hang", "error"))
-    where = rng.choice(("loadautoscalers", "pods", "horizontalpodautoscalers"))
+    where = rng.choice(("loadautoscalers", "pods", "horizontalpodautoscalers", "deployments"))
     return Fault(
         kind="watches",
         at=at,

@@ -99,12 +99,12 @@ class FailuresBecomeZero(Tamper):
 
 
 class ForgetsAnAutoscaler(Tamper):
-    """From some moment on the scale of one target is never read again."""
+    """From some moment on the scale of one target is never read again, and no copy is confirmed."""
 
     invariant = "reconciled again"
 
     def request(self, request: Request) -> Sequence[Request]:
-        is_forgotten = (
+        is_forgotten = _watches_targets(request) or (
             "web0" in request.parts and request.parts[-1] == "scale" and request.sent_at > 200
         )
         return [] if is_forgotten else [request]
@@ -124,7 +124,7 @@ class OneAtATime(Tamper):
             self._waiting[request.process] += 1
         elif request.parts[-1] == "scale" and self._waiting[request.process] > 0:
             return []
-        return [request]
+        return [] if _watches_targets(request) else [request]
 
     def answer(self, request: Request, response: Response) -> Response:
         if metric_of(request) is not None:
@@ -200,6 +200,11 @@ PLANTED: tuple[Callable[[], Tamper], ...] = (
     AddsReplicas, HidesTheHolder, HidesNews, FailuresBecomeZero, ForgetsAnAutoscaler, OneAtATime,
     ClockRaises, ChattyEvents, WindowsExpire, BudgetsRenew, WritesAreLost,
 )  # fmt: skip
+
+
+def _watches_targets(request: Request) -> bool:
+    """Without a watch every reconcile reads the scale."""
+    return request.parts[-1] == "deployments"
 
 
 def _writes_scale(request: Request) -> bool:

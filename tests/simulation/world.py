@@ -11,11 +11,11 @@ from tests.simulation import scenario as scenarios
 from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Cluster, Document
 from tests.simulation.faults import REPLICAS, Fault, matcher
-from tests.simulation.journal import Bounds, Journal
+from tests.simulation.journal import Bounds, Journal, Reconciled
 from tests.simulation.replica import Replica, options_for
 from tests.simulation.scenario import Scenario
 from tests.simulation.tampering import Tamper
-from tests.simulation.timeline import ProcessLoop, Timeline
+from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
 from wire.loadline_api import API_VERSION
 
@@ -56,9 +56,10 @@ class World:
     def run(self) -> Journal:
         """From the first moment to the last."""
         random.seed(self.scenario.seed)
-        log_counter = _LogCounter(self)
+        log_counter, decisions = _LogCounter(self), _Decisions(self)
         root = logging.getLogger()
         root.addHandler(log_counter)
+        decisions.start()
         level = root.level
         root.setLevel(logging.INFO)
         try:
@@ -73,8 +74,14 @@ class World:
             for replica in self.replicas.values():
                 replica.stop_for_good()
             root.removeHandler(log_counter)
+            decisions.stop()
             root.setLevel(level)
         return self.journal
+
+    def running_replica(self) -> Replica | None:
+        """The one whose code runs now; None outside of all."""
+        loop = events._get_running_loop()
+        return next((each for each in self.replicas.values() if each.loop is loop), None)
 
     @property
     def leader(self) -> str:
@@ -303,11 +310,10 @@ class _LogCounter(logging.Handler):
         self._world = world
 
     def emit(self, record: logging.LogRecord) -> None:
-        loop = events._get_running_loop()
-        if not isinstance(loop, ProcessLoop):
+        replica = self._world.running_replica()
+        if replica is None:
             return
-        name = next((each.name for each in self._world.replicas.values() if each.loop is loop), "")
-        journal = self._world.journal
+        name, journal = replica.name, self._world.journal
         journal.log_lines[name] += 1
         text = record.getMessage()
         if record.exc_info:
@@ -315,3 +321,35 @@ class _LogCounter(logging.Handler):
             journal.crashes.append(text)
         text = _RANDOM.sub("<random>", text)
         journal.say(self._world.timeline.now, f"{name} {record.levelname} {text}")
+
+
+class _Decisions(logging.Handler):
+    """Notes what each reconcile found, from the scaler's debug messages."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(logging.DEBUG)
+        self._world = world
+        self._logger = logging.getLogger("scaler.reconcile")
+
+    def start(self) -> None:
+        self._logger.addHandler(self)
+        self._logger.setLevel(logging.DEBUG)
+
+    def stop(self) -> None:
+        self._logger.removeHandler(self)
+        self._logger.setLevel(logging.NOTSET)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        replica = self._world.running_replica()
+        if record.levelno != logging.DEBUG or replica is None or replica.wire is None:
+            return
+        _, target, replicas, pods = record.args  # by `_log_replicas`
+        self._world.journal.reconciled.append(
+            Reconciled(
+                at=self._world.timeline.now,
+                process=replica.wire.process,
+                target=target,
+                replicas=replicas,
+                pods=pods,
+            )
+        )

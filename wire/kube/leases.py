@@ -7,7 +7,7 @@ create leases and to get and update this one.
 Two candidates never lead at once: a leader that cannot renew stops `renew_deadline_seconds` after it
 last sent a renewal that succeeded, and another takes over `lease_seconds` (or more, as a Lease stores
 whole seconds) after it has seen that renewal. Both are measured by the candidate's own monotonic clock,
-so wall clocks do not matter.
+so wall clocks do not matter. How much they differ is known, since each renewal carries its time.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class LeaseTimes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The holder, and its wall clock's times, which are for people to read."""
+    """The holder, and times of its wall clock."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -72,9 +72,10 @@ class LeaderElection:
         times: LeaseTimes | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`identity` must differ from every other candidate's."""
+        """`identity` must differ from every other candidate's. `now` returns Unix seconds."""
         self._client = client
         self._folder = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._name = name
@@ -82,6 +83,7 @@ class LeaderElection:
         self._times = times or LeaseTimes()
         self._sleep = sleep
         self._monotonic = monotonic
+        self._now = now
         self._chance = chance
         self._observed: Lease | None = None
         self._observed_at_seconds = 0.0
@@ -92,6 +94,9 @@ class LeaderElection:
             recovered=f"lease {namespace}/{name} can be acquired or renewed again",
         )
         self.identity = identity
+        self.other_clock_ahead_seconds = 0.0
+        """How far the wall clock of the last other holder was ahead of this one, at most `retry_seconds` too low.
+        0 if no renewal of it was seen."""
 
     @property
     def is_leader(self) -> bool:
@@ -178,7 +183,18 @@ class LeaderElection:
         if self._observed is None or lease.spec != self._observed.spec:
             # By this machine's clock, from the moment it saw the change: another machine's clock may be wrong.
             self._observed_at_seconds = self._monotonic()
+            if self._observed is not None and self.identity not in (
+                self.holder,
+                lease.spec.holder_identity,
+            ):
+                self._compare_clocks(lease.spec.renew_time)
         self._observed = lease
+
+    def _compare_clocks(self, renew_time: str | None) -> None:
+        """The renewal was sent after the previous read of the lease."""
+        with contextlib.suppress(ValueError):
+            renewed = datetime.datetime.fromisoformat(renew_time or "")
+            self.other_clock_ahead_seconds = renewed.timestamp() - self._now()
 
     def _may_acquire(self) -> bool:
         if self.holder in ("", self.identity) or self._observed is None:
@@ -187,7 +203,7 @@ class LeaderElection:
         return self._monotonic() >= self._observed_at_seconds + held_seconds
 
     async def _write(self) -> None:
-        now = _micro_time()
+        now = _micro_time(self._now())
         before = self._observed.spec if self._observed else LeaseSpec()
         renewal = before.holder_identity == self.identity
         transitions = (before.lease_transitions or 0) + (
@@ -225,7 +241,7 @@ class LeaderElection:
             self._observed.spec,
             holder_identity="",
             lease_duration_seconds=1,
-            renew_time=_micro_time(),
+            renew_time=_micro_time(self._now()),
         )
         with contextlib.suppress(StatusError, Unavailable, TimeoutError, msgspec.DecodeError):
             async with asyncio.timeout(self._times.retry_seconds):
@@ -238,6 +254,7 @@ async def _ended(task: asyncio.Future[None]) -> None:
     await asyncio.wait({task})
 
 
-def _micro_time() -> str:
+def _micro_time(unix_seconds: float) -> str:
     """metav1.MicroTime, which has six digits, zeros included."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    at = datetime.datetime.fromtimestamp(unix_seconds, datetime.UTC)
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -32,6 +32,7 @@ def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
         | granted("autoscaling", "horizontalpodautoscalers", "list watch")
         | granted("", "pods", "list watch")
         | granted("apps", "deployments/scale replicasets/scale statefulsets/scale", "get update")
+        | granted("apps", "deployments replicasets statefulsets", "list watch")
         | granted("metrics.k8s.io", "pods", "list")
         | granted("custom.metrics.k8s.io", "*", "get")
         | granted("external.metrics.k8s.io", "*", "list")
@@ -64,6 +65,7 @@ def test_custom_resources_can_be_scaled_if_their_group_is_listed(scaler):
     rendered = scaler.render({"rbac": {"scaleTargets": targets}})
     allowed = permissions(rendered.one("ClusterRole", "loadline-scaler"))
     assert granted("argoproj.io", "rollouts/scale", "get update") <= allowed
+    assert granted("argoproj.io", "rollouts", "list watch") <= allowed
     assert granted("", "replicationcontrollers/scale", "get update") <= allowed
     assert granted("apps", "deployments/scale", "get update") <= allowed
 

@@ -153,3 +153,18 @@ async def test_a_disabled_scale_up_does_not_leave_zero():
     world.scaled(1)
     assert await world.sync(0) == 0
     assert await world.sync(90) == 0
+
+
+@pytest.mark.parametrize("ahead_seconds", [-60, 60, 3600])
+async def test_a_known_difference_of_the_clocks_changes_no_count(ahead_seconds):
+    """The process before this one stored its times by a clock that was ahead or behind."""
+    behind, alike = limited(), limited()
+    for world in (behind, alike):
+        world.scaled(5)
+        for queue in (50, 90, 90, 70):
+            await world.sync(queue)
+        world.restart()
+    behind.now_seconds -= ahead_seconds
+    behind.other_clock_ahead_seconds = ahead_seconds
+    for queue in (10, 10, 90, 90, 90, 90, 90, 90, 90, 10, 10):
+        assert await behind.sync(queue) == await alike.sync(queue)

@@ -1,6 +1,7 @@
 """One autoscaler, its target and an API server that keeps what is written, for whole reconciles without I/O."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from scaler.model.observed import Pod
 from scaler.model.readings import ExternalValues, MetricFailed, Reading
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
+from scaler.observe.scales import Scales
 from scaler.reconcile import Dependencies, Reconciler
 from scaler.telemetry import Telemetry
 from tests.fakes.scaler import (
@@ -70,8 +72,12 @@ class World:
         kind: WatchedKind = LOAD_AUTOSCALERS,
         object: Autoscaler | None = None,  # noqa: A002
         zero: bool | None = None,
+        copies: bool = False,
     ) -> None:
-        """`zero`: whether scaling to zero is on, where not the default of the kind."""
+        """`zero`: whether scaling to zero is on, where not the default of the kind.
+
+        `copies`: the Scale is kept while its version stays the same; `watched_version` is what the watch shows.
+        """
         found = object or autoscaler()
         self.kind = kind
         self.scale_to_zero = kind.scales_to_zero_by_default if zero is None else zero
@@ -87,6 +93,10 @@ class World:
         self.selectors = Selectors()
         self.selectors.appear(KEY)
         self.rivals = Targets()
+        self.copies = copies
+        self.version = 7
+        self.watched_version = lambda: str(self.version)
+        self.other_clock_ahead_seconds = 0.0
         self.kube.serve(self.kind.object("shop", "web"), {})
         self.scaled(1)
         self.reconciler = self.started()
@@ -94,7 +104,11 @@ class World:
     def started(self) -> Reconciler:
         dependencies = Dependencies(
             kube=self.kube,
-            mapper=FakeMapper(resource("apps", "v1", "deployments", "Deployment")),
+            scales=Scales(
+                self.kube,
+                FakeMapper(resource("apps", "v1", "deployments", "Deployment")),
+                self if self.copies else None,
+            ),
             autoscalers=self.autoscalers,
             pods=FakePods(POD),
             selectors=self.selectors,
@@ -102,16 +116,23 @@ class World:
             measurements=self.measurements,
             events=self.events,
             telemetry=self.telemetry,
+            other_clock_ahead_seconds=lambda: self.other_clock_ahead_seconds,
         )
         settings = Settings(kind=self.kind, scale_to_zero=self.scale_to_zero)
         clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.monotonic_seconds)
         return Reconciler(dependencies, settings, clock=clock)
 
+    def follow(self, scale_path: str) -> Callable[[], str]:
+        """The version that a watch shows, as `scaler.observe.scales.Versions`."""
+        assert scale_path == SCALE_PATH
+        return lambda: self.watched_version()
+
     def scaled(self, replicas: int, selector: str = "app=web") -> None:
         """The target has that many replicas."""
         self.replicas = replicas
         status = {"replicas": replicas, "selector": selector}
-        metadata = {"resourceVersion": "7", "uid": "u1"}
+        self.version += 1
+        metadata = {"resourceVersion": str(self.version), "uid": "u1"}
         scale = {"metadata": metadata, "spec": {"replicas": replicas}, "status": status}
         self.kube.serve(SCALE_PATH, scale)
 

@@ -63,7 +63,7 @@ class Client:
 
 
 class Candidate:
-    def __init__(self, leases, identity, time, working, times=None):
+    def __init__(self, leases, identity, time, working, times=None, clock_ahead_seconds=0.0):
         self.client = Client(leases)
         self.time = time
         self.working = working
@@ -76,6 +76,7 @@ class Candidate:
             times=times,
             sleep=time.pause,
             monotonic=time.now,
+            now=lambda: time.now() + clock_ahead_seconds,
             chance=lambda: 0.0,
         )
         self.task = asyncio.create_task(self.election.run(self.work))
@@ -99,8 +100,8 @@ async def candidates(time):
     """Start a candidate by its identity; `working` lists the identities that lead."""
     leases, working, started = Leases(), [], []
 
-    def start(identity, times=None):
-        started.append(Candidate(leases, identity, time, working, times))
+    def start(identity, times=None, clock_ahead_seconds=0.0):
+        started.append(Candidate(leases, identity, time, working, times, clock_ahead_seconds))
         return started[-1]
 
     start.leases, start.working = leases, working
@@ -255,3 +256,43 @@ async def test_an_exception_of_the_work_is_raised_and_the_lease_released(time):
         await election.run(work)
     assert leases.lease is not None
     assert leases.lease.spec.holder_identity == ""
+
+
+# Wall clocks.
+
+
+@pytest.mark.parametrize("ahead_seconds", [-3600.0, -60.0, 0.0, 60.0, 3600.0])
+async def test_how_far_the_clock_of_the_previous_leader_is_ahead_is_known_to_a_retry_period(
+    candidates, time, ahead_seconds
+):
+    a = candidates("a", clock_ahead_seconds=ahead_seconds)
+    await time.settle()
+    b = candidates("b")
+    await time.advance(60)
+    assert ahead_seconds - 2.5 <= b.election.other_clock_ahead_seconds <= ahead_seconds
+    await a.stop()
+    await time.advance(3)
+    assert candidates.working == ["b"]
+    assert ahead_seconds - 2.5 <= b.election.other_clock_ahead_seconds <= ahead_seconds
+
+
+async def test_the_first_renewal_that_is_read_says_nothing_about_the_clocks(candidates, time):
+    """It may have been sent long ago."""
+    candidates("a", clock_ahead_seconds=100.0)
+    await time.settle()
+    b = candidates("b")
+    await time.settle()
+    assert b.election.other_clock_ahead_seconds == 0.0
+
+
+async def test_a_lease_without_a_valid_time_says_nothing_about_the_clocks(candidates, time):
+    candidates("a")
+    await time.settle()
+    b = candidates("b")
+    await time.settle()
+    lease = candidates.leases.lease
+    for text in (None, "", "now"):
+        spec = msgspec.structs.replace(lease.spec, renew_time=text)
+        candidates.leases.lease = msgspec.structs.replace(lease, spec=spec)
+        await time.advance(2)
+    assert b.election.other_clock_ahead_seconds <= 0.0

@@ -1,0 +1,79 @@
+"""The Scales of all targets: read from the API server, and kept while a watch shows that the target did not change.
+
+kube-controller-manager reads the Scale in every reconcile. Here a Scale is read again when the resourceVersion of
+its object has changed, when that is not known, or after the scaler itself wrote it. `read(newest=True)` always reads
+it: nothing is written on the basis of a copy.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from scaler.model.autoscaler import Autoscaler, CrossVersionObjectReference
+from scaler.model.observed import ScaleUnavailable
+from scaler.observe.scale import read_scale
+from scaler.ports import Mapper, TargetScale
+from wire.kube.requests import Reader
+
+Version = Callable[[], str]
+"""The resourceVersion of one object now; empty while it is not known for certain."""
+
+
+class Versions(Protocol):
+    """Follows the versions of the targets."""
+
+    def follow(self, scale_path: str) -> Version:
+        """Of the object whose Scale has this path."""
+        ...
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    reference: CrossVersionObjectReference
+    target: TargetScale
+    version: Version
+
+
+class Scales:
+    """One Scale per autoscaler, by `namespace/name`."""
+
+    def __init__(self, kube: Reader, mapper: Mapper, versions: Versions | None = None) -> None:
+        """Without `versions` every Scale is read from the API server."""
+        self._kube = kube
+        self._mapper = mapper
+        self._versions = versions
+        self._kept: dict[str, _Kept] = {}
+
+    async def read(
+        self, autoscaler: Autoscaler, *, newest: bool = False
+    ) -> TargetScale | ScaleUnavailable:
+        """The target's Scale; a copy has `is_copy`."""
+        kept = self._kept.get(autoscaler.key)
+        if kept is not None and not newest and _is_current(kept, autoscaler):
+            return kept.target
+        target = await read_scale(self._kube, self._mapper, autoscaler)
+        if self._versions is None or isinstance(target, ScaleUnavailable):
+            self.forget(autoscaler.key)
+            return target
+        reference = autoscaler.spec.scale_target_ref
+        version = self._versions.follow(target.path)
+        copy = msgspec.structs.replace(target, is_copy=True)
+        self._kept[autoscaler.key] = _Kept(reference, copy, version)
+        return target
+
+    def forget(self, key: str) -> None:
+        """The autoscaler was deleted, or the scaler wrote this Scale: read it again."""
+        self._kept.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._kept.clear()
+
+
+def _is_current(kept: _Kept, autoscaler: Autoscaler) -> bool:
+    version = kept.version()
+    return (
+        version != ""
+        and version == kept.target.view.resource_version
+        and kept.reference == autoscaler.spec.scale_target_ref
+    )

@@ -1,0 +1,74 @@
+"""Watches the resourceVersions of everything that is scaled: metadata only, one watch per resource."""
+
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+from urllib.parse import unquote
+
+import msgspec
+
+from wire.kube.cache import WatchCache
+from wire.kube.requests import Watcher
+
+# kube-apiserver sends a bookmark about once a minute. A copy that was not confirmed for longer is not relied on.
+AGE_SECONDS_MAX: Final = 90.0
+
+Start = Callable[[Coroutine[Any, Any, None], str], object]
+"""Starts a background task of this name."""
+
+
+class _Identity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Target(msgspec.Struct, frozen=True):
+    metadata: _Identity
+
+
+class TargetVersions:
+    """One cache per resource (and namespace, if the scaler is limited to some), started when it is first needed.
+
+    Without the right to list and watch a resource no version is known, and every reconcile reads the Scale.
+    """
+
+    def __init__(
+        self,
+        client: Watcher,
+        namespaces: Sequence[str],
+        start: Start,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`namespaces`: those that the scaler is limited to; empty for all."""
+        self._client = client
+        self._is_limited = bool(namespaces)
+        self._start = start
+        self._monotonic = monotonic
+        self._caches: dict[str, WatchCache[_Target]] = {}
+
+    def follow(self, scale_path: str) -> Callable[[], str]:
+        """The version of the object whose Scale has this path, `/.../namespaces/NAMESPACE/RESOURCE/NAME/scale`."""
+        before, _, rest = scale_path.partition("/namespaces/")
+        namespace, resource, quoted, _ = rest.split("/")
+        inside = f"/namespaces/{namespace}" if self._is_limited else ""
+        cache = self._cache(f"{before}{inside}/{resource}")
+        name = unquote(quoted)
+
+        def version() -> str:
+            if cache.last_error or not cache.is_synced or cache.age_seconds > AGE_SECONDS_MAX:
+                return ""
+            found = cache.get(namespace, name)
+            return "" if found is None else found.metadata.resource_version
+
+        return version
+
+    def _cache(self, path: str) -> WatchCache[_Target]:
+        cache = self._caches.get(path)
+        if cache is None:
+            cache = self._caches[path] = WatchCache(
+                self._client, path, _Target, metadata_only=True, monotonic=self._monotonic
+            )
+            self._start(cache.run(), f"watch {path}")
+        return cache
