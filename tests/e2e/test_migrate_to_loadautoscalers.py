@@ -30,7 +30,7 @@ def migrate(*arguments: str) -> subprocess.CompletedProcess[str]:
 def web(cluster: Cluster, namespace: str, metrics_api) -> str:
     """A Deployment with an HPA that wants four replicas."""
     cluster.apply_crd(CRD.read_text())
-    metrics_api.values["jobs"] = "40"
+    metrics_api.values[f"{namespace}/jobs"] = "40"
     cluster.kubectl("create", "deployment", "web", "--image=web", f"-n{namespace}")
     hpa = {
         "apiVersion": "autoscaling/v2",
