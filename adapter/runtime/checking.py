@@ -50,9 +50,9 @@ async def checked(
     )
     if prometheus:
         mapping = (
-            await _cluster_mapping(kubeconfig, user_agent) if kubeconfig else built_in_mapping()
+            await cluster_mapping(kubeconfig, user_agent) if kubeconfig else built_in_mapping()
         )
-        backends = await _backends(Path(source.name), configuration, prometheus, user_agent)
+        backends = await backends_of(Path(source.name), configuration, prometheus, user_agent)
         try:
             checker = RuleChecker(backends, mapping)
             report = msgspec.structs.replace(
@@ -67,15 +67,17 @@ async def checked(
     return msgspec.structs.replace(report, ok=not (strict and report.warned))
 
 
-async def _backends(
+async def backends_of(
     file: Path, configuration: Configuration, prometheus: PrometheusSettings, user_agent: str
 ) -> Backends:
+    """Clients of the backends of a configuration; the caller closes them."""
     credentials = await prometheus_credentials(prometheus, user_agent=user_agent)
     default = PrometheusClient(prometheus.backend, credentials)
     return Backends(backend_clients(configuration.backends, file=file, default=default, active={}))
 
 
-async def _cluster_mapping(kubeconfig: Path, user_agent: str) -> ClusterMapping:
+async def cluster_mapping(kubeconfig: Path, user_agent: str) -> ClusterMapping:
+    """The resources of a cluster. Raises `StatusError`, `Unavailable` and `ConnectionConfigError`."""
     client = KubeClient(await connect(kubeconfig, user_agent=user_agent))
     try:
         mapper = RestMapper(client)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
+import yaml
 
 from scaler.migration import Comparison, compare
 from wire.kube.client import KubeClient
@@ -51,12 +51,12 @@ async def _listed(client: KubeClient, kind: tuple[str, str, str], namespace: str
     api_version, name, plural = kind
     within = f"namespaces/{namespace}/" if namespace else ""
     try:
-        body = await client.get(f"/apis/{api_version}/{within}{plural}")
+        body = await client.get(f"/apis/{api_version}/{within}{plural}", accept="application/yaml")
     except StatusError as error:
         if error.code == 404:
             return []
         raise
-    items: list[Json] = msgspec.json.decode(body)["items"] or []
+    items: list[Json] = yaml.safe_load(body)["items"] or []
     return [{"apiVersion": api_version, "kind": name, **item} for item in items]
 
 
