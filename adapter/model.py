@@ -328,6 +328,14 @@ class ListedRule(msgspec.Struct, frozen=True):
 # --- querying Prometheus ----------------------------------------------------------------------------------------------
 
 
+class Lane(enum.Enum):
+    """Who waits for a query; when a backend is at its limit, the first goes first."""
+
+    AUTOSCALER = "autoscaler"
+    LIST = "list"  # usage of several namespaces, as for `kubectl top`
+    COMMAND = "command"  # `explain`
+
+
 class Plan(msgspec.Struct, frozen=True):
     """One PromQL query for one backend. Equal plans have equal results, so they are evaluated once.
 
@@ -339,6 +347,7 @@ class Plan(msgspec.Struct, frozen=True):
     backend: str = DEFAULT_BACKEND
     key_labels: tuple[str, ...] = ()
     may_post: bool = False
+    lane: Lane = Lane.AUTOSCALER
 
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,6 +53,15 @@ externalRules:
 """
 
 
+def _value(number: int, pod: int = 0) -> float:
+    """All are different, and none is written with a suffix other than `m`."""
+    return number + pod / 2 + 0.25
+
+
+def _milli(number: int, pod: int = 0) -> str:
+    return f"{round(1000 * _value(number, pod))}m"
+
+
 class Wave(msgspec.Struct, frozen=True):
     """The requests of a number of autoscalers, and the series and objects behind them."""
 
@@ -80,15 +89,15 @@ class Wave(msgspec.Struct, frozen=True):
                 selector = quote(f"app=web-{number}")
                 return load.ExpectedResponse(
                     f"{custom}/pods/*/wave_requests?labelSelector={selector}",
-                    tuple(sorted(str(number + pod) for pod in range(PODS_EACH))),
+                    tuple(sorted(_milli(number, pod) for pod in range(PODS_EACH))),
                 )
             case 1:
                 return load.ExpectedResponse(
-                    f"{custom}/services/web-{number}/wave_latency", (str(number),)
+                    f"{custom}/services/web-{number}/wave_latency", (_milli(number),)
                 )
         selector = quote(f"queue=queue-{number}")
         return load.ExpectedResponse(
-            f"{external}/wave_depth?labelSelector={selector}", (str(number),)
+            f"{external}/wave_depth?labelSelector={selector}", (_milli(number),)
         )
 
     def expose(self, exporter: Exporter) -> None:
@@ -99,13 +108,15 @@ class Wave(msgspec.Struct, frozen=True):
                 case 0:
                     for pod in range(PODS_EACH):
                         labels = {"namespace": namespace, "pod": f"web-{number}-{pod}"}
-                        exporter.set("wave_requests", number + pod, **labels)
+                        exporter.set("wave_requests", _value(number, pod), **labels)
                 case 1:
                     exporter.set(
-                        "wave_latency", number, namespace=namespace, service=f"web-{number}"
+                        "wave_latency", _value(number), namespace=namespace, service=f"web-{number}"
                     )
                 case _:
-                    exporter.set("wave_depth", number, namespace=namespace, queue=f"queue-{number}")
+                    exporter.set(
+                        "wave_depth", _value(number), namespace=namespace, queue=f"queue-{number}"
+                    )
 
     def pods(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(namespace, manifest) of each pod."""

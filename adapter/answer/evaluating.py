@@ -1,10 +1,12 @@
 """A plan evaluated; a failure becomes the Status of the request."""
 
-import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
+from adapter.answer.concurrently import together
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
-from adapter.model import Evaluation, MetricQuery, Plan
+from adapter.model import Evaluation, Lane, MetricQuery, Plan
 from adapter.ports import Evaluator, QueryFailed
 from adapter.translate.ages import dated
 from adapter.translate.refusals import metrics_not_fetched
@@ -33,8 +35,10 @@ async def own_rows(
     Raises as `evaluated`.
     """
     plans = [query.plan, query.ages.plan] if query.ages else [query.plan]
-    evaluation, *ages = await asyncio.gather(
-        *(evaluated(evaluator, plan, rule=query.rule) for plan in plans)
+    if observer is not UNOBSERVED:
+        plans = [msgspec.structs.replace(plan, lane=Lane.COMMAND) for plan in plans]
+    evaluation, *ages = await together(
+        [evaluated(evaluator, plan, rule=query.rule) for plan in plans]
     )
     found = selected(evaluation, query.plan, query.rows, names)
     if query.ages:

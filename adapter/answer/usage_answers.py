@@ -15,6 +15,7 @@ from adapter.model import (
     Evaluation,
     GroupResource,
     KubeObject,
+    Lane,
     Plan,
     ResourceMapping,
     ResourceMetricRequest,
@@ -187,23 +188,27 @@ class UsageAnswers:
         names = [each.name for each in subjects]
         observer.query_built(query)
         wide = shared and observer is UNOBSERVED
+        lane = Lane.AUTOSCALER if shared else Lane.LIST
+        if observer is not UNOBSERVED:
+            lane = Lane.COMMAND
+        cpu_wide, memory_wide = (query.cpu_wide, query.memory_wide) if wide else (None, None)
         cpu, memory = await asyncio.gather(
-            self._rows(query.cpu, query.cpu_wide if wide else None, names, rules.cpu.path),
-            self._rows(query.memory, query.memory_wide if wide else None, names, rules.memory.path),
+            self._rows(query.cpu, cpu_wide, names, rule=rules.cpu.path, lane=lane),
+            self._rows(query.memory, memory_wide, names, rule=rules.memory.path, lane=lane),
         )
         observer.evaluated(query.cpu, query.cpu_rows, cpu)
         observer.evaluated(query.memory, query.memory_rows, memory)
         return usage_values(cpu, memory, query, subjects)
 
     async def _rows(
-        self, plan: Plan, wide: Wide | None, names: Sequence[str], rule: str
+        self, plan: Plan, wide: Wide | None, names: Sequence[str], *, rule: str, lane: Lane
     ) -> Evaluation:
         """The rows of one namespace: of a query that autoscalers of many namespaces share, or of its own."""
         if self._wide_plans and wide:
             found = await self._wide_plans.rows_of(wide, plan.query, names, several=True)
             if found is not None:
                 return found
-        return await evaluated(self._evaluator, plan, rule=rule)
+        return await evaluated(self._evaluator, msgspec.structs.replace(plan, lane=lane), rule=rule)
 
 
 def _usage_of(

@@ -14,8 +14,9 @@ from typing import Final
 from cachetools import LRUCache
 
 from adapter import telemetry
+from adapter.answer.concurrently import together
 from adapter.answer.demand import FAILED_SECONDS, FORGOTTEN_SECONDS, REFUSED_SECONDS, Demand
-from adapter.model import Evaluation, MetricQuery, Plan, ResultKind, Wide, WideQuery
+from adapter.model import Evaluation, Lane, MetricQuery, Plan, ResultKind, Wide, WideQuery
 from adapter.ports import Evaluator, QueryFailed
 from adapter.translate.ages import dated
 from adapter.translate.row_selection import has_one_row_per_object, selected, without_labels
@@ -64,7 +65,7 @@ class WidePlans:
         if chunk is None:
             return None
         now_seconds = self._monotonic()
-        chunk.requested(wide.namespace, narrow, now_seconds)
+        chunk.requested(wide.namespace, narrow, len(names), now_seconds)
         if not chunk.demand.is_worthwhile(now_seconds):
             return None
         plans = chunk.plans(wide.namespace, now_seconds)
@@ -77,7 +78,12 @@ class WidePlans:
     ) -> list[tuple[Plan, Evaluation]] | None:
         """The wide query for these namespaces, in as many plans as they need; None when one of them fails."""
         plans = [
-            _plan(query, query.parts, sorted(namespaces[first : first + NAMESPACES_PER_PLAN]))
+            _plan(
+                query,
+                query.parts,
+                sorted(namespaces[first : first + NAMESPACES_PER_PLAN]),
+                lane=Lane.LIST,
+            )
             for first in range(0, len(namespaces), NAMESPACES_PER_PLAN)
         ]
         try:
@@ -104,9 +110,7 @@ class WidePlans:
     ) -> Evaluation | None:
         try:
             async with asyncio.timeout(self._wait_seconds):
-                evaluation, *ages = await asyncio.gather(
-                    *(self._evaluator.evaluate(plan) for plan in plans)
-                )
+                evaluation, *ages = await together([self._evaluator.evaluate(p) for p in plans])
         except QueryFailed as error:
             self._suspend(chunk, error.cause, retryable=error.retryable)
             return None
@@ -116,7 +120,7 @@ class WidePlans:
         if any(map(_is_incomplete, (evaluation, *ages))):
             self._suspend(chunk, "the result is not complete", retryable=True)
             return None
-        chunk.demand.evaluated(len(evaluation.samples))
+        chunk.demand.evaluated(len(evaluation.samples), self._monotonic())
         found = selected(evaluation, plans[0], wide.rows, names)
         if not several and wide.rows.object_label and not has_one_row_per_object(found, wide.rows):
             self._suspend(chunk, "several rows for one object", retryable=False)
@@ -138,9 +142,15 @@ def _is_incomplete(evaluation: Evaluation) -> bool:
     return evaluation.partial or evaluation.kind is not ResultKind.VECTOR
 
 
-def _plan(query: WideQuery, parts: Sequence[str], namespaces: Sequence[str]) -> Plan:
+def _plan(
+    query: WideQuery,
+    parts: Sequence[str],
+    namespaces: Sequence[str],
+    *,
+    lane: Lane = Lane.AUTOSCALER,
+) -> Plan:
     text = text_for(parts, namespaces)
-    return Plan(text, query.backend, key_labels=query.key_labels, may_post=True)
+    return Plan(text, query.backend, key_labels=query.key_labels, may_post=True, lane=lane)
 
 
 class _Chunks:
@@ -189,9 +199,9 @@ class _Chunk:
     def has_capacity(self) -> bool:
         return len(self._requested_at) < NAMESPACES_PER_PLAN
 
-    def requested(self, namespace: str, narrow: str, now_seconds: float) -> None:
+    def requested(self, namespace: str, narrow: str, rows: int, now_seconds: float) -> None:
         self._requested_at[namespace] = now_seconds
-        self.demand.requested(narrow, now_seconds)
+        self.demand.requested(narrow, rows, now_seconds)
 
     def plans(self, namespace: str, now_seconds: float) -> Sequence[Plan] | None:
         """The plan and the one for its ages, if any; None while the namespace is not in it yet.

@@ -16,7 +16,7 @@ from adapter import telemetry
 from adapter.fetch import decode
 from adapter.fetch.credentials import Credentials
 from adapter.fetch.transport import NoAnswer, Transport
-from adapter.model import Backend, Evaluation, Plan, ResultKind, Sample, Series
+from adapter.model import Backend, Evaluation, Lane, Plan, ResultKind, Sample, Series
 from adapter.ports import QueryFailed
 from adapter.translate.row_selection import Key, filled
 
@@ -54,7 +54,13 @@ class PrometheusClient:
 
         with telemetry.prometheus_request(plan.backend, "query"):
             evaluation = await self._whole(
-                "/api/v1/query", parameters, plan.query, finish, seconds, may_post=plan.may_post
+                "/api/v1/query",
+                parameters,
+                plan.query,
+                finish,
+                seconds,
+                may_post=plan.may_post,
+                lane=plan.lane,
             )
         return await _indexed(evaluation, plan)
 
@@ -103,6 +109,7 @@ class PrometheusClient:
         seconds: float,
         *,
         may_post: bool = False,
+        lane: Lane = Lane.AUTOSCALER,
     ) -> Answer:
         """A response that is decoded when it is complete."""
         body = bytearray()
@@ -118,7 +125,7 @@ class PrometheusClient:
 
         try:
             await self._transport.send(
-                path, parameters, seconds=seconds, take=take, may_post=may_post
+                path, parameters, seconds=seconds, take=take, may_post=may_post, lane=lane
             )
             return _json(finish)(bytes(body))
         except NoAnswer as error:

@@ -1,26 +1,44 @@
 """Evaluations shared by requests: equal plans in flight wait for one answer, and a fresh answer serves the next request.
 
-A hundred autoscalers on one metric request it within a second; Prometheus should evaluate it once. It is an `Evaluator`
-around an `Evaluator`, so a test or a benchmark can leave it out.
+A hundred autoscalers on one metric request it within a second; Prometheus should evaluate it once. A plan that is needed on a period
+is evaluated just before. It is an `Evaluator` around an `Evaluator`, so a test or a benchmark can leave it out.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
+from typing import Final
+
+from cachetools import LRUCache
 
 from adapter import telemetry
+from adapter.fetch.needs import Needs
 from adapter.model import Evaluation, Plan
 from adapter.ports import Evaluator
 from wire.single_flight import SingleFlight
 
-FRESHNESS_SECONDS = 1.0
+FRESHNESS_SECONDS: Final = 1.0
 """Well under every sync period and scrape interval, so that a shared answer is as good as one of its own."""
 
-PLANS_MAX = 20_000
+PLANS_MAX: Final = 20_000
 """How many answers are held: more than are requested within a second."""
+ROWS_MAX: Final = 200_000
+"""How many rows all of them have: about 100 MB."""
+NEEDS_MAX: Final = 50_000
+"""How many plans are followed, to refresh those that are needed on a period."""
 
 _SENT = telemetry.EVALUATIONS.labels("sent")
 _SHARED = telemetry.EVALUATIONS.labels("shared")
 _FRESH = telemetry.EVALUATIONS.labels("fresh")
+_AHEAD = telemetry.EVALUATIONS.labels("ahead")
+
+CallAt = Callable[[float, Callable[[], None]], object]
+"""Calls a function at a time of `monotonic`."""
+
+
+def _call_at(at_seconds: float, call: Callable[[], None]) -> object:
+    delay_seconds = at_seconds - time.monotonic()
+    return asyncio.get_running_loop().call_later(max(0.0, delay_seconds), call)
 
 
 class SharedEvaluations:
@@ -32,6 +50,7 @@ class SharedEvaluations:
         *,
         freshness_seconds: float = FRESHNESS_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
+        call_at: CallAt = _call_at,
     ) -> None:
         """`freshness_seconds`: the greatest age of an answer that is served again, counted from when it was sent for;
         0 shares only what is in flight.
@@ -39,13 +58,19 @@ class SharedEvaluations:
         self._behind = behind
         self._freshness_seconds = freshness_seconds
         self._monotonic = monotonic
+        self._call_at = call_at
         self._flights: SingleFlight[Plan, Evaluation] = SingleFlight()
         self._fresh: dict[Plan, tuple[float, Evaluation]] = {}
+        self._rows = 0
+        self._needs: LRUCache[Plan, Needs] = LRUCache(NEEDS_MAX)
 
     async def evaluate(self, plan: Plan) -> Evaluation:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
+        now_seconds = self._monotonic()
         held = self._fresh.get(plan)
-        if held and self._monotonic() - held[0] < self._freshness_seconds:
+        is_fresh = held is not None and now_seconds - held[0] < self._freshness_seconds
+        self._follow(plan, now_seconds, sent_at=held[0] if held and is_fresh else now_seconds)
+        if held and is_fresh:
             _FRESH.inc()
             return held[1]
         (_SHARED if plan in self._flights else _SENT).inc()
@@ -54,16 +79,46 @@ class SharedEvaluations:
     async def _send(self, plan: Plan) -> Evaluation:
         sent_at = self._monotonic()
         evaluation = await self._behind.evaluate(plan)
-        self._fresh.pop(plan, None)  # So that the dict is in the order of sending.
+        self._drop(plan)  # So that the dict is in the order of sending.
         self._fresh[plan] = (sent_at, evaluation)
+        self._rows += len(evaluation.samples)
         self._forget()
+        needs = self._needs.get(plan)
+        if needs:
+            needs.duration_seconds = self._monotonic() - sent_at
         return evaluation
 
+    def _follow(self, plan: Plan, now_seconds: float, *, sent_at: float) -> None:
+        """Refresh it just before it is needed next. There is one refresh per need at most, so a plan that is no longer
+        requested is refreshed once.
+        """
+        if not self._freshness_seconds:
+            return
+        needs = self._needs.get(plan)
+        if needs is None:
+            needs = self._needs[plan] = Needs(freshness_seconds=self._freshness_seconds)
+        if needs.requested(now_seconds) and (at_seconds := needs.refresh_at(sent_at=sent_at)):
+            self._call_at(at_seconds, lambda: self._refresh(plan, sent_at))
+
+    def _refresh(self, plan: Plan, sent_at: float) -> None:
+        """Evaluate it, unless a request has done so since. A failure is left to the next request."""
+        held = self._fresh.get(plan)
+        is_newer = held is not None and held[0] - sent_at > self._freshness_seconds / 4
+        if plan not in self._flights and not is_newer:
+            _AHEAD.inc()
+            self._flights.start(plan, lambda: self._send(plan))
+
     def _forget(self) -> None:
-        """Drop what is no longer fresh, oldest first."""
+        """Drop what is no longer fresh, oldest first, and what is too much."""
         outdated_before = self._monotonic() - self._freshness_seconds
         while self._fresh:
             oldest = next(iter(self._fresh))
-            if self._fresh[oldest][0] > outdated_before and len(self._fresh) <= PLANS_MAX:
+            is_fresh = self._fresh[oldest][0] > outdated_before
+            if is_fresh and len(self._fresh) <= PLANS_MAX and self._rows <= ROWS_MAX:
                 return
-            del self._fresh[oldest]
+            self._drop(oldest)
+
+    def _drop(self, plan: Plan) -> None:
+        held = self._fresh.pop(plan, None)
+        if held:
+            self._rows -= len(held[1].samples)

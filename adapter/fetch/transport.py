@@ -16,7 +16,8 @@ from yarl import URL
 
 from adapter.fetch import decode
 from adapter.fetch.credentials import Address, Credentials
-from adapter.model import Backend
+from adapter.fetch.lanes import LaneGate
+from adapter.model import Backend, Lane
 
 PIECE_BYTES = 256 * 1024
 REFUSAL_BYTES_MAX = 64 * 1024
@@ -41,7 +42,7 @@ class Transport:
         self._backend = backend
         self._credentials = credentials
         self._address = Address.of(backend.url)
-        self._gate = asyncio.Semaphore(backend.concurrency_max)
+        self._gate = LaneGate(backend.concurrency_max)
         self._http: aiohttp.ClientSession | None = None
 
     async def send(
@@ -53,6 +54,7 @@ class Transport:
         take: Callable[[bytes], None],
         compressed: bool = False,
         may_post: bool = False,
+        lane: Lane = Lane.AUTOSCALER,
     ) -> None:
         """Pass the body of a 2xx response to `take`, piece by piece; raises `NoAnswer`, also when `take` does.
 
@@ -60,7 +62,7 @@ class Transport:
         that are longer than some proxies accept in a URL are sent in the body.
         """
         try:
-            async with asyncio.timeout(seconds), self._gate:
+            async with asyncio.timeout(seconds), self._gate.slot(lane):
                 encoded = urlencode(parameters)
                 posted = self._backend.verb == "POST" or (may_post and len(encoded) > URL_BYTES_MAX)
                 try:

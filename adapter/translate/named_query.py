@@ -5,7 +5,7 @@ serves all of them. A metric selector restricts series: its matchers are inserte
 `<<.LabelMatchers>>` or, without it, into every vector selector of the query.
 """
 
-from adapter.translate.promql import QueryNotBuilt, selector_matchers
+from adapter.translate.promql import Matcher, QueryNotBuilt, selector_matchers
 from adapter.translate.selectors import with_matchers
 from adapter.translate.template import Record, compiled
 from adapter.translate.template.lexer import LEFT
@@ -17,7 +17,11 @@ NAMED_FIELDS = ("LabelMatchers",)
 
 def named_query(query: str, selector: Selector) -> str:
     """The query restricted by a selector; raises `QueryNotBuilt`."""
-    matchers = tuple(selector_matchers(selector))
+    return restricted(query, tuple(selector_matchers(selector)))
+
+
+def restricted(query: str, matchers: tuple[Matcher, ...]) -> str:
+    """The query restricted by matchers; raises `QueryNotBuilt`."""
     if LEFT not in query:
         return with_matchers(query, matchers)
     try:

@@ -33,7 +33,7 @@ from adapter.translate.named_query import named_query
 from adapter.translate.naming import NoLabel, ResourceConverter
 from adapter.translate.promql import Matcher, QueryNotBuilt, custom_query, equals, external_query
 from adapter.translate.refusals import custom_metric_not_found, metrics_not_fetched
-from adapter.translate.wide_query import wide_for_objects, wide_for_selector
+from adapter.translate.wide_query import wide_for_named, wide_for_objects, wide_for_selector
 from wire.labels import EVERYTHING
 
 
@@ -162,6 +162,13 @@ def _external_by_name(request: ExternalMetricRequest, rule: NamedRule) -> Metric
         contract=rule.contract,
         rule=rule.path,
         window_seconds=rule.window_seconds,
+        wide=wide_for_named(
+            rule.query,
+            selector=request.selector,
+            where=where,
+            backend=rule.backend,
+            dated=rule.contract.stale_after_seconds is not None,
+        ),
     )
 
 

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from adapter.model import Rows, Wide, WideQuery
 from adapter.translate.ages import age_query, grouping_of
+from adapter.translate.named_query import restricted
 from adapter.translate.promql import (
     Matcher,
     QueryNotBuilt,
@@ -21,6 +24,7 @@ from adapter.translate.promql import (
 from adapter.translate.regrouping import keeping
 from adapter.translate.separable import Moved, extra_labels
 from adapter.translate.template import compiled
+from adapter.translate.template.lexer import LEFT
 from adapter.translate.template.nodes import Action, Command, Field, Pipe, Text
 from wire.labels import Operator, Requirement, Selector
 from wire.quoting import go_quote
@@ -95,6 +99,37 @@ def wide_for_selector(
     return _wide(query, namespace, "", tuple((each.key, each.values[0]) for each in moved))
 
 
+def wide_for_named(
+    query: str,
+    *,
+    selector: Selector,
+    where: tuple[tuple[str, str], ...],
+    backend: str,
+    dated: bool = False,
+) -> Wide | None:
+    """The wide query of a rule that names its query, for any values of the labels that the selector sets equal.
+
+    `where`: the rows of the request's namespace, in the result for all of them.
+    """
+    moved = _movable(selector, where[0][0] if where else "")
+    if not moved:
+        return None
+    equal = tuple((each.key, each.values[0]) for each in moved)
+    rest = tuple(each for each in selector.requirements if each not in moved)
+    rows = Rows(where=(*where, *equal))
+    found = _wide_named_query(
+        query,
+        selector=Selector(rest),
+        equal=tuple(label for label, _ in equal),
+        key_labels=rows.key_labels,
+        backend=backend,
+        dated=dated,
+    )
+    if found is None:
+        return None
+    return Wide(query=found, rows=msgspec.structs.replace(rows, dropped=found.dropped))
+
+
 def _is_name(namespace: Matcher | None) -> bool:
     """A name that Kubernetes accepts needs no escaping in a regular expression."""
     return namespace is None or _NAMESPACE_NAME.fullmatch(namespace.value) is not None
@@ -155,19 +190,13 @@ def _wide_query(
     if object_label:
         narrow_matchers.append(Matcher(object_label, "=~", _ANY_NAMES))
         wide_matchers.append(Matcher(object_label, "!=", ""))
-    moved = Moved(
-        equal=frozenset(fixed),
-        object_label=object_label,
-        narrow=tuple(narrow_matchers),
-        wide=tuple(wide_matchers),
-    )
     group_by = ((object_label,) if object_label else ()) + extra_group_by
     try:
         rest = selector_matchers(selector)
         narrow = rendered_query(
             template, series=series, matchers=[*rest, *narrow_matchers], group_by=group_by
         )
-        inserted = rendered_query(
+        wide = rendered_query(
             template,
             series=series,
             matchers=[*rest, *wide_matchers],
@@ -175,15 +204,58 @@ def _wide_query(
         )
     except QueryNotBuilt:
         return None
-    for wide in (inserted, keeping(inserted, fixed)):
-        dropped = extra_labels(narrow, wide, moved)
+    moved = Moved(
+        equal=frozenset(fixed),
+        object_label=object_label,
+        narrow=tuple(narrow_matchers),
+        wide=tuple(wide_matchers),
+    )
+    return _proven(narrow, wide, moved, key_labels=key_labels, backend=backend, dated=dated)
+
+
+@lru_cache(maxsize=4096)
+def _wide_named_query(
+    query: str,
+    *,
+    selector: Selector,
+    equal: tuple[str, ...],
+    key_labels: tuple[str, ...],
+    backend: str,
+    dated: bool,
+) -> WideQuery | None:
+    if LEFT in query and not _only_inserts(query):
+        return None
+    narrow_matchers = tuple(equals(label, _ANY_VALUE) for label in equal)
+    wide_matchers = tuple(Matcher(label, "!=", "") for label in equal)
+    try:
+        rest = tuple(selector_matchers(selector))
+        narrow = restricted(query, (*rest, *narrow_matchers))
+        wide = restricted(query, (*rest, *wide_matchers))
+    except QueryNotBuilt:
+        return None
+    moved = Moved(equal=frozenset(equal), narrow=narrow_matchers, wide=wide_matchers)
+    return _proven(narrow, wide, moved, key_labels=key_labels, backend=backend, dated=dated)
+
+
+def _proven(
+    narrow: str,
+    wide: str,
+    moved: Moved,
+    *,
+    key_labels: tuple[str, ...],
+    backend: str,
+    dated: bool,
+) -> WideQuery | None:
+    """The wide query, with more labels in its groupings if it needs them; None when it is not proven."""
+    for text in (wide, keeping(wide, sorted(moved.equal))):
+        dropped = extra_labels(narrow, text, moved)
         if dropped is None:
             continue
-        ages = _ages(narrow, wide, moved, key_labels) if dated else ""
+        ages = _ages(narrow, text, moved, key_labels) if dated else ""
         if ages is None:
             return None
         return WideQuery(
-            parts=_around_namespaces(wide),
+            parts=_around_namespaces(text),
             ages=_around_namespaces(ages) if ages else (),
             backend=backend,
             key_labels=key_labels,

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from adapter.answer.evaluating import own_rows
+from adapter.answer.observer import UNOBSERVED
 from adapter.answer.wide_plans import NAMESPACES_PER_PLAN, WidePlans
 from adapter.model import (
     PODS,
@@ -12,6 +14,7 @@ from adapter.model import (
     DiscoveryRule,
     Evaluation,
     ExternalMetricRequest,
+    NamedRule,
     Offer,
     Reaction,
     ResourceLabels,
@@ -47,11 +50,11 @@ class SmallPrometheus:
 
     @property
     def wide(self):
-        return [plan for plan in self.requested if plan.key_labels]
+        return [plan for plan in self.requested if plan.may_post]
 
     async def evaluate(self, plan):
         self.requested.append(plan)
-        if plan.key_labels:
+        if plan.may_post:
             await self.may_answer.wait()
             if self.failure:
                 cause, retryable = self.failure
@@ -62,7 +65,7 @@ class SmallPrometheus:
         evaluation = Evaluation(
             samples=tuple(Sample(dict(key), value, 1_000.0) for key, value in rows.items()),
             evaluated_at_seconds=1_000.0,
-            partial=self.partial and bool(plan.key_labels),
+            partial=self.partial and plan.may_post,
         )
         return indexed(evaluation, plan.key_labels)
 
@@ -109,6 +112,22 @@ PAIRS = [("web-0", "web-1"), ("web-2",)]
 REQUESTS = [of_pods(namespace, pods) for namespace in NAMESPACES for pods in PAIRS]
 
 
+def named(
+    namespace, selector, query="sum by (namespace, queue) (load)", namespace_label="namespace"
+):
+    named_rule = NamedRule(
+        path="metrics[0]",
+        name="depth",
+        query=query,
+        namespace_label=namespace_label,
+        contract=CONTRACT,
+    )
+    request = ExternalMetricRequest(
+        namespace=namespace, metric="depth", selector=labels.parse(selector)
+    )
+    return external_metric_query(request, Offer(named_rule), FakeMapping()), ()
+
+
 class Planner:
     """The wide plans over a small Prometheus, with a fake clock; what they leave is answered by narrow queries."""
 
@@ -126,7 +145,8 @@ class Planner:
         for query, names in requests:
             found = await self.plans.rows(query, names)
             if found is not None:
-                assert rows_of(found) == rows_of(await self.prometheus.evaluate(query.plan))
+                own = await own_rows(self.prometheus, query, names, UNOBSERVED)
+                assert rows_of(found) == rows_of(own)
             answers.append(found is not None)
         return answers
 
@@ -245,6 +265,28 @@ async def test_labels_that_are_not_set_equal_to_one_value_stay_in_the_query():
     await planner.period(requests)
     assert await planner.period(requests) == [True] * 4
     assert 'pod=~"web-1|web-2"' in planner.prometheus.wide[-1].query
+
+
+@pytest.mark.parametrize(
+    ("query", "namespace_label"),
+    [
+        pytest.param("sum by (namespace, queue) (load)", "namespace", id="labels in the result"),
+        pytest.param("sum by (namespace) (load)", "namespace", id="the selector's label is added"),
+        pytest.param("sum(load)", "", id="for all namespaces"),
+        pytest.param("sum by (namespace) (load{<<.LabelMatchers>>})", "namespace", id="a template"),
+    ],
+)
+async def test_named_metrics_share_a_query_for_all_values_of_a_selector(query, namespace_label):
+    requests = [
+        named(namespace, f"queue=q{number}", query, namespace_label)
+        for namespace in NAMESPACES
+        for number in range(4)
+    ]
+    planner = Planner()
+    await planner.period(requests)
+    planner.prometheus.requested.clear()
+    assert await planner.period(requests) == [True] * 16
+    assert len({plan.query for plan in planner.prometheus.requested if plan.may_post}) == 1
 
 
 async def test_many_namespaces_are_split_into_several_queries():

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from adapter.fetch.shared_evaluations import SharedEvaluations
-from adapter.model import Evaluation, Plan
+from adapter.fetch.shared_evaluations import ROWS_MAX, SharedEvaluations
+from adapter.model import Evaluation, Plan, Sample
 from adapter.ports import QueryFailed
 
 PLAN = Plan("up")
@@ -134,3 +134,96 @@ async def test_what_is_no_longer_fresh_takes_no_memory(shared, behind, clock):
         await shared.evaluate(Plan(f"up{number}"))
         clock.now_seconds += 0.1
     assert len(shared._fresh) <= 11
+
+
+class Schedule:
+    """Calls at the times that the test reaches."""
+
+    def __init__(self, clock):
+        self._clock = clock
+        self._calls = []
+
+    def __call__(self, at_seconds, call):
+        self._calls.append((at_seconds, call))
+
+    async def reach(self, now_seconds):
+        due = [each for each in self._calls if each[0] <= now_seconds]
+        self._calls = [each for each in self._calls if each[0] > now_seconds]
+        for at_seconds, call in sorted(due, key=lambda each: each[0]):
+            self._clock.now_seconds = at_seconds
+            call()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        self._clock.now_seconds = now_seconds
+
+
+@pytest.fixture
+def schedule(clock):
+    return Schedule(clock)
+
+
+@pytest.fixture
+def refreshed(behind, clock, schedule):
+    behind.may_answer.set()
+    return SharedEvaluations(behind, freshness_seconds=1.0, monotonic=clock, call_at=schedule)
+
+
+async def test_a_plan_that_is_needed_every_15_s_is_ready_and_costs_one_query_per_period(
+    refreshed, behind, schedule
+):
+    for number in range(1, 11):
+        await schedule.reach(100.0 + 15.0 * number)
+        sent = len(behind.requested)
+        await refreshed.evaluate(PLAN)
+        assert len(behind.requested) == (sent if number > 3 else sent + 1)
+    assert len(behind.requested) == 10
+
+
+async def test_a_plan_that_is_needed_all_the_time_is_refreshed_about_once_per_bound(
+    refreshed, behind, schedule
+):
+    for tenth in range(300):
+        await schedule.reach(100.0 + tenth / 10)
+        await refreshed.evaluate(PLAN)
+    assert len(behind.requested) <= 35
+
+
+async def test_a_plan_that_is_no_longer_requested_is_refreshed_once(refreshed, behind, schedule):
+    for number in range(1, 4):
+        await schedule.reach(100.0 + 15.0 * number)
+        await refreshed.evaluate(PLAN)
+    for number in range(4, 20):
+        await schedule.reach(100.0 + 15.0 * number)
+    assert len(behind.requested) == 4
+
+
+async def test_an_early_request_replaces_the_refresh(refreshed, behind, schedule):
+    for at in (115.0, 130.0, 145.0, 159.4):
+        await schedule.reach(at)
+        await refreshed.evaluate(PLAN)
+    await schedule.reach(170.0)
+    assert len(behind.requested) == 4
+
+
+async def test_a_refresh_that_fails_is_silent_and_the_next_request_sends_its_own(
+    refreshed, behind, schedule
+):
+    for number in range(1, 4):
+        await schedule.reach(100.0 + 15.0 * number)
+        await refreshed.evaluate(PLAN)
+    behind.fails = True
+    await schedule.reach(160.0)
+    behind.fails = False
+    assert (await refreshed.evaluate(PLAN)).evaluated_at_seconds == len(behind.requested) == 5
+
+
+async def test_the_rows_of_all_results_are_bounded(clock):
+    class Large:
+        async def evaluate(self, plan):
+            sample = Sample({}, 1.0, 1.0)
+            return Evaluation(samples=(sample,) * (ROWS_MAX // 4), evaluated_at_seconds=1.0)
+
+    shared = SharedEvaluations(Large(), freshness_seconds=60.0, monotonic=clock)
+    for number in range(10):
+        await shared.evaluate(Plan(f"up{number}"))
+    assert shared._rows <= ROWS_MAX

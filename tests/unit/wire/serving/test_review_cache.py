@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.fakes.virtual_time import passes, run
-from wire.serving.review_cache import CLIENTS_MAX, ENTRY_BYTES, SIZE_MAX, ReviewCache
+from wire.serving.review_cache import AHEAD_MAX, CLIENTS_MAX, ENTRY_BYTES, SIZE_MAX, ReviewCache
 from wire.status import Unavailable
 
 TTL_SECONDS = 10.0
@@ -93,6 +93,31 @@ def test_a_client_that_stops_causes_one_more_review_at_most():
         before = len(api.times)
         await passes(600.0)
         assert len(api.times) <= before + 1
+
+    run(scenario())
+
+
+def test_reviews_ahead_of_many_clients_are_few_at_a_time_and_in_time():
+    class Counting(ApiServer):
+        running = most = 0
+
+        async def review(self) -> str:
+            self.running += 1
+            self.most = max(self.most, self.running)
+            try:
+                return await super().review()
+            finally:
+                self.running -= 1
+
+    async def scenario():
+        api, cache = Counting(), new_cache()
+        for at in (0.0, 15.0):
+            await passes(at - asyncio.get_running_loop().time())
+            await asyncio.gather(*(cache.get(str(key), api.review) for key in range(200)))
+        api.most = 0
+        await passes(30.0 - asyncio.get_running_loop().time())
+        assert all(cache.is_cached(str(key)) for key in range(200))
+        assert api.most == AHEAD_MAX
 
     run(scenario())
 
