@@ -22,6 +22,11 @@ PROGRAM: Final = Program(
             module="scaler.commands.why",
         ),
         Command(
+            name="simulate",
+            summary="Show what would be decided with other metrics or at another time",
+            module="scaler.commands.simulate",
+        ),
+        Command(
             name="migrate",
             summary="Convert HPAs and KEDA's ScaledObjects to LoadAutoscalers",
             module="scaler.commands.migrate",

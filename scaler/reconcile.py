@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from scaler.actuate.deletion_cost import write_deletion_costs
 from scaler.actuate.scale import rescale
 from scaler.decide import decide
 from scaler.memories import Memories
@@ -29,6 +30,7 @@ from scaler.model.decision import (
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable, TargetPods
+from scaler.model.schedules import FoundCalendar
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
 from scaler.plan.plan import plan
@@ -70,6 +72,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry
     outdated: Callable[[str], str] = lambda _: ""
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
+    calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
+    """The calendars that the schedules of an autoscaler refer to."""
     other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0
     """How far the wall clock of the previous leader was ahead of this one."""
 
@@ -172,6 +176,7 @@ class Reconciler:
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
             outdated=self._with.outdated(autoscaler.metadata.namespace),
             rivals=self._rivals(autoscaler),
+            calendars=self._with.calendars(autoscaler) if autoscaler.spec.schedules else (),
         )
 
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
@@ -236,8 +241,19 @@ class Reconciler:
         desired = decision.desired_replicas
         if not decision.rescale or desired is None or isinstance(target, ScaleUnavailable):
             return NotNeeded()
+        if decision.deletion_costs:
+            await self._mark_pods(decision)
         self._with.scales.forget(decision.autoscaler.key)
         return await rescale(self._with.kube, target, desired)
+
+    async def _mark_pods(self, decision: Decision) -> None:
+        """So that the least busy pods are deleted. A failure is reported, and does not stop the scale-down."""
+        autoscaler = decision.autoscaler
+        problem = await write_deletion_costs(
+            self._with.kube, autoscaler.metadata.namespace, decision.deletion_costs
+        )
+        if problem:
+            self._emit(autoscaler, (warning("FailedPodDeletionCost", problem),))
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)

@@ -12,6 +12,7 @@ from scaler.migration.conversion import (
     load_autoscaler,
     name_of,
 )
+from scaler.migration.cron_trigger import schedules
 from scaler.migration.prometheus_trigger import PrometheusMetrics
 
 API_VERSION: Final = "keda.sh/v1alpha1"
@@ -32,7 +33,8 @@ def from_scaled_object(scaled_object: Mapping[str, Any], *, dry_run: bool) -> Co
         raise Unconvertible(f"{original}: apiVersion is not {API_VERSION}")
     remarks = Remarks(original)
     prometheus = PrometheusMetrics(scaled_object, remarks)
-    metrics = _metrics(given.get("triggers") or [], prometheus, remarks)
+    triggers = given.get("triggers") or []
+    metrics = _metrics(triggers, prometheus, remarks)
     if not metrics:
         raise Unconvertible(
             f"{original}: none of its triggers ({_types(given)}) has a counterpart. Leave it to KEDA, or "
@@ -43,6 +45,8 @@ def from_scaled_object(scaled_object: Mapping[str, Any], *, dry_run: bool) -> Co
         spec["suspend"] = suspension
     spec["scaleTargetRef"] = _target(given)
     spec |= _bounds(given, metrics, remarks)
+    if found := schedules(triggers, max_replicas=spec["maxReplicas"], remarks=remarks):
+        spec["schedules"] = found
     spec["metrics"] = metrics
     _add_fallback(given, metrics, remarks)
     _read_advanced(given, spec, remarks)
@@ -78,6 +82,8 @@ def _metrics(
                 found.append(prometheus.metric(index, trigger))
             case "cpu" | "memory":
                 found.append(_resource(index, trigger, remarks))
+            case "cron":
+                pass  # it becomes a schedule
             case kind:
                 remarks.add(
                     f"spec.triggers[{index}]",

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import socket
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.observe.scales import Scales
 from scaler.reconcile import Dependencies, Reconciler
 from scaler.report.events import COMPONENT, Events
+from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
 from scaler.runtime.fencing import WritesWhileLeading
 from scaler.runtime.target_versions import TargetVersions
@@ -97,6 +99,9 @@ class Scaler:
         self._telemetry.show_build(version)
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._reconciler = self._new_reconciler()
+        self._telemetry.registry.register(
+            AutoscalerMetrics(options.kind, self._reconciled, self._reconciler.derivation)
+        )
         self._controller = Controller(
             WorkQueue(options.sync_period_seconds),
             self._reconciler.reconcile,
@@ -142,6 +147,7 @@ class Scaler:
             events=Events(self._recorder, options.kind),
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
+            calendars=self._watches.calendars_of,
             other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
@@ -159,6 +165,10 @@ class Scaler:
         if new is not None and self._is_leading:
             self._enqueue(new)
         self._telemetry.autoscalers.set(len(self._watches.autoscalers))
+
+    def _reconciled(self) -> Iterable[Autoscaler]:
+        """The autoscalers of this process; another replica has the metrics of those that it reconciles."""
+        return self._watches.autoscalers if self._is_leading else ()
 
     def _enqueue(self, autoscaler: Autoscaler) -> None:
         self._controller.enqueue(

@@ -79,6 +79,8 @@ def test_the_api_server_accepts_a_converted_scaled_object(
     spec["triggers"].append(
         {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
     )
+    times = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timezone": "Europe/Berlin"}
+    spec["triggers"].append({"type": "cron", "metadata": {**times, "desiredReplicas": "4"}})
     manifest["metadata"]["annotations"] = {"autoscaling.keda.sh/paused-replicas": "2"}
     file = tmp_path / "scaledobject.yaml"
     file.write_text(yaml.safe_dump(manifest))

@@ -29,6 +29,7 @@ def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
     assert permissions(scaler.render().one("ClusterRole", "loadline-scaler")) == (
         granted("loadline.io", "loadautoscalers", "get list watch")
         | granted("loadline.io", "loadautoscalers/status", "update")
+        | granted("loadline.io", "scalingcalendars clusterscalingcalendars", "list watch")
         | granted("autoscaling", "horizontalpodautoscalers", "list watch")
         | granted("", "pods", "list watch")
         | granted("apps", "deployments/scale replicasets/scale statefulsets/scale", "get update")
@@ -38,6 +39,15 @@ def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
         | granted("external.metrics.k8s.io", "*", "list")
         | granted("", "events", "create patch")
     )
+
+
+def test_patching_pods_is_allowed_only_on_request(scaler):
+    allowed = scaler.render({"rbac": {"podDeletionCost": True}})
+    assert ("", "pods", "patch") in permissions(allowed.one("ClusterRole", "loadline-scaler"))
+    for_hpas = scaler.render(
+        {"rbac": {"podDeletionCost": True}, "watch": "horizontalpodautoscalers"}
+    )
+    assert ("", "pods", "patch") not in permissions(for_hpas.one("ClusterRole", "loadline-scaler"))
 
 
 def test_the_scaler_is_bound_to_its_role_and_to_delegated_authentication(scaler):
@@ -82,7 +92,8 @@ def test_with_watch_namespaces_roles_replace_the_cluster_role(scaler):
     everywhere = permissions(scaler.render().one("ClusterRole", "loadline-scaler"))
     roles = rendered.of("Role")
     assert [role["metadata"]["namespace"] for role in roles] == ["shop", "bank"]
-    assert [permissions(role) for role in roles] == [everywhere] * 2
+    inside = everywhere - granted("loadline.io", "clusterscalingcalendars", "list watch")
+    assert [permissions(role) for role in roles] == [inside] * 2
     assert [b["metadata"]["namespace"] for b in rendered.of("RoleBinding")] == ["shop", "bank"]
     assert "--namespace=shop,bank" in rendered.arguments
 
@@ -141,7 +152,7 @@ def test_the_edit_role_may_edit_autoscalers_but_not_their_status(scaler):
     assert edit["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
     assert view["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
     writes = "create delete deletecollection patch update"
-    assert permissions(edit) == granted("loadline.io", "loadautoscalers", writes)
+    assert permissions(edit) == granted("loadline.io", "loadautoscalers scalingcalendars", writes)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import yaml
 
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import LOAD_AUTOSCALERS
+from scaler.model.schedules import Calendar, CalendarKind
 from scaler.report.status import LoadAutoscalerStatus
 
 CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
@@ -81,3 +82,16 @@ def properties(schema: Any) -> Iterator[tuple[str, Any]]:
         yield from properties(value)
     if "items" in schema:
         yield from properties(schema["items"])
+
+
+def test_the_calendars_have_the_fields_and_kinds_that_the_scaler_reads() -> None:
+    components = msgspec.json.schema_components([Calendar])[1]
+    found = list(yaml.safe_load_all(CRD.with_name("scalingcalendars.yaml").read_text()))
+    assert [each["spec"]["names"]["kind"] for each in found] == list(CalendarKind)
+    for each in found:
+        schema = each["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        assert missing(components, components["Calendar"], schema) == []
+        kind = CalendarKind(each["spec"]["names"]["kind"])
+        assert kind.collection("").endswith(f"/{each['spec']['names']['plural']}")
+        namespaced = each["spec"]["scope"] == "Namespaced"
+        assert ("/namespaces/shop/" in kind.collection("shop")) == namespaced

@@ -53,7 +53,7 @@ def test_every_command_has_its_own_help_with_two_examples(program: Program):
             scaler,
             "xyz",
             "loadline-scaler: unknown command 'xyz'\n"
-            "Commands: run, why, migrate, completion, version. See loadline-scaler --help.\n",
+            "Commands: run, why, simulate, migrate, completion, version. See loadline-scaler --help.\n",
             id="far",
         ),
     ],
