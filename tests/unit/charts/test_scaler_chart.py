@@ -70,6 +70,18 @@ def test_in_place_of_the_built_in_controller_the_scaler_updates_only_hpas(scaler
     assert "--watch=horizontalpodautoscalers" in rendered.arguments
 
 
+def test_in_place_of_the_built_in_controller_the_scaler_stores_its_memories_in_its_own_namespace(
+    scaler,
+):
+    rendered = scaler.render({"watch": "horizontalpodautoscalers"})
+    role = rendered.one("Role", ":memory")
+    assert permissions(role) == granted("loadline.io", "scalingmemories", "get list create update")
+    assert role["metadata"]["namespace"] == rendered.one("Deployment")["metadata"]["namespace"]
+    assert all(
+        not each["metadata"]["name"].endswith(":memory") for each in scaler.render().of("Role")
+    )
+
+
 def test_custom_resources_can_be_scaled_if_their_group_is_listed(scaler):
     targets = {"argoproj.io": ["rollouts"], "core": ["replicationcontrollers"]}
     rendered = scaler.render({"rbac": {"scaleTargets": targets}})

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 import yaml
 
+from scaler.memory.scaling_memory import KIND, PLURAL, StoredHistory
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.model.schedules import Calendar, CalendarKind
@@ -55,6 +56,16 @@ def test_every_field_that_the_scaler_reads_or_writes_is_in_the_schema(
     part = schema if struct is Autoscaler else schema["properties"]["status"]
     components = msgspec.json.schema_components([struct])[1]
     assert missing(components, components[struct.__name__], part) == []
+
+
+def test_every_field_of_a_scaling_memory_is_in_its_schema() -> None:
+    document = yaml.safe_load(CRD.with_name("scalingmemories.yaml").read_text())
+    names = document["spec"]["names"]
+    assert (names["kind"], names["plural"]) == (KIND, PLURAL)
+    part = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    stored = part["properties"]["histories"]["additionalProperties"]
+    components = msgspec.json.schema_components([StoredHistory])[1]
+    assert missing(components, components["StoredHistory"], stored) == [".extensions"]
 
 
 def missing(components: Any, crd: Any, upstream: Any, path: str = "") -> list[str]:
