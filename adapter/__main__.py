@@ -22,6 +22,11 @@ PROGRAM: Final = Program(
             summary="Explain how a value is computed, or where it failed and how to fix it",
             module="adapter.commands.explain",
         ),
+        Command(
+            name="migrate",
+            summary="Convert the rules of prometheus-adapter to named metrics",
+            module="adapter.commands.migrate",
+        ),
     ),
 )
 

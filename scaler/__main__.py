@@ -26,6 +26,11 @@ PROGRAM: Final = Program(
             summary="Show what would be decided with other metrics or at another time",
             module="scaler.commands.simulate",
         ),
+        Command(
+            name="migrate",
+            summary="Convert HPAs and KEDA's ScaledObjects to LoadAutoscalers",
+            module="scaler.commands.migrate",
+        ),
     ),
 )
 

@@ -9,7 +9,7 @@ import contextlib
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -111,7 +111,8 @@ class Telemetry:
         )
 
     def show_build(self, version: str) -> None:
-        """Export the version that is running."""
+        """Export the version that is running, and the CPU time and memory of this process."""
+        ProcessCollector(registry=self.registry)
         self._build.labels(version, platform.python_version()).set(1)
 
     def show_cache_ages(self, ages_seconds: Callable[[], Mapping[str, float]]) -> None:

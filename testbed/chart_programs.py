@@ -31,7 +31,7 @@ def start_chart_program(
     pod = _pod(cluster, namespace, name)
     return start_program(
         program,
-        *_arguments(cluster, namespace, pod, directory / name),
+        *container_arguments(cluster, namespace, pod, directory / name),
         log_directory=directory / "logs",
         port=port,
         environment={"KUBECONFIG": str(_identity(cluster, namespace, pod))},
@@ -54,7 +54,7 @@ def start_adapter_of(
     pod = _pod(cluster, namespace, name)
     image: str = pod["containers"][0]["image"]
     port = ports.reserve()
-    arguments = _arguments(cluster, namespace, pod, directory / f"{name}-{port}")
+    arguments = container_arguments(cluster, namespace, pod, directory / f"{name}-{port}")
     for inside, outside in addresses.items():
         arguments = [argument.replace(inside, outside) for argument in arguments]
     identity, logs = _identity(cluster, namespace, pod), directory / "logs"
@@ -81,15 +81,18 @@ def _identity(cluster: Cluster, namespace: str, pod: Object) -> Path:
     return cluster.kubeconfig_for_service_account(namespace, pod["serviceAccountName"])
 
 
-def _arguments(cluster: Cluster, namespace: str, pod: Object, directory: Path) -> list[str]:
+def container_arguments(
+    cluster: Cluster, namespace: str, pod: Object, directory: Path
+) -> list[str]:
     """The container's arguments, with local folders in place of the mounted ones."""
     container = pod["containers"][0]
     mounts: dict[str, str] = {
-        mount["name"]: mount["mountPath"].rstrip("/") for mount in container["volumeMounts"]
+        mount["name"]: mount["mountPath"].rstrip("/") for mount in container.get("volumeMounts", [])
     }
     local_folders = {
         mounts[volume["name"]]: str(_copied(cluster, namespace, volume, directory))
-        for volume in pod["volumes"]
+        for volume in pod.get("volumes", [])
+        if volume["name"] in mounts and "projected" not in volume
     }
     return [_with_local_path(argument, local_folders) for argument in container["args"]]
 
@@ -115,9 +118,11 @@ def _copied(cluster: Cluster, namespace: str, volume: Object, directory: Path) -
 
 
 def _with_local_path(argument: str, local_folders: dict[str, str]) -> str:
-    """Replace the mount path in a flag such as `--config=/etc/adapter/config.yaml` by its local folder."""
-    flag, _, value = argument.partition("=")
+    """Replace the mount path in `--config=/etc/adapter/config.yaml`, or in a path alone, by its local folder."""
+    flag, equals, value = (
+        argument.rpartition("=") if argument.startswith("-") else ("", "", argument)
+    )
     for mounted, folder in local_folders.items():
         if value == mounted or value.startswith(mounted + "/"):
-            return f"{flag}={folder}{value.removeprefix(mounted)}"
+            return f"{flag}{equals}{folder}{value.removeprefix(mounted)}"
     return argument

@@ -53,6 +53,10 @@ class Helm:
         """`helm uninstall --wait`. Raises HelmFailed."""
         self._run(["uninstall", release, *WAITING])
 
+    def test(self, release: str) -> str:
+        """`helm test`; returns its report. Raises HelmFailed."""
+        return self._run(["test", release, "--timeout=60s"])
+
     def releases(self) -> list[str]:
         """The names of the releases in the namespace."""
         return self._run(["list", "--short"]).split()

@@ -1,4 +1,4 @@
-"""`loadline-adapter check FILE`: offline the faults of the file; with a Prometheus, what each rule yields."""
+"""`loadline-adapter check FILE...`: offline the faults of each configuration; with a Prometheus, what each rule yields."""
 
 import sys
 from collections.abc import Sequence
@@ -10,7 +10,9 @@ import msgspec
 
 from adapter.commands.check_text import text_of
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
-from adapter.config import ConfigError
+from adapter.config import ConfigError, unreadable
+from adapter.config.sources import Source, sources
+from adapter.diagnosis.check_report import Report
 from adapter.runtime.checking import checked
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.command_line.parsing import FlagParser
@@ -24,8 +26,11 @@ INCOMPLETE: Final = 1
 FAULTY: Final = 2
 
 
+STDIN: Final = "-"
+
+
 class _Given(msgspec.Struct, frozen=True, kw_only=True):
-    file: Path
+    files: tuple[str, ...]
     output: str
     strict: bool
     kubeconfig: Path | None
@@ -36,41 +41,69 @@ def main(arguments: Sequence[str]) -> int:
     """Print what is wrong. 0: usable; 1: usable, but not everything could be checked; 2: not usable."""
     given = _parsed(arguments)
     try:
-        report = run(
-            checked(
-                given.file,
-                prometheus=given.prometheus,
-                kubeconfig=given.kubeconfig,
-                strict=given.strict,
-                user_agent=f"loadline-adapter-check/{version('loadline-autoscaler')}",
-            )
-        )
+        found = [source for file in given.files for source in _sources(file)]
+        reports = [run(_checked(source, given)) for source in found]
     except (StatusError, Unavailable) as error:
         print(f"loadline-adapter check: {error.message}", file=sys.stderr)
         return INCOMPLETE
     except (ConfigError, ConnectionConfigError, ServingConfigError, OSError, ValueError) as error:
         print(f"loadline-adapter check: {error}", file=sys.stderr)
         return FAULTY
-    if given.output == "json":
-        print(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
-    else:
-        print(text_of(report), file=sys.stderr if report.errors else sys.stdout)
-    if not report.ok:
+    if not reports:
+        print(f"{', '.join(given.files)}: there is no configuration to check", file=sys.stderr)
         return FAULTY
-    return INCOMPLETE if report.unreachable else OK
+    _print(reports, given.output)
+    if not all(report.ok for report in reports):
+        return FAULTY
+    return INCOMPLETE if any(report.unreachable for report in reports) else OK
+
+
+def _sources(file: str) -> tuple[Source, ...]:
+    """Every configuration in a file, or in stdin. Raises `ConfigError`."""
+    path = Path("(stdin)" if file == STDIN else file)
+    try:
+        content = sys.stdin.buffer.read() if file == STDIN else path.read_bytes()
+        text = content.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        return (Source(name=str(path), error=unreadable(path, error)),)
+    return sources(text, file=str(path))
+
+
+async def _checked(source: Source, given: _Given) -> Report:
+    return await checked(
+        source,
+        prometheus=given.prometheus,
+        kubeconfig=given.kubeconfig,
+        strict=given.strict,
+        user_agent=f"loadline-adapter-check/{version('loadline-autoscaler')}",
+    )
+
+
+def _print(reports: Sequence[Report], output: str) -> None:
+    if output == "json":
+        document = reports[0] if len(reports) == 1 else reports
+        print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+        return
+    for report in reports:
+        print(text_of(report), file=sys.stderr if report.errors else sys.stdout)
 
 
 def parser() -> FlagParser:
     """The flags of `check`."""
     parser = FlagParser(
         prog="loadline-adapter check",
-        usage="%(prog)s [flags] FILE",
-        description="Validate a configuration file. With --prometheus-url, also report what each rule "
+        usage="%(prog)s [flags] FILE...",
+        description="Validate configurations: files given to --config, ConfigMaps, values of the charts, HelmReleases and "
+        "Applications that contain such values. With --prometheus-url, also report what each rule "
         "yields, or why it yields nothing.",
         examples=[
             (
                 "Check a file without a Prometheus, in CI",
                 "loadline-adapter check --strict config.yaml",
+            ),
+            (
+                "Check what a release has, or what a chart renders",
+                "helm template charts/adapter -f values.yaml | loadline-adapter check -",
             ),
             (
                 "Try each rule on a Prometheus",
@@ -80,7 +113,7 @@ def parser() -> FlagParser:
         notes="Exit code 0: the file is valid. 1: it is valid, but Prometheus or the cluster could not be reached. "
         "2: it is invalid or, with --strict, there is a warning.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="the file given to --config")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files to check, or - for stdin")
     parser.add_argument(
         "--output",
         choices=("text", "json"),
@@ -104,7 +137,7 @@ def _parsed(arguments: Sequence[str]) -> _Given:
     flags = parser()
     given = flags.parse_args(arguments)
     return _Given(
-        file=given.file,
+        files=tuple(given.files),
         output=given.output,
         strict=given.strict,
         kubeconfig=given.kubeconfig,

@@ -6,6 +6,7 @@ from adapter.diagnosis.check_report import Report, RuleReport, Tried
 from adapter.translate.wording import some
 
 METRICS_SHOWN_MAX = 10
+UNREACHABLE = "PrometheusDown"
 
 
 def text_of(report: Report) -> str:
@@ -22,6 +23,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield "labels are mapped to the resources built into Kubernetes; use --kubeconfig to include the custom resources of a cluster"
     for rule in report.rules:
         yield from _rule(rule)
+    yield from _unreachable(report)
     for overlap in report.overlaps:
         yield f"{overlap.rule}: Overlap: {overlap.message}"
         yield "  fix: of two rules with the same metric for the same resource the later one serves it; narrow one of them."
@@ -35,7 +37,7 @@ def _where(line: int, path: str) -> str:
 def _rule(rule: RuleReport) -> Iterator[str]:
     backend = "" if rule.backend == "default" else f" (backend {rule.backend})"
     series = f", {rule.series_seen} series" if rule.series_seen else ""
-    yield f"{rule.rule}{backend}: {'yields' if rule.yields else 'yields nothing'}{series}"
+    yield f"{rule.rule}{backend}: {_outcome(rule)}{series}"
     for metric in rule.metrics[:METRICS_SHOWN_MAX]:
         source = f" from {metric.series}" if metric.series else ""
         resources = f" for {some(metric.resources, METRICS_SHOWN_MAX)}" if metric.resources else ""
@@ -45,8 +47,23 @@ def _rule(rule: RuleReport) -> Iterator[str]:
     for tried in rule.tried:
         yield from _tried(tried)
     for finding in rule.findings:
-        yield f"  {finding.reason}: {finding.message}"
-        yield f"    fix: {finding.fix}"
+        if finding.reason != UNREACHABLE:
+            yield f"  {finding.reason}: {finding.message}"
+            yield f"    fix: {finding.fix}"
+
+
+def _outcome(rule: RuleReport) -> str:
+    if any(finding.reason == UNREACHABLE for finding in rule.findings):
+        return "not checked"
+    return "yields" if rule.yields else "yields nothing"
+
+
+def _unreachable(report: Report) -> Iterator[str]:
+    """Why rules were not checked: each cause once, although many rules report it."""
+    causes = [each for rule in report.rules for each in rule.findings if each.reason == UNREACHABLE]
+    for finding in dict.fromkeys(causes):
+        yield f"{finding.reason}: {finding.message}"
+        yield f"  fix: {finding.fix}"
 
 
 def _tried(tried: Tried) -> Iterator[str]:
@@ -59,10 +76,12 @@ def _verdict(report: Report) -> str:
     if report.errors:
         count = len(report.errors)
         return f"{count} {'error' if count == 1 else 'errors'} in {report.file}"
-    nothing = sum(not rule.yields for rule in report.rules)
+    outcomes = [_outcome(rule) for rule in report.rules]
+    nothing, unchecked = outcomes.count("yields nothing"), outcomes.count("not checked")
     warnings = len(report.warnings) + len(report.overlaps)
-    warnings += sum(len(rule.findings) for rule in report.rules)
+    warnings += sum(each.reason != UNREACHABLE for rule in report.rules for each in rule.findings)
     ending = f", {nothing} of them yield nothing" if nothing else ""
+    ending += f", {unchecked} of them not checked" if unchecked else ""
     warned = f" ({warnings} {'warning' if warnings == 1 else 'warnings'})" if warnings else ""
     able = "can be used" if report.ok else "has warnings, and --strict is set"
     return f"{report.file} {able}: {report.rule_count} rules{ending}{warned}"

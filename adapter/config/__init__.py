@@ -4,14 +4,15 @@ prometheus-adapter's file is read unchanged; `metrics` and `backends`, and `sign
 Loadline's own. All problems are found at once, and every text is validated here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
+import yaml
 
 from adapter.config.backends import read_backends
 from adapter.config.discovery_rules import read_resource_rules, read_rule
-from adapter.config.document import Problems, read_document
+from adapter.config.document import Block, Problems, read_document
 from adapter.config.named_metrics import read_metrics
 from adapter.config.problems import ConfigError, ConfigProblem
 from adapter.model import Backend, DiscoveryRule, NamedRule, ResourceRules, Rule
@@ -23,6 +24,7 @@ __all__ = [
     "decode",
     "load",
     "parse",
+    "parse_node",
     "unreadable",
 ]
 
@@ -88,8 +90,21 @@ def unreadable(file: Path, error: OSError | UnicodeDecodeError) -> ConfigError:
 def parse(text: str, *, file: str = "configuration") -> Configuration:
     """The configuration of a text; raises `ConfigError` with every problem found."""
     problems = Problems()
+    return _parsed(lambda: read_document(text, problems), problems, file)
+
+
+def parse_node(node: yaml.MappingNode, *, file: str, may_be_empty: bool = False) -> Configuration:
+    """The same for a mapping in a YAML document. `may_be_empty`: rules may come from elsewhere."""
+    problems = Problems()
+    return _parsed(lambda: Block("", node, problems), problems, file, may_be_empty=may_be_empty)
+
+
+def _parsed(
+    read: Callable[[], Block | None], problems: Problems, file: str, *, may_be_empty: bool = False
+) -> Configuration:
     try:
-        configuration = _read(text, problems)
+        top = read()
+        configuration = None if top is None else _read(top, problems, may_be_empty=may_be_empty)
     except RecursionError:
         problems.error(
             None,
@@ -103,10 +118,7 @@ def parse(text: str, *, file: str = "configuration") -> Configuration:
     return configuration
 
 
-def _read(text: str, problems: Problems) -> Configuration | None:
-    top = read_document(text, problems)
-    if top is None:
-        return None
+def _read(top: Block, problems: Problems, *, may_be_empty: bool) -> Configuration:
     backends = read_backends(top)
     custom = [read_rule(block, external=False, backends=backends) for block in top.blocks("rules")]
     external = [
@@ -116,7 +128,7 @@ def _read(text: str, problems: Problems) -> Configuration | None:
     resource_rules = read_resource_rules(top, backends)
     top.close()
     rules: tuple[Rule, ...] = (*custom, *external, *named)
-    if not rules and resource_rules is None:
+    if not rules and resource_rules is None and not may_be_empty:
         problems.warning(
             None,
             "(file)",

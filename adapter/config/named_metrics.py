@@ -23,6 +23,11 @@ _CLUSTER_SCOPED: Final = {
 _NEWER_FUNCTION: Final = "unknown function"  # promql-parser's message; the Prometheus may know more functions than the parser
 
 
+def default_labels(describes: GroupResource) -> tuple[str, str]:
+    """The labels that name the object and its namespace when a metric does not say so."""
+    return _singular(describes.resource), _default_namespace_label(describes)
+
+
 def read_metrics(top: Block, backends: tuple[Backend, ...]) -> tuple[NamedRule, ...]:
     """All named metrics; a name is unique for each resource that it describes."""
     seen: dict[tuple[str, GroupResource | None], str] = {}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from adapter.config import ConfigError, Configuration, load
+from adapter.config import ConfigError, Configuration
+from adapter.config.sources import Source
 from adapter.diagnosis.check_report import Problem, Report
 from adapter.diagnosis.rule_check import RuleChecker
 from adapter.fetch.builtin_resources import built_in_mapping
@@ -20,38 +21,38 @@ from wire.kube.mapper import RestMapper
 
 
 async def checked(
-    file: Path,
+    source: Source,
     *,
     prometheus: PrometheusSettings | None,
     kubeconfig: Path | None,
     strict: bool,
     user_agent: str,
 ) -> Report:
-    """The report on a file.
+    """The report on a configuration.
 
     Raises `ConfigError` for a file that a backend names, what `prometheus_credentials` raises, and `StatusError` and
     `Unavailable` when the cluster's resources cannot be read.
     """
-    try:
-        configuration = load(file)
-    except ConfigError as error:
+    configuration = source.configuration
+    if configuration is None:
+        error = source.error or ConfigError(source.name, ())
         return Report(
-            file=str(file),
+            file=source.name,
             ok=False,
             errors=tuple(Problem.of(each) for each in error.problems),
             warnings=tuple(Problem.of(each) for each in error.warnings),
         )
     report = Report(
-        file=str(file),
+        file=source.name,
         ok=True,
         rule_count=len(configuration.rules),
         warnings=tuple(Problem.of(each) for each in configuration.warnings),
     )
     if prometheus:
         mapping = (
-            await _cluster_mapping(kubeconfig, user_agent) if kubeconfig else built_in_mapping()
+            await cluster_mapping(kubeconfig, user_agent) if kubeconfig else built_in_mapping()
         )
-        backends = await _backends(file, configuration, prometheus, user_agent)
+        backends = await backends_of(Path(source.name), configuration, prometheus, user_agent)
         try:
             checker = RuleChecker(backends, mapping)
             report = msgspec.structs.replace(
@@ -66,15 +67,17 @@ async def checked(
     return msgspec.structs.replace(report, ok=not (strict and report.warned))
 
 
-async def _backends(
+async def backends_of(
     file: Path, configuration: Configuration, prometheus: PrometheusSettings, user_agent: str
 ) -> Backends:
+    """Clients of the backends of a configuration; the caller closes them."""
     credentials = await prometheus_credentials(prometheus, user_agent=user_agent)
     default = PrometheusClient(prometheus.backend, credentials)
     return Backends(backend_clients(configuration.backends, file=file, default=default, active={}))
 
 
-async def _cluster_mapping(kubeconfig: Path, user_agent: str) -> ClusterMapping:
+async def cluster_mapping(kubeconfig: Path, user_agent: str) -> ClusterMapping:
+    """The resources of a cluster. Raises `StatusError`, `Unavailable` and `ConnectionConfigError`."""
     client = KubeClient(await connect(kubeconfig, user_agent=user_agent))
     try:
         mapper = RestMapper(client)

@@ -100,10 +100,9 @@ class Watches:
         """Not longer than a few seconds: without their CRDs, calendars can never be listed."""
         caches = self.calendars.caches if self.calendars else ()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(
-                asyncio.gather(*(each.listed_unless_forbidden() for each in caches)),
-                CALENDARS_SECONDS,
-            )
+            async with asyncio.timeout(CALENDARS_SECONDS):
+                for each in caches:
+                    await each.listed_unless_forbidden()
 
     def calendars_of(self, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:
         """The calendars that its schedules refer to."""

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from testbed.cluster import Cluster
-from testbed.helm import Helm
+from testbed.helm import Helm, HelmFailed
+from testbed.hook_pods import UNSCHEDULED, HookPods
 from testbed.waiting import until
 
 # The CRD stays, so that uninstalling does not delete LoadAutoscalers; kube-apiserver creates an APIService for it.
@@ -148,3 +149,37 @@ def may(cluster: Cluster, user: str, attributes: dict[str, str]) -> bool:
     }
     text = cluster.kubectl("create", "-f-", "-ojson", input=msgspec.json.encode(review).decode())
     return msgspec.json.decode(text)["status"]["allowed"]
+
+
+def test_an_upgrade_to_an_invalid_configuration_fails_and_changes_nothing(
+    cluster, helm, restricted, tmp_path
+):
+    def stored() -> str:
+        return cluster.kubectl(
+            "get", "configmap", "a-loadline-adapter", f"-n{restricted}", "-ojsonpath={.data}"
+        )
+
+    helm.install("adapter", release="a", values=UNSCHEDULED)
+    before = stored()
+    invalid = {"custom": [{"seriesQuery": "up", "metricsQuery": "<<.Series"}]}
+    with HookPods(cluster, restricted, tmp_path) as hooks:
+        with pytest.raises(HelmFailed, match="pre-upgrade hooks failed"):
+            helm.upgrade("adapter", release="a", values={**UNSCHEDULED, "rules": invalid})
+        assert stored() == before
+        assert "metricsQuery" in next(iter(hooks.output.values()))
+
+        valid = {"metrics": [QUEUE]}
+        helm.upgrade("adapter", release="a", values={**UNSCHEDULED, "rules": valid})
+    assert "queue_length" in stored()
+
+
+def test_helm_test_reports_whether_the_apis_are_served(cluster, helm, restricted, tmp_path):
+    helm.install("scaler", release="s", values=UNSCHEDULED)
+    helm.install("adapter", release="a", values=UNSCHEDULED)
+    with HookPods(cluster, restricted, tmp_path) as hooks:
+        assert "Succeeded" in helm.test("s")
+        # No adapter is running.
+        with pytest.raises(HelmFailed):
+            helm.test("a")
+    assert "/apis/loadline.io/v1beta1: 2 resources" in hooks.output["s-loadline-scaler-test"]
+    assert "Run: kubectl get apiservice" in hooks.output["a-loadline-adapter-test"]

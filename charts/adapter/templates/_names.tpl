@@ -62,3 +62,49 @@ annotations:
 {{ $repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
+
+{{/* Fields of the pods of hooks. */}}
+{{- define "loadline-adapter.hookPod" -}}
+restartPolicy: Never
+{{- with .Values.podSecurityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Fields of the containers of hooks. */}}
+{{- define "loadline-adapter.hookContainer" -}}
+image: {{ include "loadline-adapter.image" . | quote }}
+{{- with .Values.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+{{- with .Values.securityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* The configuration file, from `rules`. */}}
+{{- define "loadline-adapter.configuration" -}}
+{{- $default := ternary (.Files.Get "files/default-rules.yaml" | fromYamlArray) list (eq .Values.rules.default true) }}
+{{- $configuration := dict }}
+{{- with concat $default (.Values.rules.custom | default list) }}{{ $_ := set $configuration "rules" . }}{{ end }}
+{{- with .Values.rules.external }}{{ $_ := set $configuration "externalRules" . }}{{ end }}
+{{- with .Values.rules.resource }}{{ $_ := set $configuration "resourceRules" . }}{{ end }}
+{{- with .Values.rules.metrics }}{{ $_ := set $configuration "metrics" . }}{{ end }}
+{{- toYaml $configuration }}
+{{- end -}}

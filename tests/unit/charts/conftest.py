@@ -28,7 +28,9 @@ class Rendered:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.manifests: list[Manifest] = [m for m in yaml.safe_load_all(text) if m]
+        everything: list[Manifest] = [m for m in yaml.safe_load_all(text) if m]
+        self.manifests = [m for m in everything if not _is_hook(m)]
+        self.hooks = [m for m in everything if _is_hook(m)]
 
     def of(self, kind: str) -> list[Manifest]:
         return [m for m in self.manifests if m["kind"] == kind]
@@ -37,6 +39,11 @@ class Rendered:
         found = [m for m in self.of(kind) if m["metadata"]["name"].endswith(name_ending)]
         assert len(found) == 1, f"{len(found)} of kind {kind}"
         return found[0]
+
+    def hook(self, kind: str) -> Manifest:
+        """The only hook of that kind."""
+        (found,) = [m for m in self.hooks if m["kind"] == kind]
+        return found
 
     @property
     def pod(self) -> Manifest:
@@ -56,6 +63,11 @@ class Rendered:
         """All RBAC rules."""
         for manifest in self.of("ClusterRole") + self.of("Role"):
             yield from manifest["rules"]
+
+
+def _is_hook(manifest: Manifest) -> bool:
+    """Whether Helm creates it for an upgrade or a test, and deletes it afterwards."""
+    return "helm.sh/hook" in manifest["metadata"].get("annotations", {})
 
 
 class Chart:

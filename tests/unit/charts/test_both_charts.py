@@ -124,6 +124,20 @@ def test_the_pod_meets_the_restricted_pod_security_standard(chart):
     assert not any("hostPort" in port for port in container["ports"])
 
 
+def test_the_pods_of_hooks_meet_the_restricted_pod_security_standard_too(chart):
+    pods = [
+        hook["spec"]["template"]["spec"] if hook["kind"] == "Job" else hook["spec"]
+        for hook in chart.render().hooks
+        if hook["kind"] in {"Job", "Pod"}
+    ]
+    assert pods
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert (
+            pod["containers"][0]["securityContext"] == chart.render().container["securityContext"]
+        )
+
+
 def test_the_probes_use_the_health_endpoints(chart):
     container = chart.render().container
     assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
@@ -215,7 +229,14 @@ REQUIRED = {
     "adapter": {"image.repository", "listenPort", "prometheus.url", "service.port", "service.type"},
     "scaler": {"image.repository", "securePort", "watch"},
 }
-FEATURES = ("certManager", "networkPolicy", "podDisruptionBudget", "serviceMonitor")
+FEATURES = (
+    "certManager",
+    "grafanaDashboard",
+    "networkPolicy",
+    "podDisruptionBudget",
+    "prometheusRule",
+    "serviceMonitor",
+)
 
 
 def all_null(values, kept, path=""):
@@ -278,6 +299,8 @@ EVERYTHING = {
     "networkPolicy": {"enabled": True},
     "podDisruptionBudget": {"enabled": True},
     "serviceMonitor": {"enabled": True, "namespace": "monitoring"},
+    "prometheusRule": {"enabled": True},
+    "grafanaDashboard": {"enabled": True},
 }
 
 
@@ -297,7 +320,7 @@ def test_custom_annotations_are_added_to_every_object(chart, values):
     rendered = chart.render({**EVERYTHING, **own})
     without = [
         f"{m['kind']} {m['metadata']['name']}"
-        for m in rendered.manifests
+        for m in rendered.manifests + rendered.hooks
         if m["metadata"].get("annotations", {}).get("team") != "a"
     ]
     assert not without

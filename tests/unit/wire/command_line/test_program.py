@@ -46,14 +46,14 @@ def test_every_command_has_its_own_help_with_two_examples(program: Program):
             adapter,
             "chekc",
             "loadline-adapter: unknown command 'chekc': did you mean check?\n"
-            "Commands: check, explain, completion, version. See loadline-adapter --help.\n",
+            "Commands: check, explain, migrate, completion, version. See loadline-adapter --help.\n",
             id="near",
         ),
         pytest.param(
             scaler,
             "xyz",
             "loadline-scaler: unknown command 'xyz'\n"
-            "Commands: run, why, simulate, completion, version. See loadline-scaler --help.\n",
+            "Commands: run, why, simulate, migrate, completion, version. See loadline-scaler --help.\n",
             id="far",
         ),
     ],

@@ -1,0 +1,114 @@
+"""`loadline-adapter migrate FILE`: prometheus-adapter's rules to named metrics with equal values."""
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
+from adapter.config import ConfigError, load
+from adapter.diagnosis.rule_migration import MigratedRule
+from adapter.runtime.migrating import migrated
+from wire.command_line.parsing import FlagParser
+from wire.command_line.program import DISTRIBUTION
+from wire.kube.connection import ConnectionConfigError
+from wire.serving.event_loop import run
+from wire.serving.options import ServingConfigError
+from wire.status import StatusError, Unavailable
+
+OK: Final = 0
+INCOMPLETE: Final = 1
+FAULTY: Final = 2
+
+Json = dict[str, Any]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the new configuration. 0: every rule is replaced; 1: some stay; 2: the file cannot be used."""
+    flags = parser()
+    given = flags.parse_args(arguments)
+    if not given.prometheus_url:
+        flags.error("--prometheus-url is required: the values are compared there")
+    try:
+        configuration = load(given.file)
+        rules = run(
+            migrated(
+                given.file,
+                configuration,
+                prometheus=prometheus_settings(flags, given),
+                kubeconfig=given.kubeconfig,
+                user_agent=f"loadline-adapter-migrate/{version(DISTRIBUTION)}",
+            )
+        )
+    except (StatusError, Unavailable) as error:
+        print(f"loadline-adapter migrate: {error.message}", file=sys.stderr)
+        return INCOMPLETE
+    except (ConfigError, ConnectionConfigError, ServingConfigError, OSError, ValueError) as error:
+        print(f"loadline-adapter migrate: {error}", file=sys.stderr)
+        return FAULTY
+    original: Json = yaml.safe_load(given.file.read_text("utf-8-sig")) or {}
+    print(yaml.safe_dump(new_configuration(original, rules), sort_keys=False, width=200), end="")
+    for rule in rules:
+        print(_sentence(rule), file=sys.stderr)
+    return INCOMPLETE if any(rule.problem for rule in rules) else OK
+
+
+def parser() -> FlagParser:
+    """The flags of `migrate`."""
+    parser = FlagParser(
+        prog="loadline-adapter migrate",
+        usage="%(prog)s [flags] FILE",
+        description="Replace the rules of a configuration by named metrics, which are available at once and need no discovery. "
+        "A rule is replaced only if its query is proven to have the same rows, and the values of all its objects are equal in "
+        "Prometheus now. The new configuration is printed; FILE is not changed.",
+        examples=[
+            (
+                "Print the new configuration",
+                "loadline-adapter migrate config.yaml --prometheus-url=http://localhost:9090 > new.yaml",
+            ),
+            (
+                "Map labels to the custom resources of the cluster too",
+                "loadline-adapter migrate config.yaml --prometheus-url=http://localhost:9090 --kubeconfig=$HOME/.kube/config",
+            ),
+        ],
+        notes="Exit code 0: every rule is replaced. 1: some rules stay as they are; stderr says why. 2: the file or a flag is wrong.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="the file given to --config")
+    parser.add_file(
+        "--kubeconfig",
+        help="kubeconfig of the cluster whose resources labels are mapped to "
+        "(default: no cluster, only the resources built into Kubernetes)",
+    )
+    add_prometheus_flags(parser, default_url="")
+    return parser
+
+
+def new_configuration(original: Json, rules: Sequence[MigratedRule]) -> Json:
+    """The configuration with `metrics` in place of the rules that have them; of equal names, the later rule's stays."""
+    replaced = {rule.path for rule in rules if not rule.problem}
+    kept = [
+        block
+        for index, block in enumerate(original.get("rules") or [])
+        if f"rules[{index}]" not in replaced
+    ]
+    metrics = {
+        (metric.block["name"], metric.block["describes"]): metric.block
+        for rule in rules
+        for metric in rule.metrics
+    }
+    own = {
+        (block["name"], block.get("describes")): block for block in original.get("metrics") or []
+    }
+    changed = {**original, "rules": kept, "metrics": list({**metrics, **own}.values())}
+    return {name: value for name, value in changed.items() if value}
+
+
+def _sentence(rule: MigratedRule) -> str:
+    if rule.problem:
+        return f"{rule.path} stays: {rule.problem}"
+    compared = sum(metric.compared for metric in rule.metrics)
+    names = ", ".join(metric.block["name"] for metric in rule.metrics)
+    return f"{rule.path} becomes {names}: equal values of {compared} objects"

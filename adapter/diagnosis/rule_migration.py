@@ -1,0 +1,200 @@
+"""prometheus-adapter's rules to named metrics, with equal values: each query is proven, and compared in Prometheus.
+
+The query of a named metric is the wide query of the rule, which answers the requests of all namespaces. Where that is not
+proven to have the same rows, the rule stays as it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from adapter.config import Configuration
+from adapter.config.named_metrics import default_labels
+from adapter.diagnosis.near_misses import NAME
+from adapter.diagnosis.rule_yields import Metric, yielded
+from adapter.model import (
+    NAMESPACES,
+    CustomMetricRequest,
+    DiscoveryRule,
+    GroupResource,
+    MetricQuery,
+    Offer,
+    Plan,
+    ResourceMapping,
+)
+from adapter.ports import Prometheus, QueryFailed
+from adapter.translate.naming import NoLabel, ResourceConverter
+from adapter.translate.query_plan import custom_metric_query
+from adapter.translate.wide_query import text_for
+from wire.labels import EVERYTHING
+from wire.quoting import go_quote
+from wire.status import StatusError
+
+Json = dict[str, Any]
+LabelSets = Sequence[Mapping[str, str]]
+
+LISTED_SECONDS: Final = 600.0
+"""Series are listed this far back: the default of --metrics-max-age."""
+
+NAMESPACES_COMPARED_MAX: Final = 20
+"""In how many namespaces the values of a metric are compared."""
+
+# What a rule of prometheus-adapter does with a missing or invalid value.
+SIGNAL: Final = {"onEmpty": "omit", "onNaN": "zero", "onPartial": "accept"}
+
+
+class MigratedMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """A named metric, and for how many objects its value was compared with that of the rule."""
+
+    block: Json  # an entry of `metrics`
+    compared: int
+
+
+class MigratedRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule: the metrics in its place, or why it stays."""
+
+    path: str
+    metrics: tuple[MigratedMetric, ...] = ()
+    problem: str = ""
+
+
+class NotMigrated(Exception):
+    """A rule has no named metric with equal values; the message says why."""
+
+
+class RuleMigration:
+    """Converts the rules of a configuration one after the other."""
+
+    def __init__(self, prometheus: Prometheus, mapping: ResourceMapping) -> None:
+        self._prometheus = prometheus
+        self._mapping = mapping
+
+    async def rules(self, configuration: Configuration) -> tuple[MigratedRule, ...]:
+        """One result for each rule of `rules` and `externalRules`."""
+        found = []
+        for rule in configuration.rules:
+            if isinstance(rule, DiscoveryRule):
+                try:
+                    metrics = await self._migrated(rule)
+                    found.append(MigratedRule(path=rule.path, metrics=metrics))
+                except NotMigrated as problem:
+                    found.append(MigratedRule(path=rule.path, problem=str(problem)))
+                except QueryFailed as error:
+                    found.append(
+                        MigratedRule(path=rule.path, problem=f"not checked: {error.cause}")
+                    )
+        return tuple(found)
+
+    async def _migrated(self, rule: DiscoveryRule) -> tuple[MigratedMetric, ...]:
+        if rule.external:
+            raise NotMigrated(
+                "its requests may select any label, which a named metric must list in its query"
+            )
+        series = await self._prometheus.label_sets(
+            match=rule.series_query, backend=rule.backend, max_age_seconds=LISTED_SECONDS
+        )
+        metrics = yielded(rule, series, self._mapping).metrics
+        if not metrics:
+            raise NotMigrated("Prometheus has no series for it; `check` says why")
+        return tuple([await self._metric(rule, each, series) for each in metrics])
+
+    async def _metric(
+        self, rule: DiscoveryRule, metric: Metric, series: LabelSets
+    ) -> MigratedMetric:
+        resource = _described(metric)
+        converter = ResourceConverter(rule.resources, self._mapping)
+        try:
+            labels = (converter.label_for(resource), converter.label_for(NAMESPACES))
+        except NoLabel as error:
+            raise NotMigrated(f"{metric.name}: {error}") from None
+        objects: dict[str, set[str]] = {}
+        for each in series:
+            if each.get(NAME) == metric.series and all(label in each for label in labels):
+                objects.setdefault(each[labels[1]], set()).add(each[labels[0]])
+        if not objects:
+            raise NotMigrated(f"{metric.name}: no series has the labels {' and '.join(labels)}")
+        block: Json | None = None
+        compared = 0
+        for namespace, names in sorted(objects.items())[:NAMESPACES_COMPARED_MAX]:
+            narrow = self._query(rule, metric, resource, namespace, sorted(names))
+            block = block or _block(rule, metric, resource, labels, narrow)
+            compared += await self._compared(rule, block["query"], narrow, labels, namespace)
+        return MigratedMetric(block=block or {}, compared=compared)
+
+    def _query(
+        self,
+        rule: DiscoveryRule,
+        metric: Metric,
+        resource: GroupResource,
+        namespace: str,
+        names: Sequence[str],
+    ) -> MetricQuery:
+        request = CustomMetricRequest(
+            resource=self._mapping.resource_for(resource),
+            name="*",
+            metric=metric.name,
+            selector=EVERYTHING,
+            metric_selector=EVERYTHING,
+            namespace=namespace,
+        )
+        try:
+            return custom_metric_query(request, Offer(rule, metric.series), self._mapping, names)
+        except StatusError as error:
+            raise NotMigrated(f"{metric.name}: {error.message}") from None
+
+    async def _compared(
+        self,
+        rule: DiscoveryRule,
+        named: str,
+        narrow: MetricQuery,
+        labels: tuple[str, str],
+        namespace: str,
+    ) -> int:
+        """The number of objects with equal values; both queries are evaluated at the same time."""
+        where = f'label_replace(vector(1), "{labels[1]}", {go_quote(namespace)}, "", "")'
+        own = f"(({named}) and on ({labels[1]}) {where})"
+        rule_query = f"({narrow.plan.query})"
+        on = f"on ({labels[0]})"
+        differing = (
+            f"(abs({rule_query} - {on} {own}) > 1e-9 * abs({rule_query}))"
+            f" or {on} ({rule_query} unless {on} {own}) or {on} ({own} unless {on} {rule_query})"
+        )
+        if (await self._prometheus.evaluate(Plan(differing, rule.backend))).samples:
+            raise NotMigrated(f"its values differ from those of the rule in namespace {namespace}")
+        counted = await self._prometheus.evaluate(Plan(f"count({rule_query})", rule.backend))
+        return round(counted.samples[0].value) if counted.samples else 0
+
+
+def _described(metric: Metric) -> GroupResource:
+    """Pods, or the first kind of object that is not a namespace."""
+    preferred = [each for each in metric.resources if each == "pods"]
+    others = [each for each in metric.resources if each != "namespaces"]
+    chosen = next(iter(preferred or others), "")
+    if not chosen:
+        raise NotMigrated(f"{metric.name} describes namespaces only")
+    return GroupResource.parse(chosen)
+
+
+def _block(
+    rule: DiscoveryRule,
+    metric: Metric,
+    resource: GroupResource,
+    labels: tuple[str, str],
+    narrow: MetricQuery,
+) -> Json:
+    if narrow.wide is None or not narrow.wide.namespace:
+        raise NotMigrated(
+            f"{metric.name}: its query is not proven to have the same rows for all namespaces"
+        )
+    block: Json = {
+        "name": metric.name,
+        "describes": str(resource),
+        "query": text_for(narrow.wide.query.parts, [".+"]),
+        "signal": dict(SIGNAL),
+    }
+    if labels != default_labels(resource):
+        block["labels"] = {"object": labels[0], "namespace": labels[1]}
+    if rule.backend != "default":
+        block["backend"] = rule.backend
+    return block

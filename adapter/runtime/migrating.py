@@ -1,0 +1,29 @@
+"""What `migrate` does: each rule becomes named metrics, compared on a Prometheus."""
+
+from pathlib import Path
+
+from adapter.config import Configuration
+from adapter.diagnosis.rule_migration import MigratedRule, RuleMigration
+from adapter.fetch.builtin_resources import built_in_mapping
+from adapter.runtime.checking import backends_of, cluster_mapping
+from adapter.runtime.server_settings import PrometheusSettings
+
+
+async def migrated(
+    file: Path,
+    configuration: Configuration,
+    *,
+    prometheus: PrometheusSettings,
+    kubeconfig: Path | None,
+    user_agent: str,
+) -> tuple[MigratedRule, ...]:
+    """One result for each rule of `rules` and `externalRules`.
+
+    Raises what `checked` raises.
+    """
+    mapping = await cluster_mapping(kubeconfig, user_agent) if kubeconfig else built_in_mapping()
+    backends = await backends_of(file, configuration, prometheus, user_agent)
+    try:
+        return await RuleMigration(backends, mapping).rules(configuration)
+    finally:
+        await backends.close()

@@ -1,0 +1,81 @@
+"""The result of converting one object, and what HPAs and ScaledObjects have in common."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from wire.loadline_api import API_VERSION
+
+Json = dict[str, Any]
+
+# Written by other programs about the original object.
+_FOREIGN_ANNOTATIONS: Final = (
+    "kubectl.kubernetes.io/",
+    "autoscaling.alpha.kubernetes.io/",
+    "autoscaling.keda.sh/",
+    "deployment.kubernetes.io/",
+    "meta.helm.sh/",
+)
+_FOREIGN_LABELS: Final = ("app.kubernetes.io/managed-by", "scaledobject.keda.sh/", "helm.sh/chart")
+
+
+class Unconvertible(Exception):
+    """No LoadAutoscaler can be made of the object; the message has the reason."""
+
+
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
+    """A field without counterpart, or with another meaning: what it is, and what to do."""
+
+    object: str  # Kind namespace/name
+    field: str
+    message: str
+    fix: str = ""
+
+
+class Converted(msgspec.Struct, frozen=True, kw_only=True):
+    """A LoadAutoscaler, the adapter's configuration that its metrics need, and what to know about it."""
+
+    original: str  # Kind namespace/name
+    autoscaler: Json
+    metrics: tuple[Json, ...] = ()  # entries of `metrics` in the adapter's configuration
+    backends: tuple[Json, ...] = ()  # entries of `backends`
+    remarks: tuple[Remark, ...] = ()
+
+
+class Remarks:
+    """Collects remarks about one object."""
+
+    def __init__(self, original: str) -> None:
+        self._original = original
+        self.found: list[Remark] = []
+
+    def add(self, field: str, message: str, fix: str = "") -> None:
+        """One more remark, about a field of the object."""
+        self.found.append(Remark(object=self._original, field=field, message=message, fix=fix))
+
+
+def name_of(source: Mapping[str, Any]) -> str:
+    """`Kind namespace/name`, for messages."""
+    metadata = source.get("metadata") or {}
+    namespace = metadata.get("namespace", "")
+    name = metadata.get("name", "")
+    return f"{source.get('kind', 'object')} {namespace + '/' if namespace else ''}{name}"
+
+
+def load_autoscaler(source: Mapping[str, Any], spec: Json) -> Json:
+    """A LoadAutoscaler with the name, labels and annotations of the original object."""
+    given = source.get("metadata") or {}
+    metadata: Json = {"name": given.get("name", "")}
+    if namespace := given.get("namespace"):
+        metadata["namespace"] = namespace
+    for field, foreign in (("labels", _FOREIGN_LABELS), ("annotations", _FOREIGN_ANNOTATIONS)):
+        own = {k: v for k, v in (given.get(field) or {}).items() if not k.startswith(foreign)}
+        if own:
+            metadata[field] = own
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "LoadAutoscaler",
+        "metadata": metadata,
+        "spec": spec,
+    }

@@ -1,0 +1,92 @@
+"""The tables of chart values in docs/charts.md and in the README of each chart, generated from the schema and values.yaml.
+
+python -m testbed.chart_values
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+CHARTS = ("adapter", "scaler")
+PAGE = ROOT / "docs" / "charts.md"
+README = """\
+# {name}
+
+{description}.
+
+```sh
+helm install {name} oci://registry.example.com/charts/{name} --namespace monitoring --create-namespace \\
+  --set image.repository=registry.example.com/loadline-autoscaler{required}
+```
+
+Without a registry for charts, use the path of this directory in a checkout instead of `oci://...`. Requires Kubernetes {kubernetes} and Helm 3.
+
+## Values
+
+{table}
+"""
+REQUIRED = {"adapter": " --set prometheus.url=http://prometheus.monitoring.svc", "scaler": ""}
+
+
+def described(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """The path and the description of each value of a schema."""
+    for name, inner in schema["properties"].items():
+        here = f"{path}{name}"
+        if "description" in inner:
+            yield here, inner["description"]
+        else:
+            yield from described(inner, f"{here}.")
+
+
+def table(chart: str) -> str:
+    """All values of a chart with their defaults, as Markdown."""
+    directory = ROOT / "charts" / chart
+    schema = json.loads((directory / "values.schema.json").read_text("utf-8"))
+    values = yaml.safe_load((directory / "values.yaml").read_text("utf-8"))
+    rows = [
+        f"| `{path}` | {_default(values, path)} | {text.replace('|', chr(92) + '|')} |"
+        for path, text in described(schema)
+        if path != "global"  # Helm adds it to the values of a subchart
+    ]
+    return "\n".join(["| value | default | description |", "|---|---|---|", *rows])
+
+
+def _default(values: Any, path: str) -> str:
+    for name in path.split("."):
+        if not isinstance(values, dict) or name not in values:
+            return ""
+        values = values[name]
+    return f"`{json.dumps(values)}`".replace("|", r"\|")
+
+
+def readme(chart: str) -> str:
+    """The README of a chart."""
+    about = yaml.safe_load((ROOT / "charts" / chart / "Chart.yaml").read_text("utf-8"))
+    return README.format(
+        name=about["name"],
+        description=about["description"],
+        kubernetes=about["kubeVersion"].removeprefix(">=").removesuffix("-0") + " or later",
+        required=REQUIRED[chart],
+        table=table(chart),
+    )
+
+
+def page() -> str:
+    """docs/charts.md with its tables replaced."""
+    text = PAGE.read_text("utf-8")
+    for chart in CHARTS:
+        title = f"## Values of charts/{chart}\n"
+        before, _, rest = text.partition(title)
+        _, _, after = rest.partition("\n## ")
+        text = f"{before}{title}\n{table(chart)}\n" + (f"\n## {after}" if after else "")
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
+    for each in CHARTS:
+        (ROOT / "charts" / each / "README.md").write_text(readme(each), "utf-8")

@@ -1,0 +1,83 @@
+"""`loadline-adapter migrate` with a real Prometheus: named metrics have the values of the rules that they replace."""
+
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adapter.config import parse
+
+RULES = """
+rules:
+- seriesQuery: 'MINE_requests_total{namespace!="",pod!=""}'
+  resources: {overrides: {namespace: {resource: namespace}, pod: {resource: pod}}}
+  name: {matches: '^(.*)_total$', as: '${1}_per_second'}
+  metricsQuery: 'sum(rate(<<.Series>>{<<.LabelMatchers>>}[5s])) by (<<.GroupBy>>)'
+- seriesQuery: 'MINE_depth{kubernetes_namespace!="",kubernetes_pod!=""}'
+  resources: {template: 'kubernetes_<<.Resource>>'}
+  metricsQuery: 'max(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+- seriesQuery: 'MINE_depth{kubernetes_namespace!="",kubernetes_pod!=""}'
+  resources: {template: 'kubernetes_<<.Resource>>'}
+  name: {as: MINE_count}
+  metricsQuery: 'count(<<.Series>>{<<.LabelMatchers>>})'
+- seriesQuery: 'MINE_missing{namespace!=""}'
+  resources: {template: '<<.Resource>>'}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+externalRules:
+- seriesQuery: 'MINE_depth'
+  resources: {namespaced: false}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})'
+"""
+
+
+@pytest.fixture
+def mine(exporter, prometheus) -> str:
+    name = f"moved_{uuid.uuid4().hex[:8]}"
+    for namespace in ("shop", "bank"):
+        for pod, rate in (("a", 2), ("b", 3)):
+            exporter.increase(f"{name}_requests_total", rate, namespace=namespace, pod=pod)
+            labels = {"kubernetes_namespace": namespace, "kubernetes_pod": pod}
+            exporter.set(f"{name}_depth", rate, **labels)
+    prometheus.wait_for(f"count(rate({name}_requests_total[5s])) == 4")
+    return name
+
+
+def test_a_rule_is_replaced_only_where_equal_values_are_proven(mine, prometheus, tmp_path: Path):
+    file = tmp_path / "config.yaml"
+    file.write_text(RULES.replace("MINE", mine))
+    command = [sys.executable, "-m", "adapter", "migrate", str(file), f"--prometheus-url={prometheus.url}"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done
+    printed = done.stderr.splitlines()
+    assert printed[0] == f"rules[0] becomes {mine}_requests_per_second: equal values of 4 objects"
+    assert printed[1] == f"rules[1] becomes {mine}_depth: equal values of 4 objects"
+    assert printed[2].startswith("rules[2] stays: ")
+    assert printed[3] == "rules[3] stays: Prometheus has no series for it; `check` says why"
+    assert printed[4].startswith("externalRules[0] stays: ")
+
+    new = yaml.safe_load(done.stdout)
+    assert [rule["seriesQuery"].split("{")[0] for rule in new["rules"]] == [
+        f"{mine}_depth",
+        f"{mine}_missing",
+    ]
+    first, second = new["metrics"]
+    assert (first["name"], first["describes"]) == (f"{mine}_requests_per_second", "pods")
+    assert second["labels"] == {"object": "kubernetes_pod", "namespace": "kubernetes_namespace"}
+    parse(done.stdout)
+    values = {
+        (v.labels["namespace"], v.labels["pod"]): round(v.value)
+        for v in prometheus.query(first["query"])
+    }
+    assert values == {("shop", "a"): 2, ("shop", "b"): 3, ("bank", "a"): 2, ("bank", "b"): 3}
+
+
+def test_without_a_prometheus_nothing_can_be_proven(tmp_path: Path):
+    file = tmp_path / "config.yaml"
+    file.write_text(RULES)
+    command = [sys.executable, "-m", "adapter", "migrate", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--prometheus-url is required" in done.stderr

@@ -1,0 +1,51 @@
+"""Hooks of the adapter chart: the check before an upgrade, and `helm test`."""
+
+import pytest
+
+RATE = {"name": "requests", "describes": "pods", "query": "rate(x[1m])"}
+QUEUE = {"name": "queue", "query": "sum(queue)"}
+
+
+def test_an_upgrade_first_checks_the_configuration_that_it_installs(adapter):
+    rendered = adapter.render({"rules": {"metrics": [RATE]}})
+    configmap, job = rendered.hook("ConfigMap"), rendered.hook("Job")
+    assert configmap["data"] == rendered.one("ConfigMap")["data"]
+    assert {m["metadata"]["annotations"]["helm.sh/hook"] for m in (configmap, job)} == {
+        "pre-upgrade"
+    }
+    assert int(configmap["metadata"]["annotations"]["helm.sh/hook-weight"]) < 0
+    pod = job["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["containers"][0]["args"] == ["check", "/etc/adapter/config.yaml"]
+    assert pod["volumes"] == [
+        {"name": "config", "configMap": {"name": configmap["metadata"]["name"]}}
+    ]
+
+
+def test_an_existing_configmap_is_checked_too(adapter):
+    job = adapter.render({"rules": {"existing": "mine"}}).hook("Job")
+    volumes = job["spec"]["template"]["spec"]["volumes"]
+    assert volumes == [{"name": "config", "configMap": {"name": "mine"}}]
+
+
+def test_the_check_before_an_upgrade_can_be_disabled(adapter):
+    hooks = adapter.render({"checkHook": {"enabled": False}}).hooks
+    assert [hook["kind"] for hook in hooks] == ["Pod"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "paths"),
+    [
+        pytest.param({}, ["/apis/custom.metrics.k8s.io/v1beta2"], id="default rules"),
+        pytest.param(
+            {"default": False, "metrics": [QUEUE]},
+            ["/apis/external.metrics.k8s.io/v1beta1"],
+            id="a queue",
+        ),
+        pytest.param({"default": False}, [], id="no rule"),
+    ],
+)
+def test_helm_test_requests_each_registered_api(adapter, rules, paths):
+    pod = adapter.render({"rules": rules}).hook("Pod")
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    assert pod["spec"]["containers"][0]["args"][1:] == paths

@@ -1,0 +1,144 @@
+"""Monitoring in both charts: alerts, dashboards, scraping, kube-state-metrics, and the generated tables of values."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from testbed import chart_values
+from tests.unit.charts.conftest import ROOT
+
+
+def alerts_of(chart):
+    groups = yaml.safe_load((chart.path / "files" / "alerts.yaml").read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def test_the_prometheus_rule_has_the_alerts_of_the_file_unchanged(chart):
+    rendered = chart.render({"prometheusRule": {"enabled": True, "labels": {"release": "k"}}})
+    rule = rendered.one("PrometheusRule")
+    assert rule["metadata"]["labels"]["release"] == "k"
+    rules = [each for group in rule["spec"]["groups"] for each in group["rules"]]
+    assert rules == alerts_of(chart)
+
+
+def test_an_alert_can_be_left_out_and_each_links_to_its_runbook(chart):
+    first = alerts_of(chart)[0]["alert"]
+    values = {"enabled": True, "disabled": [first], "runbookUrl": "https://example.com/runbooks"}
+    rule = chart.render({"prometheusRule": values}).one("PrometheusRule")
+    rules = [each for group in rule["spec"]["groups"] for each in group["rules"]]
+    assert [each["alert"] for each in rules] == [a["alert"] for a in alerts_of(chart)[1:]]
+    for each in rules:
+        link = f"https://example.com/runbooks#{each['alert'].lower()}"
+        assert each["annotations"]["runbook_url"] == link
+
+
+def test_every_alert_says_what_happens_and_has_a_severity(chart):
+    for rule in alerts_of(chart):
+        assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+        assert rule["annotations"].keys() == {"summary", "description"}
+
+
+def test_every_alert_has_a_section_in_the_runbook(chart):
+    page = (ROOT / "docs" / "runbooks.md").read_text()
+    for rule in alerts_of(chart):
+        assert f"\n### {rule['alert']}\n" in page
+
+
+def test_the_dashboard_is_loaded_by_grafanas_sidecar(chart):
+    rendered = chart.render({"grafanaDashboard": {"enabled": True, "annotations": {"folder": "K"}}})
+    configmap = rendered.one("ConfigMap", "-dashboard")
+    assert configmap["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert configmap["metadata"]["annotations"] == {"folder": "K"}
+    (text,) = configmap["data"].values()
+    assert json.loads(text) == json.loads((chart.path / "files" / "dashboard.json").read_text())
+
+
+def test_the_panels_of_a_dashboard_do_not_overlap_and_fill_their_rows(chart):
+    panels = json.loads((chart.path / "files" / "dashboard.json").read_text())["panels"]
+    cells = [
+        (x, y)
+        for panel in panels
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    assert len(cells) == len(set(cells)) == 24 * (max(y for _, y in cells) + 1)
+    assert len({panel["id"] for panel in panels}) == len(panels)
+
+
+def test_a_pod_monitor_selects_the_pods_instead_of_the_service(chart):
+    monitor = {"enabled": True, "kind": "PodMonitor", "interval": "15s"}
+    rendered = chart.render({"serviceMonitor": monitor})
+    spec = rendered.one("PodMonitor")["spec"]
+    labels = rendered.one("Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert spec["selector"]["matchLabels"].items() <= labels.items()
+    (endpoint,) = spec["podMetricsEndpoints"]
+    assert endpoint["port"] == rendered.container["ports"][0]["name"]
+    assert endpoint["interval"] == "15s"
+    assert not rendered.of("ServiceMonitor")
+
+
+def test_the_scaler_needs_no_service_for_a_pod_monitor(scaler):
+    monitor = {"enabled": True, "kind": "PodMonitor"}
+    assert not scaler.render({"serviceMonitor": monitor}).of("Service")
+
+
+def test_kube_state_metrics_reads_fields_that_the_crd_has(scaler):
+    file = scaler.path / "files" / "kube-state-metrics.yaml"
+    (resource,) = yaml.safe_load(file.read_text())["spec"]["resources"]
+    crd = yaml.safe_load((scaler.path / "crds" / "loadautoscalers.yaml").read_text())["spec"]
+    kind = resource["groupVersionKind"]
+    assert (kind["group"], kind["kind"]) == (crd["group"], crd["names"]["kind"])
+    (schema,) = [
+        version["schema"]["openAPIV3Schema"]
+        for version in crd["versions"]
+        if version["name"] == kind["version"]
+    ]
+
+    def has(schema, path):
+        if path[:1] == ["metadata"]:
+            return path[1] in {"name", "namespace", "generation"}
+        for name in path:
+            schema = schema["properties"].get(name)
+            if schema is None:
+                return False
+        return True
+
+    for metric in resource["metrics"]:
+        each = metric["each"].get("gauge") or metric["each"]["info"]
+        path = each.get("path", [])
+        assert has(schema, path), path
+        if "valueFrom" in each:
+            items = {"properties": {}, **schema}
+            for name in path:
+                items = items["properties"][name]
+            assert has(items["items"], each["valueFrom"])
+            assert all(has(items["items"], p) for p in each["labelsFromPath"].values())
+        elif path == []:
+            assert all(has(schema, p) for p in each["labelsFromPath"].values())
+
+
+def test_alerts_and_the_dashboard_use_metrics_that_kube_state_metrics_has(scaler):
+    file = scaler.path / "files" / "kube-state-metrics.yaml"
+    (resource,) = yaml.safe_load(file.read_text())["spec"]["resources"]
+    known = {f"{resource['metricNamePrefix']}_{metric['name']}" for metric in resource["metrics"]}
+    for name in ("alerts.yaml", "dashboard.json"):
+        used = set(
+            re.findall(r"kube_loadautoscaler_\w+", (scaler.path / "files" / name).read_text())
+        )
+        assert used <= known
+    page = (ROOT / "docs" / "monitoring.md").read_text()
+    assert set(re.findall(r"`(kube_loadautoscaler_\w+)", page)) <= known
+
+
+@pytest.mark.parametrize("chart_name", chart_values.CHARTS)
+def test_the_readme_of_a_chart_is_generated_from_its_values(chart_name):
+    """To write it again: python -m testbed.chart_values"""
+    readme = ROOT / "charts" / chart_name / "README.md"
+    assert readme.read_text() == chart_values.readme(chart_name)
+
+
+def test_the_tables_of_values_in_the_documentation_are_generated_from_the_charts():
+    """To write them again: python -m testbed.chart_values"""
+    assert chart_values.PAGE.read_text() == chart_values.page()
