@@ -21,6 +21,11 @@ PROGRAM: Final = Program(
             summary="Explain the last decision for an autoscaler",
             module="scaler.commands.why",
         ),
+        Command(
+            name="simulate",
+            summary="Show what would be decided with other metrics or at another time",
+            module="scaler.commands.simulate",
+        ),
     ),
 )
 

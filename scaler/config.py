@@ -109,7 +109,9 @@ def feature_gates(text: str) -> dict[str, bool]:
 def add_run_flags(parser: FlagParser) -> None:
     """Declare the flags of `run`."""
     _add_cluster_flags(parser.group("cluster"))
-    _add_algorithm_flags(parser.group("algorithm"))
+    algorithm = parser.group("algorithm")
+    add_algorithm_flags(algorithm)
+    _add_concurrency_flags(algorithm)
     _add_leader_flags(parser.group("leader election"))
     add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
     add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")
@@ -137,7 +139,8 @@ def _add_cluster_flags(flags: FlagGroup) -> None:
     )
 
 
-def _add_algorithm_flags(flags: FlagGroup) -> None:
+def add_algorithm_flags(flags: FlagGroup) -> None:
+    """Declare the flags of the HPA algorithm."""
     defaults = Settings()
     for name, parse, seconds, text in (
         ("sync-period", period, 15.0, "time between two reconciles of an autoscaler"),
@@ -171,6 +174,17 @@ def _add_algorithm_flags(flags: FlagGroup) -> None:
     )
     _add_alias(flags, "--horizontal-pod-autoscaler-tolerance", of="tolerance", parse=tolerance)
     flags.add_argument(
+        "--feature-gates",
+        dest="gates",
+        type=feature_gates,
+        default={},
+        metavar="NAME=BOOL,...",
+        help=f"{', '.join(GATES)} (default: true, but HPAScaleToZero is false for HPAs)",
+    )
+
+
+def _add_concurrency_flags(flags: FlagGroup) -> None:
+    flags.add_argument(
         "--concurrent-syncs",
         type=count,
         default=20,
@@ -179,14 +193,6 @@ def _add_algorithm_flags(flags: FlagGroup) -> None:
     )
     _add_alias(
         flags, "--concurrent-horizontal-pod-autoscaler-syncs", of="concurrent-syncs", parse=count
-    )
-    flags.add_argument(
-        "--feature-gates",
-        dest="gates",
-        type=feature_gates,
-        default={},
-        metavar="NAME=BOOL,...",
-        help=f"{', '.join(GATES)} (default: true, but HPAScaleToZero is false for HPAs)",
     )
 
 
@@ -240,15 +246,7 @@ def _add_leader_flags(flags: FlagGroup) -> None:
 def options_of(flags: argparse.Namespace) -> Options:
     """The parsed flags as one struct. Raises `ValueError` when they contradict each other."""
     kind = KINDS[flags.watch]
-    settings = Settings(
-        kind=kind,
-        sync_period_seconds=flags.sync_period,
-        tolerance=flags.tolerance,
-        downscale_stabilization_seconds=flags.downscale_stabilization,
-        cpu_initialization_period_seconds=flags.cpu_initialization_period,
-        initial_readiness_delay_seconds=flags.initial_readiness_delay,
-        **{"scale_to_zero": kind.scales_to_zero_by_default, **flags.gates},
-    )
+    settings = settings_of(flags, kind)
     return Options(
         kubeconfig=flags.kubeconfig,
         context=flags.context,
@@ -258,6 +256,19 @@ def options_of(flags: argparse.Namespace) -> Options:
         leader_election=_leader_election(flags),
         serving=from_arguments(flags),
         logging=LoggingOptions(format=flags.logging_format, verbosity=flags.verbosity),
+    )
+
+
+def settings_of(flags: argparse.Namespace, kind: WatchedKind) -> Settings:
+    """The flags of the algorithm as one struct."""
+    return Settings(
+        kind=kind,
+        sync_period_seconds=flags.sync_period,
+        tolerance=flags.tolerance,
+        downscale_stabilization_seconds=flags.downscale_stabilization,
+        cpu_initialization_period_seconds=flags.cpu_initialization_period,
+        initial_readiness_delay_seconds=flags.initial_readiness_delay,
+        **{"scale_to_zero": kind.scales_to_zero_by_default, **flags.gates},
     )
 
 

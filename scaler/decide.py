@@ -9,22 +9,35 @@ from collections.abc import Sequence
 
 import msgspec
 
+from scaler.model.activity import Activity
 from scaler.model.autoscaler import MetricSpec
-from scaler.model.decision import Ask, Decision, ErrorClass, Event, Situation, warning
+from scaler.model.decision import (
+    Ask,
+    Decision,
+    ErrorClass,
+    Event,
+    PodCost,
+    Situation,
+    warning,
+)
 from scaler.model.derivation import Derivation
-from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory, Memory
-from scaler.model.observed import TargetPods
-from scaler.model.readings import Reading
+from scaler.model.extensions import RolloutPolicy
+from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory
+from scaler.model.observed import Pod, TargetPods
+from scaler.model.readings import Reading, Signal
+from scaler.normalize.extended import Target, normalize_extended, with_extensions
 from scaler.normalize.history import held
-from scaler.normalize.normalize import normalize
-from scaler.normalize.zero import Zero, zero
 from scaler.recommend.activity import activity
 from scaler.recommend.combine import Recommended, recommend
+from scaler.recommend.deletion_cost import deletion_costs
+from scaler.recommend.pods import count_ready
+from scaler.recommend.rollout import without_rollout
 from scaler.recommend.workload import Workload
 from scaler.report.conditions import Conditions, unable_to_compute
 from scaler.signal.signal import signal
 from scaler.trial.trial import trial, uncomputable
 
+_NO_ACTIVITY = Activity()
 ALL_BELOW_TARGET = "All metrics below target"
 
 
@@ -36,25 +49,64 @@ def decide(
     if pods.are_ambiguous:
         return _ambiguous(situation, pods, now_unix_seconds)
     remembered = situation.memory.extensions or NOTHING_REMEMBERED
-    recommended = recommend(
-        signal(ask.metrics, readings),
-        _workload(situation, pods, now_unix_seconds),
-        remembered.metrics,
-    )
+    signals = signal(ask.metrics, readings)
+    workload = _workload(situation, pods, now_unix_seconds)
+    recommended = recommend(signals, workload, remembered.metrics)
+    if situation.policy.rollout != RolloutPolicy.COUNT:
+        recommended = _without_rollout(recommended, signals, workload, remembered)
     derivation = msgspec.structs.replace(
         situation.derivation,
         made_at_unix_seconds=now_unix_seconds,
         metrics=tuple(each.derivation for each in recommended.proposals),
         winner=recommended.winner,
-        remarks=recommended.remarks,
+        remarks=(*situation.derivation.remarks, *recommended.remarks),
     )
     if recommended.replicas is None:
         decision = _blocked(situation, derivation, recommended, now_unix_seconds)
     else:
-        decision = _by_metrics(situation, derivation, ask.metrics, recommended, now_unix_seconds)
+        decision = _by_metrics(
+            situation, derivation, ask.metrics, pods.pods, recommended, now_unix_seconds
+        )
     return msgspec.structs.replace(
-        decision, current_metrics=tuple(each.status for each in recommended.proposals)
+        decision,
+        current_metrics=tuple(each.status for each in recommended.proposals),
+        deletion_costs=_deletion_costs(decision, ask.metrics, pods.pods, readings),
     )
+
+
+def _without_rollout(
+    recommended: Recommended,
+    signals: Sequence[Signal],
+    workload: Workload,
+    remembered: ExtensionMemory,
+) -> Recommended:
+    found = without_rollout(
+        workload.policy.rollout,
+        recommended,
+        signals,
+        workload.pods,
+        replicas=workload.spec_replicas,
+        recommend=lambda fewer, pods: recommend(
+            fewer, msgspec.structs.replace(workload, pods=pods), remembered.metrics
+        ),
+    )
+    remarks = (*found.recommended.remarks, found.remark)
+    return msgspec.structs.replace(found.recommended, remarks=remarks)
+
+
+def _deletion_costs(
+    decision: Decision,
+    metrics: Sequence[MetricSpec],
+    pods: Sequence[Pod],
+    readings: Sequence[Reading],
+) -> tuple[PodCost, ...]:
+    name, desired = decision.policy.deletion_cost_metric, decision.desired_replicas
+    if not name or not decision.rescale or desired is None:
+        return ()
+    deleted = decision.current_replicas - desired
+    if deleted <= 0:
+        return ()
+    return deletion_costs(name, metrics, readings, pods, deleted=deleted)
 
 
 def _workload(situation: Situation, pods: TargetPods, now: float) -> Workload:
@@ -89,6 +141,7 @@ def _blocked(
     situation: Situation, derivation: Derivation, recommended: Recommended, now: float
 ) -> Decision:
     """Too many metrics failed to go by the others."""
+    remembered = situation.memory.extensions or NOTHING_REMEMBERED
     conditions = Conditions(situation.conditions, now)
     if recommended.blocking is not None:
         message = unable_to_compute(recommended.blocking.message)
@@ -97,7 +150,10 @@ def _blocked(
         situation,
         derivation,
         error=recommended.error,
-        memory=_with_extensions(held(situation.memory, situation.policy, now), recommended, None),
+        memory=with_extensions(
+            held(situation.memory, situation.policy, now),
+            ExtensionMemory(metrics=recommended.records, panic=remembered.panic),
+        ),
         conditions=conditions.as_tuple(),
         events=_failures(recommended),
     )
@@ -107,27 +163,27 @@ def _by_metrics(
     situation: Situation,
     derivation: Derivation,
     metrics: Sequence[MetricSpec],
+    pods: Sequence[Pod],
     recommended: Recommended,
     now: float,
 ) -> Decision:
     current, policy = situation.scale.spec_replicas, situation.policy
-    replicas = max(0, recommended.replicas or 0)
-    near_zero: Zero | None = None
-    if policy.zero is not None:
-        near_zero = zero(
-            policy.zero,
-            situation.memory,
-            activity(metrics, recommended.proposals),
+    found = normalize_extended(
+        situation.memory,
+        policy,
+        Target(
             current=current,
-            recommended=replicas,
-            may_leave_zero=policy.may_scale_up,
-            now_unix_seconds=now,
-        )
-        replicas = near_zero.recommended
-    normalized = normalize(
-        situation.memory, policy, current=current, recommended=replicas, now_unix_seconds=now
+            pods=pods,
+            ready_pods=0 if policy.panic is None else count_ready(pods),
+            activity=_NO_ACTIVITY
+            if policy.zero is None
+            else activity(metrics, recommended.proposals),
+        ),
+        recommended=max(0, recommended.replicas or 0),
+        records=recommended.records,
+        now_unix_seconds=now,
     )
-    desired = max(normalized.bound.after, 0 if near_zero is None else near_zero.floor)
+    normalized = found.normalized
     conditions = Conditions(situation.conditions, now)
     conditions.scaling_active(recommended.winner_name)
     conditions.able_to_scale(normalized.stabilization.reason)
@@ -136,15 +192,16 @@ def _by_metrics(
         situation,
         msgspec.structs.replace(
             derivation,
-            proposed=replicas,
-            zero=near_zero and near_zero.step,
+            proposed=found.recommended,
+            zero=found.zero,
             stabilization=normalized.stabilization,
             bound=normalized.bound,
+            remarks=(*derivation.remarks, *found.remarks),
         ),
-        desired=desired,
+        desired=found.desired,
         # The reason is fixed before normalization: it may not fit the result.
-        reason=_reason(replicas, current, recommended.winner_name),
-        memory=_with_extensions(normalized.memory, recommended, near_zero),
+        reason=_reason(found.recommended, current, recommended.winner_name),
+        memory=found.memory,
         conditions=conditions.as_tuple(),
     )
     return msgspec.structs.replace(
@@ -153,20 +210,6 @@ def _by_metrics(
         error=recommended.error,
         error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
     )
-
-
-def _with_extensions(memory: Memory, recommended: Recommended, near_zero: Zero | None) -> Memory:
-    """Remember what the next reconcile needs for the fields that only a LoadAutoscaler has."""
-    extensions = ExtensionMemory(
-        inactive_since_unix_seconds=None
-        if near_zero is None
-        else near_zero.inactive_since_unix_seconds,
-        metrics=recommended.records,
-    )
-    found = None if extensions == NOTHING_REMEMBERED else extensions
-    if found == memory.extensions:
-        return memory
-    return msgspec.structs.replace(memory, extensions=found)
 
 
 def _reason(proposed: int, current: int, winner_name: str) -> str:

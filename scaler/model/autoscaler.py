@@ -10,14 +10,18 @@ from datetime import datetime
 from enum import StrEnum
 
 from scaler.model.extensions import (
+    Futility,
     MetricFallback,
     MetricUse,
     Mode,
+    Panic,
+    PodDeletionCost,
     PodReadiness,
     ScaleToZero,
     Suspend,
 )
 from scaler.model.json_object import JsonObject
+from scaler.model.schedules import ScheduleSpec, ScheduleStatus
 from wire.meta import LabelSelector, ObjectMeta, always
 
 QuantityText = str | int | float
@@ -31,6 +35,7 @@ class MetricSourceType(StrEnum):
     RESOURCE = "Resource"
     CONTAINER_RESOURCE = "ContainerResource"
     EXTERNAL = "External"
+    FORMULA = "Formula"
 
 
 class MetricTargetType(StrEnum):
@@ -65,14 +70,24 @@ class ConditionType(StrEnum):
     SCALED_TO_ZERO = "ScaledToZero"
     DRY_RUN = "DryRun"
     SUSPENDED = "Suspended"
+    SCHEDULED = "Scheduled"
+    INVALID_FORMULA = "InvalidFormula"
+    ROLLOUT_HELD = "RolloutHeld"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
+    PANICKING = "Panicking"
+    FUTILE_SCALE_UP = "FutileScaleUp"
 
 
 # The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
 EXTENSION_CONDITIONS = (
     ConditionType.DRY_RUN,
     ConditionType.SUSPENDED,
+    ConditionType.SCHEDULED,
+    ConditionType.INVALID_FORMULA,
+    ConditionType.ROLLOUT_HELD,
     ConditionType.METRIC_FALLBACK_ACTIVE,
+    ConditionType.PANICKING,
+    ConditionType.FUTILE_SCALE_UP,
 )
 
 
@@ -145,6 +160,13 @@ class ExternalMetricSource(JsonObject, frozen=True, kw_only=True):
     target: MetricTarget
 
 
+class FormulaMetricSource(JsonObject, frozen=True, kw_only=True):
+    """A value that is computed from other metrics of the spec. Only a LoadAutoscaler has it."""
+
+    expression: str
+    target: MetricTarget
+
+
 class MetricSpec(JsonObject, frozen=True, kw_only=True):
     """One metric to scale on: `type` names the one source that is set."""
 
@@ -154,6 +176,7 @@ class MetricSpec(JsonObject, frozen=True, kw_only=True):
     resource: ResourceMetricSource | None = None
     container_resource: ContainerResourceMetricSource | None = None
     external: ExternalMetricSource | None = None
+    formula: FormulaMetricSource | None = None
     name: str = ""
     use: str = ""
     activation_value: QuantityText | None = None
@@ -182,11 +205,24 @@ class ScalingRules(JsonObject, frozen=True, kw_only=True):
     tolerance: QuantityText | None = None
 
 
+class ScaleUpRules(ScalingRules, frozen=True, kw_only=True):
+    """The rules for scaling up, and what only a LoadAutoscaler has."""
+
+    panic: Panic | None = None
+    futility: Futility | None = None
+
+
+class ScaleDownRules(ScalingRules, frozen=True, kw_only=True):
+    """The rules for scaling down, and what only a LoadAutoscaler has."""
+
+    pod_deletion_cost: PodDeletionCost | None = None
+
+
 class Behavior(JsonObject, frozen=True, kw_only=True):
     """The rules of both directions."""
 
-    scale_up: ScalingRules | None = None
-    scale_down: ScalingRules | None = None
+    scale_up: ScaleUpRules | None = None
+    scale_down: ScaleDownRules | None = None
 
 
 class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
@@ -202,6 +238,7 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     suspend: Suspend | None = None
     pod_readiness: PodReadiness | None = None
     scale_to_zero: ScaleToZero | None = None
+    schedules: tuple[ScheduleSpec, ...] | None = None
 
 
 class MetricValueStatus(JsonObject, frozen=True, kw_only=True):
@@ -249,6 +286,12 @@ class ExternalMetricStatus(JsonObject, frozen=True, kw_only=True):
     current: MetricValueStatus
 
 
+class FormulaMetricStatus(JsonObject, frozen=True, kw_only=True):
+    """The last value of a Formula metric."""
+
+    current: MetricValueStatus
+
+
 class MetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of one metric; a metric that failed leaves only an empty `type`."""
 
@@ -258,6 +301,7 @@ class MetricStatus(JsonObject, frozen=True, kw_only=True):
     resource: ResourceMetricStatus | None = None
     container_resource: ContainerResourceMetricStatus | None = None
     external: ExternalMetricStatus | None = None
+    formula: FormulaMetricStatus | None = None
     name: str = ""
 
 
@@ -282,7 +326,7 @@ class DecisionSummary(JsonObject, frozen=True, kw_only=True):
 
 
 class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
-    """What the controller last read and did. Only a LoadAutoscaler has `decision`."""
+    """What the controller last read and did. Only a LoadAutoscaler has `decision` and `schedule`."""
 
     observed_generation: int | None = None
     last_scale_time: datetime | None = None
@@ -291,6 +335,7 @@ class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
     current_metrics: tuple[MetricStatus, ...] | None = always(())
     conditions: tuple[Condition, ...] | None = None
     decision: DecisionSummary | None = None
+    schedule: ScheduleStatus | None = None
 
 
 class Autoscaler(JsonObject, frozen=True, kw_only=True):

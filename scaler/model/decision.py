@@ -88,6 +88,13 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricSpec, ...]
 
 
+class PodCost(msgspec.Struct, frozen=True, kw_only=True):
+    """The deletion cost that a pod is to have; None to remove it."""
+
+    pod_name: str
+    cost: str | None
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What to do about one autoscaler. Nothing was written yet.
 
@@ -104,6 +111,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     desired_replicas: int | None = None
     rescale: bool = False
     rescale_reason: str = ""
+    deletion_costs: tuple[PodCost, ...] = ()
+    """What to write to pods before a scale-down."""
     conditions: tuple[Condition, ...] = ()
     current_metrics: tuple[MetricStatus, ...] = ()
     events: tuple[Event, ...] = ()

@@ -79,8 +79,30 @@ class MetricFallback(JsonObject, frozen=True, kw_only=True):
     last_value_max_age_seconds: int | None = None
 
 
+class Panic(JsonObject, frozen=True, kw_only=True):
+    """How a sudden load is recognized, and for how long it is then scaled up without limits."""
+
+    threshold_percent: int | None = None
+    window_seconds: int | None = None
+    hold_seconds: int | None = None
+
+
+class Futility(JsonObject, frozen=True, kw_only=True):
+    """How many pods may be unready for how long until no more are added."""
+
+    ready_timeout_seconds: int | None = None
+    max_unready_replicas: int | None = None
+
+
+class PodDeletionCost(JsonObject, frozen=True, kw_only=True):
+    """The metric by which the least busy pods are deleted first, by its name in the spec."""
+
+    metric: str
+
+
 class PodReadiness(JsonObject, frozen=True, kw_only=True):
     """When the metrics of a young pod count. Unset seconds are the flags'."""
 
     cpu_initialization_period_seconds: int | None = None
     initial_readiness_delay_seconds: int | None = None
+    rollout: str = ""

@@ -48,6 +48,20 @@ class MetricRecord(_Stored, frozen=True, kw_only=True):
     measured_at_unix_seconds: float | None = None
 
 
+class PanicMemory(_Stored, frozen=True, kw_only=True):
+    """A panic: when the threshold was last reached, and the highest count so far."""
+
+    over_at_unix_seconds: float
+    highest: int
+
+
+class PanicSample(msgspec.Struct, frozen=True, kw_only=True):
+    """One recommendation of the panic window."""
+
+    replicas: int
+    made_at_unix_seconds: float
+
+
 class ExtensionMemory(_Stored, frozen=True, kw_only=True):
     """What is remembered for the fields that only a LoadAutoscaler has."""
 
@@ -55,6 +69,7 @@ class ExtensionMemory(_Stored, frozen=True, kw_only=True):
     """Since when no metric is above its activation value; None while one is."""
     metrics: tuple[MetricRecord, ...] = ()
     """One record for each metric with a fallback."""
+    panic: PanicMemory | None = None
 
 
 NOTHING_REMEMBERED = ExtensionMemory()
@@ -81,6 +96,7 @@ class Memory(History, frozen=True, kw_only=True):
     """What this process remembers. Only the history is stored."""
 
     unconfirmed: UnconfirmedChange | None = None
+    panic_samples: tuple[PanicSample, ...] = ()
 
 
 class StoredMemory(Memory, frozen=True, kw_only=True):

@@ -5,10 +5,20 @@ from datetime import datetime
 import msgspec
 
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.schedules import FoundCalendar
 
 
 class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Only the fields that the algorithm reads, because there are many pods to decode and keep."""
+
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+class PodAnnotations(_Json, frozen=True, kw_only=True):
+    """The only annotation that is read, because those of many pods are long."""
+
+    deletion_cost: str = msgspec.field(default="", name=DELETION_COST)
 
 
 class PodMetadata(_Json, frozen=True, kw_only=True):
@@ -18,6 +28,8 @@ class PodMetadata(_Json, frozen=True, kw_only=True):
     namespace: str = ""
     resource_version: str = ""
     labels: dict[str, str] = {}
+    annotations: PodAnnotations = PodAnnotations()
+    creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
 
 
@@ -102,6 +114,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     rivals: tuple[str, ...] = ()
     outdated: str = ""
     """Why the cached objects may be out of date, so that nothing may be scaled down; empty while they are not."""
+    calendars: tuple[FoundCalendar, ...] = ()
+    """Those that its schedules refer to."""
 
 
 class TargetPods(msgspec.Struct, frozen=True, kw_only=True):

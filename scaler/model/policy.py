@@ -7,7 +7,9 @@ spec can override, a schedule changes or a trial replaces is one field here and 
 import msgspec
 
 from scaler.model.autoscaler import ScalingPolicy, ScalingPolicySelect
+from scaler.model.extensions import RolloutPolicy
 from scaler.model.kinds import WatchedKind
+from scaler.model.remark import Remark
 
 
 class Tolerances(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +63,33 @@ class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
     manual_zero_activates: bool
 
 
+class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What the schedules say now. `min_replicas` and `max_replicas` of the policy already contain it."""
+
+    active: str = ""
+    sets_min: bool = False
+    sets_max: bool = False
+    next_change_unix_seconds: float | None = None
+    problem: str = ""
+    """Why nothing may be scaled down: a schedule that cannot be read might set a floor."""
+    remark: Remark
+
+
+class PanicRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`behavior.scaleUp.panic`."""
+
+    threshold_ratio: float
+    window_seconds: float
+    hold_seconds: float
+
+
+class FutilityRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`behavior.scaleUp.futility`."""
+
+    ready_timeout_seconds: float
+    max_unready_replicas: int
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
@@ -83,8 +112,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     is_dry_run: bool = False
     """Whether decisions are only reported."""
     suspension: Suspension | None = None
+    schedule: ScheduledBounds | None = None
+    """None without `spec.schedules`."""
     zero: ZeroRules | None = None
     """None: as an HPA, zero is reached and left by what the metrics propose."""
+    panic: PanicRules | None = None
+    futility: FutilityRules | None = None
+    rollout: str = RolloutPolicy.COUNT.value
+    deletion_cost_metric: str = ""
+    """The name of the metric by which pods are deleted; empty to leave that to the ReplicaSet."""
 
     @property
     def scale_down_window_seconds(self) -> float:

@@ -16,6 +16,7 @@ def extension_times(memory: ExtensionMemory) -> Iterator[float]:
         memory.inactive_since_unix_seconds,
         *(each.failing_since_unix_seconds for each in memory.metrics),
         *(each.measured_at_unix_seconds for each in memory.metrics),
+        None if memory.panic is None else memory.panic.over_at_unix_seconds,
     )
     return (each for each in times if each is not None)
 
@@ -33,6 +34,10 @@ def extensions_shifted(memory: ExtensionMemory, seconds: float) -> ExtensionMemo
             )
             for each in memory.metrics
         ),
+        panic=memory.panic
+        and msgspec.structs.replace(
+            memory.panic, over_at_unix_seconds=memory.panic.over_at_unix_seconds + seconds
+        ),
     )
 
 
@@ -44,9 +49,16 @@ def extensions_alike(stored: ExtensionMemory | None, memory: ExtensionMemory | N
     if stored is memory:
         return True
     one, other = stored or NOTHING_REMEMBERED, memory or NOTHING_REMEMBERED
-    return _same(one.inactive_since_unix_seconds, other.inactive_since_unix_seconds) and (
-        _failing(one) == _failing(other)
+    return (
+        _same(one.inactive_since_unix_seconds, other.inactive_since_unix_seconds)
+        and _failing(one) == _failing(other)
+        and _highest(one) == _highest(other)
     )
+
+
+def _highest(memory: ExtensionMemory) -> int | None:
+    """While a panic lasts the time goes on by itself; a restart shortens it by one write of the status at most."""
+    return None if memory.panic is None else memory.panic.highest
 
 
 def _failing(memory: ExtensionMemory) -> dict[str, tuple[int | None, ...]]:

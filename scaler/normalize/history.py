@@ -108,6 +108,7 @@ def with_step(memory: Memory, replicas: int, now: float) -> Memory:
         scaled_to_zero=memory.scaled_to_zero,
         extensions=memory.extensions,
         unconfirmed=memory.unconfirmed,
+        panic_samples=memory.panic_samples,
     )
 
 

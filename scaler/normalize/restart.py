@@ -62,6 +62,8 @@ def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
         scale_up_events=_events_shifted(memory.scale_up_events, seconds),
         scale_down_events=_events_shifted(memory.scale_down_events, seconds),
         extensions=memory.extensions and extensions_shifted(memory.extensions, seconds),
+        # The window of a panic is a few seconds.
+        panic_samples=(),
     )
 
 

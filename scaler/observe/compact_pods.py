@@ -9,10 +9,12 @@ from sys import intern
 import msgspec
 from cachetools import LRUCache
 
-from scaler.model.observed import Pod, PodCondition, PodMetadata, PodSpec, PodStatus
+from scaler.model.observed import Pod, PodAnnotations, PodCondition, PodMetadata, PodSpec, PodStatus
 
 # What is forgotten is only stored once more.
 TEMPLATES_MAX = 50_000
+
+NO_ANNOTATIONS = PodAnnotations()
 
 _Labels = dict[str, str]
 
@@ -33,6 +35,10 @@ class PodCompactor:
                 namespace=intern(metadata.namespace),
                 resource_version=metadata.resource_version,
                 labels=self._shared_labels(metadata.labels),
+                annotations=metadata.annotations
+                if metadata.annotations.deletion_cost
+                else NO_ANNOTATIONS,
+                creation_timestamp=metadata.creation_timestamp,
                 deletion_timestamp=metadata.deletion_timestamp,
             ),
             spec=self._shared_spec(pod.spec),

@@ -10,13 +10,33 @@ from scaler.model.autoscaler import (
     AutoscalerSpec,
     Behavior,
     MetricSourceType,
+    ScaleDownRules,
+    ScaleUpRules,
     ScalingPolicy,
     ScalingPolicySelect,
     ScalingPolicyType,
     ScalingRules,
 )
-from scaler.model.extensions import ManualZero, Mode, PodReadiness, Suspend
-from scaler.model.policy import BehaviorRules, Policy, Rules, Suspension, Tolerances, ZeroRules
+from scaler.model.extensions import (
+    Futility,
+    ManualZero,
+    Mode,
+    Panic,
+    PodDeletionCost,
+    PodReadiness,
+    RolloutPolicy,
+    Suspend,
+)
+from scaler.model.policy import (
+    BehaviorRules,
+    FutilityRules,
+    PanicRules,
+    Policy,
+    Rules,
+    Suspension,
+    Tolerances,
+    ZeroRules,
+)
 from scaler.model.settings import Settings
 
 _DOUBLE = ScalingPolicy(type=ScalingPolicyType.PERCENT, value=100, period_seconds=15)
@@ -55,7 +75,40 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
         is_dry_run=spec.mode == Mode.DRY_RUN,
         suspension=None if spec.suspend is None else _suspension(spec.suspend),
         zero=_zero_rules(spec),
+        panic=_panic_rules(spec.behavior),
+        futility=_futility_rules(spec.behavior),
+        rollout=readiness.rollout or RolloutPolicy.COUNT.value,
+        deletion_cost_metric=_deletion_cost_metric(spec.behavior),
     )
+
+
+def _deletion_cost_metric(behavior: Behavior | None) -> str:
+    match behavior:
+        case Behavior(scale_down=ScaleDownRules(pod_deletion_cost=PodDeletionCost(metric=name))):
+            return name
+    return ""
+
+
+def _panic_rules(behavior: Behavior | None) -> PanicRules | None:
+    """Knative's defaults: twice the ready pods, a window of 6 s, held for 60 s."""
+    match behavior:
+        case Behavior(scale_up=ScaleUpRules(panic=Panic() as given)):
+            return PanicRules(
+                threshold_ratio=_given(given.threshold_percent, 200.0) / 100.0,
+                window_seconds=_given(given.window_seconds, 6.0),
+                hold_seconds=_given(given.hold_seconds, 60.0),
+            )
+    return None
+
+
+def _futility_rules(behavior: Behavior | None) -> FutilityRules | None:
+    match behavior:
+        case Behavior(scale_up=ScaleUpRules(futility=Futility() as given)):
+            return FutilityRules(
+                ready_timeout_seconds=_given(given.ready_timeout_seconds, 300.0),
+                max_unready_replicas=int(_given(given.max_unready_replicas, 5.0)),
+            )
+    return None
 
 
 def _zero_rules(spec: AutoscalerSpec) -> ZeroRules | None:

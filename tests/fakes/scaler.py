@@ -31,6 +31,8 @@ class FakeKube:
         self.requested: list[tuple[str, dict[str, str]]] = []
         self.put: list[tuple[str, Json]] = []
         self.applied: list[tuple[str, Json]] = []
+        self.patch_answers: list[Answer] = []
+        self.patched: list[tuple[str, Json]] = []
 
     def serve(self, path: str, document: object) -> None:
         """Respond to GETs of this path with a document."""
@@ -53,6 +55,14 @@ class FakeKube:
         if isinstance(answer, Exception):
             raise answer
         self.applied.append(self.put[-1])
+        return answer
+
+    async def patch(self, path: str, body: bytes, **_: object) -> bytes:
+        """The next prepared response, or success."""
+        self.patched.append((path, json.loads(body)))
+        answer = self.patch_answers.pop(0) if self.patch_answers else b"{}"
+        if isinstance(answer, Exception):
+            raise answer
         return answer
 
 

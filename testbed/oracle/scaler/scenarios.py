@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from random import Random
+from typing import TypeVar
 
 import msgspec
 
@@ -12,6 +13,8 @@ from scaler.model.autoscaler import (
     Behavior,
     Condition,
     CrossVersionObjectReference,
+    ScaleDownRules,
+    ScaleUpRules,
     ScalingPolicy,
     ScalingRules,
 )
@@ -31,6 +34,8 @@ from testbed.oracle.scaler.scenario_pods import SELECTOR, pods
 from wire.meta import ObjectMeta, time_from_unix
 
 # Late enough for every window and period to have a past.
+R = TypeVar("R", bound=ScalingRules)
+
 _FIRST_RECONCILE_SECONDS = 4_000
 # At least a second: within one, upstream writes a status again that differs only in fractions, which
 # the API server cuts off; we do not.
@@ -195,12 +200,12 @@ def _behavior(random: Random) -> Behavior | None:
         return None
     down_window = random.choice((None, 0, 15, 60, 300))
     return Behavior(
-        scale_up=_rules(random, random.choice((0, 0, 15, 60, 300))),
-        scale_down=_rules(random, down_window),
+        scale_up=_rules(random, ScaleUpRules, random.choice((0, 0, 15, 60, 300))),
+        scale_down=_rules(random, ScaleDownRules, down_window),
     )
 
 
-def _rules(random: Random, window_seconds: int | None) -> ScalingRules:
+def _rules(random: Random, of: type[R], window_seconds: int | None) -> R:
     policies = tuple(
         ScalingPolicy(
             type=random.choice(("Pods", "Percent")),
@@ -209,7 +214,7 @@ def _rules(random: Random, window_seconds: int | None) -> ScalingRules:
         )
         for _ in range(random.choice((1, 1, 2, 3)))
     )
-    return ScalingRules(
+    return of(
         stabilization_window_seconds=window_seconds,
         select_policy=random.choice(("Max", "Max", "Min", "Disabled")),
         policies=policies,

@@ -1,0 +1,1 @@
+"""The autoscaler of Knative Serving, whose panic mode the scaler has."""

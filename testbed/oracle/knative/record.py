@@ -1,0 +1,104 @@
+"""`python -m testbed.oracle.knative.record`: record what Knative's autoscaler decides on random loads, with its own code.
+
+The sums in go.sum are those that knative.dev/serving itself ships.
+"""
+
+import lzma
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from testbed import toolchain
+from testbed.build import go_environment
+from testbed.cache import locked, root
+
+HERE = Path(__file__).parent
+VECTORS = HERE.parents[2] / "tests" / "conformance" / "scaler" / "knative.jsonl.xz"
+SEED = 20_260_601
+CASES = 600
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the autoscaler reads: the averages of the metric over the long and the short window, and ready pods."""
+
+    at_seconds: float
+    stable: float
+    panic: float
+    ready: int
+
+
+class PanicCase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One autoscaler over some time; `desired` is what Knative's wants after each step."""
+
+    target: float
+    threshold_percent: float
+    stable_window_seconds: float
+    steps: list[Step]
+    desired: list[int] = []
+
+
+def cases(seed: int, count: int) -> list[PanicCase]:
+    """Loads that rise, fall and repeat, read every two seconds, which is Knative's period, or at longer ones."""
+    chance = random.Random(seed)  # noqa: S311  it makes cases
+    return [_case(chance) for _ in range(count)]
+
+
+def _case(chance: random.Random) -> PanicCase:
+    period = chance.choice((2, 2, 5, 15))
+    load, ready, steps = chance.uniform(0, 50), chance.randint(1, 10), []
+    for number in range(chance.randint(10, 60)):
+        if chance.random() < 0.2:
+            load = chance.choice((0.0, load * 3, load / 4, chance.uniform(0, 300)))
+        if chance.random() < 0.3:
+            ready = chance.choice((0, ready, ready + 3, chance.randint(0, 40)))
+        steps.append(
+            Step(
+                at_seconds=number * period,
+                stable=round(load * chance.choice((0.3, 0.8, 1.0)), 2),
+                panic=round(load, 2),
+                ready=ready,
+            )
+        )
+    return PanicCase(
+        target=chance.choice((1.0, 7.0, 10.0)),
+        threshold_percent=chance.choice((110, 150, 200, 200, 1000)),
+        stable_window_seconds=chance.choice((6, 30, 60)),
+        steps=steps,
+    )
+
+
+def main() -> int:
+    """Build the program, run the cases, and write the vectors."""
+    program = _built()
+    given = msgspec.json.encode(cases(SEED, CASES))
+    done = subprocess.run([program], input=given, capture_output=True, check=True)
+    answered = msgspec.json.decode(done.stdout, type=list[PanicCase])
+    with lzma.open(VECTORS, "wb", preset=9) as file:
+        for each in answered:
+            file.write(msgspec.json.encode(each) + b"\n")
+    return 0
+
+
+def read() -> list[PanicCase]:
+    """The vectors."""
+    with lzma.open(VECTORS) as file:
+        return [msgspec.json.decode(line, type=PanicCase) for line in file]
+
+
+def _built() -> Path:
+    place = root() / "oracle" / "knative"
+    place.mkdir(parents=True, exist_ok=True)
+    go = toolchain.choose(toolchain.required_by(HERE))
+    toolchain.prepare(go, print)
+    with locked("oracle-knative", on_wait=print):
+        command: list[str | Path] = ["nice", go.command, "build", "-C", HERE]
+        command += ["-o", place / "oracle", "."]
+        subprocess.run(command, env=go_environment(place), check=True)
+    return place / "oracle"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
