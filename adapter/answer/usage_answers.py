@@ -133,7 +133,9 @@ class UsageAnswers:
         if len(queries) == 1:
             [(namespace, query)] = queries.items()
             return [*await self._usage_in(query, by_namespace[namespace], rules, observer)]
-        together = await self._of_namespaces(queries) if observer is UNOBSERVED else None
+        together = (
+            await self._of_namespaces(queries) if queries and observer is UNOBSERVED else None
+        )
         if together:
             return [
                 value

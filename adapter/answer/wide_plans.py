@@ -28,8 +28,10 @@ WAIT_SECONDS: Final = 5.0
 """How long requests wait for a wide query, which is at most a sixth of what they may wait for their own."""
 QUERIES_MAX: Final = 4_096
 """Wide queries that are known; the least recently used are dropped first."""
-NAMESPACES_MAX: Final = 20_000
-"""Namespaces of one wide query; more requests than these have narrow queries."""
+NAMESPACES_MAX: Final = 100_000
+"""Namespaces of all wide queries together, counted when they are added. Then all are forgotten, and requests have narrow queries
+for one period: a client that invents namespaces cannot fill the memory.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +45,7 @@ class WidePlans:
         *,
         freshness_seconds: float,
         wait_seconds: float = WAIT_SECONDS,
+        namespaces_max: int = NAMESPACES_MAX,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._evaluator = evaluator
@@ -50,6 +53,8 @@ class WidePlans:
         self._freshness_seconds = freshness_seconds
         self._monotonic = monotonic
         self._queries: LRUCache[WideQuery, _Chunks] = LRUCache(QUERIES_MAX)
+        self._namespaces_added = 0
+        self._namespaces_max = namespaces_max
 
     async def rows(self, query: MetricQuery, names: Sequence[str]) -> Evaluation | None:
         """The rows of the request, as its narrow query would return them; None when the narrow query must answer."""
@@ -62,8 +67,6 @@ class WidePlans:
         if wide is None or not self._freshness_seconds:
             return None
         chunk = self._chunk(wide)
-        if chunk is None:
-            return None
         now_seconds = self._monotonic()
         chunk.requested(wide.namespace, narrow, len(names), now_seconds)
         if not chunk.demand.is_worthwhile(now_seconds):
@@ -93,10 +96,15 @@ class WidePlans:
             return None
         return None if any(map(_is_incomplete, found)) else list(zip(plans, found, strict=True))
 
-    def _chunk(self, wide: Wide) -> "_Chunk | None":
+    def _chunk(self, wide: Wide) -> "_Chunk":
+        if self._namespaces_added > self._namespaces_max:
+            self._namespaces_added = 0
+            self._queries.clear()
         chunks = self._queries.get(wide.query)
         if chunks is None:
             chunks = self._queries[wide.query] = _Chunks(wide.query, self._freshness_seconds)
+        if wide.namespace not in chunks:
+            self._namespaces_added += 1
         return chunks.of(wide.namespace)
 
     async def _evaluated(
@@ -162,13 +170,14 @@ class _Chunks:
         self._chunks: list[_Chunk] = []
         self._chunk_of: dict[str, _Chunk] = {}
 
-    def of(self, namespace: str) -> "_Chunk | None":
-        """The chunk that a namespace belongs to, also a new one; None when there are too many namespaces."""
+    def __contains__(self, namespace: str) -> bool:
+        return namespace in self._chunk_of
+
+    def of(self, namespace: str) -> "_Chunk":
+        """The chunk that a namespace belongs to, also a new one."""
         known = self._chunk_of.get(namespace)
         if known is not None:
             return known
-        if len(self._chunk_of) >= NAMESPACES_MAX:
-            return None
         chunk = next((each for each in self._chunks if each.has_capacity), None)
         if chunk is None:
             chunk = _Chunk(self._query, self._freshness_seconds, self._forget)

@@ -24,8 +24,10 @@ PLANS_MAX: Final = 20_000
 """How many answers are held: more than are requested within a second."""
 ROWS_MAX: Final = 200_000
 """How many rows all of them have: about 100 MB."""
-NEEDS_MAX: Final = 50_000
-"""How many plans are followed, to refresh those that are needed on a period."""
+NEEDS_MAX: Final = 20_000
+"""How many plans are followed, to refresh those that are needed on a period: about 8 MB. Their texts are not kept: with pods that come
+and go, most of these plans will never be needed again.
+"""
 
 _SENT = telemetry.EVALUATIONS.labels("sent")
 _SHARED = telemetry.EVALUATIONS.labels("shared")
@@ -62,7 +64,7 @@ class SharedEvaluations:
         self._flights: SingleFlight[Plan, Evaluation] = SingleFlight()
         self._fresh: dict[Plan, tuple[float, Evaluation]] = {}
         self._rows = 0
-        self._needs: LRUCache[Plan, Needs] = LRUCache(NEEDS_MAX)
+        self._needs: LRUCache[int, Needs] = LRUCache(NEEDS_MAX)
 
     async def evaluate(self, plan: Plan) -> Evaluation:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
@@ -83,7 +85,7 @@ class SharedEvaluations:
         self._fresh[plan] = (sent_at, evaluation)
         self._rows += len(evaluation.samples)
         self._forget()
-        needs = self._needs.get(plan)
+        needs = self._needs.get(hash(plan))
         if needs:
             needs.duration_seconds = self._monotonic() - sent_at
         return evaluation
@@ -94,9 +96,10 @@ class SharedEvaluations:
         """
         if not self._freshness_seconds:
             return
-        needs = self._needs.get(plan)
+        needs = self._needs.get(hash(plan))
         if needs is None:
-            needs = self._needs[plan] = Needs(freshness_seconds=self._freshness_seconds)
+            needs = Needs(freshness_seconds=self._freshness_seconds)
+            self._needs[hash(plan)] = needs
         if needs.requested(now_seconds) and (at_seconds := needs.refresh_at(sent_at=sent_at)):
             self._call_at(at_seconds, lambda: self._refresh(plan, sent_at))
 

@@ -88,6 +88,14 @@ async def test_all_namespaces_cost_two_queries_and_have_the_same_usage():
     assert (len(together.queries), len(separate.queries)) == (2, 12)
 
 
+@pytest.mark.parametrize("resource", [PODS, NODES])
+async def test_a_list_without_objects_is_empty_and_costs_no_query(resource):
+    usage = Usage()
+    nothing = ResourceMetricRequest(resource=resource, selector=labels.parse("app=none"))
+    assert (await answers(usage).usage(nothing)).items == []
+    assert usage.queries == []
+
+
 async def test_where_the_common_queries_fail_each_namespace_has_its_own():
     usage = Usage(wide_fails=True)
     found = await answers(usage).usage(of_pods())

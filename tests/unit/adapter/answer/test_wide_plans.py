@@ -3,6 +3,7 @@
 import asyncio
 import re
 
+import msgspec
 import pytest
 
 from adapter.answer.evaluating import own_rows
@@ -300,6 +301,16 @@ async def test_many_namespaces_are_split_into_several_queries():
         len(re.findall(r"team-\d+", plan.query)): plan.query for plan in planner.prometheus.wide
     }
     assert sorted(sizes) == [10, NAMESPACES_PER_PLAN]
+
+
+async def test_a_client_that_invents_namespaces_cannot_fill_the_memory():
+    planner = Planner(namespaces_max=500)
+    query, _ = of_queue("team-0", "queue=q1")
+    for number in range(2_000):
+        wide = msgspec.structs.replace(query.wide, namespace=f"invented-{number}")
+        planner.clock.now_seconds += 2.0
+        assert await planner.plans.rows_of(wide, "q", ()) is None
+        assert sum(len(each._chunk_of) for each in planner.plans._queries.values()) <= 501
 
 
 @pytest.mark.parametrize(
