@@ -441,8 +441,11 @@ class ResultKind(enum.Enum):
     STRING = "string"
 
 
-class Sample(msgspec.Struct, frozen=True):
-    """One row of an instant vector; a scalar is a row without labels."""
+class Sample(msgspec.Struct, frozen=True, gc=False):
+    """One row of an instant vector; a scalar is a row without labels.
+
+    Not followed by the garbage collector: a result has thousands of rows, and their labels are texts.
+    """
 
     labels: Mapping[str, str]
     value: float

@@ -59,7 +59,7 @@ def decide(
         made_at_unix_seconds=now_unix_seconds,
         metrics=tuple(each.derivation for each in recommended.proposals),
         winner=recommended.winner,
-        remarks=recommended.remarks,
+        remarks=(*situation.derivation.remarks, *recommended.remarks),
     )
     if recommended.replicas is None:
         decision = _blocked(situation, derivation, recommended, now_unix_seconds)

@@ -12,7 +12,7 @@ import msgspec
 from scaler.actuate.deletion_cost import write_deletion_costs
 from scaler.actuate.scale import rescale
 from scaler.decide import decide
-from scaler.memories import Memories
+from scaler.memory.memories import Histories, Memories
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
 from scaler.model.decision import (
     Action,
@@ -30,6 +30,7 @@ from scaler.model.decision import (
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable, TargetPods
+from scaler.model.schedules import FoundCalendar
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
 from scaler.plan.plan import plan
@@ -71,6 +72,10 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry
     outdated: Callable[[str], str] = lambda _: ""
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
+    histories: Histories | None = None
+    """Where the memories of HPAs are stored."""
+    calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
+    """The calendars that the schedules of an autoscaler refer to."""
     other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0
     """How far the wall clock of the previous leader was ahead of this one."""
 
@@ -89,6 +94,7 @@ class Reconciler:
             dependencies.kube,
             settings.kind,
             clock,
+            store=dependencies.histories,
             other_clock_ahead_seconds=dependencies.other_clock_ahead_seconds,
         )
         self._derivations: dict[str, Derivation] = {}
@@ -131,7 +137,7 @@ class Reconciler:
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
             return
         outcome = await self._reconcile(autoscaler, memory, self._clock.steady_now())
-        self._memories.keep(autoscaler, outcome.memory)
+        self._memories.keep(autoscaler, outcome.memory, _replicas_after(outcome))
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
         if outcome.derivation.desired_replicas is not None:
@@ -173,6 +179,7 @@ class Reconciler:
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
             outdated=self._with.outdated(autoscaler.metadata.namespace),
             rivals=self._rivals(autoscaler),
+            calendars=self._with.calendars(autoscaler) if autoscaler.spec.schedules else (),
         )
 
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
@@ -316,6 +323,15 @@ class Reconciler:
         self._with.telemetry.reconciliation_duration_seconds.labels(*labels).observe(
             elapsed_seconds
         )
+
+
+def _replicas_after(outcome: Outcome) -> int | None:
+    """What the target has after the reconcile; None if it could not be read, or a write got no response."""
+    if outcome.memory.unconfirmed is not None:
+        return None
+    if outcome.action is Action.NONE:
+        return outcome.derivation.current_replicas
+    return outcome.derivation.desired_replicas
 
 
 def _log_replicas(autoscaler: Autoscaler, target: TargetScale) -> None:

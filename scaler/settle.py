@@ -20,6 +20,8 @@ from scaler.model.decision import (
 )
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory, UnconfirmedChange
+from scaler.model.policy import Policy, ScheduledBounds
+from scaler.model.schedules import ScheduleStatus
 from scaler.normalize.history import with_scale_event
 from scaler.report.conditions import Conditions
 from scaler.report.why import summarize
@@ -54,7 +56,7 @@ def _kept(decision: Decision, desired: int, now: float) -> Outcome:
     """Nothing was to be written; in a dry run that is an event, each time the desired count changes."""
     conditions = Conditions(decision.conditions, now)
     if decision.derivation.held:
-        conditions.held(decision.derivation.held)
+        conditions.held(decision.derivation.held_by, decision.derivation.held)
     status = _status(decision, desired=desired, conditions=conditions.as_tuple())
     events: tuple[Event, ...] = ()
     if desired not in (decision.current_replicas, _status_before(decision).desired_replicas):
@@ -190,6 +192,8 @@ def _outcome(
     derivation = derivation or decision.derivation
     if decision.branch is not Branch.NO_SCALE:
         status = _with_remarks(status, derivation)
+        if decision.policy.schedule is not None:
+            status = _with_schedule(status, decision.policy, decision.policy.schedule)
     if decision.policy.kind.explains_in_status:
         status = msgspec.structs.replace(status, decision=summarize(derivation))
     return Outcome(
@@ -214,6 +218,21 @@ def _with_remarks(status: AutoscalerStatus, derivation: Derivation) -> Autoscale
     return msgspec.structs.replace(status, conditions=conditions.as_tuple())
 
 
+def _with_schedule(
+    status: AutoscalerStatus, policy: Policy, schedule: ScheduledBounds
+) -> AutoscalerStatus:
+    following = schedule.next_change_unix_seconds
+    return msgspec.structs.replace(
+        status,
+        schedule=ScheduleStatus(
+            active=schedule.active,
+            min_replicas=policy.min_replicas,
+            max_replicas=policy.max_replicas,
+            next_change_time=None if following is None else time_from_unix(following),
+        ),
+    )
+
+
 def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
     return (
         status.observed_generation,
@@ -223,4 +242,5 @@ def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
         status.current_metrics or (),
         status.conditions or (),
         status.decision,
+        status.schedule,
     )

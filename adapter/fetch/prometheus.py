@@ -18,7 +18,7 @@ from adapter.fetch.credentials import Credentials
 from adapter.fetch.transport import NoAnswer, Transport
 from adapter.model import Backend, Evaluation, Lane, Plan, ResultKind, Sample, Series
 from adapter.ports import QueryFailed
-from adapter.translate.row_selection import Key, filled
+from adapter.translate.row_selection import Index, filled
 
 log = logging.getLogger(__name__)
 
@@ -225,7 +225,7 @@ async def _indexed(evaluation: Evaluation, plan: Plan) -> Evaluation:
     """Indexed by the labels of the plan, in slices, so that a large result does not block other requests."""
     if not plan.key_labels:
         return evaluation
-    by_key: dict[Key, list[Sample]] = {}
+    by_key: Index = {}
     for _ in filled(by_key, evaluation, plan.key_labels):
         await asyncio.sleep(0)
     return msgspec.structs.replace(evaluation, by_key=by_key)

@@ -24,7 +24,7 @@ from scaler.model.autoscaler import (
     PodsMetricSource,
     ResourceMetricSource,
 )
-from scaler.model.readings import MetricFailed, Reading
+from scaler.model.readings import FormulaInputs, MetricFailed, Reading
 from scaler.ports import Mapper, TimedReading
 from scaler.recommend.from_object import NO_TARGET, has_object_target
 from scaler.signal import samples
@@ -135,6 +135,8 @@ class _Clients(msgspec.Struct, frozen=True, kw_only=True):
 
     async def read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading:
         """Read one metric. A metric whose type names a source that is not set is of an unknown type."""
+        if metric.formula is not None:
+            return FormulaInputs()
         named = metric.object or metric.pods or metric.external
         try:
             # As upstream, a selector that selects nothing is sent like no selector.

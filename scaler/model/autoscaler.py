@@ -21,6 +21,7 @@ from scaler.model.extensions import (
     Suspend,
 )
 from scaler.model.json_object import JsonObject
+from scaler.model.schedules import ScheduleSpec, ScheduleStatus
 from wire.meta import LabelSelector, ObjectMeta, always
 
 QuantityText = str | int | float
@@ -34,6 +35,7 @@ class MetricSourceType(StrEnum):
     RESOURCE = "Resource"
     CONTAINER_RESOURCE = "ContainerResource"
     EXTERNAL = "External"
+    FORMULA = "Formula"
 
 
 class MetricTargetType(StrEnum):
@@ -68,6 +70,8 @@ class ConditionType(StrEnum):
     SCALED_TO_ZERO = "ScaledToZero"
     DRY_RUN = "DryRun"
     SUSPENDED = "Suspended"
+    SCHEDULED = "Scheduled"
+    INVALID_FORMULA = "InvalidFormula"
     ROLLOUT_HELD = "RolloutHeld"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
     PANICKING = "Panicking"
@@ -78,6 +82,8 @@ class ConditionType(StrEnum):
 EXTENSION_CONDITIONS = (
     ConditionType.DRY_RUN,
     ConditionType.SUSPENDED,
+    ConditionType.SCHEDULED,
+    ConditionType.INVALID_FORMULA,
     ConditionType.ROLLOUT_HELD,
     ConditionType.METRIC_FALLBACK_ACTIVE,
     ConditionType.PANICKING,
@@ -154,6 +160,13 @@ class ExternalMetricSource(JsonObject, frozen=True, kw_only=True):
     target: MetricTarget
 
 
+class FormulaMetricSource(JsonObject, frozen=True, kw_only=True):
+    """A value that is computed from other metrics of the spec. Only a LoadAutoscaler has it."""
+
+    expression: str
+    target: MetricTarget
+
+
 class MetricSpec(JsonObject, frozen=True, kw_only=True):
     """One metric to scale on: `type` names the one source that is set."""
 
@@ -163,6 +176,7 @@ class MetricSpec(JsonObject, frozen=True, kw_only=True):
     resource: ResourceMetricSource | None = None
     container_resource: ContainerResourceMetricSource | None = None
     external: ExternalMetricSource | None = None
+    formula: FormulaMetricSource | None = None
     name: str = ""
     use: str = ""
     activation_value: QuantityText | None = None
@@ -224,6 +238,7 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     suspend: Suspend | None = None
     pod_readiness: PodReadiness | None = None
     scale_to_zero: ScaleToZero | None = None
+    schedules: tuple[ScheduleSpec, ...] | None = None
 
 
 class MetricValueStatus(JsonObject, frozen=True, kw_only=True):
@@ -271,6 +286,12 @@ class ExternalMetricStatus(JsonObject, frozen=True, kw_only=True):
     current: MetricValueStatus
 
 
+class FormulaMetricStatus(JsonObject, frozen=True, kw_only=True):
+    """The last value of a Formula metric."""
+
+    current: MetricValueStatus
+
+
 class MetricStatus(JsonObject, frozen=True, kw_only=True):
     """The last value of one metric; a metric that failed leaves only an empty `type`."""
 
@@ -280,6 +301,7 @@ class MetricStatus(JsonObject, frozen=True, kw_only=True):
     resource: ResourceMetricStatus | None = None
     container_resource: ContainerResourceMetricStatus | None = None
     external: ExternalMetricStatus | None = None
+    formula: FormulaMetricStatus | None = None
     name: str = ""
 
 
@@ -304,7 +326,7 @@ class DecisionSummary(JsonObject, frozen=True, kw_only=True):
 
 
 class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
-    """What the controller last read and did. Only a LoadAutoscaler has `decision`."""
+    """What the controller last read and did. Only a LoadAutoscaler has `decision` and `schedule`."""
 
     observed_generation: int | None = None
     last_scale_time: datetime | None = None
@@ -313,6 +335,7 @@ class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
     current_metrics: tuple[MetricStatus, ...] | None = always(())
     conditions: tuple[Condition, ...] | None = None
     decision: DecisionSummary | None = None
+    schedule: ScheduleStatus | None = None
 
 
 class Autoscaler(JsonObject, frozen=True, kw_only=True):

@@ -60,6 +60,8 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     kept: str = ""
     proposal: int | None = None
     failure: str = ""
+    computed_from: str = ""
+    """The inputs of a formula, in words."""
     is_input: bool = False
     """Whether the metric is only measured, so that it has no proposal."""
     fallback: FallbackStep | None = None
@@ -141,6 +143,8 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     lifted_to_min: bool = False
     held: str = ""
     """Why the target was not scaled down; empty when nothing held it."""
+    held_by: str = ""
+    """The reason of the condition ScalingLimited for that: OutdatedCache or InvalidSchedule."""
     is_dry_run: bool = False
     """Whether `desired_replicas` is only reported."""
     remarks: tuple[Remark, ...] = ()

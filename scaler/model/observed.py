@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.schedules import FoundCalendar
 
 
 class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -113,6 +114,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     rivals: tuple[str, ...] = ()
     outdated: str = ""
     """Why the cached objects may be out of date, so that nothing may be scaled down; empty while they are not."""
+    calendars: tuple[FoundCalendar, ...] = ()
+    """Those that its schedules refer to."""
 
 
 class TargetPods(msgspec.Struct, frozen=True, kw_only=True):

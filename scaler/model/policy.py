@@ -9,6 +9,7 @@ import msgspec
 from scaler.model.autoscaler import ScalingPolicy, ScalingPolicySelect
 from scaler.model.extensions import RolloutPolicy
 from scaler.model.kinds import WatchedKind
+from scaler.model.remark import Remark
 
 
 class Tolerances(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +63,18 @@ class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
     manual_zero_activates: bool
 
 
+class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What the schedules say now. `min_replicas` and `max_replicas` of the policy already contain it."""
+
+    active: str = ""
+    sets_min: bool = False
+    sets_max: bool = False
+    next_change_unix_seconds: float | None = None
+    problem: str = ""
+    """Why nothing may be scaled down: a schedule that cannot be read might set a floor."""
+    remark: Remark
+
+
 class PanicRules(msgspec.Struct, frozen=True, kw_only=True):
     """`behavior.scaleUp.panic`."""
 
@@ -99,6 +112,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     is_dry_run: bool = False
     """Whether decisions are only reported."""
     suspension: Suspension | None = None
+    schedule: ScheduledBounds | None = None
+    """None without `spec.schedules`."""
     zero: ZeroRules | None = None
     """None: as an HPA, zero is reached and left by what the metrics propose."""
     panic: PanicRules | None = None

@@ -36,6 +36,21 @@ class ExternalValues(msgspec.Struct, frozen=True):
     values_milli: tuple[int, ...]
 
 
+class FormulaInputs(msgspec.Struct, frozen=True):
+    """What a Formula metric is computed from: the other metrics by name, in SI units, or why they failed.
+
+    Nothing is read for a Formula metric, so it is empty until the other metrics have been evaluated.
+    """
+
+    values: Mapping[str, "float | FailedInput"] = {}
+
+
+class FailedInput(msgspec.Struct, frozen=True):
+    """A metric without a value, and why."""
+
+    message: str
+
+
 class MetricFailed(msgspec.Struct, frozen=True):
     """The metric has no usable value; the algorithm continues with the others.
 
@@ -46,7 +61,7 @@ class MetricFailed(msgspec.Struct, frozen=True):
     message: str
 
 
-Reading = PodSamples | ObjectValue | ExternalValues | MetricFailed
+Reading = PodSamples | ObjectValue | ExternalValues | FormulaInputs | MetricFailed
 
 
 class Signal(msgspec.Struct, frozen=True):

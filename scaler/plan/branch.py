@@ -9,6 +9,9 @@ from scaler.model.policy import Policy
 def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Branch:
     """Disabled at zero, above the maximum, below the minimum, or on to the metrics."""
     if current == 0:
+        if was_scaled_to_zero and policy.schedule is not None and policy.schedule.sets_min:
+            # The floor of a schedule applies whether metrics can be read or not.
+            return Branch.BELOW_MIN
         leaves_zero = was_scaled_to_zero and (policy.min_replicas != 0 or policy.has_metric_at_zero)
         return Branch.METRICS if leaves_zero else Branch.DISABLED
     if current > policy.max_replicas:

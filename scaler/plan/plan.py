@@ -16,9 +16,10 @@ from scaler.normalize.history import confirmed, held, seeded
 from scaler.normalize.restart import restored
 from scaler.plan.branch import branch_of, was_scaled_to_zero
 from scaler.plan.policy import policy_of
+from scaler.plan.schedules import with_schedules
 from scaler.plan.selector import UnusableSelector, target_selector
 from scaler.report.conditions import Conditions
-from scaler.trial.trial import BELOW_MIN, trial, uncomputable, undecided
+from scaler.trial.trial import below_min, trial, uncomputable, undecided
 
 ABOVE_MAX = "Current number of replicas above Spec.MaxReplicas"
 
@@ -27,7 +28,10 @@ def plan(
     observed: Observed, memory: Memory, settings: Settings, now_unix_seconds: float
 ) -> Ask | Decision:
     """Decide at once where no metric is needed; otherwise say which metrics are, and of whose pods."""
-    policy = policy_of(observed.autoscaler.spec, settings)
+    spec = observed.autoscaler.spec
+    policy = policy_of(spec, settings)
+    if spec.schedules:
+        policy = with_schedules(policy, spec.schedules, observed.calendars, now_unix_seconds)
     if isinstance(observed.scale, ScaleUnavailable):
         return _without_scale(observed, observed.scale, policy, memory, now_unix_seconds)
     situation = _situation(observed, observed.scale, policy, memory, now_unix_seconds)
@@ -37,9 +41,9 @@ def plan(
         case Branch.SHARED_TARGET:
             return _shared_target(situation, observed.rivals, now_unix_seconds)
         case Branch.ABOVE_MAX:
-            return _at_once(situation, policy.max_replicas, ABOVE_MAX)
+            return _at_once(situation, policy.max_replicas, _above_max(policy))
         case Branch.BELOW_MIN:
-            return _at_once(situation, policy.min_replicas, BELOW_MIN)
+            return _at_once(situation, policy.min_replicas, below_min(policy))
         case _:
             return _disabled(situation, now_unix_seconds)
 
@@ -74,6 +78,7 @@ def _situation(
             status_replicas=scale.status_replicas,
             min_replicas=policy.min_replicas,
             max_replicas=policy.max_replicas,
+            remarks=() if policy.schedule is None else (policy.schedule.remark,),
         ),
     )
 
@@ -109,6 +114,12 @@ def _by_metrics(situation: Situation, now: float) -> Ask | Decision:
         conditions=conditions.as_tuple(),
         events=(warning(selector.event_reason, selector.event_message),),
     )
+
+
+def _above_max(policy: Policy) -> str:
+    if policy.schedule is None or not policy.schedule.sets_max:
+        return ABOVE_MAX
+    return f"Current number of replicas above maxReplicas {policy.max_replicas} of a schedule"
 
 
 def _at_once(situation: Situation, desired: int, reason: str) -> Decision:

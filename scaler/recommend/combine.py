@@ -8,6 +8,7 @@ from scaler.model.memory import MetricRecord
 from scaler.model.readings import Signal
 from scaler.model.remark import Remark
 from scaler.recommend.fallback import with_fallbacks
+from scaler.recommend.from_formula import formula_remark, inputs_of
 from scaler.recommend.propose import MetricFailure, Proposal, propose
 from scaler.recommend.workload import Workload
 
@@ -39,12 +40,27 @@ def recommend(
 ) -> Recommended:
     """Evaluate every metric, and take the largest proposal. `records` are those of the metrics with a fallback."""
     proposals = tuple(propose(each.metric, each.reading, workload) for each in signals)
+    remark: Remark | None = None
+    if any(each.metric.formula is not None for each in signals):
+        proposals = _with_formulas(signals, proposals, workload)
+        remark = formula_remark([each.metric for each in signals])
     fell_back = with_fallbacks(signals, proposals, records, workload)
     recommended = _combine(fell_back.proposals, workload.spec_replicas)
-    if not fell_back.records:
+    remarks = fell_back.remarks if remark is None else (*fell_back.remarks, remark)
+    if not remarks:
         return recommended
-    return msgspec.structs.replace(
-        recommended, records=fell_back.records, remarks=fell_back.remarks
+    return msgspec.structs.replace(recommended, records=fell_back.records, remarks=remarks)
+
+
+def _with_formulas(
+    signals: Sequence[Signal], proposals: tuple[Proposal, ...], workload: Workload
+) -> tuple[Proposal, ...]:
+    """Compute the formulas, once all other metrics are known."""
+    known = zip(signals, proposals, strict=True)
+    inputs = inputs_of((each.metric, proposal.derivation) for each, proposal in known)
+    return tuple(
+        proposal if each.metric.formula is None else propose(each.metric, inputs, workload)
+        for each, proposal in zip(signals, proposals, strict=True)
     )
 
 

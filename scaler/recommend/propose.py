@@ -15,7 +15,7 @@ from scaler.model.autoscaler import (
 )
 from scaler.model.derivation import MetricDerivation
 from scaler.model.readings import Reading
-from scaler.recommend import from_object, from_pods
+from scaler.recommend import from_formula, from_object, from_pods
 from scaler.recommend.unusable import MetricUnusable
 from scaler.recommend.workload import Evaluation, Workload
 from wire.quoting import go_quote
@@ -55,6 +55,7 @@ _EVALUATE: dict[str, tuple[_Evaluate, str]] = {
         "FailedGetContainerResourceMetric",
     ),
     MetricSourceType.EXTERNAL: (from_object.external_metric, "FailedGetExternalMetric"),
+    MetricSourceType.FORMULA: (from_formula.formula_metric, "FailedComputeFormula"),
 }
 
 
@@ -107,6 +108,8 @@ def _layer(metric: MetricSpec) -> str:
         case MetricSourceType.CONTAINER_RESOURCE:
             source = metric.container_resource
             what = f"{source.container} container" if source else "container"
+        case MetricSourceType.FORMULA:
+            what = from_formula.formula_name(metric)
         case _:
             what = f"{metric.external.metric.name} external" if metric.external else "external"
     return f"failed to get {what} metric value"

@@ -77,9 +77,9 @@ class Conditions:
         status = ConditionStatus.TRUE if is_limited else ConditionStatus.FALSE
         self._set(ConditionType.SCALING_LIMITED, status, reason)
 
-    def held(self, message: str) -> None:
-        """The recommendation was not followed, because it may rest on outdated objects. Not upstream's."""
-        self._set(ConditionType.SCALING_LIMITED, ConditionStatus.TRUE, "OutdatedCache", message)
+    def held(self, reason: str, message: str) -> None:
+        """The recommendation was not followed, because something is unknown that it depends on. Not upstream's."""
+        self._set(ConditionType.SCALING_LIMITED, ConditionStatus.TRUE, reason, message)
 
     def scaled_to_zero(self, *, by_controller: bool) -> None:
         """Whether it was the controller that scaled to zero; that is what allows leaving zero again."""

@@ -36,6 +36,9 @@ def _metric(spec: MetricSpec, status: MetricStatus | None) -> str:
     if spec.external is not None:
         current = status.external.current if status and status.external else None
         return _amount(spec.external.target, current)
+    if spec.formula is not None:
+        current = status.formula.current if status and status.formula else None
+        return _amount(spec.formula.target, current)
     if spec.object is not None:
         current = status.object.current if status and status.object else None
         return _amount(spec.object.target, current)

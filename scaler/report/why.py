@@ -80,6 +80,8 @@ def summarize(derivation: Derivation) -> DecisionSummary:
 def _holding(derivation: Derivation) -> Iterator[str]:
     if _cools_down(derivation):
         yield "Cooldown"
+    if derivation.held_by:
+        yield derivation.held_by
     for remark in derivation.remarks:
         if remark.holds:
             yield remark.condition
@@ -164,6 +166,8 @@ def _metric(metric: MetricDerivation) -> str:
         return f"{metric.type} metric failed: {metric.failure}."
     sentences = [f"{metric.name}: {_measured(metric)} for a target of {metric.target}"]
     sentences[0] += f", ratio {_ratio(metric.usage_ratio)}."
+    if metric.computed_from:
+        sentences.append(f"Computed from {metric.computed_from}.")
     if metric.groups is not None:
         sentences.append(_groups(metric.groups))
     elif metric.ready_pods is not None:

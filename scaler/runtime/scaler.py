@@ -14,6 +14,7 @@ import msgspec
 from scaler.config import Options
 from scaler.controller import Controller
 from scaler.gather.measurements import Measurements
+from scaler.memory.store import MemoryStore, storing
 from scaler.model.autoscaler import Autoscaler
 from scaler.observe.scales import Scales
 from scaler.reconcile import Dependencies, Reconciler
@@ -98,6 +99,7 @@ class Scaler:
         )
         self._telemetry.show_build(version)
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
+        self._store = self._memory_store()
         self._reconciler = self._new_reconciler()
         self._telemetry.registry.register(
             AutoscalerMetrics(options.kind, self._reconciled, self._reconciler.derivation)
@@ -147,9 +149,21 @@ class Scaler:
             events=Events(self._recorder, options.kind),
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
+            histories=self._store,
+            calendars=self._watches.calendars_of,
             other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
+
+    def _memory_store(self) -> MemoryStore | None:
+        """None for a kind that has its memory in its status."""
+        if self._options.kind.keeps_history:
+            return None
+        return MemoryStore(
+            WritesWhileLeading(self._clients.requests, self._may_write),
+            namespace=self._options.leader_election.resource_namespace or own_namespace(),
+            period_seconds=self._options.sync_period_seconds,
+        )
 
     def _scales(self) -> Scales:
         versions = TargetVersions(
@@ -222,6 +236,9 @@ class Scaler:
     async def _scale(self) -> None:
         """Reconcile every autoscaler until cancelled, which is while this process is the leader."""
         await self._watches.synced()
+        if self._store is not None:
+            found = [each.metadata for each in self._watches.autoscalers]
+            await self._store.load({each.uid: each.namespace for each in found})
         self._is_leading = True
         self._telemetry.leading.set(1)
         count = len(self._watches.autoscalers)
@@ -229,7 +246,8 @@ class Scaler:
         try:
             for autoscaler in self._watches.autoscalers:
                 self._enqueue(autoscaler)
-            await self._controller.run()
+            async with storing(self._store):
+                await self._controller.run()
         finally:
             self._is_leading = False
             self._telemetry.leading.set(0)

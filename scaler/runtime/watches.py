@@ -1,5 +1,7 @@
 """What the scaler watches: the autoscalers, the pods, and the HPAs that LoadAutoscalers must yield to."""
 
+import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -7,7 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
 from scaler.model.observed import Pod
+from scaler.model.schedules import Calendar, FoundCalendar
 from scaler.observe.autoscalers import WatchedAutoscalers
+from scaler.observe.calendars import WatchedCalendars
 from scaler.observe.pods import WatchedPods
 from scaler.observe.rivals import Selectors, Targets
 from wire.duration import format_duration
@@ -19,7 +23,10 @@ from wire.serving.health import Check
 # minutes. By objects older than this nothing is scaled down.
 AGE_SECONDS_MAX = 360.0
 
-AnyCache = WatchCache[Autoscaler] | WatchCache[Pod]
+# How long calendars are waited for at startup. Until they are listed, autoscalers that refer to them do not scale down.
+CALENDARS_SECONDS = 5.0
+
+AnyCache = WatchCache[Autoscaler] | WatchCache[Pod] | WatchCache[Calendar]
 
 log = logging.getLogger(__name__)
 
@@ -55,14 +62,24 @@ class Watches:
                 monotonic=monotonic,
             )
             self._hpas = watched.caches
+        self.calendars: WatchedCalendars | None = None
+        if kind.has_schedules:
+            self.calendars = WatchedCalendars(client, namespaces, monotonic=monotonic)
         self._by_namespace: dict[str, list[AnyCache]] = {}
-        for cache in self.caches:
+        # Calendars are not among them: most autoscalers do not refer to any.
+        scaled_by: tuple[AnyCache, ...] = (
+            *self.autoscalers.caches,
+            *self.pods.caches,
+            *self._hpas,
+        )
+        for cache in scaled_by:
             self._by_namespace.setdefault(namespace_of(cache.path), []).append(cache)
 
     @property
     def caches(self) -> tuple[AnyCache, ...]:
         """Every cache; each has a `run` that must be running."""
-        return (*self.autoscalers.caches, *self.pods.caches, *self._hpas)
+        calendars = self.calendars.caches if self.calendars else ()
+        return (*self.autoscalers.caches, *self.pods.caches, *self._hpas, *calendars)
 
     async def synced(self) -> None:
         """Wait until every cache is complete. HPAs that the client may not list are not waited for."""
@@ -70,6 +87,7 @@ class Watches:
             await autoscalers.synced()
         for pods in self.pods.caches:
             await pods.synced()
+        await self._calendars_synced()
         for hpas in self._hpas:
             if not await hpas.listed_unless_forbidden():
                 log.warning(
@@ -77,6 +95,19 @@ class Watches:
                     hpas.path,
                     hpas.last_error,
                 )
+
+    async def _calendars_synced(self) -> None:
+        """Not longer than a few seconds: without their CRDs, calendars can never be listed."""
+        caches = self.calendars.caches if self.calendars else ()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(
+                asyncio.gather(*(each.listed_unless_forbidden() for each in caches)),
+                CALENDARS_SECONDS,
+            )
+
+    def calendars_of(self, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:
+        """The calendars that its schedules refer to."""
+        return self.calendars.referenced_by(autoscaler) if self.calendars else ()
 
     def checks(self) -> tuple[Check, ...]:
         """The checks of /readyz."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from scaler.model.autoscaler import MetricSourceType, MetricSpec
 from scaler.model.readings import (
     ExternalValues,
+    FormulaInputs,
     MetricFailed,
     ObjectValue,
     PodSamples,
@@ -22,6 +23,7 @@ _FORMS: dict[str, type[Reading]] = {
     MetricSourceType.RESOURCE: PodSamples,
     MetricSourceType.CONTAINER_RESOURCE: PodSamples,
     MetricSourceType.EXTERNAL: ExternalValues,
+    MetricSourceType.FORMULA: FormulaInputs,
 }
 _NOT_MEASURED = MetricFailed("it was not measured")
 

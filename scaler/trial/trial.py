@@ -14,6 +14,15 @@ from scaler.model.policy import Policy
 from scaler.trial.suspension import DRY_RUN, suspend
 
 BELOW_MIN = "Current number of replicas below Spec.MinReplicas"
+OUTDATED_CACHE = "OutdatedCache"
+INVALID_SCHEDULE = "InvalidSchedule"
+
+
+def below_min(policy: Policy) -> str:
+    """The reason of a rescale to the minimum, which may be that of a schedule."""
+    if policy.schedule is None or not policy.schedule.sets_min:
+        return BELOW_MIN
+    return f"Current number of replicas below minReplicas {policy.min_replicas} of a schedule"
 
 
 def trial(
@@ -30,12 +39,15 @@ def trial(
     lifted = _leaves_zero_below_min(situation, desired)
     if lifted:
         desired = situation.policy.min_replicas
-        reason = reason or BELOW_MIN
+        reason = reason or below_min(situation.policy)
     held = ""
-    if situation.outdated and desired < current:
-        held = f"not scaled down from {current} to {desired}: {situation.outdated}"
+    if desired < current and (unsafe := situation.outdated or _unknown_floor(situation.policy)):
+        held = f"not scaled down from {current} to {desired}: {unsafe}"
         desired, reason = current, ""
     derivation = msgspec.structs.replace(derivation, lifted_to_min=lifted, held=held)
+    if held:
+        held_by = OUTDATED_CACHE if situation.outdated else INVALID_SCHEDULE
+        derivation = msgspec.structs.replace(derivation, held_by=held_by)
     return _decided(situation, derivation, desired, reason, memory, conditions)
 
 
@@ -162,6 +174,10 @@ def uncomputable(
         events=events,
         events_after_status=(warning("FailedComputeMetricsReplicas", error),),
     )
+
+
+def _unknown_floor(policy: Policy) -> str:
+    return "" if policy.schedule is None else policy.schedule.problem
 
 
 def _leaves_zero_below_min(situation: Situation, desired: int) -> bool:

@@ -47,7 +47,48 @@ def deleting(*several: dict[str, Any], by: str, **changes: Any) -> dict[str, Any
     return spec(metrics=list(several), behavior=behavior, **changes)
 
 
+OFFICE = {"name": "office", "schedule": "0 8 * * 1-5", "durationSeconds": 36000, "minReplicas": 2}
+HOLIDAYS = {"name": "holidays", "calendarRef": {"kind": "ScalingCalendar", "name": "retail"}}
+
+
+def schedules(*several: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return spec(schedules=list(several), **changes)
+
+
+def without(field: str, schedule: dict[str, Any] = OFFICE) -> dict[str, Any]:
+    return {name: value for name, value in schedule.items() if name != field}
+
+
+def formula(expression: str = "max(queue / 30, 2)", **changes: Any) -> dict[str, Any]:
+    source = {"expression": expression, "target": {"type": "AverageValue", "averageValue": "1"}}
+    return metrics(
+        {**AVERAGE, "use": "Input"},
+        {"type": "Formula", "name": "load", "formula": {**source, **changes}},
+    )
+
+
 ACCEPTED = {
+    "a formula": formula(),
+    "a formula with all operators": formula(
+        "clamp(avg(queue, 'queue'), 1, 9) + (queue ?? 0 >= 5) * -2 / 3 - floor(.5) == 1"
+    ),
+    "a formula with a target of type Value": formula(target={"type": "Value", "value": "1"}),
+    "a formula with a fallback": metrics(
+        {**AVERAGE, "use": "Input"},
+        {
+            "type": "Formula",
+            "name": "load",
+            "formula": {"expression": "queue", "target": {"type": "Value", "value": 5}},
+            "fallback": FALLBACK,
+        },
+    ),
+    "a cron schedule": schedules({**OFFICE, "timeZone": "Europe/Berlin", "rampSeconds": 600}),
+    "a descriptor": schedules({**OFFICE, "schedule": "@daily"}),
+    "dates": schedules({**without("schedule"), "dates": ["2026-11-27T00:00:00"]}),
+    "a calendar": schedules(HOLIDAYS),
+    "a calendar with bounds": schedules({**HOLIDAYS, "minReplicas": 2, "maxReplicas": 9}),
+    "a schedule with a larger maximum": schedules({**OFFICE, "minReplicas": 30, "maxReplicas": 60}),
+    "a cap": schedules({**without("minReplicas"), "maxReplicas": 2}, OFFICE | {"name": "other"}),
     "every rollout policy": spec(podReadiness={"rollout": "IgnoreSurge"}),
     "podDeletionCost by a metric that scales": deleting({**CPU, "name": "cpu"}, by="cpu"),
     "podDeletionCost by an input": deleting(
@@ -87,6 +128,112 @@ ACCEPTED = {
 }
 
 REFUSED = {
+    "a formula without an expression": (
+        formula(""),
+        "spec.metrics[1].formula.expression in body should be at least 1 chars long",
+    ),
+    "a formula with a character that no formula has": (
+        formula("queue % 2"),
+        "spec.metrics[1].formula.expression in body should match",
+    ),
+    "an assignment": (
+        formula("queue = 2"),
+        "spec.metrics[1].formula.expression: Invalid value: write == to compare",
+    ),
+    "a condition": (
+        formula("queue ? 1"),
+        "spec.metrics[1].formula.expression: Invalid value: write ?? for a value in place of a failed metric",
+    ),
+    "half a formula": (
+        formula("queue + "),
+        "spec.metrics[1].formula.expression: Invalid value: must not end with an operator",
+    ),
+    "a long formula": (
+        formula("1+" * 600 + "1"),
+        "spec.metrics[1].formula.expression: Too long: may not be more than 1024 bytes",
+    ),
+    "a formula with a utilization": (
+        formula(target={"type": "Utilization", "value": "1"}),
+        "spec.metrics[1].formula.target: Invalid value: must have type Value or AverageValue, set the field of that name, and no other",
+    ),
+    "a formula with a target of another type": (
+        formula(target={"type": "Value", "averageValue": "1"}),
+        "spec.metrics[1].formula.target: Invalid value: must have type Value or AverageValue, set the field of that name, and no other",
+    ),
+    "a formula of nothing": (
+        metrics(CPU, {"type": "Formula", "formula": formula()["metrics"][1]["formula"]}),
+        "spec.metrics: Invalid value: a metric of type Formula requires other metrics with a name",
+    ),
+    "type Formula without a formula": (
+        metrics(AVERAGE, {"type": "Formula"}),
+        "spec.metrics[1].formula: Required value: must populate information for the given metric source",
+    ),
+    "the last value of a formula": (
+        metrics(
+            AVERAGE,
+            {
+                **formula()["metrics"][1],
+                "fallback": {"type": "LastValue", "lastValueMaxAgeSeconds": 60},
+            },
+        ),
+        "spec.metrics[1].fallback.type: Forbidden: LastValue requires",
+    ),
+    "a cron expression with four fields": (
+        schedules({**OFFICE, "schedule": "0 8 * *"}),
+        'spec.schedules[0].schedule: Invalid value: "0 8 * *": spec.schedules[0].schedule in body should match',
+    ),
+    "a time zone in the cron expression": (
+        schedules({**OFFICE, "schedule": "TZ=UTC 0 8 * * *"}),
+        "spec.schedules[0].schedule in body should match",
+    ),
+    "a date with an offset": (
+        schedules({**without("schedule"), "dates": ["2026-11-27T00:00:00Z"]}),
+        "spec.schedules[0].dates[0]: Too long: may not be more than 19 bytes",
+    ),
+    "a time zone that is a path": (
+        schedules({**OFFICE, "timeZone": "../etc"}),
+        "spec.schedules[0].timeZone in body should match",
+    ),
+    "two kinds of starts": (
+        schedules({**OFFICE, "dates": ["2026-11-27T00:00:00"]}),
+        "spec.schedules[0]: Invalid value: exactly one of schedule, dates and calendarRef must be set",
+    ),
+    "no start": (
+        schedules(without("schedule")),
+        "spec.schedules[0]: Invalid value: exactly one of schedule, dates and calendarRef must be set",
+    ),
+    "a schedule without a duration": (
+        schedules(without("durationSeconds")),
+        "spec.schedules[0].durationSeconds: Required value: must be set with schedule or dates",
+    ),
+    "a schedule without bounds": (
+        schedules(without("minReplicas")),
+        "spec.schedules[0].minReplicas: Required value: minReplicas or maxReplicas must be set",
+    ),
+    "a calendar with a duration": (
+        schedules({**HOLIDAYS, "durationSeconds": 60}),
+        "spec.schedules[0].calendarRef: Forbidden: may not be set together with durationSeconds or timeZone",
+    ),
+    "an unknown kind of calendar": (
+        schedules({"name": "a", "calendarRef": {"kind": "Calendar", "name": "retail"}}),
+        'spec.schedules[0].calendarRef.kind: Unsupported value: "Calendar"',
+    ),
+    "a schedule whose minimum is above its maximum": (
+        schedules({**OFFICE, "minReplicas": 5, "maxReplicas": 4}),
+        "spec.schedules[0].maxReplicas: Invalid value: must be greater than or equal to `minReplicas`",
+    ),
+    "a floor above the maximum": (
+        schedules({**OFFICE, "minReplicas": 500}),
+        "spec.schedules: Invalid value: minReplicas of a schedule must not be greater than spec.maxReplicas: set maxReplicas in the schedule too",
+    ),
+    "a cap below the minimum": (
+        schedules({**without("minReplicas"), "maxReplicas": 1}, minReplicas=2),
+        "spec.schedules: Invalid value: maxReplicas of a schedule must not be less than spec.minReplicas: set minReplicas in the schedule too",
+    ),
+    "two schedules of one name": (
+        schedules(OFFICE, OFFICE),
+        'spec.schedules[1]: Duplicate value: {"name":"office"}',
+    ),
     "an unknown rollout policy": (
         spec(podReadiness={"rollout": "Ignore"}),
         'spec.podReadiness.rollout: Unsupported value: "Ignore": supported values: "Count", "IgnoreSurge", "HoldUp"',

@@ -175,7 +175,7 @@ def test_kubectl_shows_a_loadautoscaler_like_an_hpa(cluster: Cluster) -> None:
     ]
     assert row.split()[:8] == ["shown", "Deployment/web", "cpu:", "40%/80%", "2", "10", "3", "4"]
     header, row = cluster.kubectl("get", "la", "--output=wide").splitlines()
-    assert header.split()[-2:] == ["MODE", "HELD"]
+    assert header.split()[-3:] == ["MODE", "SCHEDULE", "HELD"]
     assert row.split()[-2:] == ["DryRun", "Suspended"]
     assert "loadautoscaler.loadline.io/shown" in cluster.kubectl("get", "all", "--output=name")
 

@@ -21,7 +21,17 @@ from testbed.cluster_options import ALL_CONTROLLERS, ClusterOptions
 from testbed.programs import LoadlineProcess
 from testbed.waiting import holds, until
 from tests.e2e.conftest import StartScaler
-from tests.e2e.scaler_objects import CRD, LA, Json, Workspace, autoscaler, plain_queue, workload
+from tests.e2e.scaler_objects import (
+    CRD,
+    HPA,
+    LA,
+    MEMORY_CRD,
+    Json,
+    Workspace,
+    autoscaler,
+    plain_queue,
+    workload,
+)
 
 KILLS = int(os.environ.get("LOADLINE_KILLS", "5"))
 SYNC_PERIOD_SECONDS = 0.3
@@ -47,6 +57,7 @@ def cluster(audit_log: AuditLog, tmp_path_factory: pytest.TempPathFactory) -> It
     )
     with Cluster(options, directory=tmp_path_factory.mktemp("faults")) as running:
         running.apply_crd(CRD.read_text())
+        running.apply_crd(MEMORY_CRD.read_text())
         yield running
 
 
@@ -169,8 +180,22 @@ def budget_exceeded(
     ]
 
 
+def within_budgets(
+    up: Sequence[ScaleWrite], down: Sequence[ScaleWrite], period_seconds: float
+) -> None:
+    assert not budget_exceeded(up, first=1, per_period=2, period_seconds=period_seconds)
+    assert not budget_exceeded(down, first=8, per_period=3, period_seconds=period_seconds)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "flags"),
+    [
+        pytest.param(LA, (), id="LoadAutoscaler"),
+        pytest.param(HPA, ("--watch=horizontalpodautoscalers",), id="HPA"),
+    ],
+)
 def test_a_killed_scaler_takes_the_same_steps_as_an_undisturbed_one(
-    cluster, metrics_api, namespace, start_scaler, audit_log
+    cluster, metrics_api, namespace, start_scaler, audit_log, api_version, flags
 ):
     """Windows and periods grow with the number of kills: at 20 kills, the window is 24 s for 10 minutes."""
     period_seconds, window_seconds = max(3, KILLS * 4 // 5), max(6, KILLS * 6 // 5)
@@ -189,12 +214,14 @@ def test_a_killed_scaler_takes_the_same_steps_as_an_undisturbed_one(
             metrics_api.values[f"{each}/queue"] = value
 
     set_queue("80")
-    start_scaler(f"--namespace={undisturbed}")
-    killed = KilledScaler(lambda: start_scaler(f"--namespace={disturbed}"))
+    start_scaler(*flags, f"--namespace={undisturbed}")
+    killed = KilledScaler(lambda: start_scaler(*flags, f"--namespace={disturbed}"))
     for each in (undisturbed, disturbed):
-        cluster.apply(workload("Deployment", each, 1), queue_autoscaler(each, behavior=behavior))
-    deadline_seconds = 60.0 + 8 * period_seconds
-    generator = random.Random(KILLS)
+        cluster.apply(
+            workload("Deployment", each, 1),
+            queue_autoscaler(each, behavior=behavior, api_version=api_version),
+        )
+    deadline_seconds, generator = 60.0 + 8 * period_seconds, random.Random(KILLS)
     now, duration_seconds = time.monotonic(), 3 * period_seconds + window_seconds
     poll = killed.killed_at(
         [now + generator.uniform(0, duration_seconds) for _ in range(KILLS // 2)]
@@ -234,10 +261,8 @@ def test_a_killed_scaler_takes_the_same_steps_as_an_undisturbed_one(
         if write.replicas < 8 and write.at_unix_seconds > killed_at_unix_seconds
     )
     held_seconds = first_down.at_unix_seconds - killed_at_unix_seconds
-    assert held_seconds >= window_seconds - 2 * SYNC_PERIOD_SECONDS, held_seconds
-    up, down = writes[:4], writes[4:]
-    assert not budget_exceeded(up, first=1, per_period=2, period_seconds=period_seconds)
-    assert not budget_exceeded(down, first=8, per_period=3, period_seconds=period_seconds)
+    assert held_seconds >= window_seconds - 2 * SYNC_PERIOD_SECONDS
+    within_budgets(writes[:4], writes[4:], period_seconds)
     cluster.kubectl("delete", "namespace", undisturbed, "--wait=false")
 
 

@@ -1,14 +1,18 @@
 """A seed's scenario: which autoscalers there are, what load comes when, how long all of it lasts."""
 
 import random
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from tests.simulation.cluster import EPOCH_UNIX_SECONDS
 from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, UNITS_PER_REPLICA, metric_spec
 from tests.simulation.workloads import Curve, Pace
 
 NAMESPACES = ("shop", "bank")
+# Wall clocks of the replicas differ by less than this, unless a fault steps them.
+CLOCK_ERROR_SECONDS = 1.0
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +30,24 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     policies: tuple[Policy, ...]
 
 
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule that is active once. Whole seconds since the world's beginning."""
+
+    begin: int
+    seconds: int
+    min_replicas: int
+    max_replicas: int
+
+    def is_active(self, now: float) -> bool:
+        """Whether its bounds apply, as far as a clock that is a second ahead can say."""
+        return self.begin - CLOCK_ERROR_SECONDS <= now < self.end - CLOCK_ERROR_SECONDS
+
+    @property
+    def end(self) -> int:
+        """When it is over."""
+        return self.begin + self.seconds
+
+
 class AutoscalerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One autoscaler, its target and the load on that."""
 
@@ -41,6 +63,7 @@ class AutoscalerPlan(msgspec.Struct, frozen=True, kw_only=True):
     pace: Pace
     replicas: int
     """How many its target has at the start."""
+    window: Window | None = None
 
     @property
     def key(self) -> str:
@@ -182,6 +205,17 @@ def document(plan: AutoscalerPlan, api_version: str, kind: str) -> dict[str, Any
             "scaleUp": _rules_document(plan.up),
             "scaleDown": _rules_document(plan.down),
         }
+    if plan.window is not None:
+        begin = datetime.fromtimestamp(EPOCH_UNIX_SECONDS + plan.window.begin, UTC)
+        spec["schedules"] = [
+            {
+                "name": "window",
+                "dates": [begin.strftime("%Y-%m-%dT%H:%M:%S")],
+                "durationSeconds": plan.window.seconds,
+                "minReplicas": plan.window.min_replicas,
+                "maxReplicas": plan.window.max_replicas,
+            }
+        ]
     metadata = {"namespace": plan.namespace, "name": plan.name}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 

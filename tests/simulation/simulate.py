@@ -53,9 +53,10 @@ def simulate(
     *,
     tamper: Tamper | None = None,
     trace: bool = False,
+    scenario: Scenario | None = None,
 ) -> Verdict:
-    """Run a seed with its own faults or with these."""
-    scenario = scenarios.made_from(seed)
+    """Run a seed with its own faults or with these. `scenario` replaces that of the seed."""
+    scenario = scenario or scenarios.made_from(seed)
     tamper = tamper or Tamper()
     chosen = fault_lists.made_from(scenario, tamper.theme) if faults is None else tuple(faults)
     world = World(scenario, chosen, kubeconfig(), tamper)

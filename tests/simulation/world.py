@@ -13,7 +13,7 @@ from tests.simulation.cluster import ApiError, Cluster, Document
 from tests.simulation.faults import REPLICAS, Fault, matcher
 from tests.simulation.journal import Bounds, Journal, Reconciled
 from tests.simulation.replica import Replica, options_for
-from tests.simulation.scenario import Scenario
+from tests.simulation.scenario import AutoscalerPlan, Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
@@ -105,6 +105,10 @@ class World:
             created = self._random.choice((0.0, self._random.uniform(0, CREATED_WITHIN_SECONDS)))
             wanted = scenarios.document(plan, API_VERSION, "LoadAutoscaler")
             self.timeline.after(created, self._create, wanted)
+            if plan.window is not None:
+                for change in (plan.window.begin, plan.window.end):
+                    at = change - scenarios.CLOCK_ERROR_SECONDS
+                    self.timeline.at(at, self._note_scheduled_bounds, plan)
 
     def _sample(self) -> None:
         journal = self.journal
@@ -282,24 +286,40 @@ class World:
             self.cluster[plural].delete(metadata["namespace"], metadata["name"])
             self._note_bounds(plural, gone, exists=False)
 
+    def _note_scheduled_bounds(self, plan: AutoscalerPlan) -> None:
+        found = self.cluster["loadautoscalers"].objects.get((plan.namespace, plan.name))
+        if found is not None:
+            self._note_bounds("loadautoscalers", found)
+
     def _note_bounds(self, plural: str, found: Document, *, exists: bool = True) -> None:
         metadata, spec = found["metadata"], found["spec"]
         target = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
+        low, high = self._bounds(plural, found)
         self.journal.bounds.append(
             Bounds(
                 at=self.timeline.now,
                 key=f"{plural}/{metadata['namespace']}/{metadata['name']}",
                 target=target,
-                min_replicas=spec["minReplicas"],
-                max_replicas=spec["maxReplicas"],
+                min_replicas=low,
+                max_replicas=high,
                 has_behavior="behavior" in spec,
                 exists=exists,
             )
         )
         self.journal.say(
             self.timeline.now,
-            f"{metadata['name']}: {spec['minReplicas']}..{spec['maxReplicas']}, exists: {exists}",
+            f"{metadata['name']}: {low}..{high}, exists: {exists}",
         )
+
+    def _bounds(self, plural: str, found: Document) -> tuple[int, int]:
+        """Those that apply now, with the schedule."""
+        metadata, spec = found["metadata"], found["spec"]
+        if "schedules" in spec and plural == "loadautoscalers":
+            key = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
+            plan = next(each for each in self.scenario.autoscalers if each.key == key)
+            if plan.window is not None and plan.window.is_active(self.timeline.now):
+                return plan.window.min_replicas, plan.window.max_replicas
+        return spec["minReplicas"], spec["maxReplicas"]
 
 
 class _LogCounter(logging.Handler):

@@ -29,6 +29,7 @@ def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
     assert permissions(scaler.render().one("ClusterRole", "loadline-scaler")) == (
         granted("loadline.io", "loadautoscalers", "get list watch")
         | granted("loadline.io", "loadautoscalers/status", "update")
+        | granted("loadline.io", "scalingcalendars clusterscalingcalendars", "list watch")
         | granted("autoscaling", "horizontalpodautoscalers", "list watch")
         | granted("", "pods", "list watch")
         | granted("apps", "deployments/scale replicasets/scale statefulsets/scale", "get update")
@@ -69,6 +70,18 @@ def test_in_place_of_the_built_in_controller_the_scaler_updates_only_hpas(scaler
     assert "--watch=horizontalpodautoscalers" in rendered.arguments
 
 
+def test_in_place_of_the_built_in_controller_the_scaler_stores_its_memories_in_its_own_namespace(
+    scaler,
+):
+    rendered = scaler.render({"watch": "horizontalpodautoscalers"})
+    role = rendered.one("Role", ":memory")
+    assert permissions(role) == granted("loadline.io", "scalingmemories", "get list create update")
+    assert role["metadata"]["namespace"] == rendered.one("Deployment")["metadata"]["namespace"]
+    assert all(
+        not each["metadata"]["name"].endswith(":memory") for each in scaler.render().of("Role")
+    )
+
+
 def test_custom_resources_can_be_scaled_if_their_group_is_listed(scaler):
     targets = {"argoproj.io": ["rollouts"], "core": ["replicationcontrollers"]}
     rendered = scaler.render({"rbac": {"scaleTargets": targets}})
@@ -91,7 +104,8 @@ def test_with_watch_namespaces_roles_replace_the_cluster_role(scaler):
     everywhere = permissions(scaler.render().one("ClusterRole", "loadline-scaler"))
     roles = rendered.of("Role")
     assert [role["metadata"]["namespace"] for role in roles] == ["shop", "bank"]
-    assert [permissions(role) for role in roles] == [everywhere] * 2
+    inside = everywhere - granted("loadline.io", "clusterscalingcalendars", "list watch")
+    assert [permissions(role) for role in roles] == [inside] * 2
     assert [b["metadata"]["namespace"] for b in rendered.of("RoleBinding")] == ["shop", "bank"]
     assert "--namespace=shop,bank" in rendered.arguments
 
@@ -150,7 +164,7 @@ def test_the_edit_role_may_edit_autoscalers_but_not_their_status(scaler):
     assert edit["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
     assert view["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
     writes = "create delete deletecollection patch update"
-    assert permissions(edit) == granted("loadline.io", "loadautoscalers", writes)
+    assert permissions(edit) == granted("loadline.io", "loadautoscalers scalingcalendars", writes)
 
 
 @pytest.mark.parametrize(

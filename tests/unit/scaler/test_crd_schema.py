@@ -8,10 +8,12 @@ import msgspec
 import pytest
 import yaml
 
+from scaler.memory.scaling_memory import KIND, PLURAL, StoredHistory
 from scaler.model import extensions
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.json_object import JsonObject
 from scaler.model.kinds import LOAD_AUTOSCALERS
+from scaler.model.schedules import Calendar, CalendarKind
 from scaler.report.status import LoadAutoscalerStatus
 
 CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
@@ -58,6 +60,16 @@ def test_every_field_that_the_scaler_reads_or_writes_is_in_the_schema(
     assert missing(components, components[struct.__name__], part) == []
 
 
+def test_every_field_of_a_scaling_memory_is_in_its_schema() -> None:
+    document = yaml.safe_load(CRD.with_name("scalingmemories.yaml").read_text())
+    names = document["spec"]["names"]
+    assert (names["kind"], names["plural"]) == (KIND, PLURAL)
+    part = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    stored = part["properties"]["histories"]["additionalProperties"]
+    components = msgspec.json.schema_components([StoredHistory])[1]
+    assert missing(components, components["StoredHistory"], stored) == [".extensions"]
+
+
 def missing(components: Any, crd: Any, upstream: Any, path: str = "") -> list[str]:
     """Paths of the fields of `crd` that `upstream` lacks."""
     for option in (crd, *crd.get("anyOf", ())):
@@ -95,3 +107,16 @@ def test_every_field_that_an_hpa_lacks_is_documented() -> None:
 
 def is_field_struct(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, JsonObject) and value is not JsonObject
+
+
+def test_the_calendars_have_the_fields_and_kinds_that_the_scaler_reads() -> None:
+    components = msgspec.json.schema_components([Calendar])[1]
+    found = list(yaml.safe_load_all(CRD.with_name("scalingcalendars.yaml").read_text()))
+    assert [each["spec"]["names"]["kind"] for each in found] == list(CalendarKind)
+    for each in found:
+        schema = each["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        assert missing(components, components["Calendar"], schema) == []
+        kind = CalendarKind(each["spec"]["names"]["kind"])
+        assert kind.collection("").endswith(f"/{each['spec']['names']['plural']}")
+        namespaced = each["spec"]["scope"] == "Namespaced"
+        assert ("/namespaces/shop/" in kind.collection("shop")) == namespaced

@@ -39,8 +39,8 @@ def test_the_same_request_again_is_not_another_one():
 @pytest.mark.parametrize(
     ("rows_each", "rows", "worthwhile"),
     [
-        pytest.param(1, 1_000, True, id="a hundred rows for each request"),
-        pytest.param(1, 1_100, False, id="more"),
+        pytest.param(1, 2_500, True, id="250 rows for each request"),
+        pytest.param(1, 2_600, False, id="more"),
         pytest.param(400, 5_000, True, id="requests of many pods return many rows themselves"),
         pytest.param(10_000, 60_000, False, id="more than is good for any result"),
     ],

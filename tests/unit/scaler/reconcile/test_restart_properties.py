@@ -2,9 +2,11 @@
 
 import asyncio
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from tests.unit.scaler.objects import few_examples
 from tests.unit.scaler.reconcile.world import SPEC, World, autoscaler
 
@@ -37,9 +39,26 @@ rules = st.builds(
 behaviors = st.none() | st.builds(lambda up, down: {"scaleUp": up, "scaleDown": down}, rules, rules)
 
 
-def world_with(behavior):
+class Stored:
+    """The ScalingMemory of an HPA."""
+
+    def __init__(self):
+        self.by_uid = {}
+
+    def history(self, uid):
+        return self.by_uid.get(uid)
+
+    def put(self, namespace, uid, history, *, is_urgent):
+        self.by_uid[uid] = history
+
+    def remove(self, uid):
+        del self.by_uid[uid]
+
+
+def world_with(behavior, kind=LOAD_AUTOSCALERS):
     extra = {} if behavior is None else {"behavior": behavior}
-    world = World(object=autoscaler(spec={**SPEC, **extra}))
+    histories = None if kind.keeps_history else Stored()
+    world = World(object=autoscaler(spec={**SPEC, **extra}), kind=kind, histories=histories)
     world.scaled(3)
     return world
 
@@ -55,8 +74,10 @@ async def counts(world, phases, restarts=()):
     return found
 
 
+@pytest.mark.parametrize("kind", [LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS])
 @few_examples
 @given(phases=phases, behavior=behaviors, restarts=st.sets(st.integers(0, 80), max_size=5))
-def test_restarts_change_no_count(phases, behavior, restarts):
-    undisturbed = asyncio.run(counts(world_with(behavior), phases))
-    assert asyncio.run(counts(world_with(behavior), phases, restarts)) == undisturbed
+@example(phases=[(2, 25), (0, 25)], behavior=None, restarts={26})
+def test_restarts_change_no_count(kind, phases, behavior, restarts):
+    undisturbed = asyncio.run(counts(world_with(behavior, kind), phases))
+    assert asyncio.run(counts(world_with(behavior, kind), phases, restarts)) == undisturbed

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from scaler.memory.memories import Histories
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
 from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.observed import Pod
@@ -73,6 +74,7 @@ class World:
         object: Autoscaler | None = None,  # noqa: A002
         zero: bool | None = None,
         copies: bool = False,
+        histories: Histories | None = None,
     ) -> None:
         """`zero`: whether scaling to zero is on, where not the default of the kind.
 
@@ -94,6 +96,7 @@ class World:
         self.selectors.appear(KEY)
         self.rivals = Targets()
         self.copies = copies
+        self.histories = histories
         self.version = 7
         self.watched_version = lambda: str(self.version)
         self.other_clock_ahead_seconds = 0.0
@@ -116,6 +119,7 @@ class World:
             measurements=self.measurements,
             events=self.events,
             telemetry=self.telemetry,
+            histories=self.histories,
             other_clock_ahead_seconds=lambda: self.other_clock_ahead_seconds,
         )
         settings = Settings(kind=self.kind, scale_to_zero=self.scale_to_zero)

@@ -1,16 +1,20 @@
-"""The memories of one process: kept between reconciles, read from the statuses after a restart.
+"""The memories of one process: kept between reconciles, and read from what the previous leader stored.
+
+A LoadAutoscaler has its memory in its status, an HPA in a ScalingMemory.
 
 A memory belongs to one object, so an autoscaler that was deleted and created again starts without. Its times are
 those of the wall clock, because the next process has only that. When the wall clock steps, they step along.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
+from scaler.memory.scaling_memory import StoredHistory
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import WatchedKind
-from scaler.model.memory import Memory
+from scaler.model.memory import Memory, StoredMemory
 from scaler.normalize.restart import restores_alike, shifted
 from scaler.report.status import stored_memory
 from wire.clock import Clock
@@ -23,12 +27,26 @@ DIFFERENCE_SECONDS_MIN = 5.0
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """`clock_difference_seconds`: wall clock less monotonic clock, when the reconcile began that made this memory."""
+    """`clock_difference_seconds`: wall clock less monotonic clock, when the reconcile began that made this memory.
+
+    `stored_replicas`: the count that was stored with the memory of an HPA.
+    """
 
     uid: str
     memory: Memory
     stored: Memory | None
+    stored_replicas: int | None = None
     clock_difference_seconds: float
+
+
+class Histories(Protocol):
+    """Where memories are stored that an object has no field for; `scaler.memory.store` implements it."""
+
+    def history(self, uid: str) -> StoredHistory | None: ...
+
+    def put(self, namespace: str, uid: str, history: StoredHistory, *, is_urgent: bool) -> None: ...
+
+    def remove(self, uid: str) -> None: ...
 
 
 class Memories:
@@ -40,12 +58,16 @@ class Memories:
         kind: WatchedKind,
         clock: Clock,
         *,
+        store: Histories | None = None,
         other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`other_clock_ahead_seconds`: of the process that stored the memories, if it is known."""
+        """`store`: for a kind without a history in its status. `other_clock_ahead_seconds`: of the process that
+        stored the memories, if it is known.
+        """
         self._kube = kube
         self._kind = kind
         self._clock = clock
+        self._store = store
         self._other_clock_ahead_seconds = other_clock_ahead_seconds
         self._kept: dict[str, _Kept] = {}
 
@@ -57,11 +79,10 @@ class Memories:
         kept = self._kept.get(autoscaler.key)
         if kept is not None and kept.uid == autoscaler.metadata.uid:
             return self._at_current_time(autoscaler.key, kept).memory
-        if not self._kind.keeps_history:
+        stored = await self._read(autoscaler)
+        if stored is None:
             self._keep(autoscaler, Memory(), None)
             return Memory()
-        path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
-        stored = stored_memory(await self._kube.get(path))
         ahead_seconds = self._other_clock_ahead_seconds()
         memory = stored
         if abs(ahead_seconds) >= DIFFERENCE_SECONDS_MIN:
@@ -69,11 +90,18 @@ class Memories:
         self._keep(autoscaler, memory, stored)
         return memory
 
-    def keep(self, autoscaler: Autoscaler, memory: Memory) -> None:
-        """Remember this after a reconcile that began with `of`, unless all was forgotten meanwhile."""
+    def keep(self, autoscaler: Autoscaler, memory: Memory, replicas: int | None) -> None:
+        """Remember this after a reconcile that began with `of`, unless all was forgotten meanwhile.
+
+        `replicas`: what the target has then; None if it is not known.
+        """
         kept = self._kept.get(autoscaler.key)
-        if kept is not None:
-            self._kept[autoscaler.key] = msgspec.structs.replace(kept, memory=memory)
+        if kept is None:
+            return
+        kept = msgspec.structs.replace(kept, memory=memory)
+        if self._store is not None and replicas is not None:
+            kept = self._stored_apart(self._store, autoscaler, kept, replicas)
+        self._kept[autoscaler.key] = kept
 
     def must_store(self, autoscaler: Autoscaler, memory: Memory) -> bool:
         """Whether a restart could not continue from what is stored."""
@@ -90,28 +118,66 @@ class Memories:
         return stored is None or not stored.scaled_to_zero
 
     def was_stored(self, autoscaler: Autoscaler, memory: Memory) -> None:
-        """The status was written with this memory."""
+        """The status was written, of a LoadAutoscaler with this memory."""
         kept = self._kept.get(autoscaler.key)
-        if kept is not None:
+        if kept is not None and self._kind.keeps_history:
             self._kept[autoscaler.key] = msgspec.structs.replace(kept, stored=memory)
 
     def forget(self, key: str) -> None:
         """The autoscaler was deleted."""
-        self._kept.pop(key, None)
+        kept = self._kept.pop(key, None)
+        if kept is not None and self._store is not None:
+            self._store.remove(kept.uid)
 
     def clear(self) -> None:
         """Another process may scale from now on, so these become out of date."""
         self._kept.clear()
 
+    async def _read(self, autoscaler: Autoscaler) -> StoredMemory | None:
+        """None for a kind, or an object, of which nothing is stored."""
+        if self._kind.keeps_history:
+            path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
+            return stored_memory(await self._kube.get(path))
+        history = self._store.history(autoscaler.metadata.uid) if self._store else None
+        if history is None:
+            return None
+        return StoredMemory(
+            recommendations=history.recommendations,
+            scale_up_events=history.scale_up_events,
+            scale_down_events=history.scale_down_events,
+            scaled_to_zero=history.scaled_to_zero,
+            known_replicas=(history.replicas,),
+        )
+
+    def _stored_apart(
+        self, store: Histories, autoscaler: Autoscaler, kept: _Kept, replicas: int
+    ) -> _Kept:
+        """Store the memory of an HPA, if a restart could not continue from what is stored."""
+        memory, stored = kept.memory, kept.stored
+        is_known = kept.stored_replicas == replicas
+        if is_known and stored is not None and restores_alike(stored, memory):
+            return kept
+        history = StoredHistory(
+            recommendations=memory.recommendations,
+            scale_up_events=memory.scale_up_events,
+            scale_down_events=memory.scale_down_events,
+            scaled_to_zero=memory.scaled_to_zero,
+            replicas=replicas,
+        )
+        has_changed = kept.stored_replicas is not None and not is_known
+        store.put(autoscaler.metadata.namespace, kept.uid, history, is_urgent=has_changed)
+        return msgspec.structs.replace(kept, stored=memory, stored_replicas=replicas)
+
     def _stored(self, autoscaler: Autoscaler) -> Memory | None:
         kept = self._kept.get(autoscaler.key)
         return kept.stored if kept else None
 
-    def _keep(self, autoscaler: Autoscaler, memory: Memory, stored: Memory | None) -> None:
+    def _keep(self, autoscaler: Autoscaler, memory: Memory, stored: StoredMemory | None) -> None:
         self._kept[autoscaler.key] = _Kept(
             uid=autoscaler.metadata.uid,
             memory=memory,
             stored=stored,
+            stored_replicas=stored.known_replicas[0] if stored and stored.known_replicas else None,
             clock_difference_seconds=self._clock_difference_seconds(),
         )
 

@@ -1,0 +1,1 @@
+"""Pure: arithmetic over named metrics, for metrics of type Formula."""

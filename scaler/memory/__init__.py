@@ -1,0 +1,1 @@
+"""What the scaler remembers of each autoscaler: kept in the process, and stored for the next one."""

@@ -1,0 +1,60 @@
+"""Watches ScalingCalendars and ClusterScalingCalendars, and finds those that an autoscaler refers to."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from scaler.model.autoscaler import Autoscaler
+from scaler.model.schedules import Calendar, CalendarKind, CalendarReference, FoundCalendar
+from wire.kube.cache import WatchCache
+from wire.kube.requests import Watcher
+
+
+class WatchedCalendars:
+    """The cached calendars of both kinds."""
+
+    def __init__(
+        self,
+        client: Watcher,
+        namespaces: Sequence[str],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`namespaces`: empty for all namespaces."""
+
+        def cache(path: str) -> WatchCache[Calendar]:
+            return WatchCache(client, path, Calendar, monotonic=monotonic)
+
+        self._namespaced = [
+            cache(CalendarKind.NAMESPACED.collection(each)) for each in namespaces or ("",)
+        ]
+        self._cluster = [cache(CalendarKind.CLUSTER.collection(""))]
+
+    @property
+    def caches(self) -> tuple[WatchCache[Calendar], ...]:
+        """Every cache; each has a `run` that must be running."""
+        return (*self._namespaced, *self._cluster)
+
+    def referenced_by(self, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:
+        """The calendars of its schedules, each once."""
+        references = dict.fromkeys(
+            each.calendar_ref for each in autoscaler.spec.schedules or () if each.calendar_ref
+        )
+        namespace = autoscaler.metadata.namespace
+        return tuple(self._found(reference, namespace) for reference in references)
+
+    def _found(self, reference: CalendarReference, namespace: str) -> FoundCalendar:
+        is_cluster = reference.kind == CalendarKind.CLUSTER
+        caches = self._cluster if is_cluster else self._namespaced
+        inside = "" if is_cluster else namespace
+        for cache in caches:
+            found = cache.get(inside, reference.name)
+            if found is not None:
+                return FoundCalendar(reference, found.spec)
+        name = f"{reference.kind} {reference.name}"
+        for cache in caches:
+            if not cache.is_synced:
+                reason = cache.last_error or "the first LIST is in progress"
+                return FoundCalendar(reference, None, f"{name} cannot be read: {reason}")
+        where = "" if is_cluster else f" in namespace {namespace}"
+        fix = "create it, or remove the schedule"
+        return FoundCalendar(reference, None, f"{name} does not exist{where}: {fix}")
