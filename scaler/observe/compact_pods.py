@@ -14,7 +14,7 @@ from scaler.model.observed import Pod, PodAnnotations, PodCondition, PodMetadata
 # What is forgotten is only stored once more.
 TEMPLATES_MAX = 50_000
 
-NO_ANNOTATIONS = PodAnnotations()
+WITHOUT_ANNOTATIONS = PodAnnotations()
 
 _Labels = dict[str, str]
 
@@ -37,7 +37,7 @@ class PodCompactor:
                 labels=self._shared_labels(metadata.labels),
                 annotations=metadata.annotations
                 if metadata.annotations.deletion_cost
-                else NO_ANNOTATIONS,
+                else WITHOUT_ANNOTATIONS,
                 # Read only of pods that have not been started.
                 creation_timestamp=None if status.start_time else metadata.creation_timestamp,
                 deletion_timestamp=metadata.deletion_timestamp,

@@ -97,6 +97,18 @@ def properties(schema: Any) -> Iterator[tuple[str, Any]]:
         yield from properties(schema["items"])
 
 
+def test_every_field_that_an_hpa_lacks_is_documented() -> None:
+    documentation = (CRD.parents[3] / "docs" / "loadautoscaler.md").read_text()
+    structs = [each for each in vars(extensions).values() if is_field_struct(each)]
+    assert len(structs) > 6
+    names = {name for each in structs for name in each.__struct_encode_fields__}
+    assert sorted(name for name in names if f"`{name}`" not in documentation) == []
+
+
+def is_field_struct(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, JsonObject) and value is not JsonObject
+
+
 def test_the_calendars_have_the_fields_and_kinds_that_the_scaler_reads() -> None:
     components = msgspec.json.schema_components([Calendar])[1]
     found = list(yaml.safe_load_all(CRD.with_name("scalingcalendars.yaml").read_text()))
@@ -108,15 +120,3 @@ def test_the_calendars_have_the_fields_and_kinds_that_the_scaler_reads() -> None
         assert kind.collection("").endswith(f"/{each['spec']['names']['plural']}")
         namespaced = each["spec"]["scope"] == "Namespaced"
         assert ("/namespaces/shop/" in kind.collection("shop")) == namespaced
-
-
-def test_every_field_that_an_hpa_lacks_is_documented() -> None:
-    documentation = (CRD.parents[3] / "docs" / "loadautoscaler.md").read_text()
-    structs = [each for each in vars(extensions).values() if is_field_struct(each)]
-    assert len(structs) > 6
-    names = {name for each in structs for name in each.__struct_encode_fields__}
-    assert sorted(name for name in names if f"`{name}`" not in documentation) == []
-
-
-def is_field_struct(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, JsonObject) and value is not JsonObject

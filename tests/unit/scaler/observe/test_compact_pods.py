@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.pod_memory import pod as kube_pod
 from scaler.model.observed import DELETION_COST, Pod, PodMetadata, PodStatus
-from scaler.observe.compact_pods import NO_ANNOTATIONS, PodCompactor
+from scaler.observe.compact_pods import WITHOUT_ANNOTATIONS, PodCompactor
 from scaler.recommend.requests import pod_requests
 from wire import kube_json
 
@@ -63,4 +63,4 @@ def test_of_the_annotations_only_the_deletion_cost_is_kept():
     pod = kube_json.decode(body % DELETION_COST.encode(), Pod)
     assert PodCompactor().compact(pod).metadata.annotations.deletion_cost == "-1"
     bare = kube_json.decode(b'{"metadata": {"name": "web-1", "annotations": {"a": "b"}}}', Pod)
-    assert NO_ANNOTATIONS is PodCompactor().compact(bare).metadata.annotations
+    assert PodCompactor().compact(bare).metadata.annotations is WITHOUT_ANNOTATIONS
