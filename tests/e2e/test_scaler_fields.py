@@ -121,7 +121,7 @@ def test_a_dry_run_beside_an_hpa_shows_what_it_would_do(cluster, exporter, works
 
 def test_a_suspension_ends_by_itself(cluster, exporter, workspace):
     exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
-    until_ = (datetime.now(UTC) + timedelta(seconds=8)).isoformat(timespec="seconds")
+    until_ = (datetime.now(UTC) + timedelta(seconds=30)).isoformat(timespec="seconds")
     applied(cluster, workspace, queue("30"), suspend={"direction": "Up", "until": until_})
     workspace.has_condition("Suspended", "True", "Suspended")
     until(
@@ -130,7 +130,7 @@ def test_a_suspension_ends_by_itself(cluster, exporter, workspace):
     )
     assert workspace.status()["decision"]["heldBy"] == "Suspended"
     assert workspace.replicas() == 1
-    workspace.reaches(3)
+    workspace.reaches(3, deadline_seconds=60)
     workspace.has_condition("Suspended", "False", "SuspensionEnded")
 
 
@@ -239,7 +239,7 @@ def test_a_simulation_decides_like_the_running_scaler(cluster, exporter, workspa
     flags = [f"--kubeconfig={cluster.kubeconfig}", "--downscale-stabilization=1s"]
     assert main(["simulate", *flags, key]) == 0
     assert capsys.readouterr().out.startswith(f"{key} stays at 2 replicas.")
-    assert main(["simulate", *flags, key, "--metric=queue_length=150"]) == 0
-    assert capsys.readouterr().out.startswith(f"{key} goes from 2 to 5 replicas.")
+    assert main(["simulate", *flags, key, "--metric=queue_length=120"]) == 0
+    assert capsys.readouterr().out.startswith(f"{key} goes from 2 to 4 replicas.")
     assert main(["simulate", *flags, f"{workspace.namespace}/none"]) == 1
     assert workspace.replicas() == 2

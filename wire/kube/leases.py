@@ -94,9 +94,8 @@ class LeaderElection:
             recovered=f"lease {namespace}/{name} can be acquired or renewed again",
         )
         self.identity = identity
-        self.other_clock_ahead_seconds = 0.0
-        """How far the wall clock of the last other holder was ahead of this one, at most `retry_seconds` too low.
-        0 if no renewal of it was seen."""
+        # Wall clock less this machine's monotonic clock: of the last other holder, or of this one at the start.
+        self._other_clock_difference_seconds = now() - monotonic()
 
     @property
     def is_leader(self) -> bool:
@@ -108,6 +107,14 @@ class LeaderElection:
     def holder(self) -> str:
         """The holder when the lease was last read; empty when it was free."""
         return (self._observed.spec.holder_identity or "") if self._observed else ""
+
+    @property
+    def other_clock_ahead_seconds(self) -> float:
+        """How far the wall clock of the last other holder is ahead of this one now, at most `retry_seconds` too low.
+
+        As long as no renewal of it was seen, it counts as equal to this one at the start of the process.
+        """
+        return self._other_clock_difference_seconds + self._monotonic() - self._now()
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work` whenever this candidate leads.
@@ -194,7 +201,7 @@ class LeaderElection:
         """The renewal was sent after the previous read of the lease."""
         with contextlib.suppress(ValueError):
             renewed = datetime.datetime.fromisoformat(renew_time or "")
-            self.other_clock_ahead_seconds = renewed.timestamp() - self._now()
+            self._other_clock_difference_seconds = renewed.timestamp() - self._monotonic()
 
     def _may_acquire(self) -> bool:
         if self.holder in ("", self.identity) or self._observed is None:

@@ -68,6 +68,7 @@ class Candidate:
         self.time = time
         self.working = working
         self.identity = identity
+        self.clock_ahead_seconds = clock_ahead_seconds
         self.election = LeaderElection(
             self.client,
             namespace="n",
@@ -76,7 +77,7 @@ class Candidate:
             times=times,
             sleep=time.pause,
             monotonic=time.now,
-            now=lambda: time.now() + clock_ahead_seconds,
+            now=lambda: time.now() + self.clock_ahead_seconds,
             chance=lambda: 0.0,
         )
         self.task = asyncio.create_task(self.election.run(self.work))
@@ -274,6 +275,18 @@ async def test_how_far_the_clock_of_the_previous_leader_is_ahead_is_known_to_a_r
     await time.advance(3)
     assert candidates.working == ["b"]
     assert ahead_seconds - 2.5 <= b.election.other_clock_ahead_seconds <= ahead_seconds
+
+
+@pytest.mark.parametrize("was_seen", [True, False], ids=["renewal seen", "no renewal seen"])
+async def test_a_step_of_the_own_clock_is_part_of_the_difference(candidates, time, was_seen):
+    a = candidates("a")
+    await time.settle()
+    if not was_seen:
+        await a.stop()
+    b = candidates("b")
+    await time.advance(30)
+    b.clock_ahead_seconds = -60.0
+    assert 57.5 <= b.election.other_clock_ahead_seconds <= 60.0
 
 
 async def test_the_first_renewal_that_is_read_says_nothing_about_the_clocks(candidates, time):
