@@ -21,6 +21,7 @@ from testbed.fault_injection.truth import (
     NAMESPACES,
     PODS,
     RESPONSE_SECONDS_MAX,
+    WATCH_SECONDS,
     Ask,
     Outcome,
     Truth,
@@ -35,8 +36,7 @@ TRANSPORT_FAULTS = (
     "hangs", "closes", "cut", "slow", "garbage", "html", "empty", "429", "500", "503", "403",
 )  # fmt: skip
 FAULT_SECONDS = 0.4
-# A watch that fails is tried again after at most 30 s, doubled by jitter, as by client-go.
-RECOVERY_SECONDS = 75.0
+RECOVERY_SECONDS = WATCH_SECONDS
 FLAGS = (
     "--prometheus-timeout=500ms",
     "--metrics-relist-interval=10m",

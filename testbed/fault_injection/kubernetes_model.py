@@ -6,6 +6,7 @@ other token is invalid.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from urllib.parse import parse_qs, urlsplit
 
@@ -34,6 +35,8 @@ class KubernetesModel:
     def __init__(self, pods: set[tuple[str, str]], *, client_ca: str) -> None:
         """`client_ca`: PEM, published in the ConfigMap `extension-apiserver-authentication`."""
         self.pods = set(pods)
+        # When a namespace got its first pod after it had none.
+        self._filled_at: dict[str, float] = {}
         self._client_ca = client_ca
         self._version = 1
         self._events: list[bytes] = []
@@ -41,8 +44,15 @@ class KubernetesModel:
 
     def add(self, namespace: str, name: str) -> None:
         """A pod appears."""
+        if not self.has_pods(namespace):
+            self._filled_at[namespace] = time.monotonic()
         self.pods.add((namespace, name))
         self._record("ADDED", namespace, name)
+
+    def has_pods(self, namespace: str, *, for_seconds: float = 0.0) -> bool:
+        """Whether the namespace has pods, and had some at any time in the last `for_seconds`."""
+        has_some = any(each == namespace for each, _ in self.pods)
+        return has_some and time.monotonic() - self._filled_at.get(namespace, 0.0) >= for_seconds
 
     def remove(self, namespace: str, name: str) -> None:
         """A pod is gone."""
