@@ -211,5 +211,5 @@ def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> Non
         remarks.add(
             "spec.advanced.scalingModifiers",
             "the formula is left out, so each metric proposes replicas and the largest proposal wins",
-            "Write the formula as one PromQL query in the adapter.",
+            "Add a metric of type Formula, and set use: Input in the others.",
         )
