@@ -36,6 +36,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     context: str | None = None
     namespaces: tuple[str, ...] = ()
     concurrent_syncs: int = 20
+    autoscaler_metrics: bool = True
     settings: Settings = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)
@@ -136,6 +137,11 @@ def _add_cluster_flags(flags: FlagGroup) -> None:
         "--namespace",
         metavar="NAMES",
         help="namespaces to watch, separated by commas or repeated (default: all)",
+    )
+    flags.add_boolean(
+        "--autoscaler-metrics",
+        default=True,
+        help="export metrics of each autoscaler, about 15 samples each",
     )
 
 
@@ -252,6 +258,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         context=flags.context,
         namespaces=tuple(dict.fromkeys(flags.namespace)),
         concurrent_syncs=flags.concurrent_syncs,
+        autoscaler_metrics=flags.autoscaler_metrics,
         settings=settings,
         leader_election=_leader_election(flags),
         serving=from_arguments(flags),

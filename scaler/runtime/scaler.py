@@ -101,9 +101,10 @@ class Scaler:
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._store = self._memory_store()
         self._reconciler = self._new_reconciler()
-        self._telemetry.registry.register(
-            AutoscalerMetrics(options.kind, self._reconciled, self._reconciler.derivation)
-        )
+        if options.autoscaler_metrics:
+            self._telemetry.registry.register(
+                AutoscalerMetrics(options.kind, self._reconciled, self._reconciler.derivation)
+            )
         self._controller = Controller(
             WorkQueue(options.sync_period_seconds),
             self._reconciler.reconcile,

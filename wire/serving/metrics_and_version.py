@@ -1,12 +1,16 @@
 """The routes `/metrics` and `/version`."""
 
+import asyncio
 import platform
 import sys
+from collections.abc import Iterable
 
 import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from wire.serving.rendering import respond
 
@@ -33,12 +37,27 @@ def version_of(distribution_version: str) -> Version:
     )
 
 
+class _Collected(Collector):
+    """The samples of one moment, as a registry that the encoders accept."""
+
+    def __init__(self, metrics: tuple[Metric, ...]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        return self._metrics
+
+
 def add_metrics_route(app: web.Application, registry: CollectorRegistry) -> None:
     """Serve `registry` at /metrics, in the format that the scraper prefers."""
 
     async def metrics(request: web.Request) -> web.Response:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-        return web.Response(body=encode(registry), headers={"Content-Type": content_type})
+        # Collected here, because the collectors read what the event loop changes. The text of thousands of objects
+        # takes longer than a request may wait, so it is made in a thread.
+        collected = _Collected(tuple(registry.collect()))
+        body = await asyncio.to_thread(encode, collected)
+        return web.Response(body=body, headers={"Content-Type": content_type})
 
     app.router.add_get("/metrics", metrics)
 
