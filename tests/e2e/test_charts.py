@@ -10,9 +10,10 @@ from testbed.helm import Helm, HelmFailed
 from testbed.hook_pods import UNSCHEDULED, HookPods
 from testbed.waiting import until
 
-# The CRD stays, so that uninstalling does not delete LoadAutoscalers; kube-apiserver creates an APIService for it.
+# The CRDs stay, so that uninstalling does not delete their objects; kube-apiserver creates an APIService for them.
+PLURALS = ("loadautoscalers", "scalingcalendars", "clusterscalingcalendars", "scalingmemories")
 KIND = {
-    "customresourcedefinition.apiextensions.k8s.io/loadautoscalers.loadline.io",
+    *(f"customresourcedefinition.apiextensions.k8s.io/{each}.loadline.io" for each in PLURALS),
     "apiservice.apiregistration.k8s.io/v1beta1.loadline.io",
 }
 CLUSTER_KINDS = "clusterroles,clusterrolebindings,apiservices,customresourcedefinitions"
@@ -89,7 +90,7 @@ def data(secret: str) -> dict[str, str]:
     return msgspec.json.decode(secret)["data"]
 
 
-def test_the_scaler_is_installed_upgraded_and_uninstalled_except_for_its_crd(
+def test_the_scaler_is_installed_upgraded_and_uninstalled_except_for_its_crds(
     cluster, helm, restricted
 ):
     before = inventory(cluster, restricted)
@@ -181,5 +182,8 @@ def test_helm_test_reports_whether_the_apis_are_served(cluster, helm, restricted
         # No adapter is running.
         with pytest.raises(HelmFailed):
             helm.test("a")
-    assert "/apis/loadline.io/v1beta1: 2 resources" in hooks.output["s-loadline-scaler-test"]
+    assert (
+        f"/apis/loadline.io/v1beta1: {len(PLURALS) + 1} resources"
+        in hooks.output["s-loadline-scaler-test"]
+    )
     assert "Run: kubectl get apiservice" in hooks.output["a-loadline-adapter-test"]

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from adapter.config import parse
+from testbed.waiting import until
 
 RULES = """
 rules:
@@ -67,11 +68,16 @@ def test_a_rule_is_replaced_only_where_equal_values_are_proven(mine, prometheus,
     assert (first["name"], first["describes"]) == (f"{mine}_requests_per_second", "pods")
     assert second["labels"] == {"object": "kubernetes_pod", "namespace": "kubernetes_namespace"}
     parse(done.stdout)
-    values = {
-        (v.labels["namespace"], v.labels["pod"]): round(v.value)
-        for v in prometheus.query(first["query"])
-    }
-    assert values == {("shop", "a"): 2, ("shop", "b"): 3, ("bank", "a"): 2, ("bank", "b"): 3}
+    expected = {("shop", "a"): 2, ("shop", "b"): 3, ("bank", "a"): 2, ("bank", "b"): 3}
+
+    def has_expected_values() -> bool:
+        """A rate over 5 s is too low at first, and whenever a scrape is late."""
+        found = prometheus.query(first["query"])
+        values = {(v.labels["namespace"], v.labels["pod"]): round(v.value) for v in found}
+        assert values == expected
+        return True
+
+    until(has_expected_values, what="the rates of all pods")
 
 
 def test_without_a_prometheus_nothing_can_be_proven(tmp_path: Path):
