@@ -224,9 +224,10 @@ class Reconciler:
 
         The autoscaler in its new version, and what went wrong.
         """
-        is_stored = not self._memories.must_store_zero(autoscaler, decision.memory)
-        if is_stored or not decision.rescale:
+        goes_to_zero = decision.rescale and decision.desired_replicas == 0
+        if not (self._kind.keeps_history and goes_to_zero and decision.memory.scaled_to_zero):
             return autoscaler, ""
+        # Also if it is stored already: the write fails if the autoscaler was deleted and created again meanwhile.
         unchanged = autoscaler.status or AutoscalerStatus()
         try:
             body = await self._put_status(autoscaler, unchanged, decision.memory)

@@ -110,13 +110,6 @@ class Memories:
         stored = self._stored(autoscaler)
         return stored is None or not restores_alike(stored, memory)
 
-    def must_store_zero(self, autoscaler: Autoscaler, memory: Memory) -> bool:
-        """Whether a restart would take the zero that is about to be written for a user's."""
-        if not self._kind.keeps_history or not memory.scaled_to_zero:
-            return False
-        stored = self._stored(autoscaler)
-        return stored is None or not stored.scaled_to_zero
-
     def was_stored(self, autoscaler: Autoscaler, memory: Memory) -> None:
         """The status was written, of a LoadAutoscaler with this memory."""
         kept = self._kept.get(autoscaler.key)

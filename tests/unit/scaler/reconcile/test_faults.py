@@ -196,6 +196,16 @@ async def test_zero_is_not_written_while_the_intention_cannot_be_stored():
     assert await world.sync(0) == 0
 
 
+async def test_zero_is_not_written_for_an_autoscaler_that_was_created_again_meanwhile():
+    """Its predecessor had scaled to zero, and a user to 1; the new object would take the zero for a user's."""
+    world = idle(LOAD_AUTOSCALERS)
+    await to_zero(world)
+    assert await world.sync(0, elapsed=60) == 0
+    world.scaled(1)
+    world.kube.put_answers = [conflict("the object has been modified")]
+    assert await world.sync(0, elapsed=600) == 1
+
+
 @BOTH_KINDS
 async def test_a_user_who_scales_to_zero_still_disables_autoscaling(kind):
     """Also after the controller itself failed to scale to zero once."""
