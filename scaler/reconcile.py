@@ -55,6 +55,9 @@ from wire.labels import NOTHING, Selector
 from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable
 
+# A decision that waits longer for the newest Scale is made again, with newly read metrics.
+DECISION_SECONDS_MAX = 1.0
+
 log = logging.getLogger(__name__)
 
 
@@ -151,8 +154,10 @@ class Reconciler:
         decision = await self._decide(autoscaler, target, memory, now)
         if decision.rescale and _is_copy(target):
             # Nothing is written on the basis of a copy: it may be some milliseconds old.
-            copy, target = target, await self._with.scales.read(autoscaler, newest=True)
-            if not _same_scale(copy, target):
+            copy, decided_at_seconds = target, now()
+            target = await self._with.scales.read(autoscaler, newest=True)
+            is_old = now() - decided_at_seconds > DECISION_SECONDS_MAX
+            if is_old or not _same_scale(copy, target):
                 decision = await self._decide(autoscaler, target, memory, now)
         autoscaler, problem = await self._store_intention(autoscaler, decision)
         if problem:

@@ -238,8 +238,12 @@ def within_budgets(run: Run) -> Iterator[Violation]:
     events = sum(number for name, number in journal.requests.items() if name.endswith(" events"))
     changes = len(journal.scales) + count * (faults + 1)
     unreliable = sum(fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes"))
-    # A metric that fails now and then changes a condition each time.
-    unsteady = [each for each in run.faults if each.kind == "metrics" and each.share < 1]
+    # A metric that fails now and then, or each time in another way, changes a condition each time.
+    unsteady = [
+        each
+        for each in run.faults
+        if each.kind == "metrics" and (each.share < 1 or each.how == "garbage")
+    ]
     changes += count * round(sum(each.seconds for each in unsteady) / scenario.period)
     budgets = {
         "requests": (

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.model.readings import ExternalValues
 from tests.unit.scaler.objects import few_examples
 from tests.unit.scaler.reconcile.world import SCALE_PATH, SPEC, World, autoscaler
 from wire.status import Unavailable
@@ -62,6 +63,24 @@ async def test_before_a_write_the_scale_is_read_again():
     await world.sync(60)
     assert scale_writes(world) == [], "6 replicas are what 60 requires"
     assert world.status()["currentReplicas"] == 6
+
+
+async def test_a_decision_that_waited_for_the_scale_is_made_again():
+    """The API server took 20 seconds to send the Scale, and the load is over."""
+    world = World(copies=True)
+    world.scaled(3)
+    await world.sync(30)
+    get = world.kube.get
+
+    async def slow(path, params=None, *, accept=""):
+        if path == SCALE_PATH:
+            world.passes(20)
+            world.measurements.readings = [ExternalValues((30_000,))]
+        return await get(path, params, accept=accept)
+
+    world.kube.get = slow
+    await world.sync(90)
+    assert scale_writes(world) == []
 
 
 async def test_a_target_that_cannot_be_read_before_a_write_is_not_written():
