@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"loadline-adapter check: {error}", file=sys.stderr)
         return FAULTY
     if not reports:
-        print(f"{', '.join(given.files)}: there is no configuration to check", file=sys.stderr)
+        print(f"{', '.join(given.files)}: no configuration found", file=sys.stderr)
         return FAULTY
     _print(reports, given.output)
     if not all(report.ok for report in reports):

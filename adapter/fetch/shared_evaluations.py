@@ -91,7 +91,7 @@ class SharedEvaluations:
         return evaluation
 
     def _follow(self, plan: Plan, now_seconds: float, *, sent_at: float) -> None:
-        """Refresh it just before it is needed next. There is one refresh per need at most, so a plan that is no longer
+        """Refresh it shortly before its next expected request. Each request causes one refresh at most, so a plan that is no longer
         requested is refreshed once.
         """
         if not self._freshness_seconds:
@@ -112,7 +112,7 @@ class SharedEvaluations:
             self._flights.start(plan, lambda: self._send(plan))
 
     def _forget(self) -> None:
-        """Drop what is no longer fresh, oldest first, and what is too much."""
+        """Drop outdated results, oldest first, and results beyond the limits."""
         outdated_before = self._monotonic() - self._freshness_seconds
         while self._fresh:
             oldest = next(iter(self._fresh))

@@ -125,8 +125,8 @@ def _unexpected_character(character: str) -> str:
         '"': "write the name of a metric in single quotes",
         "'": "the closing quote is missing",
         "=": "write == to compare",
-        "^": "there is no power: multiply",
-        "%": "there is no remainder",
+        "^": "powers are not supported: multiply",
+        "%": "remainders are not supported",
         "?": "write ?? for a value in place of a failed metric",
     }
     fix = fixes.get(character, "use numbers, names, + - * /, comparisons, ?? and functions")

@@ -138,7 +138,7 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
     if spec.get("idleReplicaCount") is not None:
         remarks.add(
             "spec.idleReplicaCount",
-            "there is no replica count for idle times beside minReplicas",
+            "LoadAutoscalers have no separate replica count for idle times, only minReplicas",
             "Set minReplicas to 0 if the target may go to zero.",
         )
     for name in ("initialCooldownPeriod", "pollingInterval"):

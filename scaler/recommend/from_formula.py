@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from scaler.formula.evaluation import FormulaFailedError, evaluate
 from scaler.formula.parsing import Formula, InvalidFormulaError, parse
 from scaler.model.amounts import milli
@@ -19,8 +21,8 @@ from scaler.model.derivation import MetricDerivation
 from scaler.model.go_numbers import INT64_MAX
 from scaler.model.readings import FailedInput, FormulaInputs, Reading
 from scaler.model.remark import Remark
-from scaler.recommend.from_object import whole_value
-from scaler.recommend.replicas import Whole, replicas_for_external_average
+from scaler.recommend.from_object import whole_derivation, whole_value
+from scaler.recommend.replicas import replicas_for_external_average
 from scaler.recommend.unusable import MetricUnusable
 from scaler.recommend.workload import Evaluation, Workload, unusable_reading
 from wire.quantity import format_milli
@@ -57,32 +59,12 @@ def formula_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> 
         status=MetricStatus(
             type=MetricSourceType.FORMULA, formula=FormulaMetricStatus(current=current)
         ),
-        derivation=_derivation(metric, formula, reading, target_text, proposed, workload),
-    )
-
-
-def _derivation(
-    metric: MetricSpec,
-    formula: Formula,
-    inputs: FormulaInputs,
-    target: str,
-    proposed: Whole,
-    workload: Workload,
-) -> MetricDerivation:
-    return MetricDerivation(
-        type=MetricSourceType.FORMULA,
-        name=formula_name(metric),
-        target=target,
-        value_milli=proposed.value_milli,
-        average_milli=None
-        if proposed.reported_milli == proposed.value_milli
-        else proposed.reported_milli,
-        usage_ratio=proposed.ratio,
-        tolerances=workload.policy.tolerances,
-        ready_pods=proposed.ready_pods,
-        kept=proposed.kept,
-        proposal=proposed.replicas,
-        computed_from=", ".join(_in_words(each.name, inputs) for each in formula.metrics),
+        derivation=msgspec.structs.replace(
+            whole_derivation(
+                MetricSourceType.FORMULA, formula_name(metric), target_text, proposed, workload
+            ),
+            computed_from=", ".join(_in_words(each.name, reading) for each in formula.metrics),
+        ),
     )
 
 

@@ -80,7 +80,7 @@ def object_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> E
     )
     return Evaluation(
         status=MetricStatus(type=MetricSourceType.OBJECT, object=status),
-        derivation=_derivation(MetricSourceType.OBJECT, name, target_text, proposed, workload),
+        derivation=whole_derivation(MetricSourceType.OBJECT, name, target_text, proposed, workload),
     )
 
 
@@ -113,7 +113,7 @@ def external_metric(metric: MetricSpec, reading: Reading, workload: Workload) ->
     status = ExternalMetricStatus(metric=_identifier(source.metric), current=current)
     return Evaluation(
         status=MetricStatus(type=MetricSourceType.EXTERNAL, external=status),
-        derivation=_derivation(
+        derivation=whole_derivation(
             MetricSourceType.EXTERNAL,
             _external_name(source.metric),
             target_text,
@@ -170,9 +170,10 @@ def _identifier(metric: MetricIdentifier) -> MetricIdentifier:
     return MetricIdentifier(name=metric.name, selector=metric.selector)
 
 
-def _derivation(
+def whole_derivation(
     type_: str, name: str, target: str, proposed: Whole, workload: Workload
 ) -> MetricDerivation:
+    """How a metric that is one value for all pods was evaluated."""
     return MetricDerivation(
         type=type_,
         name=name,

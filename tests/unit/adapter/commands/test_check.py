@@ -166,7 +166,7 @@ def test_a_file_without_any_configuration_is_an_error(tmp_path, capsys):
     file = tmp_path / "service.yaml"
     file.write_text("apiVersion: v1\nkind: Service\n")
     assert check([str(file)]) == 2
-    assert "there is no configuration to check" in capsys.readouterr().err
+    assert "no configuration found" in capsys.readouterr().err
 
 
 def test_rules_that_could_not_be_tried_are_not_checked_and_the_cause_is_reported_once(

@@ -49,7 +49,7 @@ def test_a_formula_has_this_value(text, expected):
         ('"queue"', "position 1: unexpected '\"': write the name of a metric in single quotes"),
         ("'queue", 'position 1: unexpected "\'": the closing quote is missing'),
         ("a % 2", "position 3: unexpected '%'"),
-        ("2 ^ 2", "position 3: unexpected '^': there is no power"),
+        ("2 ^ 2", "position 3: unexpected '^': powers are not supported"),
         ("a ? 1", "position 3: unexpected '?': write ??"),
         ("sum(a)", "position 1: unknown function 'sum': use one of min, max"),
         ("ceil(1, 2)", "position 1: ceil has 1 argument, not 2"),
