@@ -114,7 +114,7 @@ class Reconciler:
 
     def forget_deleted(self) -> None:
         """Forget the autoscalers that were deleted while this process did not lead."""
-        for key in self._memories.keys():
+        for key in tuple(self._memories):
             if self._with.autoscalers.get(key) is None:
                 self._forget(key)
 

@@ -6,7 +6,7 @@ A memory belongs to one object, so an autoscaler that was deleted and created ag
 those of the wall clock, because the next process has only that. When the wall clock steps, they step along.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -131,9 +131,9 @@ class Memories:
         """Another process has scaled, so these are out of date."""
         self._kept.clear()
 
-    def keys(self) -> tuple[str, ...]:
-        """Of the autoscalers with a memory."""
-        return tuple(self._kept)
+    def __iter__(self) -> Iterator[str]:
+        """The keys of the autoscalers with a memory."""
+        return iter(self._kept)
 
     async def _read(self, autoscaler: Autoscaler) -> StoredMemory | None:
         """None for a kind, or an object, of which nothing is stored."""
