@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import (
+    adapter_discovery,
     adapter_requests,
     adapter_wave,
     scaler_failing_autoscalers,
@@ -17,6 +18,7 @@ from benchmarks.measurement_options import Options
 BENCHMARKS = {
     "adapter_requests": adapter_requests,
     "adapter_wave": adapter_wave,
+    "adapter_discovery": adapter_discovery,
     "scaler_syncs": scaler_syncs,
     "scaler_hanging_metric": scaler_hanging_metric,
     "scaler_failing_autoscalers": scaler_failing_autoscalers,

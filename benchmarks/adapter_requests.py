@@ -12,31 +12,24 @@ from urllib.parse import quote
 
 import msgspec
 
-from benchmarks.instruments import load, proc, scrape
-from benchmarks.instruments.adapters import ProgramSetup, RunningAdapter, started
+from benchmarks.instruments import load, proc
+from benchmarks.instruments.adapters import ProgramSetup, RunningAdapter
+from benchmarks.instruments.environment import (
+    LOADLINE,
+    SIDE_BY_SIDE,
+    UPSTREAM,
+    Environment,
+    Programs,
+    wait_until_correct,
+)
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
-from testbed.cluster import Cluster
-from testbed.cluster_options import ClusterOptions
 from testbed.exporter import Exporter
-from testbed.prometheus import PrometheusOptions, PrometheusServer
-from testbed.waiting import until
 
-UPSTREAM, THROTTLED, LOADLINE, UNSHARED = (
-    "prometheus-adapter",
-    "prometheus-adapter, default throttling",
-    "Loadline",
-    "Loadline, no sharing",
-)
+THROTTLED, UNSHARED = "prometheus-adapter, default throttling", "Loadline, no sharing"
 PROGRAM_SETUPS = (
-    # Its default of 5 requests per second to kube-apiserver would otherwise limit every result.
-    ProgramSetup(
-        name=UPSTREAM,
-        program="prometheus-adapter",
-        flags=("--client-qps=10000", "--client-burst=10000"),
-    ),
+    *SIDE_BY_SIDE,
     ProgramSetup(name=THROTTLED, program="prometheus-adapter"),
-    ProgramSetup(name=LOADLINE, program="adapter"),
     # Every request is evaluated, as with autoscalers that repeat a request only every 15 s.
     ProgramSetup(name=UNSHARED, program="adapter", flags=("--metrics-freshness=0s",)),
 )
@@ -70,31 +63,6 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...] = (UPSTREAM, LOADLINE, UNSHARED)
 
 
-class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """The running programs."""
-
-    cluster: Cluster
-    prometheus: PrometheusServer
-    adapters: Mapping[str, RunningAdapter]
-    directory: Path
-
-    def pids(self) -> dict[str, int]:
-        """The process ids of the programs behind an adapter."""
-        assert self.prometheus.process is not None
-        return {
-            "prometheus": self.prometheus.process.pid,
-            "apiserver": self.cluster.components["kube-apiserver"].pid,
-        }
-
-    def queries(self) -> float:
-        """The number of queries, by Prometheus' own counter."""
-        return scrape.total(
-            self.prometheus.port,
-            "prometheus_http_requests_total",
-            having=('handler="/api/v1/query"',),
-        )
-
-
 def run(options: Options, report: Report) -> Result:
     """Measure. Raises WrongResponses if a response does not match the series."""
     rounds: list[Round] = []
@@ -102,7 +70,7 @@ def run(options: Options, report: Report) -> Result:
         environment = _start(undo, report)
         for case in cases():
             for name in case.programs:
-                _wait_until_correct(environment.adapters[name], case)
+                wait_until_correct(environment.adapters[name], case.requests[-1:], HEADERS)
             for connections in options.concurrency:
                 rounds += _case(environment, case, connections, options, report)
     return Result(
@@ -165,30 +133,12 @@ def _milli(value: float) -> str:
 
 def _start(undo: ExitStack, report: Report) -> Environment:
     directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
-    options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
-    cluster = undo.enter_context(Cluster(options, directory=directory / "cluster"))
-    exporter = undo.enter_context(Exporter())
-    prometheus = undo.enter_context(
-        PrometheusServer(
-            PrometheusOptions(scrape_interval_seconds=5), directory=directory / "prometheus"
-        )
-    )
-    _expose(exporter)
-    prometheus.add_target(exporter.target)
-    prometheus.wait_for("bench_load")
-    cluster.kubectl("create", "--filename=-", input="\n---\n".join(_manifests()))
-    configuration = directory / "adapter.yaml"
-    configuration.write_text(CONFIGURATION)
+    programs = Programs.started(undo, directory, scrape_interval_seconds=5)
+    _expose(programs.exporter)
+    programs.prometheus.wait_for("bench_load")
+    programs.cluster.kubectl("create", "--filename=-", input="\n---\n".join(_manifests()))
     report(f"logs: {directory}; starting {', '.join(c.name for c in PROGRAM_SETUPS)}")
-    adapters = {
-        each.name: undo.enter_context(
-            started(each, cluster, configuration, prometheus.url, directory / "adapters")
-        )
-        for each in PROGRAM_SETUPS
-    }
-    return Environment(
-        cluster=cluster, prometheus=prometheus, adapters=adapters, directory=directory
-    )
+    return Environment.started(undo, programs, configuration=CONFIGURATION, setups=PROGRAM_SETUPS)
 
 
 def _expose(exporter: Exporter) -> None:
@@ -224,19 +174,6 @@ def _text(manifest: Mapping[str, object]) -> str:
     return msgspec.json.encode(manifest).decode()
 
 
-def _wait_until_correct(adapter: RunningAdapter, case: Case) -> None:
-    """Wait until it serves the series; all responses are checked during the load."""
-    expected = case.requests[-1]
-
-    def is_correct() -> bool:
-        response = adapter.get(expected.path, HEADERS)
-        found = load.values_of(response.body)
-        assert found == expected.values, f"{expected.path}: {response.status} {response.text[:300]}"
-        return True
-
-    until(is_correct, what=f"a correct response of {adapter.name}", deadline_seconds=90)
-
-
 def _case(
     environment: Environment, case: Case, connections: int, options: Options, report: Report
 ) -> list[Round]:
@@ -263,22 +200,15 @@ def _turn(
     connections: int,
     seconds: float,
 ) -> Figures:
-    specification = load.Specification(
-        port=adapter.port,
-        certificate=str(environment.cluster.front_proxy_certificate_path),
-        key=str(environment.cluster.front_proxy_key_path),
-        headers=HEADERS,
-        requests=tuple(requests),
-        connections=connections,
-        seconds=seconds,
+    specification = environment.load(
+        adapter, HEADERS, requests=tuple(requests), connections=connections, seconds=seconds
     )
-    pids = {"adapter": adapter.pid, **environment.pids()}
-    with load.prepared(specification, environment.directory) as generate:
-        queries_before = environment.queries()
-        before = {name: proc.cpu_seconds(pid) for name, pid in pids.items()}
+    with load.prepared(specification, environment.programs.directory) as generate:
+        queries_before, before = environment.queries(), environment.cpu_seconds(adapter)
         outcome = generate()
-        used = {name: proc.cpu_seconds(pid) - before[name] for name, pid in pids.items()}
+        after = environment.cpu_seconds(adapter)
         queries = environment.queries() - queries_before
+    used = {name: seconds_after - before[name] for name, seconds_after in after.items()}
     each = {name: 1000 * spent / outcome.requests for name, spent in used.items()}
     return {
         "requests_per_second": outcome.requests / outcome.seconds,

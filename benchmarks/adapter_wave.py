@@ -15,15 +15,13 @@ from urllib.parse import quote
 
 import msgspec
 
-from benchmarks.adapter_requests import LOADLINE, PROGRAM_SETUPS, UPSTREAM
-from benchmarks.instruments import load, proc, scrape
-from benchmarks.instruments.adapters import RunningAdapter, started
+from benchmarks.instruments import load, proc
+from benchmarks.instruments.adapters import RunningAdapter
+from benchmarks.instruments.environment import UPSTREAM, Environment, Programs, wait_until_correct
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
 from testbed.cluster import Cluster
-from testbed.cluster_options import ClusterOptions
 from testbed.exporter import Exporter
-from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
@@ -134,32 +132,6 @@ class Wave(msgspec.Struct, frozen=True):
                 )
 
 
-class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """The running programs."""
-
-    cluster: Cluster
-    prometheus: PrometheusServer
-    adapters: Mapping[str, RunningAdapter]
-    directory: Path
-
-    def pids(self, adapter: RunningAdapter) -> dict[str, int]:
-        """The process ids of the programs that a request costs time."""
-        assert self.prometheus.process is not None
-        return {
-            "adapter": adapter.pid,
-            "prometheus": self.prometheus.process.pid,
-            "apiserver": self.cluster.components["kube-apiserver"].pid,
-        }
-
-    def queries(self) -> float:
-        """The number of queries, by Prometheus' own counter."""
-        return scrape.total(
-            self.prometheus.port,
-            "prometheus_http_requests_total",
-            having=('handler="/api/v1/query"',),
-        )
-
-
 def run(options: Options, report: Report) -> Result:
     """Measure. Raises WrongResponses if a response does not match the series."""
     wave = Wave(options.autoscalers or AUTOSCALERS)
@@ -171,7 +143,7 @@ def run(options: Options, report: Report) -> Result:
         for number in range(-1, options.rounds):
             for name, adapter in environment.adapters.items():
                 if number < 0:
-                    _wait_until_correct(adapter, requests)
+                    wait_until_correct(adapter, requests[-3:], HEADERS)
                 _wait_until_seconds(began_at[name] + PERIOD_SECONDS)
                 began_at[name] = time.monotonic()
                 figures = _turn(environment, adapter, requests)
@@ -197,23 +169,15 @@ def run(options: Options, report: Report) -> Result:
 def _turn(
     environment: Environment, adapter: RunningAdapter, requests: tuple[load.ExpectedResponse, ...]
 ) -> Figures:
-    specification = load.Specification(
-        port=adapter.port,
-        certificate=str(environment.cluster.front_proxy_certificate_path),
-        key=str(environment.cluster.front_proxy_key_path),
-        headers=HEADERS,
-        requests=requests,
-        connections=WORKERS,
-        seconds=0.0,
-        once=True,
+    specification = environment.load(
+        adapter, HEADERS, requests=requests, connections=WORKERS, seconds=0.0, once=True
     )
-    pids = environment.pids(adapter)
-    with load.prepared(specification, environment.directory) as generate:
-        queries_before = environment.queries()
-        before = {name: proc.cpu_seconds(pid) for name, pid in pids.items()}
+    with load.prepared(specification, environment.programs.directory) as generate:
+        queries_before, before = environment.queries(), environment.cpu_seconds(adapter)
         outcome = generate()
-        used = {name: proc.cpu_seconds(pid) - before[name] for name, pid in pids.items()}
+        after = environment.cpu_seconds(adapter)
         queries = environment.queries() - queries_before
+    used = {name: seconds - before[name] for name, seconds in after.items()}
     return {
         "wall_seconds": outcome.seconds,
         "p50_ms": outcome.p50_ms,
@@ -230,32 +194,13 @@ def _turn(
 
 def _start(undo: ExitStack, wave: Wave, report: Report) -> Environment:
     directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
-    options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
-    cluster = undo.enter_context(Cluster(options, directory=directory / "cluster"))
-    exporter = undo.enter_context(Exporter())
-    prometheus = undo.enter_context(
-        PrometheusServer(
-            PrometheusOptions(scrape_interval_seconds=15), directory=directory / "prometheus"
-        )
-    )
-    wave.expose(exporter)
-    prometheus.add_target(exporter.target)
+    programs = Programs.started(undo, directory, scrape_interval_seconds=15)
+    wave.expose(programs.exporter)
     report(f"logs: {directory}; creating the pods")
-    cluster.apply(*_rights())
-    asyncio.run(_create(cluster, wave))
-    prometheus.wait_for("wave_requests", deadline_seconds=60.0)
-    configuration = directory / "adapter.yaml"
-    configuration.write_text(CONFIGURATION)
-    adapters = {
-        each.name: undo.enter_context(
-            started(each, cluster, configuration, prometheus.url, directory / "adapters")
-        )
-        for each in PROGRAM_SETUPS
-        if each.name in (UPSTREAM, LOADLINE)
-    }
-    return Environment(
-        cluster=cluster, prometheus=prometheus, adapters=adapters, directory=directory
-    )
+    programs.cluster.apply(*_rights())
+    asyncio.run(_create(programs.cluster, wave))
+    programs.prometheus.wait_for("wave_requests", deadline_seconds=60.0)
+    return Environment.started(undo, programs, configuration=CONFIGURATION)
 
 
 async def _create(cluster: Cluster, wave: Wave) -> None:
@@ -296,20 +241,6 @@ def _rights() -> Iterator[dict[str, Any]]:
         "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "bench-metrics"},
         "subjects": [{"apiGroup": rbac, "kind": "User", "name": USER}],
     }
-
-
-def _wait_until_correct(
-    adapter: RunningAdapter, requests: tuple[load.ExpectedResponse, ...]
-) -> None:
-    """Wait until it serves the series of each kind; all responses are checked during the load."""
-
-    def is_correct() -> bool:
-        for expected in requests[-3:]:
-            response = adapter.get(expected.path, HEADERS)
-            assert load.values_of(response.body) == expected.values, response.text[:300]
-        return True
-
-    until(is_correct, what=f"a correct response of {adapter.name}", deadline_seconds=90)
 
 
 def _wait_until_seconds(at_seconds: float) -> None:

@@ -26,6 +26,7 @@ from adapter.model import (
 )
 from adapter.ports import Prometheus, QueryFailed
 from adapter.translate.offers import Offers, SeriesKey, offers
+from adapter.translate.sorting import sorted_in_slices
 from wire.backoff import Backoff, BackoffLimits
 
 RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)
@@ -33,6 +34,9 @@ RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)
 BUILD_PAUSE_RATIO = 4.0
 BUILD_PAUSE_MAX_SECONDS = 5.0
 """The pause after a build of the offers: four times as long as the build, so that builds use a fifth of a core at most."""
+
+SLICE = 1_000
+"""Series that are compared at a time: about a millisecond."""
 
 log = logging.getLogger(__name__)
 
@@ -148,7 +152,11 @@ class DiscoveredCatalog:
 
     def _build(self, known: Mapping[SeriesKey, Sequence[Series]]) -> _Table:
         found = offers(self._rules, known, self._mapping)
-        return _Table(offers=found, entries=sorted(found.custom), names=sorted(found.external))
+        return _Table(
+            offers=found,
+            entries=sorted_in_slices(found.custom),
+            names=sorted_in_slices(found.external),
+        )
 
     def _use(self, table: _Table) -> None:
         self._offers, self._entries, self._names = table.offers, table.entries, table.names
@@ -230,7 +238,7 @@ class DiscoveredCatalog:
             listing.failure = error
         self._count(selection, listing)
         _log_change(self._paths[selection], listing, previous_failure)
-        if not listing.failure and set(before or ()) != set(listing.series or ()):
+        if not listing.failure and await _differ(before or (), listing.series or ()):
             await self.rebuild()
         listing.attempts += 1
         if all(each.attempts for each in self.listings.values()):
@@ -257,6 +265,21 @@ class DiscoveredCatalog:
         for path, problem in sorted(found - self._logged):
             log.warning("%s: %s", path, problem)
         self._logged = found
+
+
+async def _differ(before: Sequence[Series], after: Sequence[Series]) -> bool:
+    """Whether they are different series, in any order. In slices: each of twenty thousand has a set of labels."""
+    if len(before) != len(after):
+        return True
+    known: set[Series] = set()
+    for begin in range(0, len(before), SLICE):
+        known.update(before[begin : begin + SLICE])
+        await asyncio.sleep(0)
+    for begin in range(0, len(after), SLICE):
+        if not known.issuperset(after[begin : begin + SLICE]):
+            return True
+        await asyncio.sleep(0)
+    return False
 
 
 def _log_change(

@@ -48,20 +48,18 @@ class PrometheusClient:
         log.debug("%s: %s", plan.backend, plan.query)
         seconds = self.backend.timeout_seconds
         parameters = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
-
-        def finish(body: bytes) -> Evaluation:
-            return _evaluation(decode.decode_query(body))
-
         with telemetry.prometheus_request(plan.backend, "query"):
-            evaluation = await self._whole(
-                "/api/v1/query",
-                parameters,
-                plan.query,
-                finish,
-                seconds,
-                may_post=plan.may_post,
-                lane=plan.lane,
-            )
+            try:
+                body = await self._body(
+                    "/api/v1/query",
+                    parameters,
+                    seconds=seconds,
+                    may_post=plan.may_post,
+                    lane=plan.lane,
+                )
+                evaluation = await _evaluation(body)
+            except NoAnswer as error:
+                raise self._failed(plan.query, error) from error
         return await _indexed(evaluation, plan)
 
     async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
@@ -81,37 +79,35 @@ class PrometheusClient:
                     raise _refused(answer)
         except NoAnswer as error:
             raise self._failed(match, error) from error
-        return [Series(name, labels) for name, labels in reader.shapes]
+        return reader.shapes
 
     async def label_sets(
         self, *, match: str, backend: str, max_age_seconds: float
     ) -> Sequence[Mapping[str, str]]:
         """Every series with all its labels."""
 
-        def finish(body: bytes) -> Sequence[Mapping[str, str]]:
-            answer = decode.decode_series(body)
-            if answer.status != "success" or answer.data is None:
-                raise _refused(answer)
-            return answer.data
-
         seconds = self.backend.discovery_timeout_seconds
+        parameters = _recent(match, max_age_seconds)
         with telemetry.prometheus_request(backend, "series"):
-            return await self._whole(
-                "/api/v1/series", _recent(match, max_age_seconds), match, finish, seconds
-            )
+            try:
+                body = await self._body("/api/v1/series", parameters, seconds=seconds)
+                answer = _json(decode.decode_series)(body)
+                if answer.status != "success" or answer.data is None:
+                    raise _refused(answer)
+            except NoAnswer as error:
+                raise self._failed(match, error) from error
+        return answer.data
 
-    async def _whole(
+    async def _body(
         self,
         path: str,
         parameters: dict[str, str],
-        query: str,
-        finish: Callable[[bytes], Answer],
-        seconds: float,
         *,
+        seconds: float,
         may_post: bool = False,
         lane: Lane = Lane.AUTOSCALER,
-    ) -> Answer:
-        """A response that is decoded when it is complete."""
+    ) -> bytes:
+        """A whole response."""
         body = bytearray()
 
         def take(piece: bytes) -> None:
@@ -123,13 +119,10 @@ class PrometheusClient:
                     retryable=False,
                 )
 
-        try:
-            await self._transport.send(
-                path, parameters, seconds=seconds, take=take, may_post=may_post, lane=lane
-            )
-            return _json(finish)(bytes(body))
-        except NoAnswer as error:
-            raise self._failed(query, error) from error
+        await self._transport.send(
+            path, parameters, seconds=seconds, take=take, may_post=may_post, lane=lane
+        )
+        return bytes(body)
 
     def _failed(self, query: str, error: NoAnswer) -> QueryFailed:
         return QueryFailed(
@@ -207,14 +200,20 @@ def _recent(match: str, max_age_seconds: float) -> dict[str, str]:
     return {"match[]": match, "start": f"{time.time() - max_age_seconds:.3f}"}
 
 
-def _evaluation(answer: decode.QueryAnswer) -> Evaluation:
+async def _evaluation(body: bytes) -> Evaluation:
+    """Decoded in slices, so that a large result does not block other requests."""
+    rest, slices = decode.without_rows(body)
+    answer = _json(decode.decode_query)(rest)
     if answer.status != "success" or answer.data is None:
         raise _refused(answer)
-    result = answer.data
+    samples: list[Sample] = []
+    for rows in slices if isinstance(answer.data, decode.Vector) else ():
+        samples += map(_sample, _json(decode.decode_rows)(rows))
+        await asyncio.sleep(0)
     warnings = tuple(answer.warnings or ())
     return Evaluation(
-        kind=_KINDS[type(result)],
-        samples=_samples(result),
+        kind=_KINDS[type(answer.data)],
+        samples=(*samples, *_samples(answer.data)),
         evaluated_at_seconds=time.time(),
         warnings=warnings + tuple(answer.infos or ()),
         partial=answer.is_partial or any(_reports_missing_stores(text) for text in warnings),

@@ -20,6 +20,7 @@ from adapter.model import (
     UnknownResource,
 )
 from adapter.translate.naming import ResourceConverter, series_metric
+from adapter.translate.sorting import sorted_in_slices
 from adapter.translate.wording import some
 
 SeriesKey = tuple[str, str]
@@ -93,14 +94,14 @@ class _Table:
             if not entries:
                 unmapped.add(each.name)
         if unmapped:
-            self._problem(rule, _about_unmapped(sorted(unmapped)))
+            self._problem(rule, _about_unmapped(sorted_in_slices(unmapped)))
 
     def finished(self) -> Offers:
         """The whole table."""
         overlaps: dict[str, list[str]] = {}
         for (former, later), metrics in self._taken_over.items():
             overlaps.setdefault(former, []).append(
-                f"{later} serves instead: {some(sorted(set(metrics)))}"
+                f"{later} serves instead: {some(sorted_in_slices(set(metrics)))}"
             )
         return Offers(self._custom, self._external, self._problems, overlaps)
 

@@ -15,7 +15,16 @@ def cpu_seconds(pid: int) -> float:
 
 def rss_mib(pid: int) -> float:
     """Current resident set size."""
+    return _memory_mib(pid, "VmRSS")
+
+
+def peak_rss_mib(pid: int) -> float:
+    """Greatest resident set size since its start."""
+    return _memory_mib(pid, "VmHWM")
+
+
+def _memory_mib(pid: int, field: str) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(f"{field}:"):
             return int(line.split()[1]) / 1024
     raise ValueError(f"process {pid} has no resident memory: it has exited")

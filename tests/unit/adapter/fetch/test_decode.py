@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.fetch import decode
+from adapter.model import Series
 
 
 def series_body(elements: list[dict[str, str]]) -> bytes:
@@ -35,14 +36,14 @@ elements = st.dictionaries(label_names, values).flatmap(
 @given(st.lists(elements, max_size=12), st.integers(1, 80))
 def test_series_are_the_same_however_the_answer_is_cut(series, size_bytes):
     reader = read_in_pieces(series_body(series), size_bytes)
-    wanted = {(s["__name__"], frozenset(set(s) - {"__name__"})) for s in series}
+    wanted = {Series(s["__name__"], frozenset(set(s) - {"__name__"})) for s in series}
     assert set(reader.shapes) == wanted
     assert reader.series_count == len(series)
 
 
 def test_a_shape_is_at_the_position_of_its_last_occurrence():
     body = series_body([{"__name__": "a"}, {"__name__": "b"}, {"__name__": "a"}])
-    assert [name for name, _ in read_in_pieces(body, 10).shapes] == ["b", "a"]
+    assert [each.name for each in read_in_pieces(body, 10).shapes] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_a_long_list_of_series_is_not_an_endless_response():
         reader.feed(b'{"__name__":"a"},')
     reader.feed(b'{"__name__":"b"}]}')
     reader.finish()
-    assert [name for name, _ in reader.shapes] == ["a", "b"]
+    assert [each.name for each in reader.shapes] == ["a", "b"]
 
 
 def test_labels_that_sort_before_the_name_do_not_make_the_reader_hold_everything():
@@ -86,14 +87,14 @@ def test_labels_that_sort_before_the_name_do_not_make_the_reader_hold_everything
         reader.feed(b'{"Zone":"%d","__name__":"a"},' % number)
     reader.feed(b'{"__name__":"b"}]}')
     reader.finish()
-    assert reader.shapes == [("a", frozenset({"Zone"})), ("b", frozenset())]
+    assert reader.shapes == [Series("a", frozenset({"Zone"})), Series("b")]
 
 
 def test_unknown_fields_and_spaces_do_not_disturb():
     body = json.dumps(
         {"isPartial": False, "status": "success", "data": [{"__name__": "a"}]}, indent=1
     )
-    assert read_in_pieces(body.encode(), 5).shapes == [("a", frozenset())]
+    assert read_in_pieces(body.encode(), 5).shapes == [Series("a")]
 
 
 @pytest.mark.parametrize(
@@ -110,3 +111,35 @@ def test_unknown_fields_and_spaces_do_not_disturb():
 def test_only_prometheus_own_refusals_are_read(body, refusal):
     found = decode.decode_refusal(body)
     assert (found.error if found else None) == refusal
+
+
+rows = st.lists(
+    st.dictionaries(
+        label_names | st.just("metric"), values | st.sampled_from(['},{"metric":{', '"result":['])
+    ),
+    max_size=9,
+)
+
+
+@given(rows, st.integers(1, 3))
+def test_a_large_result_in_slices_has_the_rows_of_the_whole_in_order(labels, copies):
+    """Long enough to be cut, by a label that fills half a slice."""
+    filler = {"filler": "x" * (decode.ROWS_SLICE_BYTES // 2)}
+    result = [
+        {"metric": {**each, **filler}, "value": [number, str(number)]}
+        for number, each in enumerate(labels * copies)
+    ]
+    document = {
+        "status": "success",
+        "data": {"resultType": "vector", "result": result},
+        "warnings": ['a },{"metric":{ in a warning'],
+    }
+    body = json.dumps(document, separators=(",", ":")).encode()
+    rest, slices = decode.without_rows(body)
+    answer = decode.decode_query(rest)
+    found = [row for each in slices for row in decode.decode_rows(each)] + answer.data.result
+    assert [(row.metric, list(row.value)) for row in found] == [
+        (row["metric"], row["value"]) for row in result
+    ]
+    assert answer.warnings == document["warnings"]
+    assert len(slices) == (len(result) - 1) // 2 if len(result) > 1 else not slices
