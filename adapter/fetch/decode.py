@@ -79,9 +79,6 @@ class Refusal(msgspec.Struct, rename="camel"):
     error_type: str = ""
 
 
-SeriesShape = tuple[str, frozenset[str]]
-"""A series' name and the names of its other labels: all that discovery needs."""
-
 _query_decoder = msgspec.json.Decoder(QueryAnswer)
 _series_decoder = msgspec.json.Decoder(SeriesAnswer)
 _refusal_decoder = msgspec.json.Decoder(Refusal)
@@ -168,7 +165,8 @@ class SeriesReader:
     def __init__(self, *, held_bytes_max: int = 64 * 1024 * 1024) -> None:
         """`held_bytes_max`: how much may be held undecoded; more than that is not a list of series."""
         self._held_bytes_max = held_bytes_max
-        self._shapes: dict[SeriesShape, Series] = {}
+        self._shapes: dict[tuple[str, int], Series] = {}
+        self._label_names: dict[frozenset[str], frozenset[str]] = {}
         self._head = b""
         self._rest = bytearray()
         self.series_count = 0
@@ -204,6 +202,9 @@ class SeriesReader:
         self.series_count += len(elements)
         for labels in elements:
             name = labels.pop("__name__", "")
-            shape = (name, frozenset(labels))
+            label_names = frozenset(labels)
+            # Few distinct sets, each kept once: their identity stands for them.
+            label_names = self._label_names.setdefault(label_names, label_names)
+            shape = (name, id(label_names))
             known = self._shapes.pop(shape, None)
-            self._shapes[shape] = Series(name, shape[1]) if known is None else known
+            self._shapes[shape] = Series(name, label_names) if known is None else known

@@ -62,7 +62,7 @@ T = TypeVar("T", bound=HasMetadata)
 OnChange = Callable[[T | None, T | None], None]
 
 
-class NameAndLabels(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class NameAndLabels(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """Metadata without annotations and owners, which are the bulk of it."""
 
     name: str = ""
@@ -72,7 +72,7 @@ class NameAndLabels(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     labels: dict[str, str] = {}
 
 
-class PartialObject(msgspec.Struct, frozen=True):
+class PartialObject(msgspec.Struct, frozen=True, gc=False):
     """Name and labels of an object of any kind."""
 
     metadata: NameAndLabels

@@ -1,6 +1,7 @@
 """The event loop of a program: uvloop if it is installed, and shutdown on SIGTERM or SIGINT."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -9,7 +10,11 @@ T = TypeVar("T")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run`, on uvloop if it is installed, which halves the time per TLS request."""
+    """`asyncio.run`, on uvloop if it is installed, which halves the time per TLS request.
+
+    What was imported stays as long as the program, so the garbage collector does not check it again, which takes 30 ms each time.
+    """
+    gc.freeze()
     try:
         import uvloop
     except ImportError:

@@ -1,0 +1,138 @@
+"""The configuration: rules, backends, and what a signal contract says."""
+
+import enum
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from adapter.model.resources import GroupResource
+
+DEFAULT_BACKEND: Final = "default"
+"""The Prometheus of `--prometheus-url`, for rules that name no backend."""
+
+
+class Reaction(enum.Enum):
+    """What a signal contract does with a value that is missing or not usable."""
+
+    FAIL = "fail"  # respond with an error: the autoscaler keeps its replicas
+    ZERO = "zero"  # respond with 0
+    LAST = "last"  # respond with the last good value, while it is younger than `last_for_seconds`
+    OMIT = "omit"  # leave the object or the row out
+    ACCEPT = "accept"  # use it
+
+
+class SignalContract(msgspec.Struct, frozen=True, kw_only=True):
+    """What an empty result, NaN or infinity, an old sample and a partial response mean for one metric."""
+
+    on_empty: Reaction
+    on_nan: Reaction
+    on_stale: Reaction = Reaction.FAIL
+    on_partial: Reaction
+    stale_after_seconds: float | None = None  # None: no sample is too old
+    last_for_seconds: float | None = (
+        None  # the greatest age of a last good value; set where LAST is used
+    )
+
+
+class SeriesFilter(msgspec.Struct, frozen=True):
+    """A regular expression (RE2, unanchored) that a series name must match, or must not."""
+
+    pattern: str
+    positive: bool
+
+
+class ResourceLabels(msgspec.Struct, frozen=True, kw_only=True):
+    """Which labels of a series name which Kubernetes objects (`resources` of a rule)."""
+
+    template: str = (
+        ""  # a Go template over .Group and .Resource with << >>; empty: only the overrides
+    )
+    overrides: tuple[
+        tuple[str, GroupResource], ...
+    ] = ()  # (label, resource as spelled in the file)
+    namespaced: bool = True  # for external rules only: restrict to the namespace of the request
+
+
+class DiscoveryRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of `rules` or `externalRules`, as in prometheus-adapter: its metrics are discovered from series.
+
+    All texts are validated when the configuration is loaded: patterns compile, templates parse, defaults are set.
+    """
+
+    path: str  # its key path in the file, for messages: "rules[2]"
+    external: bool
+    series_query: str
+    series_filters: tuple[SeriesFilter, ...] = ()  # the implicit filter of `name.matches` included
+    resources: ResourceLabels
+    name_matches: str = ".*"
+    name_as: str = "$0"
+    metrics_query: str
+    backend: str = DEFAULT_BACKEND
+    contract: SignalContract
+
+
+class NamedRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of `metrics`: the query is explicit, so nothing has to be discovered.
+
+    `describes` is None for an external metric. `object_label` is the label with the object's name in the result,
+    `namespace_label` the one with its namespace (empty when the resource is cluster-scoped or, for an external metric,
+    when every namespace gets all rows).
+    """
+
+    path: str  # "metrics[0]"
+    name: str
+    query: str
+    describes: GroupResource | None = None
+    object_label: str = ""
+    namespace_label: str = ""
+    window_seconds: float | None = (
+        None  # the range over which the query averages; None: an instant value
+    )
+    backend: str = DEFAULT_BACKEND
+    contract: SignalContract
+
+
+Rule = DiscoveryRule | NamedRule
+
+
+class ResourceRule(msgspec.Struct, frozen=True, kw_only=True):
+    """The queries for cpu or memory (`resourceRules.cpu`, `resourceRules.memory`)."""
+
+    path: str
+    container_query: str
+    node_query: str
+    resources: ResourceLabels
+    container_label: str
+
+
+class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`resourceRules`: the rules of metrics.k8s.io."""
+
+    cpu: ResourceRule
+    memory: ResourceRule
+    window_seconds: float
+    backend: str = DEFAULT_BACKEND
+
+
+class Backend(msgspec.Struct, frozen=True, kw_only=True):
+    """One Prometheus, or another server with its HTTP API. Files are named and not read, since they may be rotated."""
+
+    url: str
+    name: str = DEFAULT_BACKEND
+    verb: Literal["GET", "POST"] = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    client_cert_file: Path | None = None
+    client_key_file: Path | None = None
+    username: str = ""
+    password_file: Path | None = None
+    timeout_seconds: float = 30.0
+    """For one query, including its wait for `concurrency_max`."""
+    discovery_timeout_seconds: float = 120.0
+    """For one list of series, which may be large."""
+    concurrency_max: int = 20
+    """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would wait there."""
+    answer_bytes_max: int = 64 * 1024 * 1024
+    """A larger response is a mistake in the query, and would exceed the memory of a small pod."""
