@@ -154,6 +154,32 @@ def test_the_url_of_prometheus_is_built_from_its_parts(adapter, prometheus, url)
 # ---- serving
 
 
+@pytest.mark.parametrize(
+    ("values", "flags"),
+    [
+        pytest.param(
+            {},
+            ["--metrics-freshness=1s", "--wide-queries=true", "--prometheus-concurrency=20"],
+            id="the program's defaults",
+        ),
+        pytest.param(
+            {"metricsFreshness": "0s", "wideQueries": False, "prometheus": {"concurrency": 5}},
+            ["--metrics-freshness=0s", "--wide-queries=false", "--prometheus-concurrency=5"],
+            id="no sharing",
+        ),
+        pytest.param(
+            {"metricsFreshness": None, "wideQueries": None, "prometheus": {"concurrency": None}},
+            [],
+            id="unset",
+        ),
+    ],
+)
+def test_queries_are_shared_and_limited_as_the_values_say(adapter, values, flags):
+    (container,) = adapter.render(values).one("Deployment")["spec"]["template"]["spec"]["containers"]
+    names = ("--metrics-freshness=", "--wide-queries=", "--prometheus-concurrency=")
+    assert [each for each in container["args"] if each.startswith(names)] == flags
+
+
 def test_a_self_signed_certificate_is_not_verified(adapter):
     rendered = adapter.render()
     assert trust(rendered) == [{"insecureSkipTLSVerify": True}] * 2
