@@ -16,6 +16,7 @@ from cachetools import LRUCache, TTLCache
 
 from adapter import telemetry
 from adapter.fetch.cluster_mapping import ClusterMapping
+from adapter.fetch.label_index import LabelIndex
 from adapter.model import PODS, GroupResource, KubeObject
 from wire import kube_json
 from wire.kube.cache import METADATA_LIST, PAGE_SIZE, PartialObject, WatchCache
@@ -58,6 +59,7 @@ class _Watched:
             metadata_only=True,
             on_change=self._changed,
         )
+        self._index = LabelIndex(self.cache.list)
         # How often the objects of a namespace, or any ("") have changed; a result is valid for one of these numbers.
         self._changes: dict[str, int] = {}
         self._found: LRUCache[tuple[str, Selector], tuple[int, Sequence[KubeObject]]] = LRUCache(
@@ -69,15 +71,24 @@ class _Watched:
         kept = self._found.get((namespace, selector))
         if kept is not None and kept[0] == changes:
             return kept[1]
-        items = self.cache.list(namespace or None)
+        items = self._candidates(namespace, selector)
         found = _in_list_order(each for each in items if selector.matches(each.metadata.labels))
         if _RESULT_WEIGHT + len(found) <= self._found.maxsize:
             self._found[namespace, selector] = (changes, found)
         return found
 
+    def _candidates(self, namespace: str, selector: Selector) -> Iterable[PartialObject]:
+        """All objects that may match."""
+        names = self._index.names(namespace, selector) if namespace else None
+        if names is None:
+            return self.cache.list(namespace or None)
+        found = (self.cache.get(namespace, name) for name in names)
+        return (each for each in found if each is not None)
+
     def _changed(self, old: PartialObject | None, new: PartialObject | None) -> None:
         # Most events change a status, which does not matter here.
         if old is None or new is None or old.metadata.labels != new.metadata.labels:
+            self._index.changed(old, new)
             changed = new or old
             for namespace in {"", changed.metadata.namespace if changed else ""}:
                 self._changes[namespace] = self._changes.get(namespace, 0) + 1

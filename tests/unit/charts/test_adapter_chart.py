@@ -175,7 +175,9 @@ def test_the_url_of_prometheus_is_built_from_its_parts(adapter, prometheus, url)
     ],
 )
 def test_queries_are_shared_and_limited_as_the_values_say(adapter, values, flags):
-    (container,) = adapter.render(values).one("Deployment")["spec"]["template"]["spec"]["containers"]
+    (container,) = adapter.render(values).one("Deployment")["spec"]["template"]["spec"][
+        "containers"
+    ]
     names = ("--metrics-freshness=", "--wide-queries=", "--prometheus-concurrency=")
     assert [each for each in container["args"] if each.startswith(names)] == flags
 
