@@ -16,7 +16,7 @@ from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.model.schedules import Calendar, CalendarKind
 from scaler.report.status import LoadAutoscalerStatus
 
-CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+CRD = Path(__file__).parents[3] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 
 
 @pytest.fixture(scope="module")
