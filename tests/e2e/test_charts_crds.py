@@ -113,7 +113,9 @@ def test_crds_of_another_release_are_left_unchanged_until_they_are_taken_over(ba
     helm.install(previous_chart(tmp_path), release="first", values=OUTSIDE)
     notes = helm.install("scaler", release="second", values=OUTSIDE)
     assert not is_upgraded(bare)
-    (commands,) = re.findall(r"^  kubectl annotate .*?^  kubectl label [^\n]*$", notes, re.MULTILINE | re.DOTALL)
+    (commands,) = re.findall(
+        r"^  kubectl annotate .*?^  kubectl label [^\n]*$", notes, re.MULTILINE | re.DOTALL
+    )
 
     kubectl = f"kubectl --kubeconfig={bare.kubeconfig}"
     script = commands.replace("kubectl", kubectl)
