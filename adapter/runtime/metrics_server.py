@@ -21,6 +21,7 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.serving.event_loop import stop_requested
 from wire.serving.health import Check
+from wire.serving.managed_certificate import ManagedCertificate
 from wire.serving.server import Delegates, Server
 from wire.status import StatusError, Unavailable
 
@@ -86,7 +87,7 @@ class _Server:
         return not tasks.failed.is_set()
 
     async def _listener(self, client: KubeClient) -> Server:
-        serving = self._settings.serving
+        serving, managed = self._settings.serving, self._settings.managed_certificate
         delegates = await Delegates.connected(
             serving, client, user_agent=f"loadline-adapter/{self._version}"
         )
@@ -98,6 +99,7 @@ class _Server:
             paths=lambda: served_paths(self._parts.answers.active),
             ready=self._checks(),
             background=self._parts.tasks,
+            certificate=ManagedCertificate(client, managed) if managed else None,
         )
         server.app.middlewares.insert(0, count_requests)
         if self._settings.logging.verbosity >= REQUESTS_LEVEL:

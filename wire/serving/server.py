@@ -26,6 +26,7 @@ from wire.serving.guard import AttributesOf, errors_to_status, guard, request_at
 from wire.serving.health import Check, Health
 from wire.serving.index import Paths, add_index_routes
 from wire.serving.listener import Listener
+from wire.serving.managed_certificate import ManagedCertificate
 from wire.serving.metrics_and_version import add_metrics_route, add_version_route, version_of
 from wire.serving.options import ServingOptions
 from wire.serving.tls import ServerTLS
@@ -93,17 +94,20 @@ class Server:
         attributes: AttributesOf = request_attributes,
         paths: Paths = tuple,
         background: BackgroundTasks | None = None,
+        certificate: ManagedCertificate | None = None,
         drain_seconds: float = 20.0,
         trust_wait_seconds: float = 3.0,
     ) -> None:
-        """`paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's checks; the server's own tasks join `background`, and
-        /readyz fails when one of those has ended. Raises `ServingConfigError`.
+        """`paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's
+        checks; the server's own tasks join `background`, and /readyz fails when one of those has ended.
+        `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
 
         `start` waits up to `trust_wait_seconds` for the client CAs and then listens without them: health
         probes must be answered while the API server is unavailable.
         """
         self._options = options
         self._delegates = delegates
+        self._certificate = certificate
         self._trust_wait_seconds = trust_wait_seconds
         self._stopping = False
         self._background = background or BackgroundTasks()
@@ -148,6 +152,8 @@ class Server:
             return
         options = self._options
         self._run(self._trust.run(), name="authentication configuration")
+        if self._certificate is not None:
+            self._run(self._certificate.run(self._tls.serve), name="serving certificate")
         # The server requests no certificate on a connection made before the client CAs are known; a
         # persistent connection, such as the aggregator's, would stay anonymous.
         await self._trust.synced(wait_seconds=self._trust_wait_seconds)
@@ -170,7 +176,14 @@ class Server:
         await self._delegates.close()
 
     def _checks(self) -> tuple[Check, ...]:
+        certificate = self._certificate
+        managed = (
+            (Check("serving-certificate", lambda: certificate.problem, public=True),)
+            if certificate is not None
+            else ()
+        )
         return (
+            *managed,
             Check("shutdown", lambda: "process is shutting down" if self._stopping else ""),
             Check("background-tasks", lambda: self._background.problem),
             Check("authentication-configuration", lambda: self._trust.problem),
