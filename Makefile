@@ -12,10 +12,10 @@ export DEMO_SECONDS
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test simulate check bench lint format unit assets constraints clean
+.PHONY: help demo test test-backends simulate check bench lint format unit assets constraints clean
 
 help:  ## List the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(STAMP): constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
@@ -34,6 +34,10 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 
 test: check assets  ## Run all checks and tests, including those against real programs
 	$(BIN)/python -m pytest tests/simulation tests/conformance tests/process tests/e2e
+
+test-backends: $(STAMP)  ## Build Thanos and VictoriaMetrics, and compare them with Prometheus (ten minutes, once)
+	@$(BIN)/python -m testbed build prometheus thanos victoria-metrics
+	$(BIN)/python -m pytest tests/backends
 
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)

@@ -89,13 +89,27 @@ PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
     ),
 )
 
+BACKENDS: tuple[GoProgram, ...] = (
+    GoProgram(
+        "victoria-metrics",
+        "modules/victoria_metrics",
+        "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics",
+        expected_seconds=90,
+    ),
+    GoProgram(
+        "thanos", "modules/thanos", "github.com/thanos-io/thanos/cmd/thanos", expected_seconds=300
+    ),
+)
+"""Other programs with the HTTP API of Prometheus, for `make test-backends` only."""
+
 
 def program(name: str) -> GoProgram | WheelProgram:
-    """The entry in the table. Raises AssetMissing for an unknown name."""
-    for known in PROGRAMS:
+    """The entry in the tables. Raises AssetMissing for an unknown name."""
+    every = (*PROGRAMS, *BACKENDS)
+    for known in every:
         if known.name == name:
             return known
-    raise AssetMissing(f"no program {name!r}; there are {', '.join(p.name for p in PROGRAMS)}")
+    raise AssetMissing(f"no program {name!r}; there are {', '.join(p.name for p in every)}")
 
 
 def source_files(directory: Path) -> list[Path]:
