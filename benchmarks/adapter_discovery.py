@@ -18,6 +18,7 @@ from benchmarks.instruments.adapters import RunningAdapter
 from benchmarks.instruments.environment import SIDE_BY_SIDE, UPSTREAM, Environment, Programs
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
+from testbed.prometheus import PrometheusServer, QueryFailed
 from testbed.waiting import until
 
 SIZES = (50_000, 200_000)
@@ -111,10 +112,22 @@ def _programs(undo: ExitStack, size: int, report: Report) -> Programs:
     target = SeriesTarget(size)
     programs.prometheus.add_target(target.address)
     report(f"logs: {directory}; scraping {size:,} series")
-    programs.prometheus.wait_for(f"count({{__name__=~'app_.*'}}) == {size}", deadline_seconds=120)
+    until(
+        lambda: _are_scraped(programs.prometheus, size),
+        what=f"{size:,} series in Prometheus",
+        deadline_seconds=300,
+        every_seconds=2,
+    )
     programs.prometheus.remove_target(target.address)
     target.stop()
     return programs
+
+
+def _are_scraped(prometheus: PrometheusServer, size: int) -> bool:
+    try:
+        return bool(prometheus.query(f"count({{__name__=~'app_.*'}}) == {size}"))
+    except QueryFailed:
+        return False  # It is busy with the scrape.
 
 
 def _turn(environment: Environment, adapter: RunningAdapter, size: int) -> Figures:
