@@ -96,11 +96,8 @@ BACKENDS: tuple[GoProgram, ...] = (
         "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics",
         expected_seconds=90,
     ),
-    GoProgram(
-        "thanos", "modules/thanos", "github.com/thanos-io/thanos/cmd/thanos", expected_seconds=300
-    ),
 )
-"""Other programs with the HTTP API of Prometheus, for `make test-backends` only."""
+"""Programs with the HTTP API of Prometheus, for `make test-backends` only."""
 
 
 def program(name: str) -> GoProgram | WheelProgram:

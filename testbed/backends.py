@@ -1,4 +1,4 @@
-"""Other programs with the HTTP API of Prometheus, on loopback: VictoriaMetrics, and Thanos Query with a sidecar."""
+"""Another program with the HTTP API of Prometheus, on loopback: VictoriaMetrics."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from testbed import assets, ports, web
-from testbed.processes import Process, start
+from testbed.processes import start
 from testbed.prometheus import PrometheusServer
 
 SCRAPE_CONFIGURATION = """\
@@ -18,18 +18,9 @@ scrape_configs:
 """
 
 
-class RunningBackend(msgspec.Struct, frozen=True, kw_only=True):
-    """A backend: its URL, and the processes that it consists of, the one with the HTTP API last."""
-
-    url: str
-    processes: tuple[Process, ...]
-
-
 @contextmanager
-def victoria_metrics(
-    prometheus: PrometheusServer, directory: Path, *flags: str
-) -> Iterator[RunningBackend]:
-    """A single node that scrapes the targets of `prometheus` as often as it does."""
+def victoria_metrics(prometheus: PrometheusServer, directory: Path, *flags: str) -> Iterator[str]:
+    """The URL of a single node that scrapes the targets of `prometheus` as often as it does."""
     directory.mkdir(parents=True, exist_ok=True)
     configuration = directory / "scrape.yaml"
     configuration.write_text(
@@ -52,49 +43,8 @@ def victoria_metrics(
     process = start("victoria-metrics", command, log_path=directory / "victoria-metrics.log")
     try:
         process.wait_until(lambda: web.is_ok(port, "/health"), what="VictoriaMetrics to be ready")
-        yield RunningBackend(url=f"http://127.0.0.1:{port}", processes=(process,))
+        yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()
         ports.release(port)
         shutil.rmtree(directory / "storage", ignore_errors=True)
-
-
-@contextmanager
-def thanos(prometheus: PrometheusServer, directory: Path) -> Iterator[RunningBackend]:
-    """A querier with one sidecar of `prometheus`, which needs external labels."""
-    directory.mkdir(parents=True, exist_ok=True)
-    sidecar_grpc, sidecar_http, query_grpc, query_http = (ports.reserve() for _ in range(4))
-    program = assets.find("thanos")
-    sidecar = start(
-        "thanos-sidecar",
-        [
-            program,
-            "sidecar",
-            f"--prometheus.url={prometheus.url}",
-            f"--tsdb.path={prometheus.directory / 'storage'}",
-            f"--grpc-address=127.0.0.1:{sidecar_grpc}",
-            f"--http-address=127.0.0.1:{sidecar_http}",
-        ],
-        log_path=directory / "sidecar.log",
-    )
-    query = start(
-        "thanos-query",
-        [
-            program,
-            "query",
-            f"--endpoint=127.0.0.1:{sidecar_grpc}",
-            f"--grpc-address=127.0.0.1:{query_grpc}",
-            f"--http-address=127.0.0.1:{query_http}",
-            *(f"--query.replica-label={label}" for label in prometheus.options.external_labels),
-        ],
-        log_path=directory / "query.log",
-    )
-    try:
-        sidecar.wait_until(lambda: web.is_ok(sidecar_http, "/-/ready"), what="the sidecar")
-        query.wait_until(lambda: web.is_ok(query_http, "/-/ready"), what="Thanos Query")
-        yield RunningBackend(url=f"http://127.0.0.1:{query_http}", processes=(sidecar, query))
-    finally:
-        for process in (query, sidecar):
-            process.kill()
-        for port in (sidecar_grpc, sidecar_http, query_grpc, query_http):
-            ports.release(port)

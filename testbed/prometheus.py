@@ -21,7 +21,6 @@ class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
     scrape_interval_seconds: float = 1.0
     lookback_delta_seconds: float = 300.0  # Prometheus' default
     flags: tuple[str, ...] = ()
-    external_labels: Mapping[str, str] = {}  # which a Thanos sidecar requires
     extra_configuration: str = ""  # YAML appended to prometheus.yml: rule_files and the like
 
 
@@ -42,7 +41,6 @@ global:
   scrape_interval: {interval_ms}ms
   scrape_timeout: {interval_ms}ms
   evaluation_interval: {interval_ms}ms
-  external_labels: {external_labels}
 scrape_configs:
 - job_name: testbed
   file_sd_configs:
@@ -172,7 +170,6 @@ class PrometheusServer:
     def _write_configuration(self) -> None:
         text = CONFIGURATION.format(
             interval_ms=round(self.options.scrape_interval_seconds * 1000),
-            external_labels=msgspec.json.encode(self.options.external_labels).decode(),
             targets=msgspec.json.encode(str(self.targets_path)).decode(),
             extra=self.options.extra_configuration,
         )

@@ -1,6 +1,6 @@
-"""The adapter's client with Thanos and VictoriaMetrics: the same values, discovery and errors as with Prometheus.
+"""The adapter's client with VictoriaMetrics: the same values, discovery and errors as with Prometheus.
 
-What differs is in the support table of docs/support.md. `make test-backends` builds the programs and runs these tests.
+What differs is in the support table of docs/support.md. `make test-backends` builds it and runs these tests.
 """
 
 import asyncio
@@ -14,20 +14,19 @@ from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend, Evaluation, Plan
 from adapter.ports import QueryFailed
-from testbed.backends import RunningBackend, thanos, victoria_metrics
+from testbed.backends import victoria_metrics
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 from tests.wide_comparison import NAMESPACES, compare, expose
 
-PROGRAMS = {"thanos": thanos, "victoria-metrics": victoria_metrics}
 PAIRS = 60
 MAX_AGE_SECONDS = 5.0
 SETTLED_SECONDS = 10.0
 """How old the samples are that are compared: VictoriaMetrics shows new ones after a few seconds."""
 DIFFERENT = {
-    ("victoria-metrics", "avg_over_time(depth[5s])"),  # keeps the name
-    ("victoria-metrics", "scalar(sum(depth))"),  # a vector
+    "avg_over_time(depth[5s])",  # keeps the name
+    "scalar(sum(depth))",  # a vector
 }
 """What the support table names."""
 CONSTANT = (
@@ -48,19 +47,16 @@ CONSTANT = (
 class SideBySide(msgspec.Struct, frozen=True):
     """Prometheus and another backend with the same series."""
 
-    name: str
     exporter: Exporter
     prometheus: PrometheusServer
-    backend: RunningBackend
+    backend_url: str
 
 
-@pytest.fixture(scope="module", params=PROGRAMS)
-def both(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SideBySide]:
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SideBySide]:
     """Both scrape one exporter: counters, and constants, which are equal whenever they are read."""
-    directory = tmp_path_factory.mktemp(request.param)
-    options = PrometheusOptions(scrape_interval_seconds=0.5, external_labels={"replica": "one"})
+    directory = tmp_path_factory.mktemp("backends")
+    options = PrometheusOptions(scrape_interval_seconds=0.5)
     with Exporter() as exporter, PrometheusServer(options, directory=directory) as prometheus:
         expose(exporter)
         exporter.set("gone", 1, namespace="n1")
@@ -69,11 +65,10 @@ def both(
                 exporter.set("depth", number + queue / 4, namespace=namespace, queue=f"q{queue}")
         prometheus.add_target(exporter.target)
         prometheus.wait_for("count_over_time(a[1m]) > 4")
-        with PROGRAMS[request.param](prometheus, directory / request.param) as backend:
-            found = SideBySide(request.param, exporter, prometheus, backend)
-            until(lambda: len(evaluated(backend.url, "depth").samples) == 9, what="its samples")
-            until(lambda: evaluated(backend.url, "count_over_time(a[1m]) > 4").samples, what="more")
-            yield found
+        with victoria_metrics(prometheus, directory / "victoria-metrics") as url:
+            until(lambda: len(evaluated(url, "depth").samples) == 9, what="its samples")
+            until(lambda: evaluated(url, "count_over_time(a[1m]) > 4").samples, what="more")
+            yield SideBySide(exporter, prometheus, url)
 
 
 def client_of(url: str) -> PrometheusClient:
@@ -98,9 +93,9 @@ def rows(evaluation: Evaluation) -> list[tuple[list[tuple[str, str]], float]]:
 
 @pytest.mark.parametrize("query", CONSTANT)
 def test_a_query_has_the_rows_of_prometheus(both, query):
-    expected, found = (evaluated(each.url, query) for each in (both.prometheus, both.backend))
+    expected, found = (evaluated(url, query) for url in (both.prometheus.url, both.backend_url))
     is_equal = (found.kind, rows(found), found.partial) == (expected.kind, rows(expected), False)
-    assert is_equal == ((both.name, query) not in DIFFERENT), (rows(found), rows(expected))
+    assert is_equal == (query not in DIFFERENT), (rows(found), rows(expected))
 
 
 def test_wide_queries_have_the_values_of_the_requests_own_queries(both):
@@ -109,7 +104,7 @@ def test_wide_queries_have_the_values_of_the_requests_own_queries(both):
     until(lambda: time.monotonic() > ends_at, what="the samples", deadline_seconds=60)
 
     async def compared() -> None:
-        client = client_of(both.backend.url)
+        client = client_of(both.backend_url)
         try:
             await compare(client, pairs=PAIRS, at_seconds=at_seconds, digits=12)
         finally:
@@ -122,7 +117,7 @@ def test_wide_queries_have_the_values_of_the_requests_own_queries(both):
     "match", ['{namespace!=""}', '{__name__=~"^(a|depth)$",queue!=""}', "none"]
 )
 def test_discovery_finds_what_it_finds_in_prometheus(both, match):
-    assert listed(both.backend.url, match, 600.0) == listed(both.prometheus.url, match, 600.0)
+    assert listed(both.backend_url, match, 600.0) == listed(both.prometheus.url, match, 600.0)
 
 
 def listed(url: str, match: str, max_age_seconds: float) -> set[tuple[str, frozenset[str]]]:
@@ -139,19 +134,23 @@ def listed(url: str, match: str, max_age_seconds: float) -> set[tuple[str, froze
     return asyncio.run(once())
 
 
-def test_a_metric_that_no_longer_exists_is_listed_as_long_as_the_table_says(both):
-    """Prometheus and Thanos list by the time of the samples, VictoriaMetrics by day."""
+def test_a_metric_that_no_longer_exists_is_still_listed(both):
+    """Prometheus lists by the time of the samples, VictoriaMetrics by day."""
     both.exporter.remove("gone")
     until(lambda: not evaluated(both.prometheus.url, "gone").samples, what="the staleness marker")
     ends_at = time.monotonic() + MAX_AGE_SECONDS + 2
     until(lambda: time.monotonic() > ends_at, what="the age", deadline_seconds=30)
-    names = {name for name, _ in listed(both.backend.url, '{namespace!=""}', MAX_AGE_SECONDS)}
-    assert ("gone" in names) == (both.name == "victoria-metrics")
+    names = {
+        url: {name for name, _ in listed(url, '{namespace!=""}', MAX_AGE_SECONDS)}
+        for url in (both.prometheus.url, both.backend_url)
+    }
+    assert "gone" not in names[both.prometheus.url]
+    assert "gone" in names[both.backend_url]
 
 
 def test_an_invalid_query_is_refused_with_the_reason(both):
     with pytest.raises(QueryFailed) as refused:
-        evaluated(both.backend.url, "sum(depth")
+        evaluated(both.backend_url, "sum(depth")
     assert not refused.value.retryable
     assert "pars" in refused.value.cause
 
@@ -159,22 +158,5 @@ def test_an_invalid_query_is_refused_with_the_reason(both):
 def test_rows_that_match_many_to_many_are_refused(both):
     query = "depth / on (namespace) depth"
     with pytest.raises(QueryFailed) as refused:
-        evaluated(both.backend.url, query)
+        evaluated(both.backend_url, query)
     assert not refused.value.retryable
-
-
-def test_a_querier_without_its_store_returns_no_complete_result(both):
-    if both.name != "thanos":
-        pytest.skip("a single node has no stores")
-    sidecar, _ = both.backend.processes
-    sidecar.kill()
-
-    def is_incomplete() -> bool:
-        try:
-            found = evaluated(both.backend.url, "depth")
-        except QueryFailed:
-            return True
-        assert found.partial or len(found.samples) == 9, found
-        return found.partial
-
-    until(is_incomplete, what="a warning", deadline_seconds=30)
