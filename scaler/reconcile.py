@@ -154,7 +154,7 @@ class Reconciler:
         except asyncio.CancelledError:
             self._memories.discard(key)
             raise
-        self._memories.keep(autoscaler, outcome.memory, _replicas_after(outcome))
+        self._memories.keep(autoscaler, outcome, _replicas_after(outcome))
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
         if outcome.derivation.desired_replicas is not None:
@@ -280,7 +280,7 @@ class Reconciler:
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)
-        if outcome.status_changed or self._memories.must_store(autoscaler, outcome.memory):
+        if outcome.status_changed or self._memories.must_store(autoscaler, outcome):
             failure = await self._write_status(autoscaler, outcome)
             if failure:
                 outcome = msgspec.structs.replace(
