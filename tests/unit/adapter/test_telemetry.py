@@ -22,7 +22,7 @@ FROM_A_SMALL_SET = {
     "endpoint",
     "outcome",
     "source",
-    "rule",
+    "series_query",
     "query",
     "reason",
 }
