@@ -73,6 +73,11 @@ WIDE_SUSPENSIONS = Counter(
     "Times that a query for many requests was replaced by one query per request for a while: it failed, or Prometheus refused it.",
     ["reason"],
 )
+LEFT_OUT_OBJECTS = Counter(
+    "loadline_adapter_left_out_objects",
+    "Objects that were left out of a list because their value cannot be used. The log names them.",
+    ["metric"],
+)
 SAMPLE_AGE_SECONDS = Histogram(
     "loadline_adapter_served_sample_age_seconds",
     "Age of the oldest sample in a response when it is served.",
@@ -119,9 +124,9 @@ def show_build(version: str) -> None:
     BUILD.labels(version, platform.python_version()).set(1)
 
 
-def forget_listings() -> None:
-    """Drop the metrics of all listings: another configuration may have other ones."""
-    for metric in (DISCOVERED_AT, DISCOVERED_SERIES, DISCOVERY_FAILURES):
+def forget_rules() -> None:
+    """Drop the metrics of rules: another configuration may have other ones."""
+    for metric in (DISCOVERED_AT, DISCOVERED_SERIES, DISCOVERY_FAILURES, LEFT_OUT_OBJECTS):
         metric.clear()
 
 

@@ -246,7 +246,7 @@ class DiscoveredCatalog:
 
     def publish(self) -> None:
         """Export the metrics of these rules only: they are the active ones."""
-        telemetry.forget_listings()
+        telemetry.forget_rules()
         for selection, listing in self.listings.items():
             if listing.series is not None:
                 self._count(selection, listing)

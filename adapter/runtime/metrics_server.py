@@ -14,7 +14,7 @@ from adapter.config import load
 from adapter.runtime.assembly import Parts, assemble
 from adapter.runtime.reloader import ConfigurationReloader
 from adapter.runtime.server_settings import AdapterSettings
-from adapter.serve.app import MetricsAPI, count_requests
+from adapter.serve.app import MetricsAPI, count_requests, served_paths
 from adapter.serve.explain_endpoint import add_explain_route
 from adapter.serve.request_log import log_requests
 from wire.kube.client import KubeClient
@@ -96,6 +96,7 @@ class _Server:
             delegates,
             registry=REGISTRY,
             version=self._version,
+            paths=lambda: served_paths(self._parts.answers.active),
             ready=self._checks(),
             background=self._parts.tasks,
             certificate=ManagedCertificate(client, managed) if managed else None,

@@ -24,6 +24,7 @@ from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.guard import AttributesOf, errors_to_status, guard, request_attributes
 from wire.serving.health import Check, Health
+from wire.serving.index import Paths, add_index_routes
 from wire.serving.listener import Listener
 from wire.serving.managed_certificate import ManagedCertificate
 from wire.serving.metrics_and_version import add_metrics_route, add_version_route, version_of
@@ -91,14 +92,15 @@ class Server:
         alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
         attributes: AttributesOf = request_attributes,
+        paths: Paths = tuple,
         background: BackgroundTasks | None = None,
         certificate: ManagedCertificate | None = None,
         drain_seconds: float = 20.0,
         trust_wait_seconds: float = 3.0,
     ) -> None:
-        """`alive` and `ready` are the program's checks; the server's own tasks join `background`, and
-        /readyz fails when one of those has ended. `certificate` replaces the self-signed certificate of the
-        options. Raises `ServingConfigError`.
+        """`paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's
+        checks; the server's own tasks join `background`, and /readyz fails when one of those has ended.
+        `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
 
         `start` waits up to `trust_wait_seconds` for the client CAs and then listens without them: health
         probes must be answered while the API server is unavailable.
@@ -130,6 +132,7 @@ class Server:
         self.health.add_routes(self.app)
         add_metrics_route(self.app, registry)
         add_version_route(self.app, version_of(version))
+        add_index_routes(self.app, lambda: (*self.health.paths(), *paths()))
         self._listener = Listener(self.app, drain_seconds=drain_seconds)
         if self._tls is not None:
             self._tls.trust_clients_of(self._trust.current.bundles())

@@ -23,6 +23,7 @@ FROM_A_SMALL_SET = {
     "outcome",
     "source",
     "series_query",
+    "metric",
     "query",
     "reason",
 }
