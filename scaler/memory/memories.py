@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from scaler.expiry import continued
 from scaler.memory.scaling_memory import StoredHistory
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import WatchedKind
@@ -70,6 +71,7 @@ class Memories:
         self._store = store
         self._other_clock_ahead_seconds = other_clock_ahead_seconds
         self._kept: dict[str, _Kept] = {}
+        self._continued_until: dict[str, float] = {}
 
     async def of(self, autoscaler: Autoscaler) -> Memory:
         """The memory to reconcile with: this process', else the stored one, else an empty one.
@@ -78,6 +80,7 @@ class Memories:
         """
         kept = self._kept.get(autoscaler.key)
         if kept is not None and kept.uid == autoscaler.metadata.uid:
+            kept = self._with_continuation(autoscaler.key, kept)
             return self._at_current_time(autoscaler.key, kept).memory
         stored = await self._read(autoscaler)
         if stored is None:
@@ -103,6 +106,20 @@ class Memories:
             kept = self._stored_apart(self._store, autoscaler, kept, replicas)
         self._kept[autoscaler.key] = kept
 
+    def is_current(self, autoscaler: Autoscaler) -> bool:
+        """Whether its memory is kept, and the wall clock was not stepped since."""
+        kept = self._kept.get(autoscaler.key)
+        return (
+            kept is not None
+            and kept.uid == autoscaler.metadata.uid
+            and abs(self._clock_difference_seconds() - kept.clock_difference_seconds)
+            < STEP_SECONDS_MIN
+        )
+
+    def continue_until(self, key: str, until_unix_seconds: float) -> None:
+        """The last recommendation was made again; the memory itself is changed when it is needed."""
+        self._continued_until[key] = until_unix_seconds
+
     def must_store(self, autoscaler: Autoscaler, memory: Memory) -> bool:
         """Whether a restart could not continue from what is stored."""
         if not self._kind.keeps_history:
@@ -119,12 +136,14 @@ class Memories:
     def forget(self, key: str) -> None:
         """The autoscaler was deleted."""
         kept = self._kept.pop(key, None)
+        self._continued_until.pop(key, None)
         if kept is not None and self._store is not None:
             self._store.remove(kept.uid)
 
     def clear(self) -> None:
         """Another process may scale from now on, so these become out of date."""
         self._kept.clear()
+        self._continued_until.clear()
 
     async def _read(self, autoscaler: Autoscaler) -> StoredMemory | None:
         """None for a kind, or an object, of which nothing is stored."""
@@ -166,6 +185,7 @@ class Memories:
         return kept.stored if kept else None
 
     def _keep(self, autoscaler: Autoscaler, memory: Memory, stored: StoredMemory | None) -> None:
+        self._continued_until.pop(autoscaler.key, None)
         self._kept[autoscaler.key] = _Kept(
             uid=autoscaler.metadata.uid,
             memory=memory,
@@ -173,6 +193,15 @@ class Memories:
             stored_replicas=stored.known_replicas[0] if stored and stored.known_replicas else None,
             clock_difference_seconds=self._clock_difference_seconds(),
         )
+
+    def _with_continuation(self, key: str, kept: _Kept) -> _Kept:
+        until_unix_seconds = self._continued_until.pop(key, None)
+        if until_unix_seconds is None:
+            return kept
+        kept = self._kept[key] = msgspec.structs.replace(
+            kept, memory=continued(kept.memory, until_unix_seconds)
+        )
+        return kept
 
     def _at_current_time(self, key: str, kept: _Kept) -> _Kept:
         """The same, after a step of the wall clock with the same ages. What is stored has not changed with it."""
