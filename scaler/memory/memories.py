@@ -6,7 +6,7 @@ A memory belongs to one object, so an autoscaler that was deleted and created ag
 those of the wall clock, because the next process has only that. When the wall clock steps, they step along.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -82,6 +82,7 @@ class Memories:
         if kept is not None and kept.uid == autoscaler.metadata.uid:
             kept = self._with_continuation(autoscaler.key, kept)
             return self._at_current_time(autoscaler.key, kept).memory
+        self.forget(autoscaler.key)
         stored = await self._read(autoscaler)
         if stored is None:
             self._keep(autoscaler, Memory(), None)
@@ -140,10 +141,18 @@ class Memories:
         if kept is not None and self._store is not None:
             self._store.remove(kept.uid)
 
+    def discard(self, key: str) -> None:
+        """A reconcile was cancelled, so only what is stored shows which changes were made."""
+        self._kept.pop(key, None)
+
     def clear(self) -> None:
-        """Another process may scale from now on, so these become out of date."""
+        """Another process has scaled, so these are out of date."""
         self._kept.clear()
         self._continued_until.clear()
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys of the autoscalers with a memory."""
+        return iter(self._kept)
 
     async def _read(self, autoscaler: Autoscaler) -> StoredMemory | None:
         """None for a kind, or an object, of which nothing is stored."""

@@ -49,6 +49,10 @@ class Shard:
         self.size_bytes = 0
         self._encoded: dict[str, bytes] = {}
 
+    def get(self, uid: str) -> StoredHistory:
+        """The history of an HPA that has one here."""
+        return msgspec.json.decode(self._encoded[uid], type=StoredHistory)
+
     def put(self, uid: str, history: StoredHistory) -> None:
         """Add or replace a history."""
         self._set(uid, msgspec.json.encode(history))
