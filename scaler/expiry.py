@@ -148,7 +148,8 @@ def valid_until(decision: Decision, before: Memory, pods: Sequence[Pod], now: fl
         return 0.0
     if not all(map(_is_known, (decision.autoscaler.spec, decision.policy, decision.memory))):
         return 0.0
-    following = (each for each in _edges(decision, pods, now) if each > now)
+    # At some of them the decision changes at once, at others just after.
+    following = (each for each in _edges(decision, pods, now) if each > now - ROUNDING_SECONDS)
     return min(following, default=math.inf) - ROUNDING_SECONDS
 
 

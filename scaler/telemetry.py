@@ -87,6 +87,11 @@ class Telemetry:
             buckets=_BUCKETS_SECONDS,
             registry=self.registry,
         )
+        self.repeated_decisions_total = Counter(
+            "loadline_scaler_repeated_decisions_total",
+            "Reconciles that kept the last decision without computing it, because nothing has changed that it depends on.",
+            registry=self.registry,
+        )
         self.crashes_total = Counter(
             "loadline_scaler_crashes_total",
             "Reconciles that ended in an unexpected error; each is a bug, with a traceback in the log.",

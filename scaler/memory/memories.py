@@ -107,8 +107,8 @@ class Memories:
             kept = self._stored_apart(self._store, autoscaler, kept, replicas)
         self._kept[autoscaler.key] = kept
 
-    def is_current(self, autoscaler: Autoscaler) -> bool:
-        """Whether its memory is kept, and the wall clock was not stepped since."""
+    def are_current(self, autoscaler: Autoscaler) -> bool:
+        """Whether its memory is kept, and the wall clock has not been stepped since."""
         kept = self._kept.get(autoscaler.key)
         return (
             kept is not None
@@ -144,6 +144,7 @@ class Memories:
     def discard(self, key: str) -> None:
         """A reconcile was cancelled, so only what is stored shows which changes were made."""
         self._kept.pop(key, None)
+        self._continued_until.pop(key, None)
 
     def clear(self) -> None:
         """Another process has scaled, so these are out of date."""

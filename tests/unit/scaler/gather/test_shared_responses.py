@@ -62,9 +62,9 @@ def over(kube: CountingKube) -> Measurements:
 async def read(
     metrics: Measurements, metric: MetricSpec | None = None, period_seconds: float | None = None
 ) -> Reading:
-    (found,) = await metrics.read_all(
+    (found,) = await metrics.reads(
         "shop", [metric or external()], PODS, period_seconds=period_seconds
-    )
+    ).read()
     return found.reading
 
 
@@ -88,7 +88,7 @@ def test_different_requests_are_sent_separately():
         metrics = over(kube)
         selected = external(LabelSelector(match_labels={"queue": "mail"}))
         assert await read(metrics) != await read(metrics, selected)
-        await metrics.read_all("bank", [external()], PODS)
+        await metrics.reads("bank", [external()], PODS).read()
         assert kube.sent == 3
 
     virtual_time.run(scenario())
@@ -177,7 +177,7 @@ def test_all_resources_and_containers_are_read_from_one_response():
     async def scenario() -> None:
         kube = CountingKube()
         metrics = over(kube)
-        readings = await metrics.read_all("shop", [CPU, MEMORY, APP_CPU], PODS)
+        readings = await metrics.reads("shop", [CPU, MEMORY, APP_CPU], PODS).read()
         assert kube.sent == 1
         values = [
             each.reading.by_pod["web-1"].value_milli

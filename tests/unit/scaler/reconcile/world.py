@@ -6,15 +6,16 @@ from typing import Any
 
 import msgspec
 
+from scaler.dependencies import Dependencies
 from scaler.memory.memories import Histories
-from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
+from scaler.model.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus
 from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.observed import Pod
 from scaler.model.readings import ExternalValues, MetricFailed, Reading
 from scaler.model.settings import Settings
 from scaler.observe.rivals import Selectors, Targets
 from scaler.observe.scales import Scales
-from scaler.reconcile import Dependencies, Reconciler
+from scaler.reconcile import Reconciler
 from scaler.telemetry import Telemetry
 from tests.fakes.scaler import (
     FakeAutoscalers,
@@ -95,6 +96,7 @@ class World:
         self.selectors = Selectors()
         self.selectors.appear(KEY)
         self.rivals = Targets()
+        self.pods = FakePods(POD)
         self.copies = copies
         self.histories = histories
         self.version = 7
@@ -113,7 +115,7 @@ class World:
                 self if self.copies else None,
             ),
             autoscalers=self.autoscalers,
-            pods=FakePods(POD),
+            pods=self.pods,
             selectors=self.selectors,
             rivals=self.rivals,
             measurements=self.measurements,
@@ -150,12 +152,25 @@ class World:
         """
         self.passes(elapsed)
         down = MetricFailed("unable to fetch metrics from external metrics API: down")
-        self.measurements.readings = [down if queue is None else ExternalValues((queue * 1000,))]
+        await self.reconcile_and_keep([down if queue is None else ExternalValues((queue * 1000,))])
+        return self.replicas
+
+    async def reconcile_and_keep(self, readings: list[Reading]) -> None:
+        """Reconcile with these readings, by the shortcut if it is possible, and keep what was written."""
+        self.measurements.readings = readings
         before = len(self.kube.applied)
-        await self.reconcile()
+        if not self.reconciler.repeat(KEY):
+            await self.reconcile()
         for path, body in self.kube.applied[before:]:
             self._store(path, body)
-        return self.replicas
+
+    def edit(self, **spec: Any) -> None:
+        """A user changes fields of the spec."""
+        found = self.autoscalers.by_key[KEY]
+        document = {**msgspec.to_builtins(found.spec), **spec}
+        self.autoscalers.by_key[KEY] = msgspec.structs.replace(
+            found, spec=msgspec.convert(document, AutoscalerSpec)
+        )
 
     def passes(self, seconds: float) -> None:
         """Both clocks go on."""
