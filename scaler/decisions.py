@@ -42,6 +42,8 @@ class Decisions:
         self._memories = memories
         self._clock = clock
         self._last: dict[str, LastDecision] = {}
+        # The version of all selectors with which the last decision was compared.
+        self._selectors_version: dict[str, int] = {}
 
     async def make(
         self,
@@ -80,6 +82,7 @@ class Decisions:
             self.forget(autoscaler.key)
         else:
             self._last[autoscaler.key] = last
+            self._selectors_version.pop(autoscaler.key, None)
 
     def repeated(self, key: str) -> LastDecision | None:
         """The last decision, if it would be made again, as far as that is known without sending a request."""
@@ -109,10 +112,12 @@ class Decisions:
     def forget(self, key: str) -> None:
         """Decide again in the next reconcile."""
         self._last.pop(key, None)
+        self._selectors_version.pop(key, None)
 
     def clear(self) -> None:
         """Decide again on all autoscalers."""
         self._last.clear()
+        self._selectors_version.clear()
 
     def _is_unchanged(self, last: LastDecision) -> bool:
         autoscaler, made = last.autoscaler, last.made
@@ -125,11 +130,19 @@ class Decisions:
             and not self._with.outdated(autoscaler.metadata.namespace)
             and self._rivals(autoscaler) == observed.rivals
             and self._calendars(autoscaler) == observed.calendars
-            and (
-                measured is None
-                or self._target_pods(autoscaler, measured.selector) == measured.pods
-            )
+            and (measured is None or self._are_unchanged(autoscaler, measured))
         )
+
+    def _are_unchanged(self, autoscaler: Autoscaler, measured: Measured) -> bool:
+        """Whether the target has the same pods, and the same autoscalers control them."""
+        key, version = autoscaler.key, self._with.selectors.version
+        pods = self._with.pods.matching(autoscaler.metadata.namespace, measured.selector)
+        if pods is measured.pods.pods and version == self._selectors_version.get(key):
+            return True
+        if self._target_pods(autoscaler, measured.selector) != measured.pods:
+            return False
+        self._selectors_version[key] = version
+        return True
 
     async def _measured(self, ask: Ask, gathered: Gathered) -> Measured:
         """The pods, and the readings of what the plan asks for."""

@@ -313,12 +313,8 @@ class Reconciler:
         self._with.telemetry.forget(key)
 
     def _count(self, action: Action, error: ErrorClass, started_seconds: float) -> None:
-        labels = (action.value, error.value)
-        elapsed_seconds = self._clock.monotonic() - started_seconds
-        self._with.telemetry.reconciliations_total.labels(*labels).inc()
-        self._with.telemetry.reconciliation_duration_seconds.labels(*labels).observe(
-            elapsed_seconds
-        )
+        seconds = self._clock.monotonic() - started_seconds
+        self._with.telemetry.count_reconcile(action, error, seconds)
 
 
 def _replicas_after(outcome: Outcome) -> int | None:

@@ -59,7 +59,7 @@ schedules = st.builds(
     lambda begin, duration, ramp, low: [
         {
             "name": "peak",
-            "dates": [at(begin)],
+            "dates": [at(begin).removesuffix("+00:00")],
             "durationSeconds": duration,
             "rampSeconds": ramp,
             "minReplicas": low,
