@@ -34,7 +34,6 @@ from scaler.model.autoscaler import (
 )
 from scaler.model.decision import Branch, Decision
 from scaler.model.extensions import (
-    FallbackType,
     MetricFallback,
     PodDeletionCost,
     PodReadiness,
@@ -90,7 +89,7 @@ KNOWN_FIELDS: Mapping[type[msgspec.Struct], set[str]] = {
     MetricTarget: {"type", "value", "average_value", "average_utilization"},
     LabelSelector: {"match_labels", "match_expressions"},
     LabelSelectorRequirement: {"key", "operator", "values"},
-    # Only while the metric has values: a failure is reported in every reconcile.
+    # While the metric fails, that is reported in every reconcile. See also MetricRecord.
     MetricFallback: {"type", "failure_duration_seconds", "replicas", "last_value_max_age_seconds"},
     Behavior: {"scale_up", "scale_down"},
     ScalingRules: _RULES,
@@ -218,8 +217,6 @@ def _is_known(value: object) -> bool:
         return all(map(_is_known, value))
     if not isinstance(value, msgspec.Struct):
         return True
-    if isinstance(value, MetricFallback) and value.type == FallbackType.LAST_VALUE:
-        return False
     known = KNOWN_FIELDS.get(type(value), ())
     for name, default in _defaults(type(value)):
         field = getattr(value, name)

@@ -68,7 +68,8 @@ class _SameLabels:
 class PodIndex:
     """Pods by namespace and labels, and by each single label. Remembers what each selector matches."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, selectors_max: int = SELECTORS_MAX) -> None:
+        self._selectors_max = selectors_max
         self._groups: dict[str, dict[frozenset[tuple[str, str]], _SameLabels]] = {}
         self._by_label: dict[_Label, dict[int, _SameLabels]] = {}
         self._matches: dict[tuple[str, Selector], tuple[Pod, ...]] = {}
@@ -89,7 +90,7 @@ class PodIndex:
         """The pods of a namespace that the selector matches, sorted by name; the same object until one changes."""
         matches = self._matches.get((namespace, selector))
         if matches is None:
-            if len(self._matches) >= SELECTORS_MAX:
+            if len(self._matches) >= self._selectors_max:
                 self._matches.clear()
                 self._remembered.clear()
             matches = self._matches[namespace, selector] = self._found(namespace, selector)

@@ -187,3 +187,23 @@ def test_all_resources_and_containers_are_read_from_one_response():
         assert values == [1000, 2**30 * 1000, 1000]
 
     virtual_time.run(scenario())
+
+
+def test_readings_are_shared_only_while_none_of_them_needs_a_request():
+    async def scenario() -> None:
+        kube = CountingKube()
+        metrics = over(kube)
+        both = metrics.reads("shop", [external(), CPU], PODS)
+        assert both.shared() is None
+        await read(metrics)
+        assert both.shared() is None, "the usage of the pods is not known"
+        reading = asyncio.create_task(read(metrics, CPU))
+        await virtual_time.passes(0.01)
+        assert both.shared() is None, "the request is in flight"
+        usage = await reading
+        assert both.shared() == (of(1), usage)
+        assert kube.sent == 2
+        await virtual_time.passes(1)
+        assert both.shared() is None
+
+    virtual_time.run(scenario())

@@ -15,6 +15,7 @@ from scaler.model.observed import ResourceRequirements as Resources
 from scaler.model.readings import ExternalValues, MetricFailed, PodSample, PodSamples, Reading
 from tests.unit.scaler.reconcile.test_restart_properties import Stored, behaviors
 from tests.unit.scaler.reconcile.world import KEY, METRIC, NOW_SECONDS, SPEC, World, autoscaler
+from wire.labels import parse
 from wire.meta import ObjectMeta, time_from_unix
 
 BOTH_KINDS = pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS])
@@ -109,14 +110,19 @@ happenings = st.one_of(
     st.tuples(st.just("user scales"), st.integers(0, 6)),
     st.tuples(st.just("user edits"), st.integers(1, 9)),
     st.tuples(st.just("pod starts"), st.integers(0, PODS - 1)),
+    st.tuples(st.just("pod is not ready"), st.integers(0, PODS - 1)),
     st.tuples(st.just("clock steps"), st.sampled_from([-100, -1, 0.3, 1, 100])),
     st.tuples(st.just("restart"), st.just(0)),
+    st.tuples(st.sampled_from(["other on the pods", "other on the target"]), st.booleans()),
 )
 histories = st.lists(
     st.tuples(happenings, st.integers(1, 8), st.sampled_from([PERIOD_SECONDS, 7, 31])),
     min_size=3,
     max_size=14,
 )
+
+
+OTHER = autoscaler(metadata={"namespace": "shop", "name": "other"})
 
 
 class Lockstep:
@@ -135,6 +141,7 @@ class Lockstep:
         ]
         self.load: int | None = 20
         self.started = [-10_000.0] * PODS
+        self.not_ready_since: dict[int, float] = {}
         self.is_cpu = spec["metrics"][0]["type"] == "Resource"
         for world in self.worlds:
             world.scaled(2)
@@ -147,16 +154,30 @@ class Lockstep:
                 self.load = None
             case "pod starts":
                 self.started[int(value)] = self.worlds[0].now_seconds - NOW_SECONDS
+                self.not_ready_since.pop(int(value), None)
+            case "pod is not ready":
+                self.not_ready_since[int(value)] = self.worlds[0].now_seconds
         for world in self.worlds:
-            match what:
-                case "user scales":
-                    world.scaled(int(value))
-                case "user edits":
-                    world.edit(maxReplicas=max(value, SPEC["minReplicas"]))
-                case "clock steps":
-                    world.now_seconds += value
-                case "restart":
-                    world.restart()
+            self.happen_in(world, what, value)
+
+    def happen_in(self, world: World, what: str, value: float) -> None:
+        match what:
+            case "user scales":
+                world.scaled(int(value))
+            case "user edits":
+                world.edit(maxReplicas=max(value, SPEC["minReplicas"]))
+            case "clock steps":
+                world.now_seconds += value
+            case "restart":
+                world.restart()
+            case "other on the pods" if value:
+                world.selectors.appear("shop/other")
+                world.selectors.store("shop/other", parse("app=web"))
+            case "other on the pods":
+                world.selectors.disappear("shop/other")
+            case "other on the target":
+                changes = (None, OTHER) if value else (OTHER, None)
+                world.rivals.follow(world.kind.kind)(*changes)
 
     async def sync(self, seconds: float, *, are_shared: bool) -> None:
         for world in self.worlds:
@@ -167,6 +188,14 @@ class Lockstep:
 
     def pod(self, number: int) -> Pod:
         started = time_from_unix(NOW_SECONDS + self.started[number])
+        not_ready_since = self.not_ready_since.get(number)
+        ready = PodCondition(
+            type="Ready",
+            status="True" if not_ready_since is None else "False",
+            last_transition_time=started
+            if not_ready_since is None
+            else time_from_unix(not_ready_since),
+        )
         return Pod(
             metadata=ObjectMeta(name=f"web-{number}", namespace="shop", labels={"app": "web"}),
             spec=PodSpec(
@@ -175,9 +204,7 @@ class Lockstep:
             status=PodStatus(
                 phase="Running",
                 start_time=started,
-                conditions=(
-                    PodCondition(type="Ready", status="True", last_transition_time=started),
-                ),
+                conditions=(ready,),
             ),
         )
 
