@@ -6,6 +6,7 @@ events is theirs; what is written is decided by `plan`, `decide` and `settle`, w
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -69,6 +70,7 @@ class Reconciler:
         self._derivations: dict[str, Derivation] = {}
         self._repeated_at_unix_seconds: dict[str, float] = {}
         self._repetition = Repetition()
+        self._written_at_seconds: dict[str, float] = {}
 
     def derivation(self, key: str) -> Derivation | None:
         """How the last decision on the autoscaler of this key (`namespace/name`) was computed."""
@@ -254,7 +256,7 @@ class Reconciler:
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)
-        if outcome.status_changed or self._memories.must_store(autoscaler, outcome.memory):
+        if self._must_write(autoscaler, outcome):
             failure = await self._write_status(autoscaler, outcome)
             if failure:
                 outcome = msgspec.structs.replace(
@@ -264,6 +266,16 @@ class Reconciler:
         if outcome.error:
             self._log(autoscaler.key, outcome.error)
         return outcome
+
+    def _must_write(self, autoscaler: Autoscaler, outcome: Outcome) -> bool:
+        """Whether the status says something new, or has said the same about the metrics for too long."""
+        if self._memories.must_store(autoscaler, outcome.memory):
+            return True
+        if not outcome.status_may_wait:
+            return outcome.status_changed
+        written_at_seconds = self._written_at_seconds.get(autoscaler.key, -math.inf)
+        age_seconds = self._clock.monotonic() - written_at_seconds
+        return age_seconds >= self._settings.metric_status_max_age_seconds
 
     async def _write_status(self, autoscaler: Autoscaler, outcome: Outcome) -> str:
         """Not retried before the next reconcile, as upstream; returns what went wrong."""
@@ -285,6 +297,7 @@ class Reconciler:
             f"{self._kind.object(namespace, name)}/status", body
         )
         self._memories.was_stored(autoscaler, memory)
+        self._written_at_seconds[autoscaler.key] = self._clock.monotonic()
         return written
 
     def _emit(self, autoscaler: Autoscaler, events: Sequence[Event]) -> None:
@@ -307,6 +320,7 @@ class Reconciler:
         self._memories.forget(key)
         self._with.scales.forget(key)
         self._repetition.forget(key)
+        self._written_at_seconds.pop(key, None)
         self._decisions.forget(key)
         self._derivations.pop(key, None)
         self._repeated_at_unix_seconds.pop(key, None)

@@ -75,6 +75,7 @@ class World:
         object: Autoscaler | None = None,  # noqa: A002
         zero: bool | None = None,
         copies: bool = False,
+        metric_status_max_age_seconds: float = 0.0,
         histories: Histories | None = None,
     ) -> None:
         """`zero`: whether scaling to zero is on, where not the default of the kind.
@@ -97,6 +98,7 @@ class World:
         self.selectors.appear(KEY)
         self.rivals = Targets()
         self.pods = FakePods(POD)
+        self.metric_status_max_age_seconds = metric_status_max_age_seconds
         self.copies = copies
         self.histories = histories
         self.version = 7
@@ -124,7 +126,11 @@ class World:
             histories=self.histories,
             other_clock_ahead_seconds=lambda: self.other_clock_ahead_seconds,
         )
-        settings = Settings(kind=self.kind, scale_to_zero=self.scale_to_zero)
+        settings = Settings(
+            kind=self.kind,
+            scale_to_zero=self.scale_to_zero,
+            metric_status_max_age_seconds=self.metric_status_max_age_seconds,
+        )
         clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.monotonic_seconds)
         return Reconciler(dependencies, settings, clock=clock)
 
