@@ -58,9 +58,7 @@ def last_decision(
         return None
     if (copy.uid, copy.view) != (made.target.uid, made.target.view):
         return None
-    if outcome.status_changed or made.decision.rescale:
-        return None
-    if outcome.events or outcome.events_after_status or outcome.error:
+    if made.decision.rescale or not _does_nothing(outcome):
         return None
     measured = made.measured
     pods = () if measured is None else measured.pods.pods
@@ -73,4 +71,14 @@ def last_decision(
         made=made,
         readings=() if measured is None else tuple(each.reading for each in measured.readings),
         valid_until_unix_seconds=until,
+    )
+
+
+def _does_nothing(outcome: Outcome) -> bool:
+    """Whether everything else in it is as in an outcome without anything to write, report or store, also later."""
+    return outcome == Outcome(
+        status=outcome.status,
+        status_changed=False,
+        memory=outcome.memory,
+        derivation=outcome.derivation,
     )

@@ -145,7 +145,7 @@ class Reconciler:
         except asyncio.CancelledError:
             self._memories.discard(key)
             raise
-        self._memories.keep(autoscaler, outcome.memory, _replicas_after(outcome))
+        self._memories.keep(autoscaler, outcome, _replicas_after(outcome))
         self._decisions.keep(autoscaler, made, outcome)
         self._repeated_at_unix_seconds.pop(key, None)
         self._derivations[key] = outcome.derivation
@@ -269,7 +269,7 @@ class Reconciler:
 
     def _must_write(self, autoscaler: Autoscaler, outcome: Outcome) -> bool:
         """Whether the status says something new, or has said the same about the metrics for too long."""
-        if self._memories.must_store(autoscaler, outcome.memory):
+        if self._memories.must_store(autoscaler, outcome):
             return True
         if not outcome.status_may_wait:
             return outcome.status_changed

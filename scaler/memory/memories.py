@@ -14,6 +14,7 @@ import msgspec
 from scaler.expiry import continued
 from scaler.memory.scaling_memory import StoredHistory
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.decision import Outcome
 from scaler.model.kinds import WatchedKind
 from scaler.model.memory import Memory, StoredMemory
 from scaler.normalize.restart import restores_alike, shifted
@@ -94,17 +95,18 @@ class Memories:
         self._keep(autoscaler, memory, stored)
         return memory
 
-    def keep(self, autoscaler: Autoscaler, memory: Memory, replicas: int | None) -> None:
-        """Remember this after a reconcile that began with `of`, unless all was forgotten meanwhile.
+    def keep(self, autoscaler: Autoscaler, outcome: Outcome, replicas: int | None) -> None:
+        """Remember its memory after a reconcile that began with `of`, unless all was forgotten meanwhile.
 
         `replicas`: what the target has then; None if it is not known.
         """
         kept = self._kept.get(autoscaler.key)
         if kept is None:
             return
-        kept = msgspec.structs.replace(kept, memory=memory)
+        kept = msgspec.structs.replace(kept, memory=outcome.memory)
         if self._store is not None and replicas is not None:
-            kept = self._stored_apart(self._store, autoscaler, kept, replicas)
+            seconds_max = outcome.stored_seconds_max
+            kept = self._stored_apart(self._store, autoscaler, kept, replicas, seconds_max)
         self._kept[autoscaler.key] = kept
 
     def are_current(self, autoscaler: Autoscaler) -> bool:
@@ -121,12 +123,12 @@ class Memories:
         """The last recommendation was made again; the memory itself is changed when it is needed."""
         self._continued_until[key] = until_unix_seconds
 
-    def must_store(self, autoscaler: Autoscaler, memory: Memory) -> bool:
+    def must_store(self, autoscaler: Autoscaler, outcome: Outcome) -> bool:
         """Whether a restart could not continue from what is stored."""
         if not self._kind.keeps_history:
             return False
         stored = self._stored(autoscaler)
-        return stored is None or not restores_alike(stored, memory)
+        return stored is None or not _restores(stored, outcome.memory, outcome.stored_seconds_max)
 
     def was_stored(self, autoscaler: Autoscaler, memory: Memory) -> None:
         """The status was written, of a LoadAutoscaler with this memory."""
@@ -172,12 +174,17 @@ class Memories:
         )
 
     def _stored_apart(
-        self, store: Histories, autoscaler: Autoscaler, kept: _Kept, replicas: int
+        self,
+        store: Histories,
+        autoscaler: Autoscaler,
+        kept: _Kept,
+        replicas: int,
+        seconds_max: float,
     ) -> _Kept:
         """Store the memory of an HPA, if a restart could not continue from what is stored."""
         memory, stored = kept.memory, kept.stored
         is_known = kept.stored_replicas == replicas
-        if is_known and stored is not None and restores_alike(stored, memory):
+        if is_known and stored is not None and _restores(stored, memory, seconds_max):
             return kept
         history = StoredHistory(
             recommendations=memory.recommendations,
@@ -229,3 +236,16 @@ class Memories:
 
     def _clock_difference_seconds(self) -> float:
         return self._clock.now() - self._clock.monotonic()
+
+
+def _restores(stored: Memory, memory: Memory, seconds_max: float) -> bool:
+    """Whether a restart could continue from what is stored, which is not older than that."""
+    if not restores_alike(stored, memory):
+        return False
+    if not stored.recommendations or not memory.recommendations:
+        return True
+    age_seconds = (
+        memory.recommendations[-1].until_unix_seconds
+        - stored.recommendations[-1].until_unix_seconds
+    )
+    return age_seconds <= seconds_max
