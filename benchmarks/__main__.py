@@ -9,15 +9,18 @@ from benchmarks import (
     adapter_wave,
     scaler_failing_autoscalers,
     scaler_hanging_metric,
+    scaler_sizes,
     scaler_syncs,
 )
 from benchmarks.instruments.figures import document, table
+from benchmarks.instruments.metric_kinds import MetricKind
 from benchmarks.measurement_options import Options
 
 BENCHMARKS = {
     "adapter_requests": adapter_requests,
     "adapter_wave": adapter_wave,
     "scaler_syncs": scaler_syncs,
+    "scaler_sizes": scaler_sizes,
     "scaler_hanging_metric": scaler_hanging_metric,
     "scaler_failing_autoscalers": scaler_failing_autoscalers,
 }
@@ -38,6 +41,14 @@ def main() -> int:
     parser.add_argument("--autoscalers", type=int, help="number of them (default: per benchmark)")
     parser.add_argument("--other-checkout", type=Path, help="of Loadline, to compare with")
     parser.add_argument("--concurrency", type=int, nargs="+", default=default.concurrency)
+    parser.add_argument(
+        "--metrics",
+        nargs="+",
+        choices=list(MetricKind),
+        default=default.metrics,
+        metavar="KIND",
+        help=f"of scaler_sizes: {', '.join(MetricKind)} (default: all)",
+    )
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.benchmark) - BENCHMARKS.keys()):
         parser.error(f"unknown benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
@@ -47,6 +58,7 @@ def main() -> int:
         autoscalers=arguments.autoscalers,
         other_checkout=arguments.other_checkout,
         concurrency=tuple(arguments.concurrency),
+        metrics=tuple(MetricKind(each) for each in arguments.metrics),
     )
     results = []
     for name in arguments.benchmark or BENCHMARKS:
