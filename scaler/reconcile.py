@@ -158,6 +158,8 @@ class Reconciler:
     ) -> None:
         """Count a reconcile that would decide as the last one, which wrote and reported nothing."""
         key, now = last.autoscaler.key, self._clock.now()
+        if log.isEnabledFor(logging.DEBUG):
+            _log_replicas(last.autoscaler, last.target)
         if last.continues_recommendation:
             self._memories.continue_until(key, now)
         self._repeated_at_unix_seconds[key] = now
