@@ -101,8 +101,8 @@ def application(count: int) -> http.Application:
         return http.Response()
 
     app = http.Application()
-    for kind in MetricKind:
-        app.router.add_get(f"/apis/{kind.group}/{kind.version}", _discovery(kind))
+    for group_version in {f"{kind.group}/{kind.version}" for kind in MetricKind}:
+        app.router.add_get(f"/apis/{group_version}", _discovery(group_version))
     metrics = {kind: _metrics_path(kind) for kind in MetricKind}
     app.router.add_get(f"{metrics[MetricKind.EXTERNAL]}/{METRIC}", external)
     app.router.add_get(f"{metrics[MetricKind.EXTERNAL]}/{HANGING}", hang)
@@ -141,12 +141,12 @@ def _metrics_path(kind: MetricKind) -> str:
     return f"/apis/{kind.group}/{kind.version}/namespaces/{{namespace}}"
 
 
-def _discovery(kind: MetricKind) -> Handler:
+def _discovery(group_version: str) -> Handler:
     body = msgspec.json.encode(
         {
             "kind": "APIResourceList",
             "apiVersion": "v1",
-            "groupVersion": f"{kind.group}/{kind.version}",
+            "groupVersion": group_version,
             "resources": [],
         }
     )
