@@ -137,7 +137,7 @@ KNOWN_FIELDS: Mapping[type[msgspec.Struct], set[str]] = {
 
 
 def valid_until(decision: Decision, before: Memory, pods: Sequence[Pod], now: float) -> float:
-    """Unix seconds; 0 if it is not known. `before` is the memory from which the decision was made.
+    """Unix seconds; 0 if it is not known. It was made `now`, from the memory `before`.
 
     The inputs are the autoscaler, its scale, pods, calendars and readings, and the flags.
     """

@@ -62,7 +62,9 @@ def last_decision(
         return None
     measured = made.measured
     pods = () if measured is None else measured.pods.pods
-    until = valid_until(made.decision, made.memory, pods, now)
+    # The times that count are those after the decision was made, which may be a moment ago.
+    made_at = made.decision.derivation.made_at_unix_seconds
+    until = valid_until(made.decision, made.memory, pods, made_at)
     if until <= now:
         return None
     return LastDecision(
