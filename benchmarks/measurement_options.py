@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.instruments.metric_kinds import MetricKind
+
 Report = Callable[[str], None]
 """Prints progress."""
 
@@ -16,4 +18,5 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 3.0  # of each turn of each program
     autoscalers: int | None = None  # None: each benchmark has its own default
     other_checkout: Path | None = None  # of Loadline, to compare with
+    metrics: tuple[MetricKind, ...] = tuple(MetricKind)
     concurrency: tuple[int, ...] = (1, 50)
