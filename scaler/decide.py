@@ -9,8 +9,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from scaler.forecast.foresee import Foreseen, acting_floor, foresee, remembered
+from scaler.forecast.remark import forecast_remark, verdict_events
 from scaler.model.activity import Activity
-from scaler.model.autoscaler import MetricSpec
+from scaler.model.autoscaler import ConditionType, MetricSpec
 from scaler.model.decision import (
     Ask,
     Decision,
@@ -20,16 +22,19 @@ from scaler.model.decision import (
     Situation,
     warning,
 )
-from scaler.model.derivation import Derivation
+from scaler.model.derivation import Derivation, ForecastStep
 from scaler.model.extensions import RolloutPolicy
 from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory
 from scaler.model.observed import Pod, TargetPods
+from scaler.model.policy import Policy
 from scaler.model.readings import Reading, Signal
+from scaler.model.remark import Remark
 from scaler.normalize.extended import Target, normalize_extended, with_extensions
 from scaler.normalize.history import held
 from scaler.recommend.activity import activity
 from scaler.recommend.combine import Recommended, recommend
 from scaler.recommend.deletion_cost import deletion_costs
+from scaler.recommend.load import load_of
 from scaler.recommend.pods import count_ready
 from scaler.recommend.rollout import without_rollout
 from scaler.recommend.workload import Workload
@@ -48,12 +53,12 @@ def decide(
     situation = ask.situation
     if pods.are_ambiguous:
         return _ambiguous(situation, pods, now_unix_seconds)
-    remembered = situation.memory.extensions or NOTHING_REMEMBERED
+    extensions = situation.memory.extensions or NOTHING_REMEMBERED
     signals = signal(ask.metrics, readings)
     workload = _workload(situation, pods, now_unix_seconds)
-    recommended = recommend(signals, workload, remembered.metrics)
+    recommended = recommend(signals, workload, extensions.metrics)
     if situation.policy.rollout != RolloutPolicy.COUNT:
-        recommended = _without_rollout(recommended, signals, workload, remembered)
+        recommended = _without_rollout(recommended, signals, workload, extensions)
     derivation = msgspec.structs.replace(
         situation.derivation,
         made_at_unix_seconds=now_unix_seconds,
@@ -65,7 +70,13 @@ def decide(
         decision = _blocked(situation, derivation, recommended, now_unix_seconds)
     else:
         decision = _by_metrics(
-            situation, derivation, ask.metrics, pods.pods, recommended, now_unix_seconds
+            situation,
+            derivation,
+            ask.metrics,
+            pods.pods,
+            recommended,
+            _foreseen(situation, signals, recommended, workload),
+            now_unix_seconds,
         )
     return msgspec.structs.replace(
         decision,
@@ -78,7 +89,7 @@ def _without_rollout(
     recommended: Recommended,
     signals: Sequence[Signal],
     workload: Workload,
-    remembered: ExtensionMemory,
+    extensions: ExtensionMemory,
 ) -> Recommended:
     found = without_rollout(
         workload.policy.rollout,
@@ -87,7 +98,7 @@ def _without_rollout(
         workload.pods,
         replicas=workload.spec_replicas,
         recommend=lambda fewer, pods: recommend(
-            fewer, msgspec.structs.replace(workload, pods=pods), remembered.metrics
+            fewer, msgspec.structs.replace(workload, pods=pods), extensions.metrics
         ),
     )
     remarks = (*found.recommended.remarks, found.remark)
@@ -141,7 +152,7 @@ def _blocked(
     situation: Situation, derivation: Derivation, recommended: Recommended, now: float
 ) -> Decision:
     """Too many metrics failed to go by the others."""
-    remembered = situation.memory.extensions or NOTHING_REMEMBERED
+    extensions = situation.memory.extensions or NOTHING_REMEMBERED
     conditions = Conditions(situation.conditions, now)
     if recommended.blocking is not None:
         message = unable_to_compute(recommended.blocking.message)
@@ -152,7 +163,7 @@ def _blocked(
         error=recommended.error,
         memory=with_extensions(
             held(situation.memory, situation.policy, now),
-            ExtensionMemory(metrics=recommended.records, panic=remembered.panic),
+            ExtensionMemory(metrics=recommended.records, panic=extensions.panic),
         ),
         conditions=conditions.as_tuple(),
         events=_failures(recommended),
@@ -165,6 +176,7 @@ def _by_metrics(
     metrics: Sequence[MetricSpec],
     pods: Sequence[Pod],
     recommended: Recommended,
+    foreseen: Foreseen | None,
     now: float,
 ) -> Decision:
     current, policy = situation.scale.spec_replicas, situation.policy
@@ -181,9 +193,19 @@ def _by_metrics(
         ),
         recommended=max(0, recommended.replicas or 0),
         records=recommended.records,
+        floor=None if foreseen is None else acting_floor(foreseen, policy),
         now_unix_seconds=now,
     )
     normalized = found.normalized
+    memory, forecast = found.memory, None
+    if foreseen is not None:
+        memory, forecast = remembered(
+            foreseen,
+            policy,
+            memory,
+            stabilized=normalized.stabilization.stabilized,
+            others=_highest_of_others(recommended, metrics, policy),
+        )
     conditions = Conditions(situation.conditions, now)
     conditions.scaling_active(recommended.winner_name)
     conditions.able_to_scale(normalized.stabilization.reason)
@@ -195,21 +217,80 @@ def _by_metrics(
             proposed=found.recommended,
             zero=found.zero,
             stabilization=normalized.stabilization,
+            forecast=forecast,
             bound=normalized.bound,
-            remarks=(*derivation.remarks, *found.remarks),
+            remarks=_remarks(derivation, found.remarks, forecast, policy),
         ),
         desired=found.desired,
         # The reason is fixed before normalization: it may not fit the result.
         reason=_reason(found.recommended, current, recommended.winner_name),
-        memory=found.memory,
+        memory=memory,
         conditions=conditions.as_tuple(),
     )
     return msgspec.structs.replace(
         decision,
-        events=_failures(recommended),
+        events=(*_failures(recommended), *_forecast_events(situation, forecast)),
         error=recommended.error,
         error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
     )
+
+
+def _foreseen(
+    situation: Situation, signals: Sequence[Signal], recommended: Recommended, workload: Workload
+) -> Foreseen | None:
+    rules = situation.policy.forecast
+    if rules is None or rules.problem:
+        return None
+    load = next(
+        load_of(signal.metric, signal.reading, proposal.derivation, workload)
+        for signal, proposal in zip(signals, recommended.proposals, strict=True)
+        if signal.metric.name == rules.metric
+    )
+    return foresee(
+        rules,
+        situation.memory,
+        load,
+        period_seconds=situation.policy.sync_period_seconds,
+        now_unix_seconds=workload.now_unix_seconds,
+    )
+
+
+def _highest_of_others(
+    recommended: Recommended, metrics: Sequence[MetricSpec], policy: Policy
+) -> int:
+    """The highest proposal of the metrics that are not forecast."""
+    name = "" if policy.forecast is None else policy.forecast.metric
+    return max(
+        (
+            proposal.derivation.proposal or 0
+            for metric, proposal in zip(metrics, recommended.proposals, strict=True)
+            if metric.name != name
+        ),
+        default=0,
+    )
+
+
+def _remarks(
+    derivation: Derivation,
+    found: tuple[Remark, ...],
+    forecast: ForecastStep | None,
+    policy: Policy,
+) -> tuple[Remark, ...]:
+    before = derivation.remarks
+    if forecast is not None and policy.forecast is not None:
+        # `plan` has put in that of the last reconcile.
+        before = tuple(
+            each for each in before if each.condition is not ConditionType.FORECAST_RELIABLE
+        )
+        before = (*before, forecast_remark(policy.forecast, forecast.verdict, forecast))
+    return (*before, *found)
+
+
+def _forecast_events(situation: Situation, forecast: ForecastStep | None) -> tuple[Event, ...]:
+    before = situation.memory.forecast_state
+    if forecast is None or before is None:
+        return ()
+    return verdict_events(before.verdict, forecast.verdict)
 
 
 def _reason(proposed: int, current: int, winner_name: str) -> str:

@@ -9,7 +9,10 @@ does not rewrite them in a custom resource): `wire.quantity` reads them where th
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import field
+
 from scaler.model.extensions import (
+    ForecastSpec,
     Futility,
     MetricFallback,
     MetricUse,
@@ -76,6 +79,7 @@ class ConditionType(StrEnum):
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
     PANICKING = "Panicking"
     FUTILE_SCALE_UP = "FutileScaleUp"
+    FORECAST_RELIABLE = "ForecastReliable"
 
 
 # The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
@@ -88,6 +92,7 @@ EXTENSION_CONDITIONS = (
     ConditionType.METRIC_FALLBACK_ACTIVE,
     ConditionType.PANICKING,
     ConditionType.FUTILE_SCALE_UP,
+    ConditionType.FORECAST_RELIABLE,
 )
 
 
@@ -239,6 +244,7 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     pod_readiness: PodReadiness | None = None
     scale_to_zero: ScaleToZero | None = None
     schedules: tuple[ScheduleSpec, ...] | None = None
+    forecast: ForecastSpec | None = None
 
 
 class MetricValueStatus(JsonObject, frozen=True, kw_only=True):
@@ -325,8 +331,24 @@ class DecisionSummary(JsonObject, frozen=True, kw_only=True):
     held_by: str = ""
 
 
+class ForecastDay(JsonObject, frozen=True, kw_only=True):
+    """The last 24 hours in replica-minutes: without the forecast, added by it, and those of them that the load needed."""
+
+    alone_replica_minutes: int = always(0)
+    added_replica_minutes: int = always(0)
+    needed_replica_minutes: int = always(0)
+
+
+class ForecastStatus(JsonObject, frozen=True, kw_only=True):
+    """What the forecast wants now, and what it was worth. In a dry run, what it would have added."""
+
+    replicas: int | None = None
+    added_replicas: int = always(0)
+    last_24_hours: ForecastDay | None = field(default=None, name="last24Hours")
+
+
 class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
-    """What the controller last read and did. Only a LoadAutoscaler has `decision` and `schedule`."""
+    """What the controller last read and did. Only a LoadAutoscaler has `decision`, `schedule` and `forecast`."""
 
     observed_generation: int | None = None
     last_scale_time: datetime | None = None
@@ -336,6 +358,7 @@ class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...] | None = None
     decision: DecisionSummary | None = None
     schedule: ScheduleStatus | None = None
+    forecast: ForecastStatus | None = None
 
 
 class Autoscaler(JsonObject, frozen=True, kw_only=True):

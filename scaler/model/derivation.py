@@ -5,6 +5,7 @@ A field is None when its step was not reached. Values of metrics are thousandths
 
 import msgspec
 
+from scaler.model.forecast import Sums, Verdict
 from scaler.model.policy import Tolerances
 from scaler.model.remark import Remark
 
@@ -123,6 +124,26 @@ class ZeroStep(msgspec.Struct, frozen=True, kw_only=True):
     floor: int
 
 
+class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
+
+    `load` and `bound` are in the metric's unit; `bound` is what the load is not expected to exceed within `lead_seconds`.
+    `floor` is the replicas for that, None while there is no bound.
+    """
+
+    metric: str
+    acts: bool
+    is_dry_run: bool
+    lead_seconds: float
+    load: float | None = None
+    bound: float | None = None
+    floor: int | None = None
+    before: int
+    after: int
+    verdict: Verdict
+    day: Sums
+
+
 class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     """The whole decision. `winner` is the index of the metric that decided."""
 
@@ -139,6 +160,7 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     proposed: int | None = None
     zero: ZeroStep | None = None
     stabilization: Stabilization | None = None
+    forecast: ForecastStep | None = None
     bound: Bound | None = None
     lifted_to_min: bool = False
     held: str = ""

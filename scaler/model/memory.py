@@ -2,6 +2,8 @@
 
 import msgspec
 
+from scaler.model.forecast import Forecast
+
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The same fields in memory and in the status of a LoadAutoscaler."""
@@ -90,6 +92,8 @@ class History(_Stored, frozen=True, kw_only=True):
     but only once the status was written."""
     extensions: ExtensionMemory | None = None
     """None while no field of the spec needs it."""
+    forecast: str = ""
+    """The digest of a forecast; see `scaler.forecast.digest`."""
 
 
 class Memory(History, frozen=True, kw_only=True):
@@ -97,6 +101,8 @@ class Memory(History, frozen=True, kw_only=True):
 
     unconfirmed: UnconfirmedChange | None = None
     panic_samples: tuple[PanicSample, ...] = ()
+    forecast_state: Forecast | None = None
+    """None before the first reconcile with a forecast, and after a restart."""
 
 
 class StoredMemory(Memory, frozen=True, kw_only=True):

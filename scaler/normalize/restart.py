@@ -78,6 +78,7 @@ def restores_alike(stored: Memory, memory: Memory) -> bool:
         and _alike(stored.scale_down_events, memory.scale_down_events)
         and _restores_steps(stored.recommendations or (), memory.recommendations or ())
         and extensions_alike(stored.extensions, memory.extensions)
+        and stored.forecast == memory.forecast
     )
 
 
@@ -92,6 +93,7 @@ def _on_this_clock(stored: StoredMemory, now: float) -> Memory:
         scale_down_events=stored.scale_down_events,
         scaled_to_zero=stored.scaled_to_zero,
         extensions=stored.extensions,
+        forecast=stored.forecast,
     )
     ahead_seconds = _newest_time(memory) - now
     if ahead_seconds <= 0:

@@ -5,12 +5,15 @@ The order is upstream's (`reconcileAutoscaler`); what follows an `Ask` is `scale
 
 import msgspec
 
+from scaler.forecast.foresee import continued
+from scaler.forecast.remark import forecast_remark
 from scaler.model.autoscaler import metrics_of
 from scaler.model.decision import Ask, Branch, Decision, ErrorClass, Situation, warning
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory, StoredMemory
 from scaler.model.observed import Observed, ScaleUnavailable, ScaleView
 from scaler.model.policy import Policy
+from scaler.model.remark import Remark
 from scaler.model.settings import Settings
 from scaler.normalize.history import confirmed, held, seeded
 from scaler.normalize.restart import restored
@@ -78,9 +81,18 @@ def _situation(
             status_replicas=scale.status_replicas,
             min_replicas=policy.min_replicas,
             max_replicas=policy.max_replicas,
-            remarks=() if policy.schedule is None else (policy.schedule.remark,),
+            remarks=_remarks(policy, memory),
         ),
     )
+
+
+def _remarks(policy: Policy, memory: Memory) -> tuple[Remark, ...]:
+    """What is known before any metric is read."""
+    remarks = () if policy.schedule is None else (policy.schedule.remark,)
+    if policy.forecast is None:
+        return remarks
+    state = memory.forecast_state
+    return (*remarks, forecast_remark(policy.forecast, None if state is None else state.verdict))
 
 
 def _continued(
@@ -96,6 +108,7 @@ def _continued(
         memory = msgspec.structs.replace(memory, recommendations=None)
     if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
         memory = msgspec.structs.replace(memory, scaled_to_zero=False)
+    memory = continued(memory, policy.forecast, now)
     return seeded(memory, replicas=current, now_unix_seconds=now)
 
 
