@@ -88,7 +88,7 @@ def seasonal_naive(trace: Trace, lead_seconds: int) -> Readings:
     return lambda _, seen: _highest(trace, seen - DAY_SECONDS, lead_seconds)
 
 
-def crane_window(trace: Trace, lead_seconds: int) -> Readings:
+def crane_window(trace: Trace, lead_seconds: int) -> Readings:  # noqa: ARG001 - the window is Crane's
     """Crane's DSP with the estimator maxValue: the highest of the next hour over the last three days."""
 
     def value(_: MetricSpec, seen: float) -> float | None:

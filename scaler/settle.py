@@ -5,7 +5,13 @@ The second half of upstream's `reconcileAutoscaler`, from the outcome of the wri
 
 import msgspec
 
-from scaler.model.autoscaler import EXTENSION_CONDITIONS, AutoscalerStatus, Condition
+from scaler.model.autoscaler import (
+    EXTENSION_CONDITIONS,
+    AutoscalerStatus,
+    Condition,
+    ForecastDay,
+    ForecastStatus,
+)
 from scaler.model.decision import (
     Action,
     Actuation,
@@ -18,7 +24,7 @@ from scaler.model.decision import (
     RescaleFailed,
     warning,
 )
-from scaler.model.derivation import Derivation
+from scaler.model.derivation import Derivation, ForecastStep
 from scaler.model.memory import Memory, UnconfirmedChange
 from scaler.model.policy import Policy, ScheduledBounds
 from scaler.model.schedules import ScheduleStatus
@@ -194,6 +200,8 @@ def _outcome(
         status = _with_remarks(status, derivation)
         if decision.policy.schedule is not None:
             status = _with_schedule(status, decision.policy, decision.policy.schedule)
+        if derivation.forecast is not None:
+            status = _with_forecast(status, derivation.forecast)
     if decision.policy.kind.explains_in_status:
         status = msgspec.structs.replace(status, decision=summarize(derivation))
     return Outcome(
@@ -233,6 +241,22 @@ def _with_schedule(
     )
 
 
+def _with_forecast(status: AutoscalerStatus, step: ForecastStep) -> AutoscalerStatus:
+    day = step.day
+    return msgspec.structs.replace(
+        status,
+        forecast=ForecastStatus(
+            replicas=None if step.floor is None else step.after,
+            added_replicas=step.after - step.before,
+            last_24_hours=ForecastDay(
+                alone_replica_minutes=round(day.alone),
+                added_replica_minutes=round(day.added),
+                needed_replica_minutes=round(day.useful),
+            ),
+        ),
+    )
+
+
 def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
     return (
         status.observed_generation,
@@ -243,4 +267,5 @@ def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
         status.conditions or (),
         status.decision,
         status.schedule,
+        status.forecast,
     )

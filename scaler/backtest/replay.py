@@ -77,7 +77,7 @@ class _State:
         self._others = others
         self._memory = Memory()
         self._replicas = setup.replicas
-        # The count of every minute that a pod needs to become ready.
+        # Of every minute that a pod needs to become ready: those that were requested before are ready.
         self._recent = [setup.replicas] * max(1, setup.start_up_seconds // STEP_SECONDS)
 
     def step(self, now: int) -> Step:
@@ -95,9 +95,9 @@ class _State:
         self._memory = outcome.memory
         self._autoscaler = msgspec.structs.replace(self._autoscaler, status=outcome.status)
         ready = min(self._replicas, *self._recent)
-        self._recent = [*self._recent[1:], self._replicas]
         if planned.rescale and planned.desired_replicas is not None:
             self._replicas = planned.desired_replicas
+        self._recent = [*self._recent[1:], self._replicas]
         return Step(
             unix_seconds=now,
             load=self._trace.at(now),

@@ -70,11 +70,7 @@ def score(steps: Iterable[Step], served_per_replica: float) -> Score:
 
 
 def _unlike(pairs: Sequence[tuple[int, int]]) -> int:
-    return sum(
-        1
-        for (d0, s0), (d1, s1) in pairwise(pairs)
-        if _sign(d1 - d0) != _sign(s1 - s0)
-    )
+    return sum(1 for (d0, s0), (d1, s1) in pairwise(pairs) if _sign(d1 - d0) != _sign(s1 - s0))
 
 
 def _sign(change: int) -> int:

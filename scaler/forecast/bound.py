@@ -5,11 +5,10 @@ of them. If the load was above the bound, the next bound is a little higher, and
 """
 
 import math
-from array import array
 from bisect import bisect_left, insort
 
 from scaler.model.forecast import ALPHA, Errors
-from scaler.model.load_levels import MINUTES_PER_DAY
+from scaler.model.load_levels import MINUTES_PER_DAY, Floats
 
 GAMMA = 0.005
 ALPHA_MIN, ALPHA_MAX = 0.001, 0.9
@@ -49,6 +48,6 @@ def judged(errors: Errors, error: float, addend_used: float | None) -> Errors:
     return Errors(by_age=by_age, by_size=by_size, alpha=alpha, pinned_minutes=pinned)
 
 
-def _ranked(by_size: "array[float]", alpha: float) -> float:
+def _ranked(by_size: Floats, alpha: float) -> float:
     rank = math.ceil((len(by_size) + 1) * (1.0 - alpha))
     return by_size[min(max(rank, 1), len(by_size)) - 1]

@@ -7,7 +7,7 @@ from array import array
 
 import msgspec
 
-from scaler.model.load_levels import NO_LEVELS, Levels
+from scaler.model.load_levels import NO_LEVELS, Floats, Levels
 
 # What a forecast is made from: 1, two numbers for each of three earlier days, and three for the present.
 FEATURES = 10
@@ -36,8 +36,8 @@ class Moments(msgspec.Struct, frozen=True, kw_only=True):
 class Errors(msgspec.Struct, frozen=True, kw_only=True):
     """By age and by size, and the share of loads that the next bound is to be exceeded by."""
 
-    by_age: "array[float]" = array("f")
-    by_size: "array[float]" = array("f")
+    by_age: Floats = array("f")
+    by_size: Floats = array("f")
     alpha: float = ALPHA
     pinned_minutes: int = 0
     """For how long `alpha` has been at its limit: then the errors do not describe the present."""

@@ -2,6 +2,7 @@
 
 import math
 from array import array
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -10,10 +11,17 @@ MISSING = -1.0
 SMOOTHED_MINUTES = 5
 
 
+if TYPE_CHECKING:
+    Floats: TypeAlias = array[float]
+else:
+    # Not subscriptable before Python 3.12.
+    Floats = array
+
+
 class Levels(msgspec.Struct, frozen=True, kw_only=True):
     """The newest value is that of `end_minute` (minutes since 1970). A load is never negative; `MISSING` is -1."""
 
-    values: "array[float]"
+    values: Floats
     end_minute: int
 
     def __len__(self) -> int:
@@ -49,7 +57,7 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
         known = [each for each in found if each >= 0.0]
         return math.fsum(known) / len(known) if known else None
 
-    def _between(self, first: int, last: int) -> "array[float]":
+    def _between(self, first: int, last: int) -> Floats:
         """The values of these minutes, as far as they are kept."""
         before = self.end_minute - len(self.values) + 1
         return self.values[max(0, first - before) : max(0, last - before + 1)]
