@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from scaler.candidate.evaluate import Blended, blend
 from scaler.forecast.foresee import Foreseen, acting_floor, foresee, remembered
 from scaler.forecast.remark import forecast_remark, verdict_events
 from scaler.model.activity import Activity
-from scaler.model.autoscaler import ConditionType, MetricSpec
+from scaler.model.autoscaler import MetricSpec
 from scaler.model.decision import (
     Ask,
     Decision,
@@ -24,12 +25,12 @@ from scaler.model.decision import (
 )
 from scaler.model.derivation import Derivation, ForecastStep
 from scaler.model.extensions import RolloutPolicy
-from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory
+from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory, Memory
 from scaler.model.observed import Pod, TargetPods
 from scaler.model.policy import Policy
 from scaler.model.readings import Reading, Signal
 from scaler.model.remark import Remark
-from scaler.normalize.extended import Target, normalize_extended, with_extensions
+from scaler.normalize.extended import Extended, Target, normalize_extended, with_extensions
 from scaler.normalize.history import held
 from scaler.recommend.activity import activity
 from scaler.recommend.combine import Recommended, recommend
@@ -46,6 +47,11 @@ _NO_ACTIVITY = Activity()
 ALL_BELOW_TARGET = "All metrics below target"
 
 
+class _CandidateSignals(msgspec.Struct, frozen=True, kw_only=True):
+    of_candidate: Sequence[Signal]
+    abort_when: Sequence[Signal]
+
+
 def decide(
     ask: Ask, pods: TargetPods, readings: Sequence[Reading], now_unix_seconds: float
 ) -> Decision:
@@ -54,7 +60,14 @@ def decide(
     if pods.are_ambiguous:
         return _ambiguous(situation, pods, now_unix_seconds)
     extensions = situation.memory.extensions or NOTHING_REMEMBERED
+    own, extra = ask.metrics, None
     signals = signal(ask.metrics, readings)
+    if ask.candidate is not None:
+        extra = _CandidateSignals(
+            of_candidate=[signals[place] for place in ask.candidate.metrics],
+            abort_when=[signals[place] for place in ask.candidate.abort_when],
+        )
+        own, signals = own[: ask.candidate.of_spec], signals[: ask.candidate.of_spec]
     workload = _workload(situation, pods, now_unix_seconds)
     recommended = recommend(signals, workload, extensions.metrics)
     if situation.policy.rollout != RolloutPolicy.COUNT:
@@ -72,16 +85,16 @@ def decide(
         decision = _by_metrics(
             situation,
             derivation,
-            ask.metrics,
-            pods.pods,
+            own,
+            workload,
             recommended,
             _foreseen(situation, signals, recommended, workload),
-            now_unix_seconds,
+            extra,
         )
     return msgspec.structs.replace(
         decision,
         current_metrics=tuple(each.status for each in recommended.proposals),
-        deletion_costs=_deletion_costs(decision, ask.metrics, pods.pods, readings),
+        deletion_costs=_deletion_costs(decision, own, pods.pods, readings),
     )
 
 
@@ -170,21 +183,77 @@ def _blocked(
     )
 
 
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What the spec, its forecast and its candidate result in. `desired` is the count of all together."""
+
+    extended: Extended
+    desired: int
+    memory: Memory
+    forecast: ForecastStep | None
+    blended: Blended | None
+
+
 def _by_metrics(
     situation: Situation,
     derivation: Derivation,
     metrics: Sequence[MetricSpec],
-    pods: Sequence[Pod],
+    workload: Workload,
     recommended: Recommended,
     foreseen: Foreseen | None,
-    now: float,
+    candidate: _CandidateSignals | None,
 ) -> Decision:
-    current, policy = situation.scale.spec_replicas, situation.policy
+    policy = situation.policy
+    found = _found(situation, metrics, workload, recommended, foreseen, candidate)
+    extended, forecast, blended = found.extended, found.forecast, found.blended
+    normalized = extended.normalized
+    conditions = Conditions(situation.conditions, workload.now_unix_seconds)
+    conditions.scaling_active(recommended.winner_name)
+    conditions.able_to_scale(normalized.stabilization.reason)
+    conditions.scaling_limited(normalized.bound.reason, is_limited=normalized.is_limited)
+    decision = trial(
+        situation,
+        msgspec.structs.replace(
+            derivation,
+            proposed=extended.recommended,
+            zero=extended.zero,
+            stabilization=normalized.stabilization,
+            forecast=forecast,
+            bound=normalized.bound,
+            candidate=None if blended is None else blended.step,
+            remarks=_remarks(derivation, extended.remarks, forecast, blended, policy),
+        ),
+        desired=found.desired,
+        reason=_reason_of(found, workload.spec_replicas, recommended.winner_name),
+        memory=found.memory,
+        conditions=conditions.as_tuple(),
+    )
+    return msgspec.structs.replace(
+        decision,
+        events=(
+            *_failures(recommended),
+            *_forecast_events(situation, forecast),
+            *(() if blended is None else blended.events),
+        ),
+        error=recommended.error,
+        error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
+    )
+
+
+def _found(
+    situation: Situation,
+    metrics: Sequence[MetricSpec],
+    workload: Workload,
+    recommended: Recommended,
+    foreseen: Foreseen | None,
+    candidate: _CandidateSignals | None,
+) -> _Found:
+    policy, pods, now = situation.policy, workload.pods, workload.now_unix_seconds
+    floor = None if foreseen is None else acting_floor(foreseen, policy)
     found = normalize_extended(
         situation.memory,
         policy,
         Target(
-            current=current,
+            current=workload.spec_replicas,
             pods=pods,
             ready_pods=0 if policy.panic is None else count_ready(pods),
             activity=_NO_ACTIVITY
@@ -193,46 +262,46 @@ def _by_metrics(
         ),
         recommended=max(0, recommended.replicas or 0),
         records=recommended.records,
-        floor=None if foreseen is None else acting_floor(foreseen, policy),
+        floor=floor,
         now_unix_seconds=now,
     )
-    normalized = found.normalized
     memory, forecast = found.memory, None
     if foreseen is not None:
         memory, forecast = remembered(
             foreseen,
             policy,
             memory,
-            stabilized=normalized.stabilization.stabilized,
+            stabilized=found.normalized.stabilization.stabilized,
             others=_highest_of_others(recommended, metrics, policy),
         )
-    conditions = Conditions(situation.conditions, now)
-    conditions.scaling_active(recommended.winner_name)
-    conditions.able_to_scale(normalized.stabilization.reason)
-    conditions.scaling_limited(normalized.bound.reason, is_limited=normalized.is_limited)
-    decision = trial(
-        situation,
-        msgspec.structs.replace(
-            derivation,
-            proposed=found.recommended,
-            zero=found.zero,
-            stabilization=normalized.stabilization,
-            forecast=forecast,
-            bound=normalized.bound,
-            remarks=_remarks(derivation, found.remarks, forecast, policy),
-        ),
-        desired=found.desired,
-        # The reason is fixed before normalization: it may not fit the result.
-        reason=_reason(found.recommended, current, recommended.winner_name),
-        memory=memory,
-        conditions=conditions.as_tuple(),
+    desired, blended = found.desired, None
+    if candidate is not None and policy.candidate is not None:
+        blended = blend(
+            policy.candidate,
+            situation.memory,
+            candidate.of_candidate,
+            candidate.abort_when,
+            workload,
+            of_spec=desired,
+            floor=floor,
+            now_unix_seconds=now,
+        )
+        desired = blended.desired
+        memory = msgspec.structs.replace(memory, candidate=blended.memory)
+    return _Found(
+        extended=found, desired=desired, memory=memory, forecast=forecast, blended=blended
     )
-    return msgspec.structs.replace(
-        decision,
-        events=(*_failures(recommended), *_forecast_events(situation, forecast)),
-        error=recommended.error,
-        error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
-    )
+
+
+def _reason_of(found: _Found, current: int, winner_name: str) -> str:
+    """Without forecast and candidate it is fixed before normalization, and may not fit the result."""
+    blended, forecast = found.blended, found.forecast
+    if blended is not None and blended.desired != found.extended.desired:
+        return f"the candidate has {blended.step.weight_percent} %"
+    is_lifted = forecast is not None and forecast.acts and forecast.after > forecast.before
+    if is_lifted and found.desired > current and forecast is not None:
+        return f"forecast of {forecast.metric}"
+    return _reason(found.extended.recommended, current, winner_name)
 
 
 def _foreseen(
@@ -274,16 +343,17 @@ def _remarks(
     derivation: Derivation,
     found: tuple[Remark, ...],
     forecast: ForecastStep | None,
+    blended: Blended | None,
     policy: Policy,
 ) -> tuple[Remark, ...]:
-    before = derivation.remarks
+    """Those that `plan` made from the last reconcile are replaced."""
+    added = found
     if forecast is not None and policy.forecast is not None:
-        # `plan` has put in that of the last reconcile.
-        before = tuple(
-            each for each in before if each.condition is not ConditionType.FORECAST_RELIABLE
-        )
-        before = (*before, forecast_remark(policy.forecast, forecast.verdict, forecast))
-    return (*before, *found)
+        added = (forecast_remark(policy.forecast, forecast.verdict, forecast), *added)
+    if blended is not None:
+        added = (*added, blended.remark)
+    known = {each.condition for each in added}
+    return (*(each for each in derivation.remarks if each.condition not in known), *added)
 
 
 def _forecast_events(situation: Situation, forecast: ForecastStep | None) -> tuple[Event, ...]:

@@ -27,7 +27,7 @@ Readings = Callable[[MetricSpec, float], float | None]
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """The target and its surroundings. `replicas` is the count at the start."""
+    """The target, and how late its metric is. `replicas` is the count at the start."""
 
     start_up_seconds: int
     delay_seconds: int = 60

@@ -1,4 +1,4 @@
-"""How well replicas served a load: the elasticity metrics of the SPEC Research Group, and a few of ours.
+"""How well replicas served a load: the elasticity metrics of the SPEC Research Group, and a few more.
 
 The demand at a minute is the least number of ready replicas that serve its load.
 """

@@ -9,9 +9,9 @@ does not rewrite them in a custom resource): `wire.quantity` reads them where th
 from datetime import datetime
 from enum import StrEnum
 
-from msgspec import field
-
+from scaler.model.extension_status import CandidateStatus, DecisionSummary, ForecastStatus
 from scaler.model.extensions import (
+    CandidateStep,
     ForecastSpec,
     Futility,
     MetricFallback,
@@ -80,6 +80,7 @@ class ConditionType(StrEnum):
     PANICKING = "Panicking"
     FUTILE_SCALE_UP = "FutileScaleUp"
     FORECAST_RELIABLE = "ForecastReliable"
+    CANDIDATE_PROGRESSING = "CandidateProgressing"
 
 
 # The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
@@ -93,6 +94,7 @@ EXTENSION_CONDITIONS = (
     ConditionType.PANICKING,
     ConditionType.FUTILE_SCALE_UP,
     ConditionType.FORECAST_RELIABLE,
+    ConditionType.CANDIDATE_PROGRESSING,
 )
 
 
@@ -230,6 +232,25 @@ class Behavior(JsonObject, frozen=True, kw_only=True):
     scale_down: ScaleDownRules | None = None
 
 
+class AbortCondition(JsonObject, frozen=True, kw_only=True):
+    """An external metric that ends a candidate once it has been above (or below) a value for some time."""
+
+    metric: MetricIdentifier
+    above: QuantityText | None = None
+    below: QuantityText | None = None
+    for_seconds: int | None = None
+
+
+class CandidateSpec(JsonObject, frozen=True, kw_only=True):
+    """Other metrics or another behavior, which replace those of the spec step by step."""
+
+    metrics: tuple[MetricSpec, ...] | None = None
+    behavior: Behavior | None = None
+    mode: str = ""
+    steps: tuple[CandidateStep, ...] | None = None
+    abort_when: tuple[AbortCondition, ...] | None = None
+
+
 class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     """What the user wants. The fields after `behavior` are those of `scaler.model.extensions`."""
 
@@ -245,6 +266,7 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     scale_to_zero: ScaleToZero | None = None
     schedules: tuple[ScheduleSpec, ...] | None = None
     forecast: ForecastSpec | None = None
+    candidate: CandidateSpec | None = None
 
 
 class MetricValueStatus(JsonObject, frozen=True, kw_only=True):
@@ -321,34 +343,8 @@ class Condition(JsonObject, frozen=True, kw_only=True):
     message: str = ""
 
 
-class DecisionSummary(JsonObject, frozen=True, kw_only=True):
-    """A LoadAutoscaler's last decision in a few words; without a time, which would change it at every sync."""
-
-    summary: str
-    proposed_replicas: int | None = None
-    stabilized_replicas: int | None = None
-    limited_by: str = ""
-    held_by: str = ""
-
-
-class ForecastDay(JsonObject, frozen=True, kw_only=True):
-    """The last 24 hours in replica-minutes: without the forecast, added by it, and those of them that the load needed."""
-
-    alone_replica_minutes: int = always(0)
-    added_replica_minutes: int = always(0)
-    needed_replica_minutes: int = always(0)
-
-
-class ForecastStatus(JsonObject, frozen=True, kw_only=True):
-    """What the forecast wants now, and what it was worth. In a dry run, what it would have added."""
-
-    replicas: int | None = None
-    added_replicas: int = always(0)
-    last_24_hours: ForecastDay | None = field(default=None, name="last24Hours")
-
-
 class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
-    """What the controller last read and did. Only a LoadAutoscaler has `decision`, `schedule` and `forecast`."""
+    """What the controller last read and did. Only a LoadAutoscaler has `decision` and what follows it."""
 
     observed_generation: int | None = None
     last_scale_time: datetime | None = None
@@ -359,6 +355,7 @@ class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
     decision: DecisionSummary | None = None
     schedule: ScheduleStatus | None = None
     forecast: ForecastStatus | None = None
+    candidate: CandidateStatus | None = None
 
 
 class Autoscaler(JsonObject, frozen=True, kw_only=True):

@@ -144,6 +144,21 @@ class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
     day: Sums
 
 
+class CandidateStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What the candidate decided beside the spec, and what both together result in. `desired` is None if it failed."""
+
+    weight_percent: int
+    step: int
+    steps: int
+    is_shadow: bool
+    problem: str = ""
+    winner: str = ""
+    proposed: int | None = None
+    desired: int | None = None
+    spec_desired: int
+    result: int
+
+
 class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     """The whole decision. `winner` is the index of the metric that decided."""
 
@@ -162,6 +177,7 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     stabilization: Stabilization | None = None
     forecast: ForecastStep | None = None
     bound: Bound | None = None
+    candidate: CandidateStep | None = None
     lifted_to_min: bool = False
     held: str = ""
     """Why the target was not scaled down; empty when nothing held it."""

@@ -112,6 +112,13 @@ class ForecastSpec(JsonObject, frozen=True, kw_only=True):
     max_waste_percent: int | None = None
 
 
+class CandidateStep(JsonObject, frozen=True, kw_only=True):
+    """For how long a candidate has which share of the decision."""
+
+    weight_percent: int
+    hold_seconds: int
+
+
 class PodDeletionCost(JsonObject, frozen=True, kw_only=True):
     """The metric by which the least busy pods are deleted first, by its name in the spec."""
 

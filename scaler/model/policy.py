@@ -101,7 +101,26 @@ class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
     waste_percent_max: float
     problem: str = ""
     identity: str = ""
-    """Of what is learnt: another metric or lead starts anew."""
+    """Of what is learnt: another metric or lead starts from the beginning."""
+
+
+class AbortRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition of `abortWhen`; exactly one of `above_milli` and `below_milli` is set."""
+
+    name: str
+    above_milli: int | None
+    below_milli: int | None
+    for_seconds: float
+
+
+class CandidateRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.candidate`: its own policy, and its steps as (percent, seconds)."""
+
+    hash: str
+    policy: "Policy"
+    is_shadow: bool
+    steps: tuple[tuple[int, float], ...]
+    abort_when: tuple[AbortRule, ...]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +152,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     panic: PanicRules | None = None
     futility: FutilityRules | None = None
     forecast: ForecastRules | None = None
+    candidate: CandidateRules | None = None
     rollout: str = RolloutPolicy.COUNT.value
     deletion_cost_metric: str = ""
     """The name of the metric by which pods are deleted; empty to leave that to the ReplicaSet."""

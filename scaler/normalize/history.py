@@ -111,6 +111,7 @@ def with_step(memory: Memory, replicas: int, now: float) -> Memory:
         panic_samples=memory.panic_samples,
         forecast=memory.forecast,
         forecast_state=memory.forecast_state,
+        candidate=memory.candidate,
     )
 
 

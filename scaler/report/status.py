@@ -78,6 +78,7 @@ def stored_memory(body: bytes) -> StoredMemory:
         scaled_to_zero=status.history.scaled_to_zero,
         extensions=status.history.extensions,
         forecast=status.history.forecast,
+        candidate=status.history.candidate,
         known_replicas=(status.desired_replicas, status.current_replicas),
     )
 
@@ -92,6 +93,7 @@ def _history(memory: Memory) -> History:
         scaled_to_zero=memory.scaled_to_zero,
         extensions=memory.extensions,
         forecast=memory.forecast,
+        candidate=memory.candidate,
     )
 
 

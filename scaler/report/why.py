@@ -6,13 +6,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from scaler.model.autoscaler import DecisionSummary
 from scaler.model.decision import Branch
 from scaler.model.derivation import (
     Bound,
     Derivation,
     FallbackStep,
-    ForecastStep,
     MetricDerivation,
     PodGroups,
     PolicyLimit,
@@ -20,7 +18,7 @@ from scaler.model.derivation import (
     Stabilization,
     ZeroStep,
 )
-from scaler.model.forecast import Sums
+from scaler.model.extension_status import DecisionSummary
 from scaler.model.policy import Tolerances
 from scaler.model.remark import Remark
 from scaler.normalize.bounds import (
@@ -36,6 +34,7 @@ from scaler.recommend.replicas import (
     WITHIN_TOLERANCE,
     WITHIN_TOLERANCE_AFTER_FILL_IN,
 )
+from scaler.report.why_fields import candidate_sentence, forecast_sentence
 from wire.meta import time_from_unix
 from wire.quantity import format_milli
 
@@ -53,9 +52,11 @@ def explain(derivation: Derivation) -> str:
     if stabilization is not None and stabilization.reason != READY_FOR_NEW_SCALE:
         lines.append(f"  {_stabilization(stabilization, derivation)}")
     if derivation.forecast is not None:
-        lines.append(f"  {_forecast(derivation.forecast)}")
+        lines.append(f"  {forecast_sentence(derivation.forecast)}")
     if derivation.bound is not None:
         lines.extend(f"  {line}" for line in _bound(derivation.bound))
+    if derivation.candidate is not None:
+        lines.append(f"  {candidate_sentence(derivation.candidate)}")
     if derivation.zero is not None:
         lines.append(f"  {_zero(derivation.zero, derivation.made_at_unix_seconds)}")
     if derivation.lifted_to_min:
@@ -283,37 +284,6 @@ def _stabilization(stabilization: Stabilization, derivation: Derivation) -> str:
         f"Stabilization: the {'lowest' if is_up else 'highest'} recommendation of the last "
         f"{window:g} s is {stabilization.deciding_replicas}{age}, so {stabilization.recommended} "
         f"becomes {stabilization.stabilized}."
-    )
-
-
-def _forecast(step: ForecastStep) -> str:
-    if step.load is None:
-        return f"Forecast: {step.metric} has no value now, so it adds nothing."
-    load = f"the load of {step.metric} is {step.load:g}"
-    if step.floor is None or step.bound is None:
-        return f"Forecast: {load}; there is no forecast yet."
-    expected = (
-        f"Forecast: {load}, and expected to reach {step.bound:.4g} within "
-        f"{step.lead_seconds:g} s, which needs {_replicas(step.floor)}"
-    )
-    return f"{expected}, so {_forecast_result(step)}. {_forecast_day(step.day)}"
-
-
-def _forecast_result(step: ForecastStep) -> str:
-    if step.after == step.before:
-        return "it adds nothing"
-    if step.acts:
-        return f"{step.before} becomes {step.after}"
-    why = "in a dry run" if step.is_dry_run else "because it is not reliable now"
-    return f"{step.before} would become {step.after}, but {why} it adds nothing"
-
-
-def _forecast_day(day: Sums) -> str:
-    if not day.minutes:
-        return "Its worth is not known yet."
-    return (
-        f"In the last 24 hours it added {day.added / 60:.1f} replica-hours, or would have; "
-        f"{day.useful / 60:.1f} of them were needed."
     )
 
 

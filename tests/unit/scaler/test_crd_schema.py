@@ -70,6 +70,7 @@ def test_every_field_of_a_scaling_memory_is_in_its_schema() -> None:
     assert missing(components, components["StoredHistory"], stored) == [
         ".extensions",
         ".forecast",
+        ".candidate",
     ]
 
 

@@ -46,7 +46,7 @@ def test_replica_hours_are_those_that_were_requested():
     assert score(steps(*[(10, 1, 3)] * 60), 10).replica_hours == 3
 
 
-def test_the_load_that_nobody_served_and_the_longest_time_of_it():
+def test_the_load_that_was_not_served_and_the_longest_time_of_it():
     found = score(steps((40, 4), (40, 2), (40, 3), (40, 4), (40, 3)), 10)
     assert found.unserved == pytest.approx(100 * (20 + 10 + 10) / 200)
     assert found.longest_under_minutes == 2

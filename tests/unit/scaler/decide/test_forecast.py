@@ -94,7 +94,7 @@ def condition(found, type_="ForecastReliable"):
         pytest.param(50, 20.0, 5, id="less load is expected: nothing is removed"),
         pytest.param(50, 900.0, 8, id="at most half as many more"),
         pytest.param(20, 900.0, 4, id="but two more are always allowed"),
-        pytest.param(0, 70.0, 1, id="no load: the minimum is no count that metrics want"),
+        pytest.param(0, 70.0, 1, id="no load: the minimum is not what metrics want"),
         pytest.param(50, None, 5, id="no forecast yet"),
     ],
 )
@@ -217,7 +217,7 @@ def test_the_condition_has_the_numbers(verdict, expected):
         pytest.param(external(average("10")), "", id="a load"),
     ],
 )
-def test_what_is_no_load_cannot_be_forecast(metric, problem):
+def test_what_is_not_a_load_cannot_be_forecast(metric, problem):
     of = forecasting(named(metric, "load"))
     found = policy_of(of, LA).forecast.problem
     assert found.startswith(problem)
@@ -234,7 +234,7 @@ def test_a_metric_that_cannot_be_forecast_decides_as_without_a_forecast():
     assert found.memory.forecast_state is None
 
 
-def test_a_failed_metric_is_no_load_and_no_other_failure():
+def test_a_failed_metric_has_not_a_load_and_is_not_another_failure():
     """The other metric decides, and the forecast adds nothing without a value of its own."""
     of = forecasting(LOAD, external(average("10"), name="other"))
     found = decision(of, 0, 200.0, readings=(GONE, ExternalValues((80_000,))))
@@ -252,7 +252,7 @@ def test_between_two_minutes_the_forecast_stays():
     assert found.desired_replicas == 7
 
 
-def test_another_metric_starts_learning_anew_and_another_target_does_not():
+def test_another_metric_learns_from_the_beginning_and_another_target_does_not():
     of = forecasting()
     other_target = forecasting(named(external(average("20")), "load"))
     other_metric = forecasting(named(external(average("10"), name="elsewhere"), "load"))

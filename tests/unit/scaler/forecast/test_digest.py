@@ -1,4 +1,4 @@
-"""What is stored of a forecast: about 10 KB, from which it goes on as before."""
+"""What is stored of a forecast: about 10 KB, from which it continues."""
 
 import msgspec
 import pytest
