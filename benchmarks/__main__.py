@@ -7,6 +7,7 @@ from pathlib import Path
 from benchmarks import (
     adapter_requests,
     adapter_wave,
+    forecast,
     scaler_failing_autoscalers,
     scaler_hanging_metric,
     scaler_syncs,
@@ -17,6 +18,7 @@ from benchmarks.measurement_options import Options
 BENCHMARKS = {
     "adapter_requests": adapter_requests,
     "adapter_wave": adapter_wave,
+    "forecast": forecast,
     "scaler_syncs": scaler_syncs,
     "scaler_hanging_metric": scaler_hanging_metric,
     "scaler_failing_autoscalers": scaler_failing_autoscalers,
@@ -37,6 +39,9 @@ def main() -> int:
     )
     parser.add_argument("--autoscalers", type=int, help="number of them (default: per benchmark)")
     parser.add_argument("--other-checkout", type=Path, help="of Loadline, to compare with")
+    parser.add_argument(
+        "--traces", type=Path, help="directory of recorded loads, for the benchmark forecast"
+    )
     parser.add_argument("--concurrency", type=int, nargs="+", default=default.concurrency)
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.benchmark) - BENCHMARKS.keys()):
@@ -46,10 +51,14 @@ def main() -> int:
         seconds=arguments.seconds,
         autoscalers=arguments.autoscalers,
         other_checkout=arguments.other_checkout,
+        traces=arguments.traces,
         concurrency=tuple(arguments.concurrency),
     )
     results = []
-    for name in arguments.benchmark or BENCHMARKS:
+    default_names = [name for name in BENCHMARKS if name != "forecast" or arguments.traces]
+    if "forecast" in arguments.benchmark and arguments.traces is None:
+        parser.error("forecast needs --traces DIRECTORY: CSV files with Unix seconds and load")
+    for name in arguments.benchmark or default_names:
         results.append(BENCHMARKS[name].run(options, _report))
         if arguments.output == "table":
             print(f"\n{table(results[-1])}\n", flush=True)
