@@ -328,7 +328,7 @@ class ListedRule(msgspec.Struct, frozen=True):
 # --- querying Prometheus ----------------------------------------------------------------------------------------------
 
 
-class Lane(enum.Enum):
+class Lane(enum.StrEnum):
     """Who waits for a query; when a backend is at its limit, the first goes first."""
 
     AUTOSCALER = "autoscaler"

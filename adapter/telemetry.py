@@ -70,6 +70,11 @@ WIDE_SUSPENSIONS = Counter(
     "Times that a query for many requests was replaced by one query per request for a while: it failed, or Prometheus refused it.",
     ["reason"],
 )
+LEFT_OUT_OBJECTS = Counter(
+    "loadline_adapter_left_out_objects",
+    "Objects that were left out of a list because their value cannot be used, by rule. The log names them.",
+    ["rule"],
+)
 SAMPLE_AGE_SECONDS = Histogram(
     "loadline_adapter_served_sample_age_seconds",
     "Age of the oldest sample in a response when it is served.",
@@ -118,7 +123,7 @@ def show_build(version: str) -> None:
 
 def forget_rules() -> None:
     """Drop the metrics of rules: another configuration has other rules under the same paths."""
-    for metric in (DISCOVERED_AT, DISCOVERED_SERIES, DISCOVERY_FAILURES):
+    for metric in (DISCOVERED_AT, DISCOVERED_SERIES, DISCOVERY_FAILURES, LEFT_OUT_OBJECTS):
         metric.clear()
 
 

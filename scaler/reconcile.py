@@ -4,6 +4,7 @@ Upstream: `reconcileKey` and `reconcileAutoscaler` (horizontal.go). The order of
 events is theirs; what is written is decided by `plan`, `decide` and `settle`, which are pure.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
@@ -107,9 +108,18 @@ class Reconciler:
         """How the last decision on the autoscaler of this key (`namespace/name`) was computed."""
         return self._derivations.get(key)
 
-    def forget_all(self) -> None:
-        """Another process may scale from now on, so the memory here becomes out of date."""
+    def forget_memories(self) -> None:
+        """Another process has scaled. Otherwise the memories here are more recent than those that are stored."""
         self._memories.clear()
+
+    def forget_deleted(self) -> None:
+        """Forget the autoscalers that were deleted while this process did not lead."""
+        for key in tuple(self._memories):
+            if self._with.autoscalers.get(key) is None:
+                self._forget(key)
+
+    def stop_leading(self) -> None:
+        """Others may change from now on what was read; the memories stay, in case that no other process leads."""
         self._derivations.clear()
         self._with.scales.clear()
 
@@ -139,8 +149,12 @@ class Reconciler:
             self._log(key, f"not scaled, because its history cannot be read: {error}")
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
             return
-        outcome = await self._reconcile(autoscaler, memory, self._clock.steady_now())
-        self._memories.keep(autoscaler, outcome.memory, _replicas_after(outcome))
+        try:
+            outcome = await self._reconcile(autoscaler, memory, self._clock.steady_now())
+        except asyncio.CancelledError:
+            self._memories.discard(key)
+            raise
+        self._memories.keep(autoscaler, outcome, _replicas_after(outcome))
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
         if outcome.derivation.desired_replicas is not None:
@@ -266,7 +280,7 @@ class Reconciler:
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)
-        if outcome.status_changed or self._memories.must_store(autoscaler, outcome.memory):
+        if outcome.status_changed or self._memories.must_store(autoscaler, outcome):
             failure = await self._write_status(autoscaler, outcome)
             if failure:
                 outcome = msgspec.structs.replace(

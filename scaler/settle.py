@@ -3,6 +3,8 @@
 The second half of upstream's `reconcileAutoscaler`, from the outcome of the write to the status.
 """
 
+import math
+
 import msgspec
 
 from scaler.model.autoscaler import (
@@ -232,10 +234,24 @@ def _outcome(
         events=(*decision.events, *events),
         events_after_status=decision.events_after_status,
         memory=decision.memory,
+        stored_seconds_max=_stored_seconds_max(decision),
         error=decision.error,
         error_class=decision.error_class,
         derivation=derivation,
     )
+
+
+def _stored_seconds_max(decision: Decision) -> float:
+    """Half the window while it holds more replicas than were recommended last.
+
+    A memory that was stored longer ago than the window does not show that its process ran, so `restored` would hold
+    the replicas for another window.
+    """
+    policy, steps = decision.policy, decision.memory.recommendations
+    current = decision.current_replicas or 0
+    if not steps or steps[-1].replicas >= current or current <= policy.min_replicas:
+        return math.inf
+    return policy.scale_down_window_seconds / 2
 
 
 def _with_remarks(status: AutoscalerStatus, derivation: Derivation) -> AutoscalerStatus:

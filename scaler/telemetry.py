@@ -135,6 +135,10 @@ class Telemetry:
             self.metric_computation_total.labels(*labels).inc()
             self.metric_computation_duration_seconds.labels(*labels).observe(seconds)
 
+    def count_metrics_request(self, group: str, *, shared: bool) -> None:
+        """Count a metric that is read from an API of this group; `shared` if no request was sent for it."""
+        self.metrics_api_requests_total.labels(group, "shared" if shared else "sent").inc()
+
     def set_desired_replicas(self, key: str, replicas: int) -> None:
         """Show what the autoscaler of this key (`namespace/name`) wants."""
         self._desired_replicas.labels(*self._labels(key)).set(replicas)

@@ -31,23 +31,27 @@ class Helm:
 
     def install(
         self,
-        chart: Literal["adapter", "scaler"],
+        chart: Literal["adapter", "scaler"] | Path,
         *,
         release: str,
         values: Mapping[str, Any] | None = None,
     ) -> str:
-        """`helm install --wait`; returns the chart's notes. Raises HelmFailed."""
+        """`helm install --wait` of a chart of this repository or in a folder; returns its notes. Raises HelmFailed."""
         return self._deploy("install", chart, release, values)
 
     def upgrade(
         self,
-        chart: Literal["adapter", "scaler"],
+        chart: Literal["adapter", "scaler"] | Path,
         *,
         release: str,
         values: Mapping[str, Any] | None = None,
     ) -> str:
         """`helm upgrade --wait` with these values and no others. Raises HelmFailed."""
         return self._deploy("upgrade", chart, release, values)
+
+    def rollback(self, release: str, *, revision: int) -> None:
+        """`helm rollback --wait`. Raises HelmFailed."""
+        self._run(["rollback", release, str(revision), *WAITING])
 
     def uninstall(self, release: str) -> None:
         """`helm uninstall --wait`. Raises HelmFailed."""
@@ -61,7 +65,9 @@ class Helm:
         """The names of the releases in the namespace."""
         return self._run(["list", "--short"]).split()
 
-    def _deploy(self, verb: str, chart: str, release: str, values: Mapping[str, Any] | None) -> str:
+    def _deploy(
+        self, verb: str, chart: str | Path, release: str, values: Mapping[str, Any] | None
+    ) -> str:
         return self._run(
             [verb, release, str(CHARTS / chart), *WAITING, "--values=-"],
             msgspec.json.encode({"image": IMAGE, **(values or {})}).decode(),

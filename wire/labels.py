@@ -6,7 +6,7 @@ messages, because users see them in conditions and API responses.
 
 import re
 from collections.abc import Mapping
-from enum import Enum
+from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
@@ -18,7 +18,7 @@ from wire.meta import LabelSelector, LabelSelectorRequirement
 from wire.quoting import go_quote
 
 
-class Operator(Enum):
+class Operator(StrEnum):
     """How a requirement relates a key to its values; upstream's `selection.Operator`."""
 
     IN = "in"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from adapter import telemetry
 from adapter.answer.active_configuration import ActiveConfiguration
 from adapter.answer.evaluating import own_rows
+from adapter.answer.left_out_objects import LeftOutObjects
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
 from adapter.answer.query_cache import LastGoodValues, QueryCache
 from adapter.answer.usage_answers import UsageAnswers, UsageDocument
@@ -82,6 +83,7 @@ class Answers:
             evaluator=evaluator, objects=objects, mapping=mapping, wide_plans=wide_plans, now=now
         )
         self._queries = QueryCache()
+        self._left_out = LeftOutObjects()
         self._last_custom: LastGoodValues[dict[str, ObjectValue]] = LastGoodValues()
         self._last_external: LastGoodValues[tuple[ExternalValue, ...]] = LastGoodValues()
 
@@ -114,9 +116,10 @@ class Answers:
         now_seconds = self._now()
         key = _fallback_key(request, query, offer)
         last = self._last_custom.get(key, {}) if key else {}
-        values = custom_values(
-            evaluation, query, request, names, now_seconds=now_seconds, last=last
-        )
+        found = custom_values(evaluation, query, request, names, now_seconds=now_seconds, last=last)
+        if found.left_out:
+            self._left_out.report(request, query, found.left_out)
+        values = found.values
         if key:
             measured = {value.name: value for value in values if not value.substitute}
             known = {**last, **measured}

@@ -1,5 +1,6 @@
 """`loadline-adapter check FILE...`: offline the faults of each configuration; with a Prometheus, what each rule yields."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -11,6 +12,7 @@ import msgspec
 from adapter.commands.check_text import text_of
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.config import ConfigError, unreadable
+from adapter.config.json_schema import CONFIGURATION
 from adapter.config.sources import Source, sources
 from adapter.diagnosis.check_report import Report
 from adapter.runtime.checking import checked
@@ -27,6 +29,25 @@ FAULTY: Final = 2
 
 
 STDIN: Final = "-"
+
+
+class _PrintSchema(argparse.Action):
+    """Print the JSON Schema of the configuration, and exit."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,  # noqa: ARG002 - argparse's signature
+        values: object,  # noqa: ARG002 - argparse's signature
+        option_string: str | None = None,  # noqa: ARG002 - argparse's signature
+    ) -> None:
+        print(schema_text(), end="")
+        parser.exit()
+
+
+def schema_text() -> str:
+    """The JSON Schema as it is published in docs/configuration.schema.json."""
+    return msgspec.json.format(msgspec.json.encode(CONFIGURATION), indent=2).decode() + "\n"
 
 
 class _Given(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +144,12 @@ def parser() -> FlagParser:
     )
     parser.add_boolean(
         "--strict", help="exit with 2 on a warning too, such as a rule that yields nothing"
+    )
+    parser.add_argument(
+        "--print-schema",
+        action=_PrintSchema,
+        nargs=0,
+        help="print the JSON Schema of the configuration, for editors, and exit",
     )
     parser.add_file(
         "--kubeconfig",

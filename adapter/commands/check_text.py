@@ -16,9 +16,9 @@ def text_of(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     for error in report.errors:
-        yield f"{report.file}: {_where(error.line, error.path)}: {error.problem}. {error.fix}"
+        yield f"{report.file}: {_where(error.line, error.path)}: {error.problem}. {error.fix} [{error.code}]"
     for warning in report.warnings:
-        yield f"{report.file}: warning: {_where(warning.line, warning.path)}: {warning.problem}. {warning.fix}"
+        yield f"{report.file}: warning: {_where(warning.line, warning.path)}: {warning.problem}. {warning.fix} [{warning.code}]"
     if report.resources == "built-in":
         yield "labels are mapped to the resources built into Kubernetes; use --kubeconfig to include the custom resources of a cluster"
     for rule in report.rules:

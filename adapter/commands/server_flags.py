@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from adapter.commands.certificate_flags import add_certificate_flags, certificate_options
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.fetch.catalog import Times
 from adapter.fetch.shared_evaluations import FRESHNESS_SECONDS
@@ -52,6 +53,7 @@ def parse(arguments: Sequence[str]) -> AdapterSettings:
         logging=LoggingOptions(format=given.logging_format, verbosity=given.verbosity),
         ignored=(*ignored_flags(given, IGNORED), *serving.ignored),
         serving=serving,
+        managed_certificate=certificate_options(parser, given),
     )
 
 
@@ -115,6 +117,7 @@ def server_parser() -> FlagParser:
         "(default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
     )
     add_flags(parser, secure_port=SECURE_PORT)
+    add_certificate_flags(parser)
     add_logging_flags(
         parser.group("logging"),
         levels="3 logs each request, 6 also each query sent to Prometheus, and authentication and authorization failures",

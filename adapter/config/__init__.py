@@ -14,13 +14,14 @@ from adapter.config.backends import read_backends
 from adapter.config.discovery_rules import read_resource_rules, read_rule
 from adapter.config.document import Block, Problems, read_document
 from adapter.config.named_metrics import read_metrics
-from adapter.config.problems import ConfigError, ConfigProblem
+from adapter.config.problems import ConfigError, ConfigProblem, ProblemCode
 from adapter.model import Backend, DiscoveryRule, NamedRule, ResourceRules, Rule
 
 __all__ = [
     "ConfigError",
     "ConfigProblem",
     "Configuration",
+    "ProblemCode",
     "decode",
     "load",
     "parse",
@@ -79,6 +80,7 @@ def unreadable(file: Path, error: OSError | UnicodeDecodeError) -> ConfigError:
     """The error for a file without readable text."""
     cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     problem = ConfigProblem(
+        code=ProblemCode.UNREADABLE,
         path="(file)",
         line=0,
         problem=f"cannot be read: {cause}",
@@ -107,6 +109,7 @@ def _parsed(
         configuration = None if top is None else _read(top, problems, may_be_empty=may_be_empty)
     except RecursionError:
         problems.error(
+            ProblemCode.NESTED_TOO_DEEPLY,
             None,
             "(file)",
             "blocks are nested too deeply",
@@ -130,6 +133,7 @@ def _read(top: Block, problems: Problems, *, may_be_empty: bool) -> Configuratio
     rules: tuple[Rule, ...] = (*custom, *external, *named)
     if not rules and resource_rules is None and not may_be_empty:
         problems.warning(
+            ProblemCode.NO_RULES,
             None,
             "(file)",
             "there is no rule, so no metrics API is served",

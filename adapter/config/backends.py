@@ -5,6 +5,7 @@ from typing import Literal, cast
 from urllib.parse import urlsplit
 
 from adapter.config.document import Block
+from adapter.config.problems import ProblemCode
 from adapter.model import DEFAULT_BACKEND, Backend
 
 
@@ -15,6 +16,7 @@ def read_backends(top: Block) -> tuple[Backend, ...]:
         backend = _read_backend(block)
         if backend.name in found:
             block.error(
+                ProblemCode.DUPLICATE_NAME,
                 "name",
                 f"there is already a backend {backend.name!r}",
                 "Give each backend its own name.",
@@ -29,6 +31,7 @@ def read_backend_name(rule: Block, known: tuple[Backend, ...]) -> str:
     names = sorted({DEFAULT_BACKEND, *(backend.name for backend in known)})
     if name not in names:
         rule.error(
+            ProblemCode.UNKNOWN_BACKEND,
             "backend",
             f"there is no backend {name!r}",
             f"Use one of {', '.join(names)}, or add it under `backends`.",
@@ -71,7 +74,7 @@ def _url(block: Block) -> str:
     except ValueError:
         usable = False
     if url and not usable:
-        block.error("url", "this is not a URL of a Prometheus", fix)
+        block.error(ProblemCode.INVALID_URL, "url", "this is not a URL of a Prometheus", fix)
     return url
 
 
@@ -83,18 +86,21 @@ def _headers(block: Block) -> tuple[tuple[str, str], ...]:
 def _check_credentials(block: Block, backend: Backend) -> None:
     if (backend.client_cert_file is None) != (backend.client_key_file is None):
         block.error(
+            ProblemCode.INVALID_CREDENTIALS,
             "",
             "a client certificate needs its key",
             "Give both `clientCertFile` and `clientKeyFile`.",
         )
     if bool(backend.username) != (backend.password_file is not None):
         block.error(
+            ProblemCode.INVALID_CREDENTIALS,
             "",
             "basic authentication needs a user and a password",
             "Give both `username` and `passwordFile`.",
         )
     if backend.username and backend.token_file:
         block.error(
+            ProblemCode.INVALID_CREDENTIALS,
             "",
             "a token and a password are mutually exclusive",
             "Keep `tokenFile`, or `username` and `passwordFile`.",

@@ -2,6 +2,7 @@
 
 from adapter.config.backends import read_backend_name
 from adapter.config.document import Block
+from adapter.config.problems import ProblemCode
 from adapter.config.signal_block import DISCOVERED_CUSTOM, DISCOVERED_EXTERNAL, read_contract
 from adapter.config.texts import (
     read_label_template,
@@ -52,6 +53,7 @@ def _read_series_query(block: Block) -> str:
     )
     if text and (problem := selector_problem(text)):
         block.warning(
+            ProblemCode.INVALID_SELECTOR,
             "seriesQuery",
             f"{text!r} cannot be parsed as a selector: {problem}",
             'Write something like \'{__name__=~"^http_.*",namespace!=""}\'.',
@@ -66,6 +68,7 @@ def _read_filter(block: Block) -> SeriesFilter | None:
     if bool(wanted) == bool(unwanted):
         fault = "both `is` and `isNot` are given" if wanted else "neither `is` nor `isNot` is given"
         block.error(
+            ProblemCode.INVALID_FILTER,
             "",
             f"{fault} in a filter",
             "Write exactly one of them; all filters of a list must match.",
@@ -88,6 +91,7 @@ def _read_name(rule: Block) -> tuple[str, str]:
         return matches, as_
     if groups > 1:
         block.error(
+            ProblemCode.AMBIGUOUS_NAME,
             "as",
             f"`matches` has {groups} groups, so `as` must say which of them make the name",
             'Add `as`, for example "${1}_per_second".',
@@ -114,11 +118,15 @@ def read_resources(rule: Block, *, external: bool) -> ResourceLabels:
     )
     if not external and not labels.namespaced:
         block.warning(
-            "namespaced", "`namespaced` has no effect here", "It is for `externalRules`; delete it."
+            ProblemCode.NO_EFFECT,
+            "namespaced",
+            "`namespaced` has no effect here",
+            "It is for `externalRules`; delete it.",
         )
     if not external and not labels.template and not labels.overrides:
         fix = 'Add `resources: {template: "<<.Resource>>"}` or `overrides`.'
         rule.warning(
+            ProblemCode.NO_RESOURCES,
             "resources",
             "no label is mapped to a resource, so no metric of the rule can be requested",
             fix,
@@ -152,7 +160,10 @@ def _read_resource_rule(block: Block) -> ResourceRule:
     )
     if not rule.container_label:
         block.warning(
-            "containerLabel", "no label names the container", "Add `containerLabel: container`."
+            ProblemCode.NO_CONTAINER_LABEL,
+            "containerLabel",
+            "no label names the container",
+            "Add `containerLabel: container`.",
         )
     block.close()
     return rule

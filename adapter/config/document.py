@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import yaml
 
-from adapter.config.problems import ConfigProblem
+from adapter.config.problems import ConfigProblem, ProblemCode
 from wire.duration import parse_duration, parse_prometheus_duration
 
 T = TypeVar("T")
@@ -28,18 +28,32 @@ class Problems:
         self.errors: list[ConfigProblem] = []
         self.warnings: list[ConfigProblem] = []
 
-    def error(self, node: yaml.Node | None, path: str, problem: str, fix: str) -> None:
+    def error(
+        self, code: ProblemCode, node: yaml.Node | None, path: str, problem: str, fix: str
+    ) -> None:
         """A problem with which the file cannot be used."""
-        self.errors.append(_problem(node, path, problem, fix))
+        _add(self.errors, code, node, path, problem, fix)
 
-    def warning(self, node: yaml.Node | None, path: str, problem: str, fix: str) -> None:
+    def warning(
+        self, code: ProblemCode, node: yaml.Node | None, path: str, problem: str, fix: str
+    ) -> None:
         """A problem with which the file works, but probably not as intended."""
-        self.warnings.append(_problem(node, path, problem, fix))
+        _add(self.warnings, code, node, path, problem, fix)
 
 
-def _problem(node: yaml.Node | None, path: str, problem: str, fix: str) -> ConfigProblem:
+def _add(
+    found: list[ConfigProblem],
+    code: ProblemCode,
+    node: yaml.Node | None,
+    path: str,
+    problem: str,
+    fix: str,
+) -> None:
+    """Each problem once, although two checks may find it."""
     line = node.start_mark.line + 1 if node is not None else 0
-    return ConfigProblem(path=path, line=line, problem=problem, fix=fix)
+    each = ConfigProblem(code=code, path=path, line=line, problem=problem, fix=fix)
+    if each not in found:
+        found.append(each)
 
 
 def read_document(text: str, problems: Problems) -> "Block | None":
@@ -48,11 +62,16 @@ def read_document(text: str, problems: Problems) -> "Block | None":
         node, several = _compose(text)
     except yaml.YAMLError as e:
         problems.error(
-            None, "(file)", f"not YAML: {_message(e)}", "Fix the syntax; indent with spaces."
+            ProblemCode.INVALID_YAML,
+            None,
+            "(file)",
+            f"not YAML: {_message(e)}",
+            "Fix the syntax; indent with spaces.",
         )
         return None
     if several:
         problems.warning(
+            ProblemCode.SEVERAL_DOCUMENTS,
             node,
             "(file)",
             "the file contains several documents",
@@ -62,6 +81,7 @@ def read_document(text: str, problems: Problems) -> "Block | None":
         return Block("", None, problems)
     if not isinstance(node, yaml.MappingNode):
         problems.error(
+            ProblemCode.WRONG_TYPE,
             node,
             "(file)",
             f"the file contains {_kind(node)}",
@@ -101,18 +121,20 @@ class Block:
         """The key path of a field."""
         return f"{self.path}.{name}" if self.path else name
 
-    def error(self, name: str, problem: str, fix: str) -> None:
+    def error(self, code: ProblemCode, name: str, problem: str, fix: str) -> None:
         """Report an error in a field, or in this block when `name` is empty."""
         self.problems.error(
+            code,
             self._fields.get(name, self._node),
             self.path_of(name) if name else self.path,
             problem,
             fix,
         )
 
-    def warning(self, name: str, problem: str, fix: str) -> None:
+    def warning(self, code: ProblemCode, name: str, problem: str, fix: str) -> None:
         """Report a warning about a field, or about this block when `name` is empty."""
         self.problems.warning(
+            code,
             self._fields.get(name, self._node),
             self.path_of(name) if name else self.path,
             problem,
@@ -133,7 +155,13 @@ class Block:
                     if near
                     else f"Known fields: {', '.join(sorted(self._taken))}."
                 )
-                self.problems.error(node, self.path_of(name), f"unknown field `{name}`", hint)
+                self.problems.error(
+                    ProblemCode.UNKNOWN_FIELD,
+                    node,
+                    self.path_of(name),
+                    f"unknown field `{name}`",
+                    hint,
+                )
 
     # --- values -----------------------------------------------------------------------------------------------------
 
@@ -145,6 +173,7 @@ class Block:
         if isinstance(node, yaml.ScalarNode):
             return str(node.value)
         self.error(
+            ProblemCode.WRONG_TYPE,
             name,
             f"{_kind(node)} where a text is expected",
             "Write one value; quote it if in doubt.",
@@ -155,7 +184,7 @@ class Block:
         """A text that must be present and not empty."""
         text = self.text(name)
         if not text and not isinstance(self._take(name), yaml.CollectionNode):
-            self.error(name, f"`{name}` is missing", fix)
+            self.error(ProblemCode.MISSING_FIELD, name, f"`{name}` is missing", fix)
         return text
 
     def parsed(self, name: str, parse: Callable[[str], T], default: T, fix: str) -> T:
@@ -165,7 +194,7 @@ class Block:
         try:
             return parse(self.text(name))
         except ValueError as e:
-            self.error(name, str(e), fix)
+            self.error(ProblemCode.INVALID_VALUE, name, str(e), fix)
             return default
 
     def boolean(self, name: str, default: bool) -> bool:
@@ -177,6 +206,7 @@ class Block:
         text = self.text(name, default)
         if text not in allowed:
             self.error(
+                ProblemCode.INVALID_VALUE,
                 name,
                 f"{text!r} is not one of {', '.join(allowed)}",
                 f"Write one of {', '.join(allowed)}.",
@@ -189,7 +219,7 @@ class Block:
         fix = "Write a duration such as 30s, 5m or 1h."
         seconds = self.parsed(name, parse_prometheus_duration, default, fix)
         if self.has(name) and seconds is not None and seconds <= 0:
-            self.error(name, "the duration must be more than 0", fix)
+            self.error(ProblemCode.INVALID_VALUE, name, "the duration must be more than 0", fix)
             return default
         return seconds
 
@@ -198,7 +228,7 @@ class Block:
         fix = "Write a duration such as 500ms, 30s or 1m30s."
         seconds = self.parsed(name, parse_duration, default, fix)
         if seconds <= 0:
-            self.error(name, "the duration must be more than 0", fix)
+            self.error(ProblemCode.INVALID_VALUE, name, "the duration must be more than 0", fix)
             return default
         return seconds
 
@@ -207,7 +237,7 @@ class Block:
         fix = "Write a whole number above 0."
         value = self.parsed(name, int, default, fix)
         if value <= 0:
-            self.error(name, f"{value} is not above 0", fix)
+            self.error(ProblemCode.INVALID_VALUE, name, f"{value} is not above 0", fix)
             return default
         return value
 
@@ -218,6 +248,7 @@ class Block:
         node = self._take(name)
         if node is not None and not isinstance(node, yaml.MappingNode):
             self.error(
+                ProblemCode.WRONG_TYPE,
                 name,
                 f"{_kind(node)} where a mapping is expected",
                 "Write `key: value` lines below it.",
@@ -230,7 +261,10 @@ class Block:
         node = self._take(name)
         if node is not None and not isinstance(node, yaml.SequenceNode):
             self.error(
-                name, f"{_kind(node)} where a list is expected", "Begin each entry with `- `."
+                ProblemCode.WRONG_TYPE,
+                name,
+                f"{_kind(node)} where a list is expected",
+                "Begin each entry with `- `.",
             )
             return
         for index, item in enumerate(node.value if node is not None else ()):
@@ -239,6 +273,7 @@ class Block:
                 yield Block(path, item, self.problems)
             else:
                 self.problems.error(
+                    ProblemCode.WRONG_TYPE,
                     item,
                     path,
                     f"{_kind(item)} where a mapping is expected",
@@ -271,7 +306,13 @@ def _fields(
         name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
         if name in seen:
             where = f"{path}.{name}" if path else name
-            problems.error(key, where, f"`{name}` is given twice", "Keep one of them.")
+            problems.error(
+                ProblemCode.DUPLICATE_FIELD,
+                key,
+                where,
+                f"`{name}` is given twice",
+                "Keep one of them.",
+            )
         seen.add(name)
         own.append((name, value))
     yield from own

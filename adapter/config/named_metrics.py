@@ -6,6 +6,7 @@ import promql_parser
 
 from adapter.config.backends import read_backend_name
 from adapter.config.document import Block
+from adapter.config.problems import ProblemCode
 from adapter.config.signal_block import NAMED, read_contract
 from adapter.config.texts import promql_problem, read_template
 from adapter.model import Backend, GroupResource, NamedRule
@@ -36,7 +37,10 @@ def read_metrics(top: Block, backends: tuple[Backend, ...]) -> tuple[NamedRule, 
         rule = _read_metric(block, backends)
         if (first := seen.setdefault((rule.name, rule.describes), rule.path)) != rule.path:
             block.error(
-                "name", f"{first} has the same name for the same resource", "Rename one of them."
+                ProblemCode.DUPLICATE_NAME,
+                "name",
+                f"{first} has the same name for the same resource",
+                "Rename one of them.",
             )
         found.append(rule)
     return tuple(found)
@@ -67,6 +71,7 @@ def _read_name(block: Block) -> str:
     name = block.required_text("name", "Add the name under which autoscalers request the metric.")
     if "/" in name or name in (".", "..", "*"):
         block.error(
+            ProblemCode.INVALID_NAME,
             "name",
             f"{name!r} cannot be part of a URL path",
             "Use letters, digits, `_`, `-` and `.`.",
@@ -87,12 +92,18 @@ def _read_query(block: Block) -> str:
     problem = promql_problem(example) if query else ""
     if _NEWER_FUNCTION in problem:
         block.warning(
+            ProblemCode.UNKNOWN_FUNCTION,
             "query",
             f"a function is not known to Loadline: {problem}",
             "The query is sent as it is; metric selectors cannot be added to it.",
         )
     elif problem:
-        block.error("query", f"this is not valid PromQL: {problem}", "Try it in Prometheus.")
+        block.error(
+            ProblemCode.INVALID_QUERY,
+            "query",
+            f"this is not valid PromQL: {problem}",
+            "Try it in Prometheus.",
+        )
     return query
 
 
@@ -116,6 +127,7 @@ def _check_rows(block: Block, rule: NamedRule) -> None:
     if missing and str(tree.op) not in ("topk", "bottomk", "limitk", "limit_ratio"):
         fix = f"Aggregate `by ({', '.join(needed)})`, or set under `labels` which label names the object."
         block.error(
+            ProblemCode.DROPPED_LABEL,
             "query",
             f"the query drops the label {' and '.join(missing)}, which identifies rows",
             fix,

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from adapter.config.document import Block
+from adapter.config.problems import ProblemCode
 from adapter.model import Reaction, SignalContract
 
 NAMED: Final = SignalContract(
@@ -58,17 +59,22 @@ def _check_ages(block: Block, contract: SignalContract) -> None:
     )
     if uses_last and contract.last_for_seconds is None:
         block.error(
+            ProblemCode.MISSING_FIELD,
             "lastFor",
             "`last` is used without a limit on the age",
             "Add `lastFor: 5m`: the greatest age of a last good value.",
         )
     if contract.last_for_seconds is not None and not uses_last:
         block.warning(
+            ProblemCode.NO_EFFECT,
             "lastFor",
             "nothing uses the last good value",
             "Set onEmpty, onNaN, onStale or onPartial to `last`, or delete it.",
         )
     if block.has("onStale") and contract.stale_after_seconds is None:
         block.error(
-            "onStale", "there is no age at which a sample is stale", "Add `staleAfter: 2m`."
+            ProblemCode.MISSING_FIELD,
+            "onStale",
+            "there is no age at which a sample is stale",
+            "Add `staleAfter: 2m`.",
         )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import promql_parser
 
 from adapter.config.document import Block
+from adapter.config.problems import ProblemCode
 from adapter.translate.naming import TEMPLATE_FIELDS, label_pattern
 from adapter.translate.promql import QUERY_FIELDS
 from adapter.translate.regex import Pattern, pattern
@@ -25,6 +26,7 @@ def read_pattern(block: Block, name: str, text: str) -> Pattern | None:
         return pattern(text)
     except ValueError as e:
         block.error(
+            ProblemCode.INVALID_PATTERN,
             name,
             f"{text!r} is not a valid RE2 expression: {e}",
             "RE2 has no lookaheads and no backreferences.",
@@ -40,6 +42,7 @@ def read_template(block: Block, name: str, known: Sequence[str]) -> str:
         for field in dict.fromkeys(template.unknown_fields(known)):
             fix = f"Known fields: {', '.join(f'.{each}' for each in known)}."
             block.warning(
+                ProblemCode.UNKNOWN_TEMPLATE_FIELD,
                 name,
                 f"the template uses .{field}, which does not exist: every request fails",
                 fix,
@@ -52,6 +55,7 @@ def _parsed(block: Block, name: str, text: str) -> Template | None:
         return compiled(text)
     except ValueError as e:
         block.error(
+            ProblemCode.INVALID_TEMPLATE,
             name,
             f"the template cannot be read: {e}",
             "The position is line:column in the template; the delimiters are << and >>.",
@@ -67,6 +71,7 @@ def read_label_template(block: Block, name: str) -> str:
             label_pattern(text)
         except ValueError as e:
             block.error(
+                ProblemCode.INVALID_TEMPLATE,
                 name,
                 f"labels cannot be mapped to resources by it: {e}",
                 "Write something like kube_<<.Group>>_<<.Resource>>.",
@@ -79,7 +84,12 @@ def read_query_template(block: Block, name: str) -> str:
     text = read_template(block, name, QUERY_FIELDS)
     if not text:
         fix = "Add it, for example 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'."
-        block.warning(name, "there is no query: every request for the rule's metrics fails", fix)
+        block.warning(
+            ProblemCode.NO_QUERY,
+            name,
+            "there is no query: every request for the rule's metrics fails",
+            fix,
+        )
         return text
     try:
         example = compiled(text).execute(Record(_EXAMPLE))
@@ -89,6 +99,7 @@ def read_query_template(block: Block, name: str) -> str:
         return text  # reported when it was parsed
     if problem := promql_problem(example):
         block.warning(
+            ProblemCode.INVALID_QUERY,
             name,
             f"rendered as {example!r}, it cannot be parsed as PromQL: {problem}",
             "Try the rendered query in Prometheus.",

@@ -15,8 +15,9 @@ NAMES_MAX: Final = 100
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One error or warning about the file."""
+    """One error or warning about the file. docs/check.md has a section for each `code`."""
 
+    code: str
     path: str
     line: int
     problem: str
@@ -25,7 +26,13 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @classmethod
     def of(cls, problem: ConfigProblem) -> "Problem":
         """From a problem of the configuration."""
-        return cls(path=problem.path, line=problem.line, problem=problem.problem, fix=problem.fix)
+        return cls(
+            code=problem.code,
+            path=problem.path,
+            line=problem.line,
+            problem=problem.problem,
+            fix=problem.fix,
+        )
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

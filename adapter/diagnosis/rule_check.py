@@ -234,7 +234,9 @@ def _read(
     value = ""
     try:
         if isinstance(request, CustomMetricRequest):
-            values = custom_values(evaluation, query, request, names, now_seconds=now_seconds)
+            values = custom_values(
+                evaluation, query, request, names, now_seconds=now_seconds
+            ).values
             value = format_milli(values[0].value_milli) if values else ""
         else:
             rows = external_values(evaluation, query, request, now_seconds=now_seconds)

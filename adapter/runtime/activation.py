@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adapter.answer import ActiveConfiguration, Answers
-from adapter.config import ConfigError, ConfigProblem, Configuration
+from adapter.config import ConfigError, ConfigProblem, Configuration, ProblemCode
 from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
@@ -132,6 +132,7 @@ def _client(backend: Backend, *, file: Path, path: str) -> PrometheusClient:
         credentials.check()
     except (OSError, ssl.SSLError, ValueError) as error:
         problem = ConfigProblem(
+            code=ProblemCode.UNUSABLE_FILE,
             path=path,
             line=0,
             problem=f"a file it names cannot be used: {error}",

@@ -14,13 +14,14 @@ from adapter.config import load
 from adapter.runtime.assembly import Parts, assemble
 from adapter.runtime.reloader import ConfigurationReloader
 from adapter.runtime.server_settings import AdapterSettings
-from adapter.serve.app import MetricsAPI, count_requests
+from adapter.serve.app import MetricsAPI, count_requests, served_paths
 from adapter.serve.explain_endpoint import add_explain_route
 from adapter.serve.request_log import log_requests
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.serving.event_loop import stop_requested
 from wire.serving.health import Check
+from wire.serving.managed_certificate import ManagedCertificate
 from wire.serving.server import Delegates, Server
 from wire.status import StatusError, Unavailable
 
@@ -86,7 +87,7 @@ class _Server:
         return not tasks.failed.is_set()
 
     async def _listener(self, client: KubeClient) -> Server:
-        serving = self._settings.serving
+        serving, managed = self._settings.serving, self._settings.managed_certificate
         delegates = await Delegates.connected(
             serving, client, user_agent=f"loadline-adapter/{self._version}"
         )
@@ -95,8 +96,10 @@ class _Server:
             delegates,
             registry=REGISTRY,
             version=self._version,
+            paths=lambda: served_paths(self._parts.answers.active),
             ready=self._checks(),
             background=self._parts.tasks,
+            certificate=ManagedCertificate(client, managed) if managed else None,
         )
         server.app.middlewares.insert(0, count_requests)
         if self._settings.logging.verbosity >= REQUESTS_LEVEL:

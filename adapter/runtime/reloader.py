@@ -11,7 +11,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from adapter import telemetry
-from adapter.config import ConfigError, ConfigProblem, Configuration, decode, unreadable
+from adapter.config import (
+    ConfigError,
+    ConfigProblem,
+    Configuration,
+    ProblemCode,
+    decode,
+    unreadable,
+)
 from wire.followed_file import FollowedFile
 
 log = logging.getLogger(__name__)
@@ -88,6 +95,7 @@ class ConfigurationReloader:
         self._unusable = None
         if not content.strip():
             problem = ConfigProblem(
+                code=ProblemCode.EMPTY,
                 path="(file)",
                 line=0,
                 problem="it is empty",

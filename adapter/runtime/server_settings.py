@@ -7,6 +7,7 @@ import msgspec
 from adapter.fetch.catalog import Times
 from adapter.model import Backend
 from wire.logs import LoggingOptions
+from wire.serving.managed_certificate import ManagedCertificateOptions
 from wire.serving.options import ServingOptions
 
 
@@ -32,3 +33,4 @@ class AdapterSettings(msgspec.Struct, frozen=True, kw_only=True):
     ignored: tuple[str, ...]
     """What to log about flags that have no effect."""
     serving: ServingOptions
+    managed_certificate: ManagedCertificateOptions | None = None

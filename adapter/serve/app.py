@@ -4,14 +4,14 @@ Requests are authorized before (`wire.serving.guard`), and failures become a Sta
 """
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from http import HTTPStatus
 
 import msgspec
 from aiohttp import web
 
 from adapter import telemetry
-from adapter.answer import Answers
+from adapter.answer import ActiveConfiguration, Answers
 from adapter.serve import api_discovery, openapi
 from adapter.serve.parsed_requests import ParsedRequests
 from adapter.translate.parse import VERSIONS
@@ -102,6 +102,16 @@ class MetricsAPI:
 
     def _is_served(self, group: str, version: str) -> bool:
         return api_discovery.is_served(self._answers.active, group, version)
+
+
+def served_paths(active: ActiveConfiguration) -> Iterator[str]:
+    """The paths of the groups that are served now, for the list at `/`."""
+    yield from ("/openapi/v2", "/openapi/v3")
+    for group in active.groups:
+        yield f"/apis/{group}"
+        for version in VERSIONS[group]:
+            yield f"/apis/{group}/{version}"
+            yield f"/openapi/v3/apis/{group}/{version}"
 
 
 @web.middleware

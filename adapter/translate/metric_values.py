@@ -25,6 +25,14 @@ from adapter.translate.refusals import external_metric_not_found, object_metric_
 from adapter.translate.signal_contract import failed, is_fresh, milli, trouble, usable_samples
 
 
+class CustomValues(msgspec.Struct, frozen=True):
+    """The values of objects, and the objects that are left out because their value cannot be used."""
+
+    values: tuple[ObjectValue, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Name, and what is wrong with its value as a sentence. An object without any row is not among them."""
+
+
 def custom_values(
     evaluation: Evaluation,
     query: MetricQuery,
@@ -33,7 +41,7 @@ def custom_values(
     *,
     now_seconds: float,
     last: Mapping[str, ObjectValue] | None = None,
-) -> tuple[ObjectValue, ...]:
+) -> CustomValues:
     """A value for each object that has one; raises `StatusError`.
 
     `last` holds the last good values by object name, for contracts that may fall back on them.
@@ -61,7 +69,7 @@ def custom_values(
         raise object_metric_not_found(
             request, f"{query.plan.query!r} has no row for it ({query.rule})"
         )
-    return values
+    return CustomValues(values, tuple(known.left_out.items()))
 
 
 def _custom_value(
@@ -74,7 +82,9 @@ def _custom_value(
     if row is None:
         empty = query.contract.on_empty
         # One object without a row is a gap that autoscalers handle; only an empty result fails.
-        return known.instead(name, Reaction.OMIT if empty is Reaction.FAIL else empty, "no row")
+        if empty in (Reaction.FAIL, Reaction.OMIT):
+            return None
+        return known.instead(name, empty, "no row")
     if (wrong := trouble(row, query, now_seconds)) is not None:
         return known.instead(name, *wrong)
     return ObjectValue(
@@ -97,6 +107,7 @@ class _CustomFallback:
         """`in_list`: an object for which there is no last good value is left out, since the others have theirs."""
         self.without_value = ""
         """The first object that was left out for that reason, as a sentence."""
+        self.left_out: dict[str, str] = {}
         self._in_list = in_list
         self._query = query
         self._evaluated_at_seconds = evaluated_at_seconds
@@ -114,6 +125,7 @@ class _CustomFallback:
                     substitute=True,
                 )
             case Reaction.OMIT:
+                self.left_out[name] = sentence
                 return None
             case Reaction.LAST:
                 value = self._last.get(name)
@@ -124,6 +136,7 @@ class _CustomFallback:
                 if self._in_list:
                     # A new pod has no last good value. Autoscalers handle a pod without a value.
                     self.without_value = self.without_value or f"{sentence} for {name!r}"
+                    self.left_out[name] = sentence
                     return None
         raise failed(self._query, f"{sentence} for {name!r}")
 

@@ -46,12 +46,11 @@ def trouble(sample: Sample, query: MetricQuery, now_seconds: float) -> tuple[Rea
     contract = query.contract
     if milli(sample.value) is None:
         reaction = contract.on_nan
-        if reaction is Reaction.ZERO and not math.isnan(sample.value):
-            reaction = Reaction.FAIL  # 0/0 may mean idle; an infinity never does
+        if reaction is Reaction.ZERO and (sample.is_histogram or not math.isnan(sample.value)):
+            # 0/0 may mean idle, an infinity or a histogram never does, and a 0 in its place would scale down. Out of a list it is
+            # left out; alone, or if nothing is left, it fails.
+            reaction = Reaction.LAST
         if sample.is_histogram:
-            if reaction is Reaction.ZERO:
-                # A 0 in its place would scale down. Out of a list it is left out; alone, or if nothing is left, it fails.
-                reaction = Reaction.LAST
             return (
                 reaction,
                 "the value is a native histogram, which is not a number: use histogram_quantile()",

@@ -17,6 +17,7 @@ from wire import kube_json
 from wire.custom_metrics import GROUP, MetricValueList, decode
 from wire.kube.requests import Reader
 from wire.labels import Selector
+from wire.single_flight import SingleFlight
 from wire.status import StatusError, Unavailable
 
 # The versions that we can decode, as upstream's MetricVersions.
@@ -55,14 +56,20 @@ class PreferredVersion:
         self._monotonic = monotonic
         self._version = ""
         self._discovered_at_seconds = 0.0
+        self._discovery: SingleFlight[str, str] = SingleFlight()
 
     async def get(self) -> str:
         """`v1beta2` or `v1beta1`. Raises `MetricUnavailable`, `StatusError`, `Unavailable`."""
-        now_seconds = self._monotonic()
-        if not self._version or now_seconds - self._discovered_at_seconds >= self._period_seconds:
-            self._version = ""
-            self._version = _chosen(kube_json.decode(await self._kube.get("/apis"), _Groups).groups)
-            self._discovered_at_seconds = now_seconds
+        age_seconds = self._monotonic() - self._discovered_at_seconds
+        if self._version and age_seconds < self._period_seconds:
+            return self._version
+        return await self._discovery.do("", self._discover)
+
+    async def _discover(self) -> str:
+        self._version = ""
+        started_seconds = self._monotonic()
+        self._version = _chosen(kube_json.decode(await self._kube.get("/apis"), _Groups).groups)
+        self._discovered_at_seconds = started_seconds
         return self._version
 
 

@@ -3,51 +3,43 @@
 Upstream: the `Get*Metric*` calls of `ReplicaCalculator` (replica_calculator.go).
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
-
-import msgspec
 
 from scaler.gather.bounded_reader import BoundedReader, no_answer
 from scaler.gather.custom import CustomMetrics, PreferredVersion
 from scaler.gather.external import ExternalMetrics
+from scaler.gather.metric_requests import (
+    ExternalRequest,
+    MetricRequest,
+    ObjectRequest,
+    PodsRequest,
+    UsageRequest,
+    request_of,
+)
 from scaler.gather.metrics_api import MetricUnavailable
 from scaler.gather.resource import ResourceMetrics
-from scaler.gather.shared_reader import ReaderWithin, SharedReader
-from scaler.model.autoscaler import (
-    ContainerResourceMetricSource,
-    ExternalMetricSource,
-    MetricSourceType,
-    MetricSpec,
-    ObjectMetricSource,
-    PodsMetricSource,
-    ResourceMetricSource,
-)
+from scaler.gather.shared_responses import Sent, SharedResponses, responded
+from scaler.model.autoscaler import MetricSpec
 from scaler.model.readings import FormulaInputs, MetricFailed, Reading
 from scaler.ports import Mapper, TimedReading
-from scaler.recommend.from_object import NO_TARGET, has_object_target
 from scaler.signal import samples
 from scaler.telemetry import Telemetry
 from wire.kube.requests import Reader
-from wire.labels import NOTHING, Selector, from_label_selector
+from wire.labels import Selector
+from wire.resource_metrics import PodMetricsList
 
 # A metric that takes longer has failed, so that a reconcile is over before the next one is due. The
 # minimum is for periods so short that only tests use them.
 DEADLINE_PERIODS = 2 / 3
 DEADLINE_SECONDS_MIN = 1.0
-# A shared response is at most this old, and at most a tenth of the sync period.
+# The request of a shared response was sent at most this long ago, and at most a tenth of the sync period.
 FRESH_SECONDS_MAX = 1.0
 FRESH_PERIODS = 0.1
 
-
-_API_NAMES: dict[str, str] = {
-    MetricSourceType.OBJECT: samples.CUSTOM_API,
-    MetricSourceType.PODS: samples.CUSTOM_API,
-    MetricSourceType.EXTERNAL: samples.EXTERNAL_API,
-    MetricSourceType.RESOURCE: samples.RESOURCE_API,
-    MetricSourceType.CONTAINER_RESOURCE: samples.RESOURCE_API,
-}
+_Response = Reading | PodMetricsList
+# A formula is computed from other metrics, and a metric without a usable request has failed.
+NOT_REQUESTED = (FormulaInputs, MetricFailed)
 
 
 class Measurements:
@@ -63,17 +55,17 @@ class Measurements:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`period_seconds`: of the autoscalers that do not have their own."""
-        self._mapper = mapper
+        self._telemetry = telemetry
         self._monotonic = monotonic
         self._period_seconds = period_seconds
         bounded = BoundedReader(kube, deadline_seconds=_deadline_seconds(period_seconds))
-        self._shared = SharedReader(
-            bounded, telemetry, fresh_seconds=_fresh_seconds(period_seconds), monotonic=monotonic
+        version = PreferredVersion(bounded, period_seconds=period_seconds, monotonic=monotonic)
+        self._custom = CustomMetrics(bounded, version, mapper)
+        self._external = ExternalMetrics(bounded)
+        self._resource = ResourceMetrics(bounded)
+        self._responses: SharedResponses[MetricRequest, _Response] = SharedResponses(
+            fresh_seconds_max=_fresh_seconds(period_seconds), monotonic=monotonic
         )
-        self._version = PreferredVersion(
-            self._shared, period_seconds=period_seconds, monotonic=monotonic
-        )
-        self._by_period: dict[float, _Clients] = {}
 
     async def read_all(
         self,
@@ -84,37 +76,74 @@ class Measurements:
         period_seconds: float | None = None,
     ) -> tuple[TimedReading, ...]:
         """All metrics of a spec concurrently, in its order. `period_seconds` limits their age and the time to read them."""
-        clients = self._clients(self._period_seconds if period_seconds is None else period_seconds)
-        reads = (self._timed(clients, namespace, metric, pod_selector) for metric in metrics)
-        return tuple(await asyncio.gather(*reads))
-
-    def _clients(self, period_seconds: float) -> "_Clients":
-        """Those of one period; a spec has whole seconds up to an hour, so there are at most 3,600."""
-        found = self._by_period.get(period_seconds)
-        if found is None:
-            # A request that several autoscalers share must not take longer than one of them without a period waits.
-            shorter = min(period_seconds, self._period_seconds)
-            reader = ReaderWithin(self._shared, _fresh_seconds(shorter))
-            found = self._by_period[period_seconds] = _Clients(
-                deadline_seconds=_deadline_seconds(shorter),
-                custom=CustomMetrics(reader, self._version, self._mapper),
-                external=ExternalMetrics(reader),
-                resource=ResourceMetrics(reader),
-            )
-        return found
-
-    async def _timed(
-        self, clients: "_Clients", namespace: str, metric: MetricSpec, pod_selector: Selector
-    ) -> TimedReading:
+        # A request that several autoscalers share must not take longer than one of them without a period waits.
+        shorter = self._period_seconds
+        if period_seconds is not None:
+            shorter = min(shorter, period_seconds)
+        fresh_seconds, deadline_seconds = _fresh_seconds(shorter), _deadline_seconds(shorter)
         started_seconds = self._monotonic()
-        reading: Reading
+        wanted = [request_of(namespace, metric, pod_selector) for metric in metrics]
+        sent = {
+            request: self._sent(request, fresh_seconds)
+            for request in wanted
+            if not isinstance(request, NOT_REQUESTED)
+        }
+        await responded(sent.values(), deadline_seconds)
+        return tuple(
+            TimedReading(each, 0.0)
+            if isinstance(each, NOT_REQUESTED)
+            else _timed_reading(each, sent[each], started_seconds, deadline_seconds)
+            for each in wanted
+        )
+
+    def _sent(self, request: MetricRequest, fresh_seconds: float) -> Sent[_Response]:
+        """What was sent for it already, if that is new enough; otherwise it is sent now."""
+        if isinstance(request, UsageRequest):
+            # The usage of all resources and containers is in one response.
+            request = UsageRequest(request.namespace, request.pods, "")
+        found = self._responses.find(request, fresh_seconds)
+        self._telemetry.count_metrics_request(request.group, shared=found is not None)
+        return found or self._responses.send(request, lambda: self._response(request))
+
+    async def _response(self, request: MetricRequest) -> _Response:
         try:
-            async with asyncio.timeout(clients.deadline_seconds):
-                reading = await clients.read(namespace, metric, pod_selector)
-        except TimeoutError:
-            message = no_answer(clients.deadline_seconds)
-            reading = samples.fetch_failed(_API_NAMES[metric.type], message)
-        return TimedReading(reading, self._monotonic() - started_seconds)
+            match request:
+                case ExternalRequest(namespace, metric, selector):
+                    return samples.external_values(
+                        await self._external.values(namespace, metric, selector)
+                    )
+                case ObjectRequest(namespace, metric, described, selector):
+                    return samples.object_value(
+                        await self._custom.of_object(namespace, metric, described, selector)
+                    )
+                case PodsRequest(namespace, metric, pods, selector):
+                    return samples.pod_samples(
+                        await self._custom.of_pods(namespace, metric, pods, selector)
+                    )
+                case UsageRequest(namespace, pods):
+                    return await self._resource.of_pods(namespace, pods)
+        except MetricUnavailable as error:
+            return samples.fetch_failed(request.api, str(error))
+
+
+def _timed_reading(
+    request: MetricRequest, sent: Sent[_Response], started_seconds: float, deadline_seconds: float
+) -> TimedReading:
+    waited_seconds = sent.waited_seconds(started_seconds)
+    if not sent.task.done():
+        failed = samples.fetch_failed(request.api, no_answer(deadline_seconds))
+        return TimedReading(failed, waited_seconds)
+    return TimedReading(_reading(request, sent.task.result()), waited_seconds)
+
+
+def _reading(request: MetricRequest, response: _Response) -> Reading:
+    match request, response:
+        case UsageRequest(resource=resource, container=container), PodMetricsList():
+            return samples.resource_samples(response, resource=resource, container=container)
+        case _, PodMetricsList():
+            raise TypeError(f"{request} has the usage of pods as its response")
+        case _:
+            return response
 
 
 def _deadline_seconds(period_seconds: float) -> float:
@@ -123,80 +152,3 @@ def _deadline_seconds(period_seconds: float) -> float:
 
 def _fresh_seconds(period_seconds: float) -> float:
     return min(FRESH_SECONDS_MAX, FRESH_PERIODS * period_seconds)
-
-
-class _Clients(msgspec.Struct, frozen=True, kw_only=True):
-    """The clients of the three metrics APIs for autoscalers of one period."""
-
-    deadline_seconds: float
-    custom: CustomMetrics
-    external: ExternalMetrics
-    resource: ResourceMetrics
-
-    async def read(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> Reading:
-        """Read one metric. A metric whose type names a source that is not set is of an unknown type."""
-        if metric.formula is not None:
-            return FormulaInputs()
-        named = metric.object or metric.pods or metric.external
-        try:
-            # As upstream, a selector that selects nothing is sent like no selector.
-            selector = NOTHING if named is None else from_label_selector(named.metric.selector)
-        except ValueError as error:
-            return MetricFailed(str(error))
-        match metric:
-            case MetricSpec(type="Object", object=ObjectMetricSource() as object_source):
-                return await self._read_object(namespace, object_source, selector)
-            case MetricSpec(type="Pods", pods=PodsMetricSource() as pods_source):
-                return await self._read_pods(namespace, pods_source, pod_selector, selector)
-            case MetricSpec(type="External", external=ExternalMetricSource() as external_source):
-                return await self._read_external(namespace, external_source, selector)
-            case MetricSpec(type="Resource", resource=ResourceMetricSource(name=resource)):
-                return await self._read_resource(namespace, resource, "", pod_selector)
-            case MetricSpec(
-                type="ContainerResource",
-                container_resource=ContainerResourceMetricSource(
-                    name=resource, container=container
-                ),
-            ):
-                return await self._read_resource(namespace, resource, container, pod_selector)
-        return MetricFailed(f'unknown metric source type "{metric.type}"')
-
-    async def _read_object(
-        self, namespace: str, source: ObjectMetricSource, selector: Selector
-    ) -> Reading:
-        if not has_object_target(source):
-            return MetricFailed(NO_TARGET)
-        try:
-            response = await self.custom.of_object(
-                namespace, source.metric.name, source.described_object, selector
-            )
-        except MetricUnavailable as error:
-            return samples.fetch_failed(samples.CUSTOM_API, str(error))
-        return samples.object_value(response)
-
-    async def _read_pods(
-        self, namespace: str, source: PodsMetricSource, pods: Selector, selector: Selector
-    ) -> Reading:
-        try:
-            response = await self.custom.of_pods(namespace, source.metric.name, pods, selector)
-        except MetricUnavailable as error:
-            return samples.fetch_failed(samples.CUSTOM_API, str(error))
-        return samples.pod_samples(response)
-
-    async def _read_external(
-        self, namespace: str, source: ExternalMetricSource, selector: Selector
-    ) -> Reading:
-        try:
-            response = await self.external.values(namespace, source.metric.name, selector)
-        except MetricUnavailable as error:
-            return samples.fetch_failed(samples.EXTERNAL_API, str(error))
-        return samples.external_values(response)
-
-    async def _read_resource(
-        self, namespace: str, resource: str, container: str, pods: Selector
-    ) -> Reading:
-        try:
-            response = await self.resource.of_pods(namespace, pods)
-        except MetricUnavailable as error:
-            return samples.fetch_failed(samples.RESOURCE_API, str(error))
-        return samples.resource_samples(response, resource=resource, container=container)

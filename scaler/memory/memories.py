@@ -6,13 +6,14 @@ A memory belongs to one object, so an autoscaler that was deleted and created ag
 those of the wall clock, because the next process has only that. When the wall clock steps, they step along.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
 
 from scaler.memory.scaling_memory import StoredHistory
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.decision import Outcome
 from scaler.model.kinds import WatchedKind
 from scaler.model.memory import Memory, StoredMemory
 from scaler.normalize.restart import restores_alike, shifted
@@ -79,6 +80,7 @@ class Memories:
         kept = self._kept.get(autoscaler.key)
         if kept is not None and kept.uid == autoscaler.metadata.uid:
             return self._at_current_time(autoscaler.key, kept).memory
+        self.forget(autoscaler.key)
         stored = await self._read(autoscaler)
         if stored is None:
             self._keep(autoscaler, Memory(), None)
@@ -90,25 +92,26 @@ class Memories:
         self._keep(autoscaler, memory, stored)
         return memory
 
-    def keep(self, autoscaler: Autoscaler, memory: Memory, replicas: int | None) -> None:
-        """Remember this after a reconcile that began with `of`, unless all was forgotten meanwhile.
+    def keep(self, autoscaler: Autoscaler, outcome: Outcome, replicas: int | None) -> None:
+        """Remember its memory after a reconcile that began with `of`, unless all was forgotten meanwhile.
 
         `replicas`: what the target has then; None if it is not known.
         """
         kept = self._kept.get(autoscaler.key)
         if kept is None:
             return
-        kept = msgspec.structs.replace(kept, memory=memory)
+        kept = msgspec.structs.replace(kept, memory=outcome.memory)
         if self._store is not None and replicas is not None:
-            kept = self._stored_apart(self._store, autoscaler, kept, replicas)
+            seconds_max = outcome.stored_seconds_max
+            kept = self._stored_apart(self._store, autoscaler, kept, replicas, seconds_max)
         self._kept[autoscaler.key] = kept
 
-    def must_store(self, autoscaler: Autoscaler, memory: Memory) -> bool:
+    def must_store(self, autoscaler: Autoscaler, outcome: Outcome) -> bool:
         """Whether a restart could not continue from what is stored."""
         if not self._kind.keeps_history:
             return False
         stored = self._stored(autoscaler)
-        return stored is None or not restores_alike(stored, memory)
+        return stored is None or not _restores(stored, outcome.memory, outcome.stored_seconds_max)
 
     def was_stored(self, autoscaler: Autoscaler, memory: Memory) -> None:
         """The status was written, of a LoadAutoscaler with this memory."""
@@ -122,9 +125,17 @@ class Memories:
         if kept is not None and self._store is not None:
             self._store.remove(kept.uid)
 
+    def discard(self, key: str) -> None:
+        """A reconcile was cancelled, so only what is stored shows which changes were made."""
+        self._kept.pop(key, None)
+
     def clear(self) -> None:
-        """Another process may scale from now on, so these become out of date."""
+        """Another process has scaled, so these are out of date."""
         self._kept.clear()
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys of the autoscalers with a memory."""
+        return iter(self._kept)
 
     async def _read(self, autoscaler: Autoscaler) -> StoredMemory | None:
         """None for a kind, or an object, of which nothing is stored."""
@@ -143,12 +154,17 @@ class Memories:
         )
 
     def _stored_apart(
-        self, store: Histories, autoscaler: Autoscaler, kept: _Kept, replicas: int
+        self,
+        store: Histories,
+        autoscaler: Autoscaler,
+        kept: _Kept,
+        replicas: int,
+        seconds_max: float,
     ) -> _Kept:
         """Store the memory of an HPA, if a restart could not continue from what is stored."""
         memory, stored = kept.memory, kept.stored
         is_known = kept.stored_replicas == replicas
-        if is_known and stored is not None and restores_alike(stored, memory):
+        if is_known and stored is not None and _restores(stored, memory, seconds_max):
             return kept
         history = StoredHistory(
             recommendations=memory.recommendations,
@@ -190,3 +206,16 @@ class Memories:
 
     def _clock_difference_seconds(self) -> float:
         return self._clock.now() - self._clock.monotonic()
+
+
+def _restores(stored: Memory, memory: Memory, seconds_max: float) -> bool:
+    """Whether a restart could continue from what is stored, which is not older than that."""
+    if not restores_alike(stored, memory):
+        return False
+    if not stored.recommendations or not memory.recommendations:
+        return True
+    age_seconds = (
+        memory.recommendations[-1].until_unix_seconds
+        - stored.recommendations[-1].until_unix_seconds
+    )
+    return age_seconds <= seconds_max

@@ -7,6 +7,7 @@ of each watched namespace in objects of its own namespace, `NAMESPACE` and, if t
 import msgspec
 
 from scaler.model.memory import History
+from wire import kube_json
 from wire.loadline_api import API_VERSION
 from wire.meta import ListMeta, ObjectMeta
 
@@ -48,6 +49,10 @@ class Shard:
         self.is_changed = False
         self.size_bytes = 0
         self._encoded: dict[str, bytes] = {}
+
+    def get(self, uid: str) -> StoredHistory:
+        """The history of an HPA that has one here."""
+        return kube_json.decode(self._encoded[uid], StoredHistory)
 
     def put(self, uid: str, history: StoredHistory) -> None:
         """Add or replace a history."""

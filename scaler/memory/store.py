@@ -59,10 +59,9 @@ class MemoryStore:
         self._backoff = backoff or Backoff()
         self._sleep = sleep
         self._urgent = asyncio.Event()
-        self._is_available = False
+        self._is_loaded = self._is_available = False
         self._shards: dict[str, Shard] = {}
         self._shard_of: dict[str, Shard] = {}
-        self._loaded: dict[str, StoredHistory] = {}
         self._problem = ProblemLog(
             log,
             failing="the memories of HPAs are not stored",
@@ -70,28 +69,33 @@ class MemoryStore:
         )
 
     async def load(self, existing: Mapping[str, str]) -> None:
-        """Read all objects; until then nothing may be scaled. Failures that may pass are waited out.
+        """Read all objects, unless they have been read since `forget`. Until then nothing may be scaled.
 
-        `existing`: the watched HPAs, namespace by uid; the histories of others in these namespaces are removed.
+        Failures that may pass are waited out. `existing`: the watched HPAs, namespace by uid; the histories of others
+        in these namespaces are removed.
         """
-        while True:
+        while not self._is_loaded:
             try:
                 await self._list()
             except (StatusError, Unavailable, msgspec.DecodeError) as error:
                 self._problem.set(_explained(error))
-                if isinstance(error, StatusError) and error.code in UNAVAILABLE_CODES:
-                    return
-                await self._sleep(self._backoff.next_seconds())
+                self._is_loaded = isinstance(error, StatusError) and error.code in UNAVAILABLE_CODES
+                if not self._is_loaded:
+                    await self._sleep(self._backoff.next_seconds())
             else:
                 self._backoff.reset()
                 self._problem.set("")
-                self._is_available = True
+                self._is_loaded = self._is_available = True
                 self._remove_all_but(existing)
-                return
+
+    def forget(self) -> None:
+        """Another process has written the objects, so `load` reads them again."""
+        self._is_loaded = self._is_available = False
 
     def history(self, uid: str) -> StoredHistory | None:
-        """What another process stored for the HPA with this uid."""
-        return self._loaded.pop(uid, None)
+        """What was stored last for the HPA with this uid, by another process or by this one."""
+        shard = self._shard_of.get(uid)
+        return shard.get(uid) if shard is not None else None
 
     def put(self, namespace: str, uid: str, history: StoredHistory, *, is_urgent: bool) -> None:
         """Store this with the next write; `is_urgent`: at once."""
@@ -140,13 +144,10 @@ class MemoryStore:
             if uid not in existing and shard.watched_namespace in namespaces:
                 self.remove(uid)
 
-    def _clear(self) -> None:
-        self._is_available = False
-        for each in (self._shards, self._shard_of, self._loaded):
-            each.clear()
-
     async def _list(self) -> None:
-        self._clear()
+        self._is_available = False
+        self._shards.clear()
+        self._shard_of.clear()
         params = {"limit": str(PAGE_SIZE)}
         while True:
             page = kube_json.decode(await self._client.get(self._folder, params), ScalingMemoryList)
@@ -170,7 +171,6 @@ class MemoryStore:
         for uid, history in found.histories.items():
             shard.put(uid, history)
             self._shard_of[uid] = shard
-            self._loaded[uid] = history
         shard.is_changed = False
         self._shards[found.metadata.name] = shard
 

@@ -1,5 +1,6 @@
 """What must be measured, what was decided, and what is then to be written and reported."""
 
+import math
 from enum import StrEnum
 
 import msgspec
@@ -166,6 +167,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
     events_after_status: tuple[Event, ...] = ()
     memory: Memory
+    stored_seconds_max: float = math.inf
+    """How old the stored memory may become, although nothing has changed since."""
     action: Action = Action.NONE
     error: str = ""
     error_class: ErrorClass = ErrorClass.NONE

@@ -31,6 +31,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a target that another autoscaler of either kind names is refused; upstream compares selectors only."""
     leaves_zero_by_any_policy: bool = False
     """Whether every scale-up policy allows the first replica; upstream's Percent policies allow any percentage of 0."""
+    leaves_zero_for_min: bool = False
+    """Whether `minReplicas` ends a zero of the controller although no metric can be read; upstream needs a metric."""
     has_schedules: bool = False
     """Whether `spec.schedules` exists, so that the calendars are watched."""
     reports_changes_only: bool = False
@@ -72,6 +74,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     holds_while_failing=True,
     shares_no_target=True,
     leaves_zero_by_any_policy=True,
+    leaves_zero_for_min=True,
     has_schedules=True,
     reports_changes_only=True,
     metric_labels=("namespace", "name", "kind"),

@@ -12,6 +12,9 @@ def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Bran
         if was_scaled_to_zero and policy.schedule is not None and policy.schedule.sets_min:
             # The floor of a schedule applies whether metrics can be read or not.
             return Branch.BELOW_MIN
+        if was_scaled_to_zero and policy.min_replicas > 0 and policy.kind.leaves_zero_for_min:
+            # Metrics of pods cannot be read at zero, so they would never end it.
+            return Branch.BELOW_MIN
         leaves_zero = was_scaled_to_zero and (policy.min_replicas != 0 or policy.has_metric_at_zero)
         return Branch.METRICS if leaves_zero else Branch.DISABLED
     if current > policy.max_replicas:

@@ -236,10 +236,15 @@ class Scaler:
 
     async def _scale(self) -> None:
         """Reconcile every autoscaler until cancelled, which is while this process is the leader."""
+        if self._election is not None and not self._election.continues:
+            self._reconciler.forget_memories()
+            if self._store is not None:
+                self._store.forget()
         await self._watches.synced()
         if self._store is not None:
             found = [each.metadata for each in self._watches.autoscalers]
             await self._store.load({each.uid: each.namespace for each in found})
+        self._reconciler.forget_deleted()
         self._is_leading = True
         self._telemetry.leading.set(1)
         count = len(self._watches.autoscalers)
@@ -252,7 +257,7 @@ class Scaler:
         finally:
             self._is_leading = False
             self._telemetry.leading.set(0)
-            self._reconciler.forget_all()
+            self._reconciler.stop_leading()
 
     async def _write_events(self) -> None:
         """Write events until cancelled, and then those of the last reconciles."""

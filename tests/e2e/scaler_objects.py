@@ -7,7 +7,7 @@ from typing import Any
 from testbed.cluster import Cluster
 from testbed.waiting import until
 
-CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+CRD = Path(__file__).parents[2] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 MEMORY_CRD = CRD.with_name("scalingmemories.yaml")
 HPA, LA = "autoscaling/v2", "loadline.io/v1beta1"
 KINDS = {HPA: "HorizontalPodAutoscaler", LA: "LoadAutoscaler"}

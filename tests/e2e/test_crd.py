@@ -20,7 +20,7 @@ from wire.kube.connection import connect
 from wire.quantity import Quantity
 from wire.status import StatusError
 
-CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+CRD = Path(__file__).parents[2] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 ACCEPTED = crd_extension_cases.ACCEPTED | crd_trial_cases.ACCEPTED
 REFUSED = crd_extension_cases.REFUSED | crd_trial_cases.REFUSED
 HPA = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")

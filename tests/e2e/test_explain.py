@@ -13,7 +13,7 @@ from testbed.cluster import Cluster
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
 
-CRD = Path(__file__).parents[2] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+CRD = Path(__file__).parents[2] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 CONFIGURATION = """
 metrics:
 - {name: explained_load, describes: pods, query: 'sum by (namespace, pod) (explained_load)'}

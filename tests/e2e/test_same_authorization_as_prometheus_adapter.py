@@ -37,7 +37,7 @@ from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 
-OWN_CONTENT = ("/metrics", "/version", "/openapi/v2")
+OWN_CONTENT = ("/metrics", "/version", "/openapi/v2", "/")
 """Content that each program has of its own; only the right to read it is compared."""
 
 DEVIATIONS_DOCUMENT = Path(__file__).parents[2] / "docs" / "deviations.md"
@@ -193,6 +193,11 @@ def test_the_clients_have_different_permissions(responses, capsys):
     assert statuses_by_client["a token signed by hand"] == (200, 200)
     assert statuses_by_client["a token that has expired"] == (401, 401)
     assert statuses_by_client["a token that is garbage"] == (401, 401)
+    assert statuses_by_client["an impersonator of a reader of all"] == (200, 200)
+    assert statuses_by_client["an impersonator of a reader of one"] == (200, 403)
+    assert statuses_by_client["an impersonator of a user it may not be"] == (403, 403)
+    assert statuses_by_client["an impersonator of a group it may not be in"] == (403, 403)
+    assert statuses_by_client["a reader of all who may not impersonate"] == (403, 403)
     statuses = Counter(str(each.upstream.status) for found in responses.values() for each in found)
     count = sum(statuses.values())
     summary = {

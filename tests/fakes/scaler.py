@@ -18,7 +18,7 @@ from wire.kube.mapping import (
 from wire.labels import Selector
 from wire.status import not_found
 
-Answer = bytes | Exception
+Answer = bytes | BaseException
 Json = dict[str, Any]
 
 
@@ -44,7 +44,7 @@ class FakeKube:
         """The prepared response, or 404."""
         self.requested.append((path, dict(params or {})))
         answer = self.answers.get(path, not_found(f"{path} not found"))
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -52,7 +52,7 @@ class FakeKube:
         """The next prepared response, or success."""
         self.put.append((path, json.loads(body)))
         answer = self.put_answers.pop(0) if self.put_answers else b"{}"
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         self.applied.append(self.put[-1])
         return answer
@@ -61,7 +61,7 @@ class FakeKube:
         """The next prepared response, or success."""
         self.patched.append((path, json.loads(body)))
         answer = self.patch_answers.pop(0) if self.patch_answers else b"{}"
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 

@@ -3,6 +3,7 @@
 import argparse
 import collections
 import concurrent.futures
+import functools
 import os
 import sys
 import time
@@ -10,7 +11,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tests.simulation.faults import Fault
+from tests.simulation.faults import made_from as faults_of
+from tests.simulation.field_scenarios import faults_with_fields, with_fields
+from tests.simulation.scenario import made_from as scenario_of
 from tests.simulation.simulate import Verdict, shrunk, simulate
 
 SECONDS_PER_HOUR = 3600
@@ -37,16 +40,20 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--processes", type=int, default=1, help="how many run at once (%(default)s)"
     )
+    parser.add_argument(
+        "--fields", action="store_true", help="the autoscalers have additional fields"
+    )
     given = parser.parse_args(arguments)
     if given.seed is not None:
-        return replay(given.seed, given.faults)
+        return replay(given.seed, given.faults, has_fields=given.fields)
     first, _, last = given.seeds.partition("..")
-    return run_all(range(int(first), int(last)), given.processes)
+    seeds = range(int(first), int(last))
+    return run_all(seeds, given.processes, has_fields=given.fields)
 
 
-def replay(seed: int, chosen: str | None) -> int:
+def replay(seed: int, chosen: str | None, *, has_fields: bool) -> int:
     """Print everything that happens."""
-    verdict = simulate(seed, _chosen(seed, chosen), trace=True)
+    verdict = simulated(seed, chosen, has_fields=has_fields, trace=True)
     for line in verdict.journal.trace or ():
         print(line)
     for violation in verdict.violations:
@@ -54,20 +61,22 @@ def replay(seed: int, chosen: str | None) -> int:
     return 1 if verdict.violations else 0
 
 
-def _chosen(seed: int, chosen: str | None) -> list[Fault] | None:
-    if chosen is None:
-        return None
-    from tests.simulation import faults, scenario
+def simulated(
+    seed: int, chosen: str | None = None, *, has_fields: bool, trace: bool = False
+) -> Verdict:
+    """A seed with or without additional fields, and all of its faults or some by number."""
+    scenario = with_fields(seed) if has_fields else scenario_of(seed)
+    every = faults_with_fields(scenario) if has_fields else faults_of(scenario)
+    if chosen is not None:
+        every = tuple(every[int(number)] for number in chosen.split(",") if number)
+    return simulate(seed, every, scenario=scenario, trace=trace)
 
-    every = faults.made_from(scenario.made_from(seed))
-    return [every[int(number)] for number in chosen.split(",") if number]
 
-
-def run_all(seeds: range, processes: int) -> int:
+def run_all(seeds: range, processes: int, *, has_fields: bool) -> int:
     """Run them, and print each failing one with the schedule that it takes."""
     started, simulated, failed = time.monotonic(), 0.0, 0
     broken: collections.Counter[str] = collections.Counter()
-    for outcome in _outcomes(seeds, processes):
+    for outcome in _outcomes(seeds, processes, has_fields=has_fields):
         simulated += outcome.simulated_seconds
         if outcome.seed % PROGRESS_SEEDS == 0:
             print(f"seed {outcome.seed}: {failed} failed so far", file=sys.stderr, flush=True)
@@ -85,17 +94,18 @@ def run_all(seeds: range, processes: int) -> int:
     return 1 if failed else 0
 
 
-def _outcomes(seeds: range, processes: int) -> Iterator[Outcome]:
+def _outcomes(seeds: range, processes: int, *, has_fields: bool) -> Iterator[Outcome]:
+    outcome = functools.partial(outcome_of, has_fields=has_fields)
     if processes == 1:
-        yield from map(outcome_of, seeds)
+        yield from map(outcome, seeds)
         return
     with concurrent.futures.ProcessPoolExecutor(processes) as pool:
-        yield from pool.map(outcome_of, seeds, chunksize=5)
+        yield from pool.map(outcome, seeds, chunksize=5)
 
 
-def outcome_of(seed: int) -> Outcome:
+def outcome_of(seed: int, *, has_fields: bool) -> Outcome:
     """Run one seed; a failing one is made small first."""
-    verdict = simulate(seed)
+    verdict = simulated(seed, has_fields=has_fields)
     lines: tuple[str, ...] = ()
     if verdict.violations:
         lines = tuple(described(verdict))
@@ -111,7 +121,8 @@ def described(verdict: Verdict) -> Iterator[str]:
     """A failing seed and the faults that it takes, for the developer."""
     seed, small = verdict.scenario.seed, shrunk(verdict)
     numbers = ",".join(str(verdict.faults.index(fault)) for fault in small.faults)
-    yield f"seed {seed} fails: python -m tests.simulation --seed {seed} --faults '{numbers}'"
+    flag = " --fields" if verdict.scenario != scenario_of(seed) else ""
+    yield f"seed {seed} fails: python -m tests.simulation --seed {seed}{flag} --faults '{numbers}'"
     yield from (f"    {fault}" for fault in small.faults)
     yield from (f"    VIOLATED {violation}" for violation in small.violations[:5])
 

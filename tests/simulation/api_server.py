@@ -208,6 +208,8 @@ class ApiServer:
             return Response(status=201 if request.method == "POST" else 200)
         if "loadautoscalers" in parts and request.method == "PUT":
             return self._status(request, namespace=parts[4], name=parts[6])
+        if "pods" in parts and request.method == "PATCH":
+            return self._patched_pod(request, namespace=parts[3], name=parts[5])
         plural = next((part for part in reversed(parts) if part in self._cluster.collections), "")
         if not plural or request.method != "GET":
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
@@ -249,6 +251,14 @@ class ApiServer:
             "status": {"replicas": found["status"]["replicas"], "selector": f"app={name}"},
         }  # fmt: skip
         return Response(body=msgspec.json.encode(document))
+
+    def _patched_pod(self, request: Request, *, namespace: str, name: str) -> Response:
+        given = msgspec.json.decode(request.body)["metadata"]["annotations"]
+        pods = self._cluster["pods"]
+        annotations = {**pods.find(namespace, name)["metadata"].get("annotations", {}), **given}
+        kept = {key: value for key, value in annotations.items() if value is not None}
+        pods.update(namespace, name, lambda found: found["metadata"].update(annotations=kept))
+        return Response(body=pods.encoded(namespace, name))
 
     def _status(self, request: Request, *, namespace: str, name: str) -> Response:
         given = msgspec.json.decode(request.body)

@@ -59,7 +59,8 @@ class Watcher:
         )
 
     def _deliver(self, line: bytes) -> None:
-        self.connection.stream(line)
+        if self in self.collection.watchers:
+            self.connection.stream(line)
 
     def bookmark(self) -> None:
         """Say which version is the newest, so that the watch can go on from there."""

@@ -14,7 +14,11 @@ RESOURCES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
     "apps/v1": {"deployments": ("Deployment", ("scale", "status"))},
     "autoscaling/v2": {"horizontalpodautoscalers": ("HorizontalPodAutoscaler", ("status",))},
     "coordination.k8s.io/v1": {"leases": ("Lease", ())},
-    f"{GROUP}/{VERSION}": {"loadautoscalers": ("LoadAutoscaler", ("status",))},
+    f"{GROUP}/{VERSION}": {
+        "loadautoscalers": ("LoadAutoscaler", ("status",)),
+        "scalingcalendars": ("ScalingCalendar", ()),
+        "clusterscalingcalendars": ("ClusterScalingCalendar", ()),
+    },
     **{f"{group}/{version}": {} for group, version in GROUPS.items()},
 }
 

@@ -126,6 +126,9 @@ def _leads(run: Run, measured: Measurement) -> bool:
 def _recommendation(run: Run, measured: Measurement) -> int:
     """External metrics by average value. Upstream: GetExternalPerPodMetricReplicas."""
     load = measured.value or 0.0
+    fields = run.plan_of(measured.target).fields
+    if fields.decides_on_activity and load <= (fields.activation or 0):
+        return 0
     for each in reversed(run.journal.reconciled):
         if (
             each.process == measured.process
@@ -147,6 +150,8 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
             continue  # the same write once more, because the first one got no response
         if run.is_forced(written) or run.lease_was_deleted(written.at) or _exempt(run, plan):
             continue
+        if _is_unlimited(plan, current, written):
+            continue
         changes = [
             each for each in run.journal.scales
             if each.target == plan.key and each.at < written.sent_at
@@ -166,6 +171,13 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
 def _exempt(run: Run, plan: AutoscalerPlan) -> bool:
     """Whose rules changed on the way."""
     return len({each.has_behavior for each in run.journal.bounds if each.target == plan.key}) > 1
+
+
+def _is_unlimited(plan: AutoscalerPlan, current: int, written: ScaleWritten) -> bool:
+    """Policies limit neither a panic nor the first replica of a target with load."""
+    if written.after > current and plan.fields.panic_hold_seconds is not None:
+        return True
+    return plan.fields.decides_on_activity and (current, written.after) == (0, 1)
 
 
 def _limit(
@@ -208,7 +220,7 @@ def where_undisturbed(run: Run) -> Iterator[Violation]:
         written = [each for each in run.journal.reconciled if each.target == plan.key]
         # Pods that seem to have started in the future are not ready yet, for upstream as well.
         skewed = RESOURCE in plan.groups and any(each.kind == "clock-step" for each in run.faults)
-        if len(bounds) != 1 or not written or skewed:
+        if len(bounds) != 1 or not written or skewed or plan.fields.is_dry_run:
             continue
         load, low, high = plan.load.values[-1], bounds[0].min_replicas, bounds[0].max_replicas
         wanted = min(max(proposal(load), low), high)

@@ -10,8 +10,10 @@ from itertools import pairwise
 import msgspec
 
 from tests.simulation.faults import Fault
+from tests.simulation.fields import Fields
 from tests.simulation.journal import Bounds, Journal, ScaleWritten
-from tests.simulation.scenario import AutoscalerPlan, Scenario
+from tests.simulation.metrics_apis import CUSTOM
+from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 
 # After the last fault: a restart, a Lease that has to run out, a watch whose backoff has grown.
 RECOVERY_SECONDS = 150.0
@@ -23,6 +25,7 @@ SILENT_WATCH_SECONDS = 315.0
 # An event whose write fails is written again, at most so often.
 EVENT_TRIES = 12
 EVERYTHING = float("inf")
+NO_FIELDS = Fields()
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,8 +98,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return any(each <= at <= each + 2 * self.scenario.lease_seconds for each in deleted)
 
     def is_forced(self, written: ScaleWritten) -> bool:
-        """Whether the replicas were outside of the bounds and are brought back to the nearest one."""
+        """Whether the replicas were outside of the bounds and are brought back to the nearest one, or a suspension set them."""
         current = self.replicas_read(written)
+        if self.is_set_by_suspension(written):
+            return True
         bounds = self.bounds_of(written.target, self.known_since(written.at), written.at)
         return any(
             (current > each.max_replicas and written.after == each.max_replicas)
@@ -104,12 +109,46 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             for each in bounds
         )
 
+    def is_set_by_suspension(self, written: ScaleWritten) -> bool:
+        """Whether the suspension of the target sets this count."""
+        suspension = self.plan_of(written.target).fields.suspension
+        return (
+            suspension is not None
+            and suspension.replicas == written.after
+            and self.known_since(written.at) <= suspension.until + CLOCK_ERROR_SECONDS
+        )
+
+    def period_of(self, plan: AutoscalerPlan) -> float:
+        """Between two reconciles of this autoscaler."""
+        return float(plan.fields.sync_period_seconds or self.scenario.period)
+
+    def falls_back(self, written: ScaleWritten, group: str) -> bool:
+        """Whether the metric of that API has failed for so long that its fallback proposes in its place."""
+        plan = self.plan_of(written.target)
+        fallback = plan.fields.fallback
+        if fallback is None or not fallback.proposes or group != plan.groups[0]:
+            return False
+        since = written.sent_at - fallback.failure_seconds
+        return not any(
+            each.value is not None and since < each.at <= written.sent_at - self.period_of(plan)
+            for each in self.journal.measurements
+            if each.target == plan.key and each.group == group and not self._may_be_late(each.at)
+        )
+
+    def _may_be_late(self, at: float) -> bool:
+        """Whether an answer of this moment may have reached the scaler after its deadline."""
+        return any(
+            fault.how == "slow" and fault.at <= at <= fault.at + fault.seconds
+            for fault in self.faults
+        )
+
 
 def within_bounds(run: Run) -> Iterator[Violation]:
     """Never outside the effective bounds."""
     for written in run.journal.scales:
         bounds = run.bounds_of(written.target, run.known_since(written.at), written.at)
-        if not any(each.min_replicas <= written.after <= each.max_replicas for each in bounds):
+        is_within = any(each.min_replicas <= written.after <= each.max_replicas for each in bounds)
+        if not is_within and not run.is_set_by_suspension(written):
             known = ", ".join(f"{each.min_replicas}..{each.max_replicas}" for each in bounds)
             yield Violation(
                 invariant="within bounds", at=written.at,
@@ -159,7 +198,11 @@ def on_good_values(run: Run) -> Iterator[Violation]:
             ):
                 values[each.group] = each.value
         groups = run.plan_of(written.target).groups
-        good = [group for group in groups if values.get(group) is not None]
+        good = [
+            group
+            for group in groups
+            if values.get(group) is not None or run.falls_back(written, group)
+        ]
         shrinks = written.after < run.replicas_read(written)
         if not good or (shrinks and len(good) < len(groups)):
             yield Violation(
@@ -170,8 +213,8 @@ def on_good_values(run: Run) -> Iterator[Violation]:
 
 def reconciled_again(run: Run) -> Iterator[Violation]:
     """Faults over, every autoscaler is reconciled once in each period."""
-    longest = 1.5 * run.scenario.period + 1
     for plan in run.scenario.autoscalers:
+        longest = 1.5 * run.period_of(plan) + 1
         if not run.bounds_of(plan.key, run.calm_at, EVERYTHING):
             continue
         moments = [
@@ -207,7 +250,8 @@ def undelayed_by_others(run: Run) -> Iterator[Violation]:
             if each.kind == "metrics" and each.at < over and each.at + each.seconds > start
         ]
         for plan in run.scenario.autoscalers:
-            if any(each.where in ("all", plan.key, *plan.groups) for each in others):
+            groups = (*plan.groups, CUSTOM) if plan.fields.deletes_least_busy else plan.groups
+            if any(each.where in ("all", plan.key, *groups) for each in others):
                 continue
             moments = [
                 each.at
@@ -233,10 +277,15 @@ def within_budgets(run: Run) -> Iterator[Violation]:
     """Requests, events, log lines, tasks, connections and the size of a status stay within what is stated here."""
     scenario, journal = run.scenario, run.journal
     count, faults = len(scenario.autoscalers), len(run.faults)
-    expected = sum(2.0 + len(plan.groups) for plan in scenario.autoscalers)
+    expected = sum(
+        (2.0 + len(plan.groups) + 2 * plan.fields.deletes_least_busy)
+        * scenario.period
+        / run.period_of(plan)
+        for plan in scenario.autoscalers
+    )
     lives = len(journal.lives)
     events = sum(number for name, number in journal.requests.items() if name.endswith(" events"))
-    changes = len(journal.scales) + count * (faults + 1)
+    changes = len(journal.scales) + count * (faults + 1) + sum(map(_reported, scenario.autoscalers))
     unreliable = sum(fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes"))
     # A metric that fails now and then, or each time in another way, changes a condition each time.
     unsteady = [
@@ -265,6 +314,11 @@ def within_budgets(run: Run) -> Iterator[Violation]:
                 at=scenario.end,
                 what=f"{used} {what}, at most {most:.0f} are stated",
             )
+
+
+def _reported(plan: AutoscalerPlan) -> int:
+    """How often a condition of a field may change, or the proposal of a dry run."""
+    return 0 if plan.fields == NO_FIELDS else 4 * len(plan.load.times)
 
 
 INVARIANTS: list[Callable[[Run], Iterator[Violation]]] = [

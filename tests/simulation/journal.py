@@ -66,6 +66,14 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     exists: bool = True
 
 
+class Rollout(msgspec.Struct, frozen=True, kw_only=True):
+    """From now on the running pods of a target have several revisions, or one."""
+
+    at: float
+    target: str
+    is_in_progress: bool
+
+
 class Journal:
     """All of it, in the order of its happening."""
 
@@ -76,6 +84,7 @@ class Journal:
         self.statuses: list[StatusWritten] = []
         self.holders: list[Held] = []
         self.bounds: list[Bounds] = []
+        self.rollouts: list[Rollout] = []
         self.lives: list[tuple[str, float, float]] = []
         """Process, birth and end of each life that has ended."""
         self.requests: Counter[str] = Counter()

@@ -1,13 +1,11 @@
 """A seed's scenario: which autoscalers there are, what load comes when, how long all of it lasts."""
 
 import random
-from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS
-from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, UNITS_PER_REPLICA, metric_spec
+from tests.simulation.fields import Fields
+from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, UNITS_PER_REPLICA
 from tests.simulation.workloads import Curve, Pace
 
 NAMESPACES = ("shop", "bank")
@@ -30,24 +28,6 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     policies: tuple[Policy, ...]
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """A schedule that is active once. Whole seconds since the world's beginning."""
-
-    begin: int
-    seconds: int
-    min_replicas: int
-    max_replicas: int
-
-    def is_active(self, now: float) -> bool:
-        """Whether its bounds apply, as far as a clock that is a second ahead can say."""
-        return self.begin - CLOCK_ERROR_SECONDS <= now < self.end - CLOCK_ERROR_SECONDS
-
-    @property
-    def end(self) -> int:
-        """When it is over."""
-        return self.begin + self.seconds
-
-
 class AutoscalerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One autoscaler, its target and the load on that."""
 
@@ -63,7 +43,7 @@ class AutoscalerPlan(msgspec.Struct, frozen=True, kw_only=True):
     pace: Pace
     replicas: int
     """How many its target has at the start."""
-    window: Window | None = None
+    fields: Fields = Fields()
 
     @property
     def key(self) -> str:
@@ -190,44 +170,3 @@ def _settling_seconds(plan: AutoscalerPlan, window: float) -> float:
         held = window if rules.window_seconds is None else rules.window_seconds
         longest = max(longest, held + 4 * max(each.period_seconds for each in rules.policies))
     return longest + 60.0
-
-
-def document(plan: AutoscalerPlan, api_version: str, kind: str) -> dict[str, Any]:
-    """The autoscaler as a user would write it, with the defaults that the API server fills in."""
-    spec: dict[str, Any] = {
-        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": plan.name},
-        "minReplicas": plan.min_replicas,
-        "maxReplicas": plan.max_replicas,
-        "metrics": [metric_spec(group, plan.name) for group in plan.groups],
-    }
-    if plan.up is not None and plan.down is not None:
-        spec["behavior"] = {
-            "scaleUp": _rules_document(plan.up),
-            "scaleDown": _rules_document(plan.down),
-        }
-    if plan.window is not None:
-        begin = datetime.fromtimestamp(EPOCH_UNIX_SECONDS + plan.window.begin, UTC)
-        spec["schedules"] = [
-            {
-                "name": "window",
-                "dates": [begin.strftime("%Y-%m-%dT%H:%M:%S")],
-                "durationSeconds": plan.window.seconds,
-                "minReplicas": plan.window.min_replicas,
-                "maxReplicas": plan.window.max_replicas,
-            }
-        ]
-    metadata = {"namespace": plan.namespace, "name": plan.name}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def _rules_document(rules: Rules) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "selectPolicy": "Max",
-        "policies": [
-            {"type": each.type, "value": each.value, "periodSeconds": each.period_seconds}
-            for each in rules.policies
-        ],
-    }
-    if rules.window_seconds is not None:
-        found["stabilizationWindowSeconds"] = rules.window_seconds
-    return found

@@ -11,7 +11,7 @@ import msgspec
 from tests.simulation import faults as fault_lists
 from tests.simulation import scenario as scenarios
 from tests.simulation.faults import Fault
-from tests.simulation.history_invariants import INVARIANTS
+from tests.simulation.field_invariants import INVARIANTS
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Journal
 from tests.simulation.scenario import Scenario
@@ -78,7 +78,7 @@ def shrunk(verdict: Verdict, *, tamper: Tamper | None = None) -> Verdict:
     smallest = verdict
     for fault in verdict.faults:
         fewer = [each for each in smallest.faults if each is not fault]
-        tried = simulate(verdict.scenario.seed, fewer, tamper=tamper)
+        tried = simulate(verdict.scenario.seed, fewer, tamper=tamper, scenario=verdict.scenario)
         if broken & {each.invariant for each in tried.violations}:
             smallest = tried
     return smallest

@@ -21,6 +21,8 @@ class Tamper:
     """Which one it must break."""
     theme: tuple[str, ...] = ()
     """The kinds of faults that show it; empty: whatever the seed has."""
+    field = ""
+    """The additional field that shows it, by its name in `field_scenarios`."""
 
     def request(self, request: Request) -> Sequence[Request]:
         """What reaches the server instead: the first is answered, the others only cost."""
@@ -33,6 +35,10 @@ class Tamper:
     def clock(self, clock: Clock) -> Clock:
         """What the process takes for its clock."""
         return clock
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """What the cluster has instead of the spec that a user wrote."""
+        return spec
 
 
 class AddsReplicas(Tamper):
@@ -196,15 +202,71 @@ class WritesAreLost(Tamper):
         return [] if _writes_scale(request) and request.sent_at > 100 else [request]
 
 
+class IgnoresDryRun(Tamper):
+    """The scaler does not know `mode`."""
+
+    invariant = "dry run"
+    field = "dry run"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        return _without(spec, "mode")
+
+
+class IgnoresSuspension(Tamper):
+    """The scaler does not know `suspend`."""
+
+    invariant = "suspended"
+    field = "suspension"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        return _without(spec, "suspend")
+
+
+class IgnoresCooldown(Tamper):
+    """The scaler does not know `scaleToZero`."""
+
+    invariant = "zero after cooldown"
+    field = "zero"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        return _without(spec, "scaleToZero")
+
+
+class IgnoresActivation(Tamper):
+    """The scaler does not know `activationValue`."""
+
+    invariant = "zero without load"
+    field = "zero"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        metrics = [_without(each, "activationValue") for each in spec["metrics"]]
+        return {**_without(spec, "scaleToZero"), "metrics": metrics}
+
+
+class IgnoresRollouts(Tamper):
+    """The scaler does not know `podReadiness`."""
+
+    invariant = "held in rollout"
+    field = "rollout"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        return _without(spec, "podReadiness")
+
+
 PLANTED: tuple[Callable[[], Tamper], ...] = (
     AddsReplicas, HidesTheHolder, HidesNews, FailuresBecomeZero, ForgetsAnAutoscaler, OneAtATime,
     ClockRaises, ChattyEvents, WindowsExpire, BudgetsRenew, WritesAreLost,
+    IgnoresDryRun, IgnoresSuspension, IgnoresCooldown, IgnoresActivation, IgnoresRollouts,
 )  # fmt: skip
 
 
 def _watches_targets(request: Request) -> bool:
     """Without a watch every reconcile reads the scale."""
     return request.parts[-1] == "deployments"
+
+
+def _without(found: dict[str, Any], field: str) -> dict[str, Any]:
+    return {key: value for key, value in found.items() if key != field}
 
 
 def _writes_scale(request: Request) -> bool:

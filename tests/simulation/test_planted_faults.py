@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.simulation.history_invariants import INVARIANTS
+from tests.simulation.field_invariants import INVARIANTS
+from tests.simulation.field_scenarios import faults_with_fields, with_fields
+from tests.simulation.invariants import Violation
 from tests.simulation.simulate import simulate
 from tests.simulation.tampering import PLANTED, Tamper
 
@@ -15,9 +17,17 @@ SEEDS_MAX = 40
 def test_a_planted_fault_is_found(plant: Callable[[], Tamper]) -> None:
     wanted = plant().invariant
     assert any(
-        wanted in {violation.invariant for violation in simulate(seed, tamper=plant()).violations}
+        wanted in {violation.invariant for violation in _violations(seed, plant())}
         for seed in range(SEEDS_MAX)
     )
+
+
+def _violations(seed: int, tamper: Tamper) -> tuple[Violation, ...]:
+    if not tamper.field:
+        return simulate(seed, tamper=tamper).violations
+    scenario = with_fields(seed, tamper.field)
+    faults = [each for each in faults_with_fields(scenario) if each.kind == "rollout"]
+    return simulate(seed, faults, tamper=tamper, scenario=scenario).violations
 
 
 def test_every_invariant_has_a_planted_fault() -> None:

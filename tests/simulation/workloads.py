@@ -10,7 +10,11 @@ from bisect import bisect_right
 import msgspec
 
 from tests.simulation.cluster import Cluster, Document, timestamp
+from tests.simulation.journal import Journal, Rollout
 from tests.simulation.timeline import Timeline
+
+REVISION = "pod-template-hash"
+ROLLOUT_STEP_SECONDS = 2.0
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -47,6 +51,7 @@ class Workload:
         load: Curve,
         pace: Pace,
         rng: random.Random,
+        journal: Journal,
     ) -> None:
         self._timeline = timeline
         self._cluster = cluster
@@ -54,6 +59,9 @@ class Workload:
         self._pace = pace
         self._pods = 0
         self._settling = False
+        self._journal = journal
+        self._revision = 1
+        self._is_rolling = False
         self.namespace = namespace
         self.name = name
         self.load = load
@@ -86,7 +94,7 @@ class Workload:
         return [
             pod
             for (namespace, _), pod in self._cluster["pods"].objects.items()
-            if namespace == self.namespace and pod["metadata"]["labels"] == self.labels
+            if namespace == self.namespace and pod["metadata"]["labels"]["app"] == self.name
         ]
 
     @property
@@ -124,18 +132,67 @@ class Workload:
                     self._timeline.after(again, self._change_pod, name, "Running", "True")
         self.react()
 
+    def roll_out(self) -> None:
+        """A new revision: one pod more than wanted is created, and once it is ready, an old one is deleted."""
+        self._revision += 1
+        if not self._is_rolling:
+            self._is_rolling = True
+            self._roll()
+
+    def _roll(self) -> None:
+        living = [pod for pod in self.pods if _is_living(pod)]
+        old = [pod for pod in living if not self._is_current(pod)]
+        self._is_rolling = bool(old)
+        if not old:
+            self.react()
+            return
+        if len(living) <= self.replicas:
+            self._create_pod()
+        elif all(map(_is_ready, (pod for pod in living if self._is_current(pod)))):
+            self._end_pod(old[0])
+        self._report()
+        self._timeline.after(ROLLOUT_STEP_SECONDS, self._roll)
+
     def _settle(self) -> None:
         self._settling = False
         living = [pod for pod in self.pods if _is_living(pod)]
         for _ in range(self.replicas - len(living)):
             self._create_pod()
-        for pod in living[self.replicas :]:
-            name = pod["metadata"]["name"]
-            self._cluster["pods"].update(self.namespace, name, _mark_deleted)
-            self._timeline.after(
-                self._pace.ending * self._random.uniform(0.5, 2), self._remove_pod, name
-            )
+        allowed = self.replicas + int(self._is_rolling)
+        for pod in sorted(living, key=self._is_current, reverse=True)[allowed:]:
+            self._end_pod(pod)
         self._report()
+
+    def _is_current(self, pod: Document) -> bool:
+        return bool(pod["metadata"]["labels"][REVISION] == f"r{self._revision}")
+
+    def _end_pod(self, pod: Document) -> None:
+        name = pod["metadata"]["name"]
+        self._cluster["pods"].update(self.namespace, name, _mark_deleted)
+        self._timeline.after(
+            self._pace.ending * self._random.uniform(0.5, 2), self._remove_pod, name
+        )
+        self._note_rollout()
+
+    def _note_rollout(self) -> None:
+        running = [
+            pod for pod in self.pods if _is_living(pod) and pod["status"]["phase"] == "Running"
+        ]
+        several = len({pod["metadata"]["labels"][REVISION] for pod in running}) > 1
+        target = f"{self.namespace}/{self.name}"
+        before = next(
+            (
+                each.is_in_progress
+                for each in reversed(self._journal.rollouts)
+                if each.target == target
+            ),
+            False,
+        )
+        if several != before:
+            self._journal.say(self._timeline.now, f"rollout of {target} in progress: {several}")
+            self._journal.rollouts.append(
+                Rollout(at=self._timeline.now, target=target, is_in_progress=several)
+            )
 
     def _report(self) -> None:
         count = sum(map(_is_living, self.pods))
@@ -148,7 +205,11 @@ class Workload:
         name = f"{self.name}-{self._pods:05d}"
         self._cluster["pods"].create(
             {
-                "metadata": {"namespace": self.namespace, "name": name, "labels": self.labels},
+                "metadata": {
+                    "namespace": self.namespace,
+                    "name": name,
+                    "labels": {**self.labels, REVISION: f"r{self._revision}"},
+                },
                 "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "1"}}}]},
                 "status": _status("Running", "True", -3600.0) if ready else {"phase": "Pending"},
             }
@@ -169,10 +230,12 @@ class Workload:
         self._cluster["pods"].update(
             self.namespace, name, lambda document: document.update(status=status)
         )
+        self._note_rollout()
 
     def _remove_pod(self, name: str) -> None:
         if (self.namespace, name) in self._cluster["pods"].objects:
             self._cluster["pods"].delete(self.namespace, name)
+            self._note_rollout()
             self.react()
 
 

@@ -7,13 +7,14 @@ from asyncio import events
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.simulation import scenario as scenarios
+from tests.simulation import objects
 from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Cluster, Document
 from tests.simulation.faults import REPLICAS, Fault, matcher
+from tests.simulation.fields import Window
 from tests.simulation.journal import Bounds, Journal, Reconciled
 from tests.simulation.replica import Replica, options_for
-from tests.simulation.scenario import AutoscalerPlan, Scenario
+from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
@@ -36,6 +37,7 @@ class World:
         self.timeline = Timeline()
         self.journal = Journal()
         self.cluster = Cluster(self.timeline)
+        self._tamper = tamper
         self._random = random.Random(f"world {scenario.seed}")
         self._add_collections()
         self.server = ApiServer(self.timeline, self.cluster, self.journal, self._random, tamper)
@@ -92,6 +94,8 @@ class World:
         add = self.cluster.add
         add(API_VERSION, "LoadAutoscaler", "loadautoscalers")
         add("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+        add(API_VERSION, "ScalingCalendar", "scalingcalendars")
+        add(API_VERSION, "ClusterScalingCalendar", "clusterscalingcalendars")
         add("v1", "Pod", "pods")
         add("apps/v1", "Deployment", "deployments")
         add("coordination.k8s.io/v1", "Lease", "leases")
@@ -101,13 +105,17 @@ class World:
             self.server.workloads[plan.key] = Workload(
                 self.timeline, self.cluster, namespace=plan.namespace, name=plan.name,
                 replicas=plan.replicas, load=plan.load, pace=plan.pace, rng=self._random,
+                journal=self.journal,
             )  # fmt: skip
             created = self._random.choice((0.0, self._random.uniform(0, CREATED_WITHIN_SECONDS)))
-            wanted = scenarios.document(plan, API_VERSION, "LoadAutoscaler")
+            wanted = objects.document(plan, API_VERSION, "LoadAutoscaler")
             self.timeline.after(created, self._create, wanted)
-            if plan.window is not None:
-                for change in (plan.window.begin, plan.window.end):
-                    at = change - scenarios.CLOCK_ERROR_SECONDS
+            window, calendar = plan.fields.window, objects.calendar(plan)
+            if calendar is not None:
+                self.cluster["scalingcalendars"].create(calendar)
+            if window is not None:
+                for change in (window.begin, window.end):
+                    at = change - CLOCK_ERROR_SECONDS
                     self.timeline.at(at, self._note_scheduled_bounds, plan)
 
     def _sample(self) -> None:
@@ -212,10 +220,13 @@ class World:
     def _begin_pods(self, fault: Fault) -> None:
         self.server.workloads[fault.where].crash(fault.amount)
 
+    def _begin_rollout(self, fault: Fault) -> None:
+        self.server.workloads[fault.where].roll_out()
+
     def _begin_rival(self, fault: Fault) -> None:
         plan = next(each for each in self.scenario.autoscalers if each.key == fault.where)
         version = API_VERSION if fault.how == "LoadAutoscaler" else "autoscaling/v2"
-        rival = scenarios.document(plan, version, fault.how)
+        rival = objects.document(plan, version, fault.how)
         rival["metadata"]["name"] += "-rival"
         rival["spec"]["minReplicas"], rival["spec"]["maxReplicas"] = (
             plan.max_replicas + 1,
@@ -271,7 +282,8 @@ class World:
             else "loadautoscalers"
         )
         try:
-            self._note_bounds(plural, self.cluster[plural].create(wanted))
+            spec = self._tamper.spec(wanted["spec"])
+            self._note_bounds(plural, self.cluster[plural].create({**wanted, "spec": spec}))
         except ApiError:
             return  # an earlier fault has made one of that name
 
@@ -317,9 +329,15 @@ class World:
         if "schedules" in spec and plural == "loadautoscalers":
             key = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
             plan = next(each for each in self.scenario.autoscalers if each.key == key)
-            if plan.window is not None and plan.window.is_active(self.timeline.now):
-                return plan.window.min_replicas, plan.window.max_replicas
+            window = plan.fields.window
+            if window is not None and _is_active(window, self.timeline.now):
+                return window.min_replicas, window.max_replicas
         return spec["minReplicas"], spec["maxReplicas"]
+
+
+def _is_active(window: Window, now: float) -> bool:
+    """Whether its bounds apply, as far as a clock that is a second ahead can say."""
+    return window.begin - CLOCK_ERROR_SECONDS <= now < window.end - CLOCK_ERROR_SECONDS
 
 
 class _LogCounter(logging.Handler):

@@ -88,6 +88,8 @@ class LeaderElection:
         self._observed: Lease | None = None
         self._observed_at_seconds = 0.0
         self._is_leading = False
+        self._term: tuple[str, int] | None = None
+        self._continues = False
         self._problem = ProblemLog(
             log,
             failing=f"lease {namespace}/{name} cannot be acquired or renewed",
@@ -102,6 +104,11 @@ class LeaderElection:
         """Whether this candidate leads now. False, too, after the process was suspended beyond the deadline."""
         deadline_seconds = self._observed_at_seconds + self._times.renew_deadline_seconds
         return self._is_leading and self._monotonic() < deadline_seconds
+
+    @property
+    def continues(self) -> bool:
+        """Whether no other candidate has led since this one led before, so what it remembers is still up to date."""
+        return self._continues
 
     @property
     def holder(self) -> str:
@@ -124,6 +131,7 @@ class LeaderElection:
         """
         while True:
             await self._acquire()
+            self._begin_term()
             log.info("leading: %s holds lease %s/%s", self.identity, self._namespace, self._name)
             self._is_leading = True
             working = asyncio.ensure_future(work())
@@ -148,6 +156,13 @@ class LeaderElection:
         while not await self._try():
             # With jitter, so that candidates do not collide at every attempt.
             await self._sleep(self._times.retry_seconds * (1 + 0.2 * self._chance()))
+
+    def _begin_term(self) -> None:
+        """A Lease that was deleted and created again counts its transitions from zero, so its uid is compared too."""
+        lease = self._observed or Lease()
+        term = (lease.metadata.uid, lease.spec.lease_transitions or 0)
+        self._continues = term == self._term
+        self._term = term
 
     async def _renew(self) -> None:
         """Renew periodically. Returns when the lease could not be renewed in time."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -28,6 +29,8 @@ from cryptography.x509.verification import (
 CERTIFICATE_NAME = "apiserver.crt"
 KEY_NAME = "apiserver.key"
 SELF_SIGNED_DAYS = 365
+# For clients whose clocks are behind.
+BACKDATED = datetime.timedelta(hours=1)
 
 
 class CertificateError(Exception):
@@ -49,6 +52,49 @@ class ClientIdentity(msgspec.Struct, frozen=True, kw_only=True):
     credential_id: str
 
 
+class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+    """A certificate of a bundle: its PEM, its validity, and the host names and addresses of a server."""
+
+    pem: bytes
+    not_before: datetime.datetime
+    not_after: datetime.datetime
+    names: frozenset[str]
+
+
+def certificates_in(pem: bytes) -> tuple[Certificate, ...]:
+    """The certificates of a bundle, in its order. Raises `CertificateError` if one cannot be read, or there is none."""
+    try:
+        return tuple(
+            Certificate(
+                pem=each.public_bytes(serialization.Encoding.PEM),
+                not_before=each.not_valid_before_utc,
+                not_after=each.not_valid_after_utc,
+                names=_names_of(each),
+            )
+            for each in x509.load_pem_x509_certificates(pem)
+        )
+    except ValueError as error:
+        raise CertificateError(f"no certificate in PEM could be read: {error}") from error
+
+
+def belong_together(pair: Pair) -> bool:
+    """Whether the key is that of the certificate. False, too, if one of them cannot be read."""
+    try:
+        key = serialization.load_pem_private_key(pair.key, password=None)
+        certificate = x509.load_pem_x509_certificate(pair.certificate)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return False
+    return bool(key.public_key() == certificate.public_key())
+
+
+def _names_of(certificate: x509.Certificate) -> frozenset[str]:
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return frozenset()
+    return frozenset(str(name.value) for name in extension.value)
+
+
 def self_signed(names: Iterable[str], *, now: datetime.datetime | None = None) -> Pair:
     """A pair for these host names and addresses, valid for a year."""
     now = now or datetime.datetime.now(datetime.UTC)
@@ -61,8 +107,7 @@ def self_signed(names: Iterable[str], *, now: datetime.datetime | None = None) -
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        # An hour ago, for clients whose clocks are behind.
-        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_before(now - BACKDATED)
         .not_valid_after(now + datetime.timedelta(days=SELF_SIGNED_DAYS))
         .add_extension(
             x509.SubjectAlternativeName([_general_name(name) for name in listed]), critical=False

@@ -10,6 +10,7 @@ from aiohttp.typedefs import Middleware
 from wire.serving.attributes import Attributes, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
+from wire.serving.impersonation import impersonation
 from wire.serving.rendering import as_status, respond_with_error
 from wire.serving.request_path import check_path
 from wire.status import (
@@ -72,15 +73,28 @@ def guard(
     authorizer: Authorizer,
     attributes: AttributesOf = request_attributes,
 ) -> Middleware:
-    """A middleware that authenticates and authorizes each request, and sets `request[USER]` for the handler."""
+    """A middleware that authenticates and authorizes each request, and sets `request[USER]` for the handler: the impersonated user,
+    if the client may impersonate it.
+    """
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         check_path(request.raw_path.partition("?")[0])
         requested = attributes(request)
-        user = await authenticator.authenticate(request)
+        user = await _impersonated(await authenticator.authenticate(request), request, authorizer)
         await authorizer.authorize(user, requested)
         request[USER] = user
         return await handler(request)
 
     return guarded
+
+
+async def _impersonated(user: User, request: web.Request, authorizer: Authorizer) -> User:
+    """The user that the request is for. Raises `StatusError` 403 if the client may not impersonate it."""
+    found = impersonation(request.headers)
+    if found is None:
+        return user
+    for attributes in found.required:
+        await authorizer.authorize(user, attributes)
+    log.debug("%s impersonates %s", user.name, found.user.name)
+    return found.user

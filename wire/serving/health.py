@@ -5,7 +5,7 @@ sent to the client, since these paths need no authorization; except for checks m
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import msgspec
 from aiohttp import web
@@ -46,6 +46,12 @@ class Health:
             app.router.add_get(f"/{name}", self._whole(name))
             app.router.add_get(f"/{name}/", self._whole(name))
             app.router.add_get(f"/{name}/{{check}}", self._single(name))
+
+    def paths(self) -> Iterator[str]:
+        """The path of each single check."""
+        return (
+            f"/{name}/{check.name}" for name, checks in self._checks.items() for check in checks
+        )
 
     def problems(self, name: str = "readyz") -> dict[str, str]:
         """What is wrong now, by check; the checks that only inform are left out."""

@@ -8,10 +8,9 @@ without a cache, but not while it waits, and no result is ever older than its TT
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, Generic, TypeVar
-
-from cachetools import TLRUCache, TTLCache
 
 from wire.single_flight import SingleFlight
 
@@ -70,31 +69,23 @@ class ReviewCache(Generic[K, V]):
         self._ttl_seconds = ttl_seconds
         self._size_of = size_of
         self._monotonic = monotonic
-        self._results: TLRUCache[K, _Result[V]] = TLRUCache(
-            size_max,
-            ttu=lambda _, result, __: result.expires_seconds,
-            timer=monotonic,
-            getsizeof=lambda result: result.size,
-        )
-        self._visits: TTLCache[K, _Visits] = TTLCache(
-            CLIENTS_MAX, PERIOD_SECONDS_MAX, timer=monotonic
-        )
+        self._size_max = size_max
+        # The oldest first. Each request reads both, and cachetools would take most of the time of a request's authorization.
+        self._results: OrderedDict[K, _Result[V]] = OrderedDict()
+        self._visits: OrderedDict[K, _Visits] = OrderedDict()
+        self.size = 0
+        """The size of all results that are kept."""
         self._reviews: SingleFlight[K, V] = SingleFlight()
         self._ahead = asyncio.Semaphore(AHEAD_MAX)
 
-    @property
-    def size(self) -> float:
-        """The size of all entries."""
-        return self._results.currsize
-
     def is_cached(self, key: K) -> bool:
         """Whether a result for `key` is valid now."""
-        return key in self._results
+        return self._valid(key) is not None
 
     async def get(self, key: K, review: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """The cached result, or that of `review`. Raises what `review` raises."""
         period_seconds = self._period_of(key)
-        cached = self._results.get(key)
+        cached = self._valid(key)
         if cached is None:
             value = await self._reviews.do(key, lambda: self._reviewed(key, review))
         else:
@@ -109,29 +100,60 @@ class ReviewCache(Generic[K, V]):
         ttl_seconds = self._ttl_seconds(value)
         if ttl_seconds > 0:
             size = ENTRY_BYTES + self._size_of(key)
-            if size <= self._results.maxsize:
-                self._results[key] = _Result(value, sent_seconds + ttl_seconds, size)
+            if size <= self._size_max:
+                self._keep(key, _Result(value, sent_seconds + ttl_seconds, size))
         return value
+
+    def _valid(self, key: K) -> _Result[V] | None:
+        result = self._results.get(key)
+        return result if result and self._monotonic() < result.expires_seconds else None
+
+    def _keep(self, key: K, result: _Result[V]) -> None:
+        """Keep it, and drop the oldest results as long as they have expired or do not fit."""
+        self._drop(key)
+        self._results[key] = result
+        self.size += result.size
+        now_seconds = self._monotonic()
+        while self._results:
+            oldest = next(iter(self._results))
+            if self.size <= self._size_max and now_seconds < self._results[oldest].expires_seconds:
+                return
+            self._drop(oldest)
+
+    def _drop(self, key: K) -> None:
+        dropped = self._results.pop(key, None)
+        if dropped:
+            self.size -= dropped.size
 
     def _period_of(self, key: K) -> float | None:
         """The time since the last visit; None on the first one, and within a visit."""
         now_seconds = self._monotonic()
         visits = self._visits.get(key)
-        if visits is None:
+        if visits is None or now_seconds - visits.last_seconds >= PERIOD_SECONDS_MAX:
             self._visits[key] = _Visits(now_seconds)
+            self._visits.move_to_end(key)
+            self._forget_visits(now_seconds)
             return None
         period_seconds = now_seconds - visits.last_seconds
         if period_seconds < VISIT_SECONDS:
             return None
         visits.last_seconds = now_seconds
-        self._visits[key] = visits  # Its own time to live starts again.
+        self._visits.move_to_end(key)
         return period_seconds
+
+    def _forget_visits(self, now_seconds: float) -> None:
+        while self._visits:
+            oldest = next(iter(self._visits))
+            is_recent = now_seconds - self._visits[oldest].last_seconds < PERIOD_SECONDS_MAX
+            if is_recent and len(self._visits) <= CLIENTS_MAX:
+                return
+            del self._visits[oldest]
 
     def _plan(
         self, key: K, period_seconds: float, review: Callable[[], Coroutine[Any, Any, V]]
     ) -> None:
         """Repeat the review before the client is expected, unless the result is still valid then."""
-        visits, result = self._visits.get(key), self._results.get(key)
+        visits, result = self._visits.get(key), self._valid(key)
         if visits is None or result is None:
             return
         if visits.timer is not None:

@@ -24,7 +24,9 @@ from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.guard import AttributesOf, errors_to_status, guard, request_attributes
 from wire.serving.health import Check, Health
+from wire.serving.index import Paths, add_index_routes
 from wire.serving.listener import Listener
+from wire.serving.managed_certificate import ManagedCertificate
 from wire.serving.metrics_and_version import add_metrics_route, add_version_route, version_of
 from wire.serving.options import ServingOptions
 from wire.serving.tls import ServerTLS
@@ -90,18 +92,22 @@ class Server:
         alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
         attributes: AttributesOf = request_attributes,
+        paths: Paths = tuple,
         background: BackgroundTasks | None = None,
+        certificate: ManagedCertificate | None = None,
         drain_seconds: float = 20.0,
         trust_wait_seconds: float = 3.0,
     ) -> None:
-        """`alive` and `ready` are the program's checks; the server's own tasks join `background`, and
-        /readyz fails when one of those has ended. Raises `ServingConfigError`.
+        """`paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's
+        checks; the server's own tasks join `background`, and /readyz fails when one of those has ended.
+        `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
 
         `start` waits up to `trust_wait_seconds` for the client CAs and then listens without them: health
         probes must be answered while the API server is unavailable.
         """
         self._options = options
         self._delegates = delegates
+        self._certificate = certificate
         self._trust_wait_seconds = trust_wait_seconds
         self._stopping = False
         self._background = background or BackgroundTasks()
@@ -126,6 +132,7 @@ class Server:
         self.health.add_routes(self.app)
         add_metrics_route(self.app, registry)
         add_version_route(self.app, version_of(version))
+        add_index_routes(self.app, lambda: (*self.health.paths(), *paths()))
         self._listener = Listener(self.app, drain_seconds=drain_seconds)
         if self._tls is not None:
             self._tls.trust_clients_of(self._trust.current.bundles())
@@ -145,6 +152,8 @@ class Server:
             return
         options = self._options
         self._run(self._trust.run(), name="authentication configuration")
+        if self._certificate is not None:
+            self._run(self._certificate.run(self._tls.serve), name="serving certificate")
         # The server requests no certificate on a connection made before the client CAs are known; a
         # persistent connection, such as the aggregator's, would stay anonymous.
         await self._trust.synced(wait_seconds=self._trust_wait_seconds)
@@ -167,7 +176,14 @@ class Server:
         await self._delegates.close()
 
     def _checks(self) -> tuple[Check, ...]:
+        certificate = self._certificate
+        managed = (
+            (Check("serving-certificate", lambda: certificate.problem, public=True),)
+            if certificate is not None
+            else ()
+        )
         return (
+            *managed,
             Check("shutdown", lambda: "process is shutting down" if self._stopping else ""),
             Check("background-tasks", lambda: self._background.problem),
             Check("authentication-configuration", lambda: self._trust.problem),

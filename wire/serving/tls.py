@@ -116,6 +116,10 @@ class ServerTLS:
         log.info("serving the new certificate %s", self._files[0].path)
         return True
 
+    def serve(self, pair: Pair) -> None:
+        """Serve this pair to new connections. Its key must be that of its certificate."""
+        _load_from_memory(self.context, pair)
+
     def _load_pair(self, files: tuple[FollowedFile, FollowedFile]) -> None:
         found = generations(*files)
         certificate, key = (file.path for file in files)

@@ -8,8 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapter.translate.template.errors import TemplateExecutionError
+from adapter.translate.template.escaping import html, js, urlquery
 from adapter.translate.template.formatting import sprint, sprintf
-from adapter.translate.template.value_types import NoValue, Record, Value, truth, type_name
+from adapter.translate.template.slicing import part
+from adapter.translate.template.value_types import (
+    NoValue,
+    Record,
+    Value,
+    printed,
+    truth,
+    type_name,
+)
 
 
 class Builtin(msgspec.Struct, frozen=True):
@@ -125,6 +134,15 @@ def _println(*arguments: Value) -> str:
     return " ".join(sprint([each]) for each in arguments) + "\n"
 
 
+def _call(function: Value, *_: Value) -> Value:
+    """Always an error: no value of a template is a function."""
+    if isinstance(function, NoValue):
+        raise TemplateExecutionError("error calling call: call of nil")
+    raise TemplateExecutionError(
+        f"error calling call: {printed(function)!r} of type {type_name(function)} is not a function"
+    )
+
+
 def _decided_by_the_evaluator(*arguments: Sequence[Value]) -> Value:
     raise AssertionError(f"and/or evaluate their arguments one by one, not {arguments!r}")
 
@@ -144,5 +162,10 @@ BUILTINS: Mapping[str, Builtin] = {
     "print": Builtin(_print, 0),
     "printf": Builtin(_printf, 1),
     "println": Builtin(_println, 0),
+    "slice": Builtin(part, 1),
+    "html": Builtin(html, 0),
+    "js": Builtin(js, 0),
+    "urlquery": Builtin(urlquery, 0),
+    "call": Builtin(_call, 1),
 }
-"""By name. `slice`, `html`, `js`, `urlquery` and `call` of Go are refused when the template is parsed."""
+"""By name: all that Go has."""

@@ -1,7 +1,7 @@
 """Tokens to a syntax tree. The evaluator can run all that is accepted here; everything else is refused.
 
 After Go's text/template/parse/parse.go. Refused although Go has it: named templates (`define`, `template`, `block`),
-`nil`, imaginary numbers, and the functions that escape for web pages or call others.
+`nil`, and imaginary numbers.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,6 @@ _KEYWORDS = {
     "template",
     "block",
 }
-_NOT_SERVED = {"html", "js", "urlquery", "call", "slice"}
 _DEPTH_MAX = 100  # parentheses and blocks inside one another; people write three
 
 
@@ -260,7 +259,7 @@ class _Parser:
             return Literal(token.text == "true")
         if token.text in BUILTINS:
             return Function(token.text)
-        if token.text in _NOT_SERVED | _KEYWORDS | {"nil"}:
+        if token.text in _KEYWORDS | {"nil"}:
             raise self.error(f"{token.text} is not supported in a query template", token)
         raise self.error(f"function {token.text!r} not defined", token)
 

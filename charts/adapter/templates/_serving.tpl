@@ -1,4 +1,4 @@
-{{/* Source of the serving certificate: certManager, inline, existing, generated or self-signed. */}}
+{{/* Source of the serving certificate: certManager, inline, existing, generated, managed or self-signed. */}}
 {{- define "loadline-adapter.tlsSource" -}}
 {{- $chosen := list -}}
 {{- if .Values.certManager.enabled }}{{ $chosen = append $chosen "certManager" }}{{ end -}}
@@ -8,7 +8,62 @@
 {{- if gt (len $chosen) 1 -}}
 {{- fail "choose only one source of the serving certificate: certManager.enabled, tls.enable, tls.existingSecret or tls.generate" -}}
 {{- end -}}
-{{- first $chosen | default "self-signed" -}}
+{{- first $chosen | default (ternary "managed" "self-signed" (eq .Values.tls.managed true)) -}}
+{{- end -}}
+
+{{/* "true" if the certificate is mounted from a Secret. */}}
+{{- define "loadline-adapter.mountsCertificate" -}}
+{{- if not (has (include "loadline-adapter.tlsSource" .) (list "managed" "self-signed")) }}true{{ end -}}
+{{- end -}}
+
+{{/* The Secret in which the replicas share the certificate that they manage. */}}
+{{- define "loadline-adapter.managedSecret" -}}
+{{- printf "%s-managed-cert" (include "loadline-adapter.fullname" . | trunc 50 | trimSuffix "-") -}}
+{{- end -}}
+
+{{/* The APIServices to register, as JSON: {registered: [{group, version, priority}, ...]}. */}}
+{{- define "loadline-adapter.apiServices" -}}
+{{- $registered := list }}
+{{- if include "loadline-adapter.serves" (dict "root" . "api" "custom") }}
+{{- /* The HPA controller uses the version with the highest priority. Both versions return the same values. */}}
+{{- $registered = append $registered (dict "group" "custom.metrics.k8s.io" "version" "v1beta2" "priority" 200) }}
+{{- $registered = append $registered (dict "group" "custom.metrics.k8s.io" "version" "v1beta1" "priority" 100) }}
+{{- end }}
+{{- if include "loadline-adapter.serves" (dict "root" . "api" "external") }}
+{{- $registered = append $registered (dict "group" "external.metrics.k8s.io" "version" "v1beta1" "priority" 100) }}
+{{- end }}
+{{- if include "loadline-adapter.serves" (dict "root" . "api" "resource") }}
+{{- $registered = append $registered (dict "group" "metrics.k8s.io" "version" "v1beta1" "priority" 100) }}
+{{- end }}
+{{- toJson (dict "registered" $registered) -}}
+{{- end -}}
+
+{{/* The names of the APIServices, as JSON: {names: [...]}. */}}
+{{- define "loadline-adapter.apiServiceNames" -}}
+{{- $names := list }}
+{{- range (include "loadline-adapter.apiServices" . | fromJson).registered }}
+{{- $names = append $names (printf "%s.%s" .version .group) }}
+{{- end }}
+{{- toJson (dict "names" $names) -}}
+{{- end -}}
+
+{{/*
+How kube-apiserver verifies the APIService .name while the adapter manages the certificate. Helm patches an APIService with the difference
+between the manifests of two revisions, whatever is in the cluster. So the manifest contains what the adapter has written, and a rollback to a
+revision with insecureSkipTLSVerify replaces it. Without access to a cluster (`helm template`, Argo CD), the field is left to the adapter.
+An APIService that is not verified, such as that of prometheus-adapter's chart, becomes so at the first upgrade after the adapter has created
+its certificate: until then, pods without this certificate may respond.
+*/}}
+{{- define "loadline-adapter.managedTrust" -}}
+{{- $current := (lookup "apiregistration.k8s.io/v1" "APIService" "" .name).spec | default dict -}}
+{{- $stored := (lookup "v1" "Secret" (include "loadline-adapter.namespace" .root) (include "loadline-adapter.managedSecret" .root)).data | default dict -}}
+{{- $bundle := index $stored "ca.crt" | default $current.caBundle -}}
+{{- if and $current $bundle -}}
+caBundle: {{ $bundle }}
+{{- else if $current.insecureSkipTLSVerify -}}
+caBundle: ""
+insecureSkipTLSVerify: true
+{{- end -}}
 {{- end -}}
 
 {{- define "loadline-adapter.tlsSecret" -}}

@@ -73,3 +73,25 @@ annotations:
 {{- define "loadline-scaler.leaseName" -}}
 {{- .Values.leaderElection.resourceName | default (include "loadline-scaler.fullname" .) -}}
 {{- end -}}
+
+{{/*
+The CRDs that `watch` requires, as JSON: {install: [plural, ...], other: [plural, ...]}. `other` are in the cluster and belong to another release,
+or were applied with another tool: this release does not change them. Without access to a cluster, all are installed.
+*/}}
+{{- define "loadline-scaler.crds" -}}
+{{- $required := ternary (list "loadautoscalers" "scalingcalendars" "clusterscalingcalendars") (list "scalingmemories") (eq .Values.watch "loadautoscalers") -}}
+{{- $install := list -}}
+{{- $other := list -}}
+{{- if .Values.crds.install -}}
+{{- range $required -}}
+{{- $existing := (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%s.loadline.io" .)).metadata | default dict -}}
+{{- $owner := $existing.annotations | default dict -}}
+{{- if or (not $existing) (and (eq (index $owner "meta.helm.sh/release-name" | default "") $.Release.Name) (eq (index $owner "meta.helm.sh/release-namespace" | default "") $.Release.Namespace)) -}}
+{{- $install = append $install . -}}
+{{- else -}}
+{{- $other = append $other . -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson (dict "install" $install "other" $other) -}}
+{{- end -}}

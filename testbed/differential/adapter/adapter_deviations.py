@@ -56,8 +56,18 @@ def unknown_paths_are_refused(case: Case) -> bool:
     return (
         isinstance(document, dict)
         and document.keys() == {"paths"}
-        and case.loadline.status == 404
-        and (case.upstream.status == 404 or case.request.target.split("?")[0] == "/")
+        and case.upstream.status == case.loadline.status == 404
+    )
+
+
+def own_paths(case: Case) -> bool:
+    """`/` lists the paths of each program."""
+    documents = (case.upstream.document, case.loadline.document)
+    return (
+        case.request.target.split("?")[0] == "/"
+        and all(isinstance(each, dict) and each.keys() == {"paths"} for each in documents)
+        and (case.upstream.status, case.upstream.content_type)
+        == (case.loadline.status, case.loadline.content_type)
     )
 
 
@@ -142,7 +152,12 @@ def listed_as_not_namespaced(case: Case) -> bool:
 
 def values_beyond_int64(case: Case) -> bool:
     """NaN (external), infinities and overflows: prometheus-adapter serves the smallest int64, Loadline an error."""
-    served = any(item.get("value") == INT64_MIN_MILLI for item in _items(case.upstream))
+    items = _items(case.upstream)
+    served = any(item.get("value") == INT64_MIN_MILLI for item in items)
+    kept = [item for item in items if item.get("value") != INT64_MIN_MILLI]
+    if served and kept and _kind(case.upstream) == "MetricValueList":
+        # The other objects of the list have their values.
+        return bool({**case.upstream.document, "items": kept} == case.loadline.document)
     return (
         # prometheus-adapter refuses an unknown form, and a selector that it cannot echo, only when there is a value.
         (served or case.upstream.status == 406 or '"!=" is not a valid' in _message(case.upstream))
@@ -192,6 +207,7 @@ DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
     "values-beyond-int64": (values_beyond_int64, usage_beyond_int64),
     "not-found-before-listing": (not_found_before_listing,),
     "own-version": (own_version,),
+    "own-paths": (own_paths,),
 }
 
 

@@ -14,6 +14,8 @@ from testbed.waiting import until
 NAMESPACE = "rights"
 ELSEWHERE = "rights-elsewhere"
 ALL, ONE, NONE = "reads-all", "reads-one", "reads-nothing"
+IMPERSONATOR = "impersonates-some"
+"""May impersonate the users and accounts of `ALL` and `ONE`, the group of readers, one UID and one extra field."""
 GROUP = "readers-of-all"
 """A group that may read all metrics, named in a certificate's organization or a front proxy's header."""
 
@@ -40,6 +42,7 @@ def install(cluster: Cluster) -> None:
         (ALL, CUSTOM, "get", "pods/latency"),
         (ONE, CUSTOM, "get", "pods/inflight"),
         (ONE, EXTERNAL, "list", "queue_length"),
+        (IMPERSONATOR, "", "impersonate", "serviceaccounts"),
     ):
         review = _review(account, group, verb, resource)
         until(partial(_is_allowed, cluster, review), what=f"{account} to be allowed {resource}")
@@ -48,7 +51,7 @@ def install(cluster: Cluster) -> None:
 def remove(cluster: Cluster) -> None:
     """Delete everything that `install` created."""
     cluster.kubectl("delete", "namespace", NAMESPACE, ELSEWHERE, "--wait=false")
-    cluster.kubectl("delete", "clusterrole,clusterrolebinding", ALL)
+    cluster.kubectl("delete", "clusterrole,clusterrolebinding", ALL, IMPERSONATOR)
 
 
 def expose(exporter: Exporter) -> None:
@@ -94,6 +97,7 @@ def requests() -> Iterator[MetricsRequest]:
         "/version",
         "/openapi/v2",
         "/nothing",
+        "/",
     ):
         yield _get("no resource", path)
 
@@ -136,7 +140,7 @@ def _objects() -> Iterator[dict[str, Any]]:
             "metadata": {"name": "web-0", "namespace": name, "labels": {"app": "web"}},
             "spec": {"containers": [{"name": "main", "image": "main"}]},
         }
-    for name in (ALL, ONE, NONE):
+    for name in (ALL, ONE, NONE, IMPERSONATOR):
         about = {"name": name, "namespace": NAMESPACE}
         yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": about}
     everything = [
@@ -149,6 +153,25 @@ def _objects() -> Iterator[dict[str, Any]]:
     ]
     yield from _granted("ClusterRole", {"name": ALL}, everything)
     yield from _granted("Role", {"name": ONE, "namespace": NAMESPACE}, one)
+    yield from _granted("ClusterRole", {"name": IMPERSONATOR}, list(_impersonations()))
+
+
+def _impersonations() -> Iterator[dict[str, Any]]:
+    groups = [GROUP, "system:unauthenticated"]
+    for resource, names in (("users", [ALL, ONE, "system:anonymous"]), ("groups", groups)):
+        yield _impersonation("", resource, names)
+    yield {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}
+    yield _impersonation("authentication.k8s.io", "uids", ["7"])
+    yield _impersonation("authentication.k8s.io", "userextras/example.com/team", ["blue"])
+
+
+def _impersonation(group: str, resource: str, names: list[str]) -> dict[str, Any]:
+    return {
+        "apiGroups": [group],
+        "resources": [resource],
+        "resourceNames": names,
+        "verbs": ["impersonate"],
+    }
 
 
 def _granted(

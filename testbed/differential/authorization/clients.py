@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from testbed.certificates import Authority
 from testbed.cluster import Cluster
 from testbed.differential.authorization import service_account_tokens
-from testbed.differential.authorization.accounts_and_roles import ALL, GROUP, NAMESPACE, NONE, ONE
+from testbed.differential.authorization.accounts_and_roles import (
+    ALL,
+    GROUP,
+    IMPERSONATOR,
+    NAMESPACE,
+    NONE,
+    ONE,
+)
 from testbed.differential.authorization.client_connection import Client
 
 PROXY = "front-proxy-client"
@@ -31,6 +38,7 @@ def clients(cluster: Cluster) -> Iterator[Client]:
     yield from _with_forged_headers(cluster)
     yield from _with_a_certificate(cluster)
     yield from _with_a_token(cluster)
+    yield from _with_impersonation(cluster)
     yield from _with_an_untrusted_certificate(cluster)
 
 
@@ -143,6 +151,56 @@ def _with_a_token(cluster: Cluster) -> Iterator[Client]:
         "without a scheme": good,
     }.items():
         yield Client(name=f"a token {description}", headers=(("Authorization", authorization),))
+
+
+def _with_impersonation(cluster: Cluster) -> Iterator[Client]:
+    """Headers that ask for another user; kube-apiserver removes them from what it aggregates."""
+    account = f"system:serviceaccount:{NAMESPACE}:"
+    team = "Impersonate-Extra-example.com%2Fteam"
+    impersonator = cluster.client_certificate(IMPERSONATOR)
+    for description, headers in {
+        "a reader of all": as_user(ALL),
+        "a reader of one": as_user(ONE),
+        "an account with one right": as_user(account + ONE),
+        "an account with other groups": (*as_user(account + NONE), ("Impersonate-Group", GROUP)),
+        "an account that cannot exist": as_user(account + "Not_A_Name"),
+        "a member of a group": (*as_user(ONE), ("Impersonate-Group", GROUP)),
+        "the anonymous user": as_user("system:anonymous"),
+        "an unauthenticated user": (
+            *as_user(ALL),
+            ("Impersonate-Group", "system:unauthenticated"),
+        ),
+        "a user with a UID": (*as_user(ALL), ("Impersonate-Uid", "7")),
+        "a user with another UID": (*as_user(ALL), ("Impersonate-Uid", "8")),
+        "a user with extra fields": (*as_user(ALL), (team, "blue")),
+        "a user with other extra fields": (*as_user(ALL), (team, "blue"), (team, "red")),
+        "a user it may not be": as_user("admin"),
+        "a group it may not be in": (*as_user(ALL), ("Impersonate-Group", MASTERS)),
+        "an empty group": (*as_user(ALL), ("Impersonate-Group", "")),
+        "an empty user": as_user(""),
+        "a user in lower-case headers": (("impersonate-user", ONE), ("impersonate-group", GROUP)),
+    }.items():
+        yield Client(
+            name=f"an impersonator of {description}", certificate=impersonator, headers=headers
+        )
+    yield Client(
+        name="a reader of all who may not impersonate",
+        certificate=cluster.client_certificate(ALL),
+        headers=as_user(ONE),
+    )
+    yield Client(
+        name="an administrator who impersonates a reader of one",
+        certificate=cluster.client_certificate("admin", (MASTERS,)),
+        headers=as_user(ONE),
+    )
+    yield Client(name="an impersonator without credentials", headers=as_user(ALL))
+    token = ("Authorization", f"Bearer {_issued(cluster, IMPERSONATOR)}")
+    yield Client(name="an impersonator with a token", headers=(*as_user(ONE), token))
+
+
+def as_user(name: str) -> tuple[tuple[str, str], ...]:
+    """The header with which a client impersonates a user."""
+    return (("Impersonate-User", name),)
 
 
 def _with_an_untrusted_certificate(cluster: Cluster) -> Iterator[Client]:

@@ -24,7 +24,7 @@ from testbed.programs import start_program
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 
-CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+CRD = Path(__file__).parents[3] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 # Long enough for a reconcile on a busy machine; short windows and periods end within it.
 SYNC_PERIOD_SECONDS = 5.0
 # The HPA controller waits for a period after each reconcile; Loadline keeps a fixed schedule.

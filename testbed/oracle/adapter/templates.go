@@ -73,6 +73,14 @@ var templateTable = []string{
 	"<<printf \"%s\" (index .LabelValuesByName \"pod\")>>", "<<(printf \"%s\" .Series) | len>>", "<<len (print .Series \"x\")>>", "<<not (eq .Series \"\")>>", "<<and (eq 1 1) (ne 1 2)>>", "<<((.Series))>>", "<<print (1) (\"a\")>>", "<<if (gt (len .GroupBySlice) 1)>>many<<end>>", "<<len .Series.>>", "<<eq . .>>", "<<print .>>", "<<printf \"%v\" .>>", "<<printf \"%s\" .>>",
 	"{{.Series}}", "< <.Series>>", "<<<.Series>>>", "a<b>c", "<<.Series>>>", "a<<<</*x*/>>", "<<\">>\">>", "<<`>>`>>", "<<.Series>><<.Series>>", "<<range .GroupBySlice>><<range $.GroupBySlice>>x<<end>><<end>>", "<<range .GroupBySlice>><<range $.GroupBySlice>><<break>><<end>>y<<end>>",
 	"<<len>>", "<<print len>>", "<<len len>>", "<<print (len .Series) .Series>>", "<<print print>>", "<<if .LabelValuesByName.missing>>a<<else>>b<<end>>", "<<if .>>dot<<end>>", "<<if 0>>a<<else>>b<<end>>", "<<if 0.0>>a<<else>>b<<end>>", "<<if .LabelValuesByName>>a<<else>>b<<end>>",
+	`<<slice .Series 5>>`, `<<slice .Series 1 3>>`, `<<slice .Series>>`, `<<slice .Series 3 1>>`, `<<slice .Series 0 99>>`, `<<slice .Series -1>>`, `<<slice .Series 1 2 3>>`, `<<slice .Series "1">>`, `<<slice "ünï" 0 2>>`, `<<slice "ünï" 2>>`, `<<slice .Series 1.0>>`, `<<slice .Series true>>`,
+	`<<slice .GroupBySlice 1>>`, `<<slice .GroupBySlice 0 2>>`, `<<slice .GroupBySlice>>`, `<<slice .GroupBySlice 1 2 3>>`, `<<slice .GroupBySlice 1 3 2>>`, `<<slice .GroupBySlice 2 1>>`, `<<slice .GroupBySlice 0 4>>`, `<<slice .GroupBySlice 1 2 3 3>>`, `<<slice (slice .GroupBySlice 0 1) 0 3>>`, `<<slice (slice .GroupBySlice 1 1) 0 2>>`,
+	`<<slice (slice .GroupBySlice 0 1 2) 0 3>>`, `<<slice (slice .GroupBySlice 0 1 2) 0 2>>`, `<<slice (slice .GroupBySlice 1 2 3) 1 2>>`, `<<len (slice .GroupBySlice 1)>>`, `<<index (slice .GroupBySlice 1) 0>>`, `<<index (slice .GroupBySlice 1) 2>>`, `<<range slice .GroupBySlice 1>><<.>>,<<else>>none<<end>>`, `<<range $i, $l := slice .GroupBySlice 1>><<if $i>>,<<end>><<$l>><<end>>`,
+	`<<if slice .GroupBySlice 1 1>>some<<else>>none<<end>>`, `<<printf "%v %q %T" (slice .GroupBySlice 1) (slice .GroupBySlice 1) (slice .GroupBySlice 1)>>`, `<<.Series | slice>>`, `<<2 | slice .Series>>`, `<<slice>>`, `<<slice 5>>`, `<<slice .LabelValuesByName>>`, `<<slice .LabelValuesByName.missing>>`, `<<slice .Series .LabelValuesByName.missing>>`, `<<slice .>>`, `<<slice (index .LabelValuesByName "namespace") 0 3>>`, `<<eq (slice .GroupBySlice 1) .GroupBySlice>>`, `<<with slice .GroupBySlice 1 2>><<.>><<end>>`,
+	`<<html .LabelMatchers>>`, `<<html "<a href='x'>&\x00\""  >>`, `<<html>>`, `<<html .Series .GroupBy>>`, `<<html 1 2 "<">>`, `<<html .GroupBySlice>>`, `<<html .LabelValuesByName>>`, `<<html .LabelValuesByName.missing>>`, `<<html .LabelValuesByName.missing 1 2>>`, `<<.LabelMatchers | html>>`, `<<html true 1.5 'a'>>`, `<<html .>>`,
+	`<<js .LabelMatchers>>`, "<<js \"\\\\'\\\"<>&=\\n\\x01\\x7fü\\u200b\\U0001F600\\U000e0001 \\u00a0\">>", `<<js>>`, `<<js 1 2>>`, `<<js .GroupBySlice>>`, `<<js .LabelValuesByName.missing>>`, `<<js .LabelValuesByName>>`, `<<.GroupBy | js>>`, `<<js "a" "b">>`, `<<js .>>`,
+	`<<urlquery .LabelMatchers>>`, "<<urlquery \"a b+c/d?e=f&g~h-i_j.k*ü\\n%\">>", `<<urlquery>>`, `<<urlquery 1 2>>`, `<<urlquery .GroupBySlice>>`, `<<urlquery .LabelValuesByName.missing>>`, `<<.Series | urlquery>>`, `<<urlquery "!'()@:$,;[]#">>`, `<<urlquery .>>`,
+	`<<call>>`, `<<call .Series>>`, `<<call 1 2>>`, `<<call .LabelValuesByName.missing>>`, `<<call .LabelValuesByName.missing 1>>`, `<<call print "x">>`, `<<.Series | call>>`, `<<if false>><<call .Series>><<end>>ok`, `<<call .>>`, `<<call . 1>>`,
 	"<<if .Series ->>\n  yes\n<<- end>>", "x  <<- \"y\" ->>  z", "x<<-\"y\">>z", "x<<- \"y\"->>z", "<<.Series->>", "<<\t.Series\t>>", "<<\n.Series\n>>", "<<\r\n- 1>>",
 }
 
@@ -82,14 +90,20 @@ var pieces = []string{
 	"index", "len", "print", "printf", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "(", ")", "|", "$x", "\"%v\"", "\"%s-%d\"", ".LabelValuesByName.pod", "println",
 }
 
+// With the rest of the functions, after the others so that those stay the same.
+var morePieces = append([]string{"slice", "html", "js", "urlquery", "call", "slice", "(slice .GroupBySlice", "(html", "(js", "\"<'&\""}, pieces...)
+
 func templates() []any {
 	random := rand.New(rand.NewSource(1))
 	texts := append([]string{}, templateTable...)
 	for range 1100 {
-		texts = append(texts, "<<"+randomAction(random)+">>")
+		texts = append(texts, "<<"+randomAction(random, pieces)+">>")
 	}
 	for range 400 {
 		texts = append(texts, randomBlocks(random, 0))
+	}
+	for range 600 {
+		texts = append(texts, "<<"+morePieces[random.Intn(9)]+" "+randomAction(random, morePieces)+">>")
 	}
 	seen := map[string]bool{}
 	rows := []any{}
@@ -102,7 +116,7 @@ func templates() []any {
 	return rows
 }
 
-func randomAction(random *rand.Rand) string {
+func randomAction(random *rand.Rand, pieces []string) string {
 	words := []string{}
 	for range 1 + random.Intn(5) {
 		words = append(words, pieces[random.Intn(len(pieces))])

@@ -16,6 +16,9 @@ HELM = Path(sys.executable).with_name("helm")
 IMAGE = {"repository": "registry.example.com/loadline-autoscaler"}
 """Required by both charts."""
 
+FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The CRDs of the scaler chart have 100 KB."""
+
 Manifest = dict[str, Any]
 
 
@@ -28,7 +31,7 @@ class Rendered:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        everything: list[Manifest] = [m for m in yaml.safe_load_all(text) if m]
+        everything: list[Manifest] = [m for m in yaml.load_all(text, Loader=FAST_LOADER) if m]
         self.manifests = [m for m in everything if not _is_hook(m)]
         self.hooks = [m for m in everything if _is_hook(m)]
 

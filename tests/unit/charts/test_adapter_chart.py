@@ -1,13 +1,11 @@
 """The adapter chart: registered APIs, serving and verification, permissions."""
 
-import base64
 import json
 import re
 from pathlib import Path
 
 import pytest
 import yaml
-from cryptography import x509
 
 from adapter.config import parse
 from adapter.config.problems import ConfigError
@@ -26,12 +24,6 @@ def registered(rendered):
 
 def configuration(rendered):
     return yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])
-
-
-def trust(rendered):
-    """How kube-apiserver verifies the adapter: {caBundle} or {insecureSkipTLSVerify}."""
-    keys = {"caBundle", "insecureSkipTLSVerify"}
-    return [{k: v for k, v in m["spec"].items() if k in keys} for m in rendered.of("APIService")]
 
 
 # ---- metrics
@@ -154,67 +146,6 @@ def test_the_url_of_prometheus_is_built_from_its_parts(adapter, prometheus, url)
 # ---- serving
 
 
-def test_a_self_signed_certificate_is_not_verified(adapter):
-    rendered = adapter.render()
-    assert trust(rendered) == [{"insecureSkipTLSVerify": True}] * 2
-    assert not any("--tls-cert-file" in argument for argument in rendered.arguments)
-
-
-def test_a_generated_certificate_is_valid_for_the_service_and_verified_with_its_ca(adapter):
-    rendered = adapter.render({"tls": {"generate": True}})
-    secret = rendered.one("Secret")["data"]
-    certificate = x509.load_pem_x509_certificate(base64.b64decode(secret["tls.crt"]))
-    authority = x509.load_pem_x509_certificate(base64.b64decode(secret["ca.crt"]))
-    certificate.verify_directly_issued_by(authority)
-    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    assert "r-loadline-adapter.metrics.svc" in names.get_values_for_type(x509.DNSName)
-    assert trust(rendered) == [{"caBundle": secret["ca.crt"]}] * 2
-    assert "--tls-cert-file=/var/run/serving-cert/tls.crt" in rendered.arguments
-
-
-def test_an_inline_certificate_is_verified_with_the_given_ca(adapter):
-    given = {"enable": True, "ca": CA, "certificate": CERTIFICATE, "key": KEY}
-    rendered = adapter.render({"tls": given})
-    decoded = {k: base64.b64decode(v) for k, v in rendered.one("Secret")["data"].items()}
-    assert decoded == {
-        "ca.crt": CA.encode(),
-        "tls.crt": CERTIFICATE.encode(),
-        "tls.key": KEY.encode(),
-    }
-    assert trust(rendered) == [{"caBundle": base64.b64encode(CA.encode()).decode()}] * 2
-
-
-def test_an_existing_secret_is_mounted_and_verified(adapter):
-    rendered = adapter.render({"tls": {"existingSecret": "mine", "ca": CA}})
-    assert not rendered.of("Secret")
-    assert {"name": "serving-cert", "secret": {"secretName": "mine"}} in rendered.pod["volumes"]
-    assert trust(rendered) == [{"caBundle": base64.b64encode(CA.encode()).decode()}] * 2
-
-
-def test_cert_manager_issues_the_certificate_and_injects_its_ca(adapter):
-    rendered = adapter.render({"certManager": {"enabled": True}})
-    serving = rendered.one("Certificate", "serving-cert")["spec"]
-    root = rendered.one("Certificate", "root-cert")
-    assert "r-loadline-adapter.metrics.svc" in serving["dnsNames"]
-    assert root["spec"]["isCA"] is True
-    assert serving["issuerRef"]["name"] == rendered.one("Issuer", "root-issuer")["metadata"]["name"]
-    assert trust(rendered) == [{}] * 2
-    injected = {
-        m["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
-        for m in rendered.of("APIService")
-    }
-    assert injected == {f"metrics/{root['metadata']['name']}"}
-    mounted = {"name": "serving-cert", "secret": {"secretName": serving["secretName"]}}
-    assert mounted in rendered.pod["volumes"]
-
-
-def test_an_existing_issuer_needs_no_private_ca(adapter):
-    issuer = {"kind": "ClusterIssuer", "name": "corporate"}
-    rendered = adapter.render({"certManager": {"enabled": True, "issuerRef": issuer}})
-    assert not rendered.of("Issuer")
-    assert rendered.one("Certificate")["spec"]["issuerRef"] == issuer
-
-
 @pytest.mark.parametrize(
     ("values", "fix"),
     [
@@ -317,7 +248,7 @@ def test_a_wildcard_described_resource_is_rejected(adapter, refused):
         adapter.render({"rbac": {"describedResources": {"core": ["*"]}}})
 
 
-def test_the_adapter_is_bound_to_exactly_three_roles(adapter):
+def test_the_adapter_is_bound_to_exactly_these_roles(adapter):
     rendered = adapter.render({"rules": {"resource": {"window": "5m"}}})
     bound = {
         binding["roleRef"]["name"]
@@ -328,6 +259,7 @@ def test_the_adapter_is_bound_to_exactly_three_roles(adapter):
         "system:auth-delegator",
         "extension-apiserver-authentication-reader",
         "r-loadline-adapter:described-resources",
+        "r-loadline-adapter:certificate",
     }
 
 

@@ -179,7 +179,7 @@ def test_values_that_only_pass_through_arrive(chart):
     assert volume in rendered.pod["volumes"]
     assert mount in rendered.container["volumeMounts"]
     assert [c["name"] for c in rendered.pod["containers"]][1:] == ["beside"]
-    assert rendered.one("Secret")["metadata"]["name"] == "s"
+    assert {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}} in rendered.manifests
     assert rendered.pod["priorityClassName"] == "system-cluster-critical"
     assert rendered.pod["nodeSelector"] == {"disk": "fast"}
     assert rendered.pod["tolerations"] == [{"operator": "Exists"}]
@@ -353,5 +353,5 @@ def test_given_credentials_replace_the_created_token(chart):
     rendered = chart.render({"serviceMonitor": {"enabled": True, "authorization": given}})
     (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
     assert endpoint["authorization"] == given
-    assert not rendered.of("Secret")
+    assert not [s for s in rendered.of("Secret") if s["metadata"]["name"].endswith("-scraper")]
     assert not [r for r in rendered.of("ClusterRole") if r["metadata"]["name"].endswith(":scraper")]

@@ -87,7 +87,9 @@ def test_the_scaler_needs_no_service_for_a_pod_monitor(scaler):
 def test_kube_state_metrics_reads_fields_that_the_crd_has(scaler):
     file = scaler.path / "files" / "kube-state-metrics.yaml"
     (resource,) = yaml.safe_load(file.read_text())["spec"]["resources"]
-    crd = yaml.safe_load((scaler.path / "crds" / "loadautoscalers.yaml").read_text())["spec"]
+    crd = yaml.safe_load((scaler.path / "files" / "crds" / "loadautoscalers.yaml").read_text())[
+        "spec"
+    ]
     kind = resource["groupVersionKind"]
     assert (kind["group"], kind["kind"]) == (crd["group"], crd["names"]["kind"])
     (schema,) = [

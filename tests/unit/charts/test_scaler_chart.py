@@ -1,6 +1,7 @@
 """The scaler chart: flags, permissions, and that two pods never scale at the same time."""
 
 import pytest
+import yaml
 
 BOUND = {
     "r-loadline-scaler",
@@ -183,3 +184,43 @@ def test_settings_become_flags(scaler, values, argument):
 def test_an_invalid_duration_is_rejected(scaler, refused):
     with pytest.raises(refused, match="syncPeriod"):
         scaler.render({"syncPeriod": "15 seconds"})
+
+
+def crds(rendered):
+    return {
+        crd["metadata"]["name"].partition(".")[0] for crd in rendered.of("CustomResourceDefinition")
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "plurals"),
+    [
+        pytest.param(
+            {},
+            {"loadautoscalers", "scalingcalendars", "clusterscalingcalendars"},
+            id="LoadAutoscalers",
+        ),
+        pytest.param({"watch": "horizontalpodautoscalers"}, {"scalingmemories"}, id="HPAs"),
+        pytest.param({"crds": {"install": False}}, set(), id="managed by the user"),
+    ],
+)
+def test_the_crds_that_the_mode_requires_are_rendered(scaler, values, plurals):
+    assert crds(scaler.render(values)) == plurals
+
+
+def test_uninstalling_the_release_keeps_the_crds(scaler):
+    for crd in scaler.render().of("CustomResourceDefinition"):
+        assert crd["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+def test_the_rendered_crds_are_those_of_the_files(scaler):
+    files = (scaler.path / "files" / "crds").glob("*.yaml")
+    written = {
+        crd["metadata"]["name"]: crd["spec"]
+        for f in files
+        for crd in yaml.safe_load_all(f.read_text())
+    }
+    for values in ({}, {"watch": "horizontalpodautoscalers"}):
+        for crd in scaler.render(values).of("CustomResourceDefinition"):
+            assert crd["spec"] == written.pop(crd["metadata"]["name"])
+    assert not written

@@ -16,7 +16,7 @@ from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.model.schedules import Calendar, CalendarKind
 from scaler.report.status import LoadAutoscalerStatus
 
-CRD = Path(__file__).parents[3] / "charts" / "scaler" / "crds" / "loadautoscalers.yaml"
+CRD = Path(__file__).parents[3] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def properties(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_field_that_an_hpa_lacks_is_documented() -> None:
-    documentation = (CRD.parents[3] / "docs" / "loadautoscaler.md").read_text()
+    documentation = (CRD.parents[4] / "docs" / "loadautoscaler.md").read_text()
     structs = [each for each in vars(extensions).values() if is_field_struct(each)]
     assert len(structs) > 6
     names = {name for each in structs for name in each.__struct_encode_fields__}

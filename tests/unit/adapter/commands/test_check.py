@@ -104,7 +104,10 @@ def test_the_document_for_programs_keeps_its_names(checked):
         "overlaps",
         "schema",
     ]
-    assert (read["schema"], list(read["errors"][0])) == (SCHEMA, ["path", "line", "problem", "fix"])
+    assert (read["schema"], list(read["errors"][0])) == (
+        SCHEMA,
+        ["code", "path", "line", "problem", "fix"],
+    )
 
 
 def test_a_warning_fails_only_when_strict(checked):

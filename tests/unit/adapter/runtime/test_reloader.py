@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter.config import ConfigError, ConfigProblem
+from adapter.config import ConfigError, ConfigProblem, ProblemCode
 from adapter.runtime.reloader import ConfigurationReloader
 from testbed import waiting
 
@@ -28,7 +28,11 @@ class Activated:
         self.tried += 1
         if self.missing:
             problem = ConfigProblem(
-                path="backends[0]", line=0, problem=self.missing, fix="Mount it."
+                code=ProblemCode.UNUSABLE_FILE,
+                path="backends[0]",
+                line=0,
+                problem=self.missing,
+                fix="Mount it.",
             )
             raise ConfigError("config.yaml", [problem])
         self.queries.append(configuration.rules[0].series_query)

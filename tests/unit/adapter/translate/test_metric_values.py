@@ -55,7 +55,12 @@ def every_pod(name: str = EVERY_OBJECT) -> CustomMetricRequest:
 
 def values_of(evaluation, requested, *names, last=None, name=EVERY_OBJECT):
     found = custom_values(evaluation, requested, every_pod(name), names, now_seconds=NOW, last=last)
-    return [(value.name, value.value_milli) for value in found]
+    return [(value.name, value.value_milli) for value in found.values]
+
+
+def left_out_of(evaluation, requested, *names):
+    found = custom_values(evaluation, requested, every_pod(), names, now_seconds=NOW)
+    return found.left_out
 
 
 DEPTH = ExternalMetricRequest(namespace="shop", metric="depth", selector=EVERYTHING)
@@ -184,6 +189,18 @@ def test_a_native_histogram_is_never_a_zero_and_spares_the_other_objects():
     assert values_of(rows, omit, "a", "b") == [("b", 2000)]
     with pytest.raises(StatusError, match="histogram_quantile"):
         values_of(rows, metric_query(contract()), "a", "b")
+
+
+def test_an_infinite_value_spares_the_other_objects_and_is_named():
+    rows = vector(({"pod": "a"}, math.inf), ({"pod": "b"}, 2.0))
+    assert values_of(rows, metric_query(), "a", "b", "c") == [("b", 2000)]
+    assert left_out_of(rows, metric_query(), "a", "b", "c") == (("a", "the value is inf"),)
+    with pytest.raises(StatusError, match="the value is inf for 'a'"):
+        values_of(rows, metric_query(), "a")
+    with pytest.raises(StatusError, match="the value is inf for 'a'"):
+        values_of(rows, metric_query(), "a", name="a")
+    with pytest.raises(StatusError, match="the value is inf for 'a'"):
+        values_of(rows, metric_query(contract(on_nan=Reaction.FAIL)), "a", "b")
 
 
 def test_an_object_without_a_last_good_value_is_left_out_and_the_others_keep_theirs():

@@ -58,6 +58,9 @@ ARGUMENT = Record(
             id="a pipeline into a variable",
         ),
         pytest.param("<</* why */ ->>  x", "x", id="a comment"),
+        pytest.param("<<slice .GroupBySlice 1>>", "[container]", id="a part of a list"),
+        pytest.param("<<slice .Series 5 13>>", "requests", id="a part of a text"),
+        pytest.param("<<urlquery .LabelMatchers>>", "namespace%3D%22default%22", id="urlquery"),
     ],
 )
 def test_a_template_renders_as_go_renders_it(text, output):
@@ -74,9 +77,6 @@ def test_a_template_renders_as_go_renders_it(text, output):
         pytest.param("<<end>>", "unexpected <<end>>", id="an end of nothing"),
         pytest.param(
             "<<upper .Series>>", "1:3: function 'upper' not defined", id="a function Go has not"
-        ),
-        pytest.param(
-            "<<urlquery .Series>>", "1:3: urlquery is not supported", id="a function we have not"
         ),
         pytest.param(
             '<<template "x">>', "1:3: <<template>> is not supported", id="named templates"
@@ -108,6 +108,8 @@ def test_a_template_outside_the_subset_is_refused_with_its_position(text, compla
         "<<index>>",
         '<<printf "%*d" 1 2>>',
         '<<printf "%99999d" 1>>',
+        "<<call .Series>>",
+        '<<slice "ü" 1>>',
     ],
 )
 def test_a_template_that_is_not_valid_for_its_argument_fails_when_it_is_used(text):
@@ -193,3 +195,14 @@ def test_a_slice_prints_between_brackets_whatever_it_holds(words):
     assert compiled("<<range .GroupBySlice>><<.>>;<<end>>").execute(argument) == "".join(
         f"{word};" for word in words
     )
+
+
+@given(st.lists(st.text(alphabet="abc", max_size=3), max_size=6).map(tuple), st.data())
+def test_a_part_of_a_part_is_the_part_of_the_whole_and_may_reach_to_its_end(words, data):
+    begin = data.draw(st.integers(0, len(words)))
+    end = data.draw(st.integers(begin, len(words)))
+    argument = Record({"Words": words, "Begin": begin, "End": end, "Capacity": len(words) - begin})
+    inner = compiled("<<range slice .Words .Begin .End>><<.>>;<<end>>").execute(argument)
+    assert inner == "".join(f"{word};" for word in words[begin:end])
+    outer = compiled("<<range slice (slice .Words .Begin .End) 0 .Capacity>><<.>>;<<end>>")
+    assert outer.execute(argument) == "".join(f"{word};" for word in words[begin:])

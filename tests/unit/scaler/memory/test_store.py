@@ -111,15 +111,27 @@ async def test_what_one_process_stores_the_next_one_reads():
     assert {uid: after.history(uid) for uid in written} == written
 
 
-async def test_a_history_is_read_once():
-    """An HPA that is deleted and created again in this process has another uid; one that is not, a newer memory."""
+async def test_the_history_is_the_last_one_that_was_stored():
+    """Also before it is written: a write may have failed before the Lease was lost."""
     server = Server()
     store = await started(server)
     store.put("shop", "u1", history(3), is_urgent=False)
+    assert store.history("u1") == history(3)
+    store.put("shop", "u1", history(4), is_urgent=False)
+    assert store.history("u1") == history(4)
+
+
+async def test_what_was_not_written_yet_is_kept_until_another_process_has_led():
+    server = Server()
+    store = await started(server)
+    store.put("shop", "u1", history(3), is_urgent=False)
+    await store.load({"u1": "shop"})
     await store.flush()
-    after = await started(server, {"u1": "shop"})
-    assert after.history("u1") is not None
-    assert after.history("u1") is None
+    assert server.uids() == {"shop": ["u1"]}
+    server.objects.clear()
+    store.forget()
+    await store.load({"u1": "shop"})
+    assert store.history("u1") is None
 
 
 async def test_only_what_has_changed_is_written():

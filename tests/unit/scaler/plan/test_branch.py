@@ -4,6 +4,7 @@ import pytest
 
 from scaler.model.autoscaler import AutoscalerStatus, Condition
 from scaler.model.decision import Ask, Branch
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable
 from scaler.model.settings import Settings
@@ -71,6 +72,18 @@ def test_only_the_controllers_own_zero_is_left_again(
 ):
     status = scaled_to_zero(condition) if condition else None
     seen = observed(spec(metric, min_replicas=min_replicas), replicas=0, status=status)
+    assert branch_of(seen, settings) is branch
+
+
+@pytest.mark.parametrize("metric", [CPU, QUEUE], ids=["cpu", "queue"])
+@pytest.mark.parametrize(
+    ("kind", "branch"),
+    [(LOAD_AUTOSCALERS, Branch.BELOW_MIN), (HORIZONTAL_POD_AUTOSCALERS, Branch.METRICS)],
+    ids=lambda each: getattr(each, "kind", ""),
+)
+def test_a_minimum_ends_the_zero_of_a_loadautoscaler_without_any_metric(kind, branch, metric):
+    settings = Settings(kind=kind, scale_to_zero=True)
+    seen = observed(spec(metric, min_replicas=2), replicas=0, status=scaled_to_zero("True"))
     assert branch_of(seen, settings) is branch
 
 

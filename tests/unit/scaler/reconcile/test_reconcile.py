@@ -1,5 +1,6 @@
 """One reconcile: what is read, written, reported and remembered, and in which order."""
 
+import asyncio
 import logging
 
 import msgspec
@@ -155,11 +156,48 @@ async def test_the_memory_of_a_deleted_autoscaler_is_dropped():
     assert gauge + "{" not in generate_latest(world.telemetry.registry).decode()
 
 
-async def test_a_process_that_loses_the_lease_drops_its_memory():
+async def test_a_process_that_another_one_led_after_drops_its_memory():
     world = World()
     await world.reconcile()
-    world.reconciler.forget_all()
+    world.reconciler.stop_leading()
+    world.reconciler.forget_memories()
     assert (world.reconciler._memories._kept, world.reconciler.derivation(KEY)) == ({}, None)
+
+
+async def test_a_process_that_leads_again_continues_with_its_memory_though_nothing_could_be_stored():
+    world = World(ExternalValues((90_000,)))
+    world.kube.put_answers = [b"{}", Unavailable("connection refused")]
+    await world.sync(15)
+    before = world.reconciler._memories._kept[KEY].memory
+    assert before.recommendations
+    world.reconciler.stop_leading()
+    world.reconciler.forget_deleted()
+    await world.sync(30)
+    after = world.reconciler._memories._kept[KEY].memory
+    assert after.recommendations is not None
+    assert set(before.recommendations[:-1]) <= set(after.recommendations)
+    assert after.recommendations[0].since_unix_seconds == (
+        before.recommendations[0].since_unix_seconds
+    )
+
+
+async def test_an_autoscaler_that_was_deleted_while_another_process_led_is_forgotten():
+    world = World()
+    await world.reconcile()
+    world.reconciler.stop_leading()
+    del world.autoscalers.by_key[KEY]
+    world.reconciler.forget_deleted()
+    assert world.reconciler._memories._kept == {}
+
+
+async def test_a_cancelled_reconcile_leaves_only_what_is_stored():
+    """It may have scaled the target; the status shows which replicas are known."""
+    world = World()
+    await world.reconcile()
+    world.kube.put_answers = [asyncio.CancelledError()]
+    with pytest.raises(asyncio.CancelledError):
+        await world.sync(400)
+    assert world.reconciler._memories._kept == {}
 
 
 async def test_the_last_derivation_is_available():

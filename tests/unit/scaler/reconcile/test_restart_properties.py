@@ -78,6 +78,7 @@ async def counts(world, phases, restarts=()):
 @few_examples
 @given(phases=phases, behavior=behaviors, restarts=st.sets(st.integers(0, 80), max_size=5))
 @example(phases=[(2, 25), (0, 25)], behavior=None, restarts={26})
+@example(phases=[(0, 25)], behavior=None, restarts={21})
 def test_restarts_change_no_count(kind, phases, behavior, restarts):
     undisturbed = asyncio.run(counts(world_with(behavior, kind), phases))
     assert asyncio.run(counts(world_with(behavior, kind), phases, restarts)) == undisturbed

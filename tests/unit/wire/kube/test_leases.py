@@ -24,7 +24,10 @@ class Leases:
     def store(self, body: bytes) -> bytes:
         self.version += 1
         lease = msgspec.json.decode(body, type=Lease)
-        metadata = msgspec.structs.replace(lease.metadata, resource_version=str(self.version))
+        uid = lease.metadata.uid or f"lease-{self.version}"
+        metadata = msgspec.structs.replace(
+            lease.metadata, resource_version=str(self.version), uid=uid
+        )
         self.lease = msgspec.structs.replace(lease, metadata=metadata)
         return msgspec.json.encode(self.lease)
 
@@ -228,6 +231,36 @@ async def test_a_deleted_lease_is_created_again(candidates, time):
     await time.advance(3)
     assert candidates.working == ["a"]
     assert candidates.leases.lease.spec.holder_identity == "a"
+
+
+async def test_a_leader_that_acquires_its_own_lease_again_continues(candidates, time):
+    a = candidates("a")
+    await time.advance(5)
+    assert not a.election.continues
+    a.client.is_down = True
+    await time.advance(DEADLINE_SECONDS + 5)
+    assert candidates.working == []
+    a.client.is_down = False
+    await time.advance(5)
+    assert (candidates.working, a.election.continues) == (["a"], True)
+
+
+@pytest.mark.parametrize("deletes", [False, True], ids=["kept", "deleted in between"])
+async def test_a_leader_does_not_continue_after_another_one(candidates, time, deletes):
+    a = candidates("a")
+    await time.advance(5)
+    a.client.is_down = True
+    b = candidates("b")
+    await time.advance(DEADLINE_SECONDS + LEASE_SECONDS + 5)
+    assert candidates.working == ["b"]
+    if deletes:
+        candidates.leases.lease = None
+        b.client.is_down = True
+        await time.advance(DEADLINE_SECONDS + 5)
+    await b.stop()
+    a.client.is_down = False
+    await time.advance(LEASE_SECONDS + 10)
+    assert (candidates.working, a.election.continues) == (["a"], False)
 
 
 async def test_work_that_returns_ends_the_candidate(time):

@@ -1,0 +1,89 @@
+"""The newest responses of the metrics APIs, decoded once and shared by all autoscalers with the same request.
+
+A response is shared if its request was sent less than `fresh_seconds` ago, by the autoscaler's own period (a tenth of
+it, at most one second). So it is at most that much older than the response to a request of its own. The same holds for
+failures, and for requests in flight: a slow API is not waited for longer than by a request of its own.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Hashable, Iterable
+from typing import Any, Generic, TypeVar
+
+Request = TypeVar("Request", bound=Hashable)
+Response = TypeVar("Response")
+
+
+class Sent(Generic[Response]):
+    """A request that was sent; its response is the result of the task."""
+
+    __slots__ = ("_monotonic", "_responded_at_seconds", "sent_at_seconds", "task")
+
+    def __init__(self, task: asyncio.Task[Response], monotonic: Callable[[], float]) -> None:
+        self.task = task
+        self.sent_at_seconds = monotonic()
+        self._monotonic = monotonic
+        self._responded_at_seconds: float | None = None
+        task.add_done_callback(self._responded)
+
+    def waited_seconds(self, since_seconds: float) -> float:
+        """How long a reconcile has waited for it that began to wait at that time."""
+        ended = self._responded_at_seconds
+        return max(0.0, (self._monotonic() if ended is None else ended) - since_seconds)
+
+    def _responded(self, _: asyncio.Task[Response]) -> None:
+        self._responded_at_seconds = self._monotonic()
+
+
+class SharedResponses(Generic[Request, Response]):
+    """What was sent last for each request."""
+
+    def __init__(
+        self, *, fresh_seconds_max: float, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`fresh_seconds_max`: nothing is shared for longer."""
+        self._fresh_seconds_max = fresh_seconds_max
+        self._monotonic = monotonic
+        # In the order of sending.
+        self._sent: dict[Request, Sent[Response]] = {}
+        # asyncio itself keeps no task alive.
+        self._in_flight: set[asyncio.Task[Response]] = set()
+
+    def __len__(self) -> int:
+        return len(self._sent)
+
+    def find(self, request: Request, fresh_seconds: float) -> Sent[Response] | None:
+        """What was sent for it less than this ago, with a response or in flight."""
+        found = self._sent.get(request)
+        if found is None or found.sent_at_seconds <= self._monotonic() - fresh_seconds:
+            return None
+        return found
+
+    def send(
+        self, request: Request, read: Callable[[], Coroutine[Any, Any, Response]]
+    ) -> Sent[Response]:
+        """Send it now. `read` returns a failure as a response, and does not raise it."""
+        self._drop_outdated()
+        task = asyncio.create_task(read())
+        self._in_flight.add(task)
+        task.add_done_callback(self._in_flight.discard)
+        sent = Sent(task, self._monotonic)
+        # At its end, to keep the order of sending.
+        self._sent.pop(request, None)
+        self._sent[request] = sent
+        return sent
+
+    def _drop_outdated(self) -> None:
+        outdated_before = self._monotonic() - self._fresh_seconds_max
+        while self._sent:
+            oldest = next(iter(self._sent))
+            if self._sent[oldest].sent_at_seconds > outdated_before:
+                return
+            del self._sent[oldest]
+
+
+async def responded(sent: Iterable[Sent[Any]], deadline_seconds: float) -> None:
+    """Wait until all have a response, or the deadline has passed; other reconciles may wait for longer."""
+    in_flight = {each.task for each in sent if not each.task.done()}
+    if in_flight:
+        await asyncio.wait(in_flight, timeout=deadline_seconds)

@@ -1,0 +1,62 @@
+"""The additional fields of a LoadAutoscaler that a scenario sets."""
+
+import msgspec
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule that is active once. Whole seconds since the world's beginning."""
+
+    begin: int
+    seconds: int
+    min_replicas: int
+    max_replicas: int
+
+    @property
+    def end(self) -> int:
+        """When it is over."""
+        return self.begin + self.seconds
+
+
+class Suspension(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.suspend`, from the beginning. `until` is in whole seconds since the world's beginning."""
+
+    direction: str
+    until: int
+    replicas: int | None = None
+
+
+class Fallback(msgspec.Struct, frozen=True, kw_only=True):
+    """The fallback of the first metric."""
+
+    type: str
+    failure_seconds: int
+    replicas: int = 0
+    age_seconds_max: int = 0
+
+    @property
+    def proposes(self) -> bool:
+        """Whether a metric that has failed for long enough counts like one that was read."""
+        return self.type in ("Replicas", "LastValue")
+
+
+class Fields(msgspec.Struct, frozen=True, kw_only=True):
+    """Those that are set."""
+
+    sync_period_seconds: int | None = None
+    is_dry_run: bool = False
+    suspension: Suspension | None = None
+    cooldown_seconds: int | None = None
+    activation: int | None = None
+    fallback: Fallback | None = None
+    is_formula: bool = False
+    panic_hold_seconds: int | None = None
+    ready_timeout_seconds: int | None = None
+    deletes_least_busy: bool = False
+    rollout: str = ""
+    window: Window | None = None
+    is_by_calendar: bool = False
+
+    @property
+    def decides_on_activity(self) -> bool:
+        """Whether zero and one depend on the activation value."""
+        return self.cooldown_seconds is not None or self.activation is not None

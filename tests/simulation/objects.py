@@ -1,0 +1,146 @@
+"""The objects of a scenario as a user would write them, with the defaults that the API server fills in."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
+from tests.simulation.fields import Fields, Window
+from tests.simulation.metrics_apis import CUSTOM, UNITS_PER_REPLICA, metric_spec
+from tests.simulation.scenario import AutoscalerPlan, Rules
+
+PANIC_PERCENT = 200
+
+
+def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
+    """The autoscaler; a HorizontalPodAutoscaler has none of the additional fields."""
+    spec: Document = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": plan.name},
+        "minReplicas": plan.min_replicas,
+        "maxReplicas": plan.max_replicas,
+        "metrics": [metric_spec(group, plan.name) for group in plan.groups],
+    }
+    if plan.up is not None and plan.down is not None:
+        spec["behavior"] = {
+            "scaleUp": _rules_document(plan.up),
+            "scaleDown": _rules_document(plan.down),
+        }
+    if kind == "LoadAutoscaler":
+        _add_to_metrics(spec["metrics"], plan)
+        _add_to_behavior(spec, plan.fields)
+        spec |= _top_level(plan)
+    metadata = {"namespace": plan.namespace, "name": plan.name}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def calendar(plan: AutoscalerPlan) -> Document | None:
+    """The ScalingCalendar that a schedule refers to."""
+    window = plan.fields.window
+    if window is None or not plan.fields.is_by_calendar:
+        return None
+    entry = {"name": "window", "start": _time(window.begin), **_bounds(window)}
+    return {
+        "metadata": {"namespace": plan.namespace, "name": plan.name},
+        "spec": {"entries": [entry]},
+    }
+
+
+def _rules_document(rules: Rules) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "selectPolicy": "Max",
+        "policies": [
+            {"type": each.type, "value": each.value, "periodSeconds": each.period_seconds}
+            for each in rules.policies
+        ],
+    }
+    if rules.window_seconds is not None:
+        found["stabilizationWindowSeconds"] = rules.window_seconds
+    return found
+
+
+def _top_level(plan: AutoscalerPlan) -> Document:
+    fields = plan.fields
+    found: Document = {}
+    if fields.sync_period_seconds is not None:
+        found["syncPeriodSeconds"] = fields.sync_period_seconds
+    if fields.is_dry_run:
+        found["mode"] = "DryRun"
+    if fields.suspension is not None:
+        until = _time(fields.suspension.until) + "Z"
+        found["suspend"] = {"direction": fields.suspension.direction, "until": until}
+        if fields.suspension.replicas is not None:
+            found["suspend"]["replicas"] = fields.suspension.replicas
+    if fields.cooldown_seconds is not None:
+        found["scaleToZero"] = {"cooldownSeconds": fields.cooldown_seconds}
+    if fields.rollout:
+        found["podReadiness"] = {"rollout": fields.rollout}
+    if fields.window is not None:
+        found["schedules"] = [{"name": "window", **_starts(plan, fields.window)}]
+    return found
+
+
+def _starts(plan: AutoscalerPlan, window: Window) -> Document:
+    if plan.fields.is_by_calendar:
+        return {"calendarRef": {"kind": "ScalingCalendar", "name": plan.name}}
+    return {"dates": [_time(window.begin)], **_bounds(window)}
+
+
+def _bounds(window: Window) -> Document:
+    return {
+        "durationSeconds": window.seconds,
+        "minReplicas": window.min_replicas,
+        "maxReplicas": window.max_replicas,
+    }
+
+
+def _add_to_metrics(metrics: list[Document], plan: AutoscalerPlan) -> None:
+    fields, first = plan.fields, metrics[0]
+    deciding = first
+    if fields.is_formula:
+        first |= {"name": "queue", "use": "Input"}
+        target = {"type": "AverageValue", "averageValue": "1"}
+        expression = f"queue / {UNITS_PER_REPLICA}"
+        formula = {"expression": expression, "target": target}
+        deciding = {"name": "load", "type": "Formula", "formula": formula}
+        metrics.append(deciding)
+    if fields.activation is not None:
+        deciding["activationValue"] = str(fields.activation)
+    if fields.fallback is not None:
+        deciding.setdefault("name", "first")
+        deciding["fallback"] = _fallback_document(fields)
+    if fields.deletes_least_busy:
+        costs = metric_spec(CUSTOM, plan.name)
+        metrics.append({**costs, "name": "connections", "use": "Input"})
+
+
+def _fallback_document(fields: Fields) -> Document:
+    fallback = fields.fallback
+    assert fallback is not None
+    found: Document = {"type": fallback.type, "failureDurationSeconds": fallback.failure_seconds}
+    if fallback.type == "Replicas":
+        found["replicas"] = fallback.replicas
+    if fallback.type == "LastValue":
+        found["lastValueMaxAgeSeconds"] = fallback.age_seconds_max
+    return found
+
+
+def _add_to_behavior(spec: Document, fields: Fields) -> None:
+    ups: Document = {}
+    if fields.panic_hold_seconds is not None:
+        ups["panic"] = {
+            "thresholdPercent": PANIC_PERCENT,
+            "windowSeconds": 6,
+            "holdSeconds": fields.panic_hold_seconds,
+        }
+    if fields.ready_timeout_seconds is not None:
+        timeout = fields.ready_timeout_seconds
+        ups["futility"] = {"readyTimeoutSeconds": timeout, "maxUnreadyReplicas": 2}
+    if ups:
+        spec["behavior"]["scaleUp"] |= ups
+    if fields.deletes_least_busy:
+        spec["behavior"]["scaleDown"]["podDeletionCost"] = {"metric": "connections"}
+
+
+def _time(world_seconds: int) -> str:
+    return datetime.fromtimestamp(EPOCH_UNIX_SECONDS + world_seconds, UTC).strftime(
+        "%Y-%m-%dT%H:%M:%S"
+    )
