@@ -315,13 +315,7 @@ def _foreseen(
         for signal, proposal in zip(signals, recommended.proposals, strict=True)
         if signal.metric.name == rules.metric
     )
-    return foresee(
-        rules,
-        situation.memory,
-        load,
-        period_seconds=situation.policy.sync_period_seconds,
-        now_unix_seconds=workload.now_unix_seconds,
-    )
+    return foresee(rules, situation.memory, load, workload.now_unix_seconds)
 
 
 def _highest_of_others(

@@ -10,6 +10,9 @@ from scaler.model.forecast import Features
 from scaler.model.load_levels import MINUTES_PER_DAY, Levels
 
 LAGS_DAYS = (1, 2, 7)
+# A day with half or twice the load at this time says nothing about today: a holiday, an outage, another metric.
+UNLIKE = math.log(2)
+LIMIT = 1.0
 
 
 def smoothed(levels: Levels, minute: int, offset: float) -> float | None:
@@ -32,17 +35,24 @@ def features(levels: Levels, minute: int, lead: int, offset: float) -> Features 
     if now is None or last is None:
         return None
     days = [_day(levels, minute - lag * MINUTES_PER_DAY, lead, offset, now) for lag in LAGS_DAYS]
-    known = next((each for each in days if each is not None), None)
-    if known is None:
+    if all(each is None for each in days):
         return None
+    alike = [each for each in days if each is not None and abs(each[1]) <= UNLIKE]
+    # Without a day like this one, the trend decides alone.
+    instead = alike[0] if alike else (0.0, 0.0)
     found = [1.0]
     for day in days:
-        found.extend(day or known)
+        found.extend(day if day is not None and day in alike else instead)
     before, earlier = (smoothed(levels, minute - n * lead, offset) for n in (1, 4))
     found.append(0.0 if before is None else now - before)
     found.append(0.0 if earlier is None else now - earlier)
     found.append(math.log(last + offset) - now)
-    return tuple(found)
+    return tuple([limited(each) for each in found])
+
+
+def limited(difference: float) -> float:
+    """One jump must not weigh more than days of ordinary changes."""
+    return max(-LIMIT, min(difference, LIMIT))
 
 
 def _day(

@@ -14,8 +14,6 @@ from scaler.model.policy import ForecastRules, Policy
 
 SECONDS_PER_MINUTE = 60.0
 DIGEST_EVERY_MINUTES = 60
-# A forecast is used for that many periods of the autoscaler, then it is too old.
-_USED_PERIODS = 2.0
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,12 +26,7 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def foresee(
-    rules: ForecastRules,
-    memory: Memory,
-    load: Load | None,
-    *,
-    period_seconds: float,
-    now_unix_seconds: float,
+    rules: ForecastRules, memory: Memory, load: Load | None, now_unix_seconds: float
 ) -> Foreseen:
     """Learn from the first load of each minute. `load` is None if the metric has no value now."""
     minute = int(now_unix_seconds // SECONDS_PER_MINUTE)
@@ -47,9 +40,8 @@ def foresee(
         needed=_replicas(load.total, load),
         waste_percent_max=rules.waste_percent_max,
     )
-    oldest = now_unix_seconds - max(SECONDS_PER_MINUTE, _USED_PERIODS * period_seconds)
-    is_current = state.levels.end_minute * SECONDS_PER_MINUTE >= oldest - SECONDS_PER_MINUTE
-    bound = state.bound if is_current else None
+    # After the clock was set back, the newest minute lies in the future.
+    bound = state.bound if state.levels.end_minute == minute else None
     return Foreseen(
         state=state,
         load=load,

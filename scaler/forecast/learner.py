@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from scaler.forecast.bound import addend, are_enough, judged
-from scaler.forecast.features import features, rise, smoothed
+from scaler.forecast.features import features, limited, rise, smoothed
 from scaler.forecast.levels import appended
 from scaler.forecast.outcomes import useful, with_minute
 from scaler.forecast.regression import learnt, predicted, weights
@@ -89,7 +89,7 @@ def _with_outcome(state: Forecast, old: Issued, needed: int, waste_percent_max: 
     if old.features is None or actual is None:
         return state
     errors = judged(state.errors, actual - old.predicted, old.addend)
-    moments = learnt(state.moments, old.features, actual)
+    moments = learnt(state.moments, old.features, limited(actual))
     outcomes, ended = state.outcomes, False
     if old.addend is not None:
         usual = moments.responses[0] / moments.products[0]

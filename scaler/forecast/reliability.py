@@ -43,7 +43,9 @@ def verdict(
         return _changed(before, problem or _good(outcomes), minute)
     if before.is_reliable:
         return _changed(before, problem, minute) if problem else before
-    if problem or not _is_good_again(outcomes, waste_percent_max):
+    # A whole day must have been good since, not one that was good before.
+    is_early = minute - before.since_minute < MINUTES_PER_DAY
+    if problem or is_early or not _is_good_again(outcomes, waste_percent_max):
         return before
     return _changed(before, _good(outcomes), minute)
 

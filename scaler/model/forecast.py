@@ -137,3 +137,25 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     alone_by_minute: tuple[int, ...] = ()
     """What the metric would have set without the forecast, in the minutes of the scale-down window."""
     digest_minute: int = 0
+
+
+def moved(state: Forecast, minutes: int) -> Forecast:
+    """The same load at the same ages, on a wall clock that was set forward by so many minutes."""
+    levels = state.levels
+    return msgspec.structs.replace(
+        state,
+        levels=msgspec.structs.replace(levels, end_minute=levels.end_minute + minutes),
+        issued=tuple(
+            msgspec.structs.replace(each, minute=each.minute + minutes) for each in state.issued
+        ),
+        solved_at_minute=state.solved_at_minute + minutes,
+        verdict=msgspec.structs.replace(
+            state.verdict,
+            since_minute=state.verdict.since_minute + minutes,
+            suspended_at_minutes=tuple(
+                each + minutes for each in state.verdict.suspended_at_minutes
+            ),
+        ),
+        # What was stored has the minutes of the other clock.
+        digest_minute=0,
+    )

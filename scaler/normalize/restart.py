@@ -4,6 +4,7 @@ from typing import TypeVar
 
 import msgspec
 
+from scaler.model.forecast import Forecast, moved
 from scaler.model.memory import (
     CandidateMemory,
     Memory,
@@ -81,6 +82,7 @@ def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
         scale_down_events=_events_shifted(memory.scale_down_events, seconds),
         extensions=memory.extensions and extensions_shifted(memory.extensions, seconds),
         candidate=memory.candidate and _candidate_shifted(memory.candidate, seconds),
+        forecast_state=_forecast_shifted(memory, seconds),
         # The window of a panic is a few seconds.
         panic_samples=(),
     )
@@ -100,6 +102,13 @@ def restores_alike(stored: Memory, memory: Memory) -> bool:
         and stored.forecast == memory.forecast
         and _candidate_alike(stored.candidate, memory.candidate)
     )
+
+
+def _forecast_shifted(memory: Memory, seconds: float) -> Forecast | None:
+    """A forecast has whole minutes. One that is only stored keeps its own."""
+    state = memory.forecast_state
+    minutes = round(seconds / 60)
+    return moved(state, minutes) if state is not None and minutes else state
 
 
 def _candidate_shifted(memory: CandidateMemory, seconds: float) -> CandidateMemory:

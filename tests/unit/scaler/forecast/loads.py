@@ -1,10 +1,12 @@
 """Loads by the minute, without randomness, and states of a forecast that has seen them."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 
 from scaler.forecast.learner import counted, observed
-from scaler.model.forecast import RELIABLE, Forecast, Verdict
+from scaler.model.floor import Floor, lifted
+from scaler.model.forecast import Forecast
 
 DAY = 1440
 # A Thursday, 00:00 UTC.
@@ -25,21 +27,22 @@ def daily(minute: int) -> float:
 
 def learnt(shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: float = 10.0):
     """A forecast that has seen these minutes; the replicas are always those that the load needs."""
+    return deque(states(shape, minutes, lead=lead, per_replica=per_replica), maxlen=1)[0]
+
+
+def states(
+    shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: float = 10.0
+) -> Iterator[Forecast]:
+    """The forecast after each minute. It may add half as many replicas as the load needs."""
     state = Forecast(identity="load", lead_minutes=lead)
     for minute in minutes:
-        needed = math.ceil(shape(minute) / per_replica)
+        load = shape(minute)
+        needed = math.ceil(load / per_replica)
         state = observed(
-            state,
-            minute=START + minute,
-            load=shape(minute),
-            needed=needed,
-            waste_percent_max=5.0,
+            state, minute=START + minute, load=load, needed=needed, waste_percent_max=5.0
         )
-        final = needed if state.bound is None else math.ceil(state.bound / per_replica)
-        state = counted(state, alone=needed, final=max(needed, final))
-    return state
-
-
-def reliable(since: int = 0) -> Verdict:
-    """Of a forecast that may act."""
-    return Verdict(reason=RELIABLE, message="it was right", since_minute=since)
+        floor = None
+        if state.bound is not None:
+            floor = Floor(math.ceil(state.bound / per_replica), 0.5)
+        state = counted(state, alone=needed, final=lifted(needed, floor))
+        yield state

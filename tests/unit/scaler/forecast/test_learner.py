@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from scaler.model.forecast import LEARNING, RELIABLE
-from tests.unit.scaler.forecast.loads import DAY, daily, learnt, noise
+from scaler.forecast.learner import observed
+from scaler.model.forecast import LEARNING, RELIABLE, moved
+from tests.unit.scaler.forecast.loads import DAY, START, daily, learnt, noise
 
 NOON = DAY // 2
 
@@ -53,3 +54,14 @@ def test_after_a_lost_day_the_days_before_are_used():
     seen = [each for each in range(3 * DAY + NOON) if not 2 * DAY <= each < 3 * DAY]
     found = learnt(daily, seen)
     assert found.bound is not None
+
+
+def test_after_a_step_of_the_clock_the_same_load_has_the_same_forecast(after_four_days):
+    """The minutes of what is known move with the clock."""
+    last = after_four_days.levels.end_minute - START
+    plain, stepped = (
+        observed(state, minute=START + minute, load=daily(last + 1), needed=1, waste_percent_max=5)
+        for state, minute in ((after_four_days, last + 1), (moved(after_four_days, 60), last + 61))
+    )
+    assert stepped.bound == plain.bound
+    assert len(stepped.issued) == len(plain.issued)

@@ -136,6 +136,14 @@ def test_it_acts_again_only_when_it_is_better_than_what_suspended_it(of, expecte
     assert judge("TooMuchWaste", over=outcomes(of=of)).reason == expected
 
 
+def test_it_does_not_act_again_within_a_day():
+    now = levels().end_minute
+    for minutes, expected in ((1439, "UnusualLoad"), (1440, RELIABLE)):
+        suspended = Verdict(reason="UnusualLoad", since_minute=now - minutes)
+        found = verdict(suspended, outcomes(), ERRORS, levels(), waste_percent_max=5.0)
+        assert found.reason == expected
+
+
 def test_the_third_suspension_within_a_week_is_the_last():
     now = levels().end_minute
     bad = outcomes(of=changed(error=1.2))
