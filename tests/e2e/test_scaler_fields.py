@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from scaler.__main__ import main
-from testbed import apiservices
 from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.registered_adapter import registered_adapter
 from tests.e2e.scaler_objects import CRD, HPA, Workspace, autoscaler, queue, workload
 
 CONFIGURATION = """
@@ -24,11 +24,6 @@ externalRules:
   resources: {overrides: {namespace: {resource: namespace}}}
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (queue)'
 """
-SERVED = [
-    ("custom.metrics.k8s.io", "v1beta1"),
-    ("custom.metrics.k8s.io", "v1beta2"),
-    ("external.metrics.k8s.io", "v1beta1"),
-]
 PAGE = (Path(__file__).parents[2] / "docs" / "loadautoscaler.md").read_text()
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 SLOW_UP = {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1800}]}
@@ -39,26 +34,10 @@ def adapter(
     cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LoadlineProcess]:
     """Both metrics APIs."""
-    folder = tmp_path_factory.mktemp("adapter")
-    (folder / "config.yaml").write_text(CONFIGURATION)
-    running = start_program(
-        "adapter",
-        f"--config={folder / 'config.yaml'}",
-        f"--lister-kubeconfig={cluster.kubeconfig}",
-        f"--prometheus-url={prometheus.url}",
-        "--metrics-relist-interval=1s",
-        "--metrics-max-age=1h",
-        log_directory=folder,
-    )
-    names = [
-        apiservices.register(cluster, group, version, running.port) for group, version in SERVED
-    ]
-    for name in names:
-        apiservices.wait_until_available(cluster, name)
-    yield running
-    for name in names:
-        apiservices.unregister(cluster, name)
-    running.stop()
+    directory = tmp_path_factory.mktemp("adapter")
+    flags = ("--metrics-max-age=1h",)
+    with registered_adapter(cluster, prometheus, CONFIGURATION, directory, *flags) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
