@@ -160,12 +160,12 @@ def test_a_decision_with_a_field_that_is_not_known_is_made_again(of):
 class SpecOfALaterVersion(AutoscalerSpec, frozen=True, kw_only=True):
     """It has a field that this version does not know."""
 
-    forecast: str = ""
+    moon_phase: str = ""
 
 
 def test_a_spec_with_an_unknown_field_is_decided_again_in_every_reconcile():
     fields: dict[str, Any] = msgspec.structs.asdict(QUEUE)
-    assert valid_for(SpecOfALaterVersion(**fields, forecast="weekly")) == 0
+    assert valid_for(SpecOfALaterVersion(**fields, moon_phase="full")) == 0
 
 
 def test_only_the_last_recommendation_is_continued():
