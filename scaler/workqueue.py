@@ -36,7 +36,7 @@ class WorkQueue:
         """Make a new key due within one period, at the moment that belongs to the object's `uid`.
 
         A key that is queued or processed keeps its due time, unless its period has changed.
-        `period_seconds` is None for the period of the queue.
+        `period_seconds` is None for the period of the queue. A longer one begins with the first reconcile.
         """
         is_same = self._own_period_seconds.get(key) == period_seconds
         if is_same and (key in self._due_seconds or key in self._processing):
@@ -46,7 +46,7 @@ class WorkQueue:
         else:
             self._own_period_seconds[key] = period_seconds
         if key not in self._processing:
-            period = self._period_of(key)
+            period = min(self._period_of(key), self._period_seconds)
             phase_seconds = zlib.crc32(uid.encode()) / 2**32 * period
             wait_seconds = (phase_seconds - now_seconds) % period
             self._schedule(key, now_seconds + (wait_seconds or period))

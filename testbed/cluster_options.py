@@ -4,6 +4,7 @@ import msgspec
 
 # All controllers except those that need a cloud or a real network.
 ALL_CONTROLLERS = ("*", "-node-ipam-controller", "-service-lb-controller", "-node-route-controller")
+WITHOUT_HPA_CONTROLLER = (*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller")
 HPA_CONTROLLERS = ("horizontal-pod-autoscaler-controller", "serviceaccount-controller")
 
 

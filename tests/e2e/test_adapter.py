@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 import pytest
 
-from testbed import apiservices
 from testbed.cluster import Cluster, KubectlFailed
 from testbed.exporter import Exporter
-from testbed.programs import LoadlineProcess, start_program
+from testbed.programs import LoadlineProcess
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.registered_adapter import CUSTOM, EXTERNAL, registered_adapter
 
 CONFIGURATION = """
 rules:
@@ -39,8 +39,6 @@ metrics:
   describes: pods
   query: 'sum by (namespace, pod) (inflight)'
 """
-CUSTOM = "custom.metrics.k8s.io"
-EXTERNAL = "external.metrics.k8s.io"
 
 
 @pytest.fixture(scope="module")
@@ -48,28 +46,10 @@ def adapter(
     cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LoadlineProcess]:
     """The adapter of this module, registered for every group version that it serves."""
-    folder = tmp_path_factory.mktemp("adapter")
-    (folder / "config.yaml").write_text(CONFIGURATION)
-    running = start_program(
-        "adapter",
-        f"--config={folder / 'config.yaml'}",
-        f"--lister-kubeconfig={cluster.kubeconfig}",
-        f"--prometheus-url={prometheus.url}",
-        "--metrics-relist-interval=1s",
-        "--metrics-max-age=1m",
-        "--v=6",
-        log_directory=folder,
-    )
-    served = [(CUSTOM, "v1beta1"), (CUSTOM, "v1beta2"), (EXTERNAL, "v1beta1")]
-    names = [
-        apiservices.register(cluster, group, version, running.port) for group, version in served
-    ]
-    for name in names:
-        apiservices.wait_until_available(cluster, name)
-    yield running
-    for name in names:
-        apiservices.unregister(cluster, name)
-    assert running.stop() == 0
+    directory = tmp_path_factory.mktemp("adapter")
+    flags = ("--metrics-max-age=1m", "--v=6")
+    with registered_adapter(cluster, prometheus, CONFIGURATION, directory, *flags) as running:
+        yield running
 
 
 class Metrics:

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import apiservices
 from testbed.cluster import Cluster, KubectlFailed
-from testbed.programs import start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.registered_adapter import RESOURCE, registered_adapter
 
 CONFIGURATION = """
 resourceRules:
@@ -32,20 +31,10 @@ def adapter(
     cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
     """The adapter of this module, behind the aggregator."""
-    folder = tmp_path_factory.mktemp("adapter-usage")
-    (folder / "config.yaml").write_text(CONFIGURATION)
-    running = start_program(
-        "adapter",
-        f"--config={folder / 'config.yaml'}",
-        f"--lister-kubeconfig={cluster.kubeconfig}",
-        f"--prometheus-url={prometheus.url}",
-        log_directory=folder,
-    )
-    name = apiservices.register(cluster, "metrics.k8s.io", "v1beta1", running.port)
-    apiservices.wait_until_available(cluster, name)
-    yield
-    apiservices.unregister(cluster, name)
-    assert running.stop() == 0
+    directory = tmp_path_factory.mktemp("adapter-usage")
+    served = ((RESOURCE, "v1beta1"),)
+    with registered_adapter(cluster, prometheus, CONFIGURATION, directory, served=served):
+        yield
 
 
 def top(cluster: Cluster, *arguments: str) -> dict[str, list[str]]:

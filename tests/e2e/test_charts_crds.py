@@ -119,7 +119,7 @@ def test_crds_of_another_release_are_left_unchanged_until_they_are_taken_over(ba
 
     kubectl = f"kubectl --kubeconfig={bare.kubeconfig}"
     script = commands.replace("kubectl", kubectl)
-    environment = {"PATH": f"{bare.kubectl_path.parent}:/usr/bin:/bin"}
+    environment = {"PATH": f"{bare.kubectl_path.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
     subprocess.run(["sh", "-ec", script], env=environment, check=True, capture_output=True)
     notes = helm.upgrade("scaler", release="second", values=OUTSIDE)
     assert is_upgraded(bare)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from scaler.__main__ import main
-from testbed import apiservices
 from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.registered_adapter import registered_adapter
 from tests.e2e.scaler_objects import CRD, HPA, Workspace, autoscaler, queue, workload
 
 CONFIGURATION = """
@@ -22,11 +22,6 @@ externalRules:
   resources: {overrides: {namespace: {resource: namespace}}}
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (queue)'
 """
-SERVED = [
-    ("custom.metrics.k8s.io", "v1beta1"),
-    ("custom.metrics.k8s.io", "v1beta2"),
-    ("external.metrics.k8s.io", "v1beta1"),
-]
 WORKLOADS = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -65,26 +60,10 @@ def adapter(
     cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LoadlineProcess]:
     """Both metrics APIs, with a metric of each kind."""
-    folder = tmp_path_factory.mktemp("adapter")
-    (folder / "config.yaml").write_text(CONFIGURATION)
-    running = start_program(
-        "adapter",
-        f"--config={folder / 'config.yaml'}",
-        f"--lister-kubeconfig={cluster.kubeconfig}",
-        f"--prometheus-url={prometheus.url}",
-        "--metrics-relist-interval=1s",
-        "--metrics-max-age=1h",
-        log_directory=folder,
-    )
-    names = [
-        apiservices.register(cluster, group, version, running.port) for group, version in SERVED
-    ]
-    for name in names:
-        apiservices.wait_until_available(cluster, name)
-    yield running
-    for name in names:
-        apiservices.unregister(cluster, name)
-    running.stop()
+    directory = tmp_path_factory.mktemp("adapter")
+    flags = ("--metrics-max-age=1h",)
+    with registered_adapter(cluster, prometheus, CONFIGURATION, directory, *flags) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 
 from testbed import apiservices, ports
 from testbed.cluster import Cluster
-from testbed.cluster_options import ALL_CONTROLLERS, ClusterOptions
+from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.metrics_api_server import CUSTOM, EXTERNAL, Fault, MetricsAPIServer
 from testbed.programs import start_prometheus_adapter
 from testbed.waiting import until
@@ -38,9 +38,7 @@ DEADLINE_SECONDS = 60.0
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of its own: a faulty API affects the discovery of all clients."""
-    options = ClusterOptions(
-        controllers=(*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller")
-    )
+    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER)
     with Cluster(options, directory=tmp_path_factory.mktemp("metrics-apis")) as running:
         running.apply_crd(CRD.read_text())
         yield running

@@ -17,7 +17,7 @@ import pytest
 
 from testbed.audit_log import AuditLog, ScaleWrite
 from testbed.cluster import Cluster
-from testbed.cluster_options import ALL_CONTROLLERS, ClusterOptions
+from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.programs import LoadlineProcess
 from testbed.waiting import holds, until
 from tests.e2e.conftest import StartScaler
@@ -52,7 +52,7 @@ def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
 def cluster(audit_log: AuditLog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A complete cluster without the HPA controller, with an audit log."""
     options = ClusterOptions(
-        controllers=(*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller"),
+        controllers=WITHOUT_HPA_CONTROLLER,
         apiserver_flags=audit_log.flags,
     )
     with Cluster(options, directory=tmp_path_factory.mktemp("faults")) as running:

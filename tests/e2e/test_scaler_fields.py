@@ -3,16 +3,17 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scaler.__main__ import main
-from testbed import apiservices
 from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.registered_adapter import registered_adapter
 from tests.e2e.scaler_objects import CRD, HPA, Workspace, autoscaler, queue, workload
 
 CONFIGURATION = """
@@ -23,11 +24,7 @@ externalRules:
   resources: {overrides: {namespace: {resource: namespace}}}
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (queue)'
 """
-SERVED = [
-    ("custom.metrics.k8s.io", "v1beta1"),
-    ("custom.metrics.k8s.io", "v1beta2"),
-    ("external.metrics.k8s.io", "v1beta1"),
-]
+PAGE = (Path(__file__).parents[2] / "docs" / "loadautoscaler.md").read_text()
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 SLOW_UP = {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1800}]}
 
@@ -37,26 +34,10 @@ def adapter(
     cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LoadlineProcess]:
     """Both metrics APIs."""
-    folder = tmp_path_factory.mktemp("adapter")
-    (folder / "config.yaml").write_text(CONFIGURATION)
-    running = start_program(
-        "adapter",
-        f"--config={folder / 'config.yaml'}",
-        f"--lister-kubeconfig={cluster.kubeconfig}",
-        f"--prometheus-url={prometheus.url}",
-        "--metrics-relist-interval=1s",
-        "--metrics-max-age=1h",
-        log_directory=folder,
-    )
-    names = [
-        apiservices.register(cluster, group, version, running.port) for group, version in SERVED
-    ]
-    for name in names:
-        apiservices.wait_until_available(cluster, name)
-    yield running
-    for name in names:
-        apiservices.unregister(cluster, name)
-    running.stop()
+    directory = tmp_path_factory.mktemp("adapter")
+    flags = ("--metrics-max-age=1h",)
+    with registered_adapter(cluster, prometheus, CONFIGURATION, directory, *flags) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +78,24 @@ def changed(cluster: Cluster, workspace: Workspace, **spec: Any) -> None:
     )  # fmt: skip
 
 
+def documented(kind: str, message: str) -> None:
+    """The page about the fields shows this condition as it was seen here."""
+    assert f"`{kind}`: {message}" in PAGE
+
+
+def connections_per_pod(average: str, **fields: str) -> dict[str, Any]:
+    """A Pods metric."""
+    target = {"type": "AverageValue", "averageValue": average}
+    pods = {"metric": {"name": "connections"}, "target": target}
+    return {"type": "Pods", "pods": pods, **fields}
+
+
 def test_a_dry_run_beside_an_hpa_shows_what_it_would_do(cluster, exporter, workspace):
     exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
     cluster.apply(autoscaler(workspace.namespace, queue("30"), api_version=HPA))
     applied(cluster, workspace, queue("15"), mode="DryRun")
     workspace.reaches(2)
-    workspace.has_condition("DryRun", "True", "DryRun")
+    documented("DryRun", workspace.has_condition("DryRun", "True", "DryRun"))
     until(
         lambda: (
             (found := workspace.status()).get("desiredReplicas") == 4
@@ -123,7 +116,8 @@ def test_a_suspension_ends_by_itself(cluster, exporter, workspace):
     exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
     until_ = (datetime.now(UTC) + timedelta(seconds=30)).isoformat(timespec="seconds")
     applied(cluster, workspace, queue("30"), suspend={"direction": "Up", "until": until_})
-    workspace.has_condition("Suspended", "True", "Suspended")
+    message = workspace.has_condition("Suspended", "True", "Suspended")
+    documented("Suspended", message.partition(" until ")[0])
     until(
         lambda: workspace.status().get("decision", {}).get("proposedReplicas") == 3,
         what="the proposal",
@@ -147,7 +141,7 @@ def test_a_target_goes_to_zero_below_the_activation_value_and_leaves_it_above(
         behavior={"scaleDown": {"stabilizationWindowSeconds": 0}},
     )
     workspace.reaches(0)
-    workspace.has_condition("ScaledToZero", "True", "ScaledToZero")
+    documented("ScaledToZero", workspace.has_condition("ScaledToZero", "True", "ScaledToZero"))
     exporter.set("queue_length", 6, namespace=workspace.namespace, queue="mail")
     workspace.reaches(1)
 
@@ -158,8 +152,89 @@ def test_a_metric_that_fails_counts_as_its_fallback(cluster, exporter, workspace
     applied(cluster, workspace, metric)
     workspace.reaches(4)
     message = workspace.has_condition("MetricFallbackActive", "True", "MetricFailing")
-    assert message == "metric mail has failed for too long and counts as 4 replicas"
+    documented("MetricFallbackActive", message)
     workspace.has_event("FailedGetExternalMetric")
+
+
+@pytest.mark.parametrize(
+    ("fallback", "reason"),
+    [
+        ({"type": "Hold"}, "keeps the replicas"),
+        ({"type": "LastValue", "lastValueMaxAgeSeconds": 3600}, "counts with its last value"),
+    ],
+    ids=["Hold", "LastValue"],
+)
+def test_a_metric_that_fails_later_keeps_what_it_proposed(
+    cluster, exporter, workspace, fallback, reason
+):
+    exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
+    fallback = {"failureDurationSeconds": 1, **fallback}
+    applied(cluster, workspace, {**queue("30"), "name": "mail", "fallback": fallback})
+    workspace.reaches(3)
+    exporter.remove("queue_length", namespace=workspace.namespace, queue="mail")
+    message = workspace.has_condition("MetricFallbackActive", "True", "MetricFailing")
+    assert message == f"metric mail has failed for too long and {reason}"
+    documented("MetricFallbackActive", message)
+    assert workspace.replicas() == 3
+
+
+def test_a_sync_period_of_an_autoscaler_replaces_that_of_the_scaler(cluster, exporter, workspace):
+    exporter.set("queue_length", 30, namespace=workspace.namespace, queue="mail")
+    applied(cluster, workspace, queue("30"), syncPeriodSeconds=3600)
+    workspace.has_condition("ScalingActive", "True", "ValidMetricFound")
+    reference = Workspace(cluster, workspace.namespace, name="other")
+    other = autoscaler(workspace.namespace, queue("30"), name="other", target="other")
+    exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
+    cluster.apply(workload("Deployment", workspace.namespace, 1, name="other"), other)
+    reference.reaches(3)
+    assert workspace.replicas() == 1
+    changed(cluster, workspace, syncPeriodSeconds=1)
+    workspace.reaches(3)
+
+
+@pytest.mark.parametrize(("rollout", "replicas"), [("Count", 6), ("IgnoreSurge", 5), ("HoldUp", 4)])
+def test_the_pods_of_a_rollout_count_as_its_policy_says(
+    cluster, exporter, workspace, rollout, replicas
+):
+    target = workload("Deployment", workspace.namespace, 4)
+    # A rollout that creates one pod more and then waits: no new pod counts as available.
+    target["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    target["spec"]["minReadySeconds"] = 3600
+    target["spec"]["progressDeadlineSeconds"] = 7200
+    cluster.apply(target)
+    path = f"/api/v1/namespaces/{workspace.namespace}/pods"
+
+    def ready() -> list[str]:
+        return [
+            each["metadata"]["name"]
+            for each in cluster.get(path)["items"]
+            if any(
+                (condition["type"], condition["status"]) == ("Ready", "True")
+                for condition in each.get("status", {}).get("conditions", ())
+            )
+        ]
+
+    until(lambda: len(ready()) == 4, what="four pods to be ready")
+    target["spec"]["template"]["metadata"]["annotations"] = {"revision": "2"}
+    cluster.apply(target)
+    until(lambda: len(ready()) == 5, what="a fifth pod to be ready")
+    for pod in ready():
+        exporter.set("connections", 12, namespace=workspace.namespace, pod=pod)
+    readiness = {"rollout": rollout}
+    cluster.apply(
+        autoscaler(workspace.namespace, connections_per_pod("10"), podReadiness=readiness)
+    )
+    until(
+        lambda: (
+            workspace.status().get("decision", {}).get("proposedReplicas") == 6
+            if rollout == "Count"
+            else workspace.has_condition("RolloutHeld", "True", "RolloutInProgress")
+        ),
+        what="a decision on five pods",
+    )
+    if rollout != "Count":
+        documented("RolloutHeld", workspace.conditions()["RolloutHeld"][2])
+    workspace.reaches(replicas)
 
 
 def test_a_panic_is_not_limited_by_policies(cluster, exporter, workspace):
@@ -169,7 +244,7 @@ def test_a_panic_is_not_limited_by_policies(cluster, exporter, workspace):
     workspace.has_condition("Panicking", "False", "NotPanicking")
     exporter.set("queue_length", 180, namespace=workspace.namespace, queue="mail")
     workspace.reaches(6)
-    workspace.has_condition("Panicking", "True", "Panicking")
+    documented("Panicking", workspace.has_condition("Panicking", "True", "Panicking"))
     exporter.set("queue_length", 30, namespace=workspace.namespace, queue="mail")
     until(
         lambda: workspace.status().get("decision", {}).get("proposedReplicas") == 1,
@@ -187,7 +262,7 @@ def test_pods_that_do_not_become_ready_stop_the_climb(cluster, exporter, workspa
     cluster.apply(target, autoscaler(workspace.namespace, queue("30"), behavior={"scaleUp": up}))
     workspace.reaches(2)
     message = workspace.has_condition("FutileScaleUp", "True", "PodsNotReady")
-    assert message.startswith("no scale-up, because 2 pods have been unready for 1 s: web-")
+    documented("FutileScaleUp", message.partition(": web-")[0])
     exporter.set("queue_length", 180, namespace=workspace.namespace, queue="mail")
     until(
         lambda: workspace.status().get("decision", {}).get("proposedReplicas") == 6,
@@ -198,15 +273,7 @@ def test_pods_that_do_not_become_ready_stop_the_climb(cluster, exporter, workspa
 
 def test_the_least_busy_pod_is_deleted(cluster, exporter, workspace):
     exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
-    connections = {
-        "name": "connections",
-        "use": "Input",
-        "type": "Pods",
-        "pods": {
-            "metric": {"name": "connections"},
-            "target": {"type": "AverageValue", "averageValue": "10"},
-        },
-    }
+    connections = connections_per_pod("10", name="connections", use="Input")
     down = {"podDeletionCost": {"metric": "connections"}, "stabilizationWindowSeconds": 0}
     applied(cluster, workspace, queue("30"), connections, replicas=3, behavior={"scaleDown": down})
     path = f"/api/v1/namespaces/{workspace.namespace}/pods"

@@ -6,15 +6,13 @@ from typing import Any
 import pytest
 
 from testbed.cluster import Cluster
-from testbed.cluster_options import ALL_CONTROLLERS, ClusterOptions
+from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from tests.e2e.scaler_objects import CRD, Json, Workspace, autoscaler, plain_queue, workload
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    options = ClusterOptions(
-        controllers=(*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller")
-    )
+    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER)
     with Cluster(options, directory=tmp_path_factory.mktemp("formulas")) as running:
         running.apply_crd(CRD.read_text())
         yield running

@@ -6,7 +6,7 @@ import pytest
 
 from testbed import apiservices
 from testbed.cluster import Cluster
-from testbed.cluster_options import ALL_CONTROLLERS, ClusterOptions
+from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.metrics_api_server import EXTERNAL
 from testbed.waiting import until
 from tests.e2e.scaler_objects import (
@@ -26,7 +26,7 @@ from tests.e2e.scaler_objects import autoscaler as any_autoscaler
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A complete cluster without the HPA controller, whose HPAs may scale to zero."""
     options = ClusterOptions(
-        controllers=(*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller"),
+        controllers=WITHOUT_HPA_CONTROLLER,
         feature_gates=(("HPAScaleToZero", True),),
     )
     with Cluster(options, directory=tmp_path_factory.mktemp("in-place")) as running:

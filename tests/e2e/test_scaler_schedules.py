@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from testbed.cluster import Cluster
-from testbed.cluster_options import ALL_CONTROLLERS, ClusterOptions
+from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.waiting import until
 from tests.e2e.scaler_objects import CRD, Workspace, autoscaler, plain_queue, workload
 
@@ -17,9 +17,7 @@ API_VERSION = "loadline.io/v1beta1"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    options = ClusterOptions(
-        controllers=(*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller")
-    )
+    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER)
     with Cluster(options, directory=tmp_path_factory.mktemp("schedules")) as running:
         for definition in (CRD.read_text(), *CALENDARS.read_text().split("\n---\n")):
             running.apply_crd(definition)

@@ -3,20 +3,16 @@
 The sums in go.sum are those that knative.dev/serving itself ships.
 """
 
-import lzma
 import random
-import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 
-from testbed import toolchain
-from testbed.build import go_environment
-from testbed.cache import locked, root
+from testbed.oracle import recorded
 
 HERE = Path(__file__).parent
-VECTORS = HERE.parents[2] / "tests" / "conformance" / "scaler" / "knative.jsonl.xz"
+VECTORS = "knative.jsonl.xz"
 SEED = 20_260_601
 CASES = 600
 
@@ -72,32 +68,13 @@ def _case(chance: random.Random) -> PanicCase:
 
 def main() -> int:
     """Build the program, run the cases, and write the vectors."""
-    program = _built()
-    given = msgspec.json.encode(cases(SEED, CASES))
-    done = subprocess.run([program], input=given, capture_output=True, check=True)
-    answered = msgspec.json.decode(done.stdout, type=list[PanicCase])
-    with lzma.open(VECTORS, "wb", preset=9) as file:
-        for each in answered:
-            file.write(msgspec.json.encode(each) + b"\n")
+    recorded.write(VECTORS, recorded.answered(HERE, cases(SEED, CASES), list[PanicCase]))
     return 0
 
 
 def read() -> list[PanicCase]:
     """The vectors."""
-    with lzma.open(VECTORS) as file:
-        return [msgspec.json.decode(line, type=PanicCase) for line in file]
-
-
-def _built() -> Path:
-    place = root() / "oracle" / "knative"
-    place.mkdir(parents=True, exist_ok=True)
-    go = toolchain.choose(toolchain.required_by(HERE))
-    toolchain.prepare(go, print)
-    with locked("oracle-knative", on_wait=print):
-        command: list[str | Path] = ["nice", go.command, "build", "-C", HERE]
-        command += ["-o", place / "oracle", "."]
-        subprocess.run(command, env=go_environment(place), check=True)
-    return place / "oracle"
+    return recorded.read(VECTORS, PanicCase)
 
 
 if __name__ == "__main__":

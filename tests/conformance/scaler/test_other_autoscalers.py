@@ -1,18 +1,31 @@
-"""The rules that other autoscalers have had for longer: Knative's panic, KEDA's fallback and activation.
+"""The rules that other autoscalers have had for longer: Knative's panic, KEDA's fallback and scaling to zero.
 
-The vectors of Knative are its own code's (`python -m testbed.oracle.knative.record`, knative.dev/serving v0.47.1).
+The vectors are made by their own code: knative.dev/serving v0.47.1 (`python -m testbed.oracle.knative.record`) and
+github.com/kedacore/keda/v2 v2.18.1 (`python -m testbed.oracle.keda.record`). Kubernetes has no code of its own yet
+for a fallback of external metrics (KEP-5679).
 """
 
 import math
 
 import pytest
 
-from scaler.model.policy import PanicRules
+from scaler.model.activity import Activity
+from scaler.model.decision import Branch
+from scaler.model.derivation import MetricDerivation
+from scaler.model.kinds import LOAD_AUTOSCALERS
+from scaler.model.memory import ExtensionMemory, Memory
+from scaler.model.policy import PanicRules, ZeroRules
 from scaler.model.readings import ExternalValues
+from scaler.model.settings import Settings
 from scaler.normalize.panic import panic_state
+from scaler.normalize.zero import zero
+from scaler.plan.branch import branch_of
+from scaler.plan.policy import policy_of
 from scaler.recommend.propose import propose
+from testbed.oracle.keda import record as keda_record
+from testbed.oracle.keda.record import FallbackCase
 from testbed.oracle.knative.record import PanicCase, read
-from tests.unit.scaler.objects import average, external, spec, workload
+from tests.unit.scaler.objects import NOW, average, external, spec, value, workload
 
 
 @pytest.fixture(scope="module")
@@ -58,27 +71,76 @@ def test_the_recorded_loads_begin_and_end_panics(panic_cases):
     assert 0.2 < panicking / len(steps) < 0.9
 
 
-def keda_fallback_milli(target: float, replicas: int) -> int:
-    """The value that KEDA reports in place of a failed metric of type AverageValue.
-
-    github.com/kedacore/keda/v2 v2.18.1, pkg/fallback/fallback.go, doFallback:
-    `*resource.NewMilliQuantity(int64(normalisationValue*1000*replicas), resource.DecimalSI)`
-    """
-    return int(target * 1000 * replicas)
+@pytest.fixture(scope="module")
+def keda() -> keda_record.Cases:
+    return keda_record.read()
 
 
-@pytest.mark.parametrize("current", [1, 4, 10, 11, 30])
-@pytest.mark.parametrize("replicas", [0, 1, 5, 10, 100])
-@pytest.mark.parametrize("target", ["10", "3", "1500m"])
-def test_a_fallback_to_replicas_is_kedas_up_to_the_tolerance_of_the_hpa(target, replicas, current):
+def with_kedas_value(case: FallbackCase) -> MetricDerivation:
+    """What an HPA computes from the value that KEDA reports in place of the metric."""
+    target = average(case.target) if case.type == "AverageValue" else value(case.target)
+    metric = external(target)
+    assert case.value_milli is not None
+    reading = ExternalValues((case.value_milli,))
+    return propose(metric, reading, workload(spec(metric), replicas=case.current)).derivation
+
+
+@pytest.mark.parametrize(
+    ("behavior", "replicas_of"),
+    [
+        pytest.param("static", lambda case: case.replicas, id="Replicas"),
+        pytest.param("currentReplicas", lambda case: case.current, id="Hold"),
+    ],
+)
+def test_a_fallback_is_kedas_up_to_the_tolerance_of_the_hpa(keda, behavior, replicas_of):
     """KEDA changes the value of the metric, so the HPA still applies its tolerance to it; a count is exact here."""
-    of = spec(external(average(target)))
-    value_milli = keda_fallback_milli(1.5 if target == "1500m" else float(target), replicas)
-    found = propose(
-        external(average(target)), ExternalValues((value_milli,)), workload(of, replicas=current)
-    ).derivation
-    if found.kept:
-        assert found.proposal == current
-        assert abs(replicas / current - 1) <= 0.1 + 1e-9
-    else:
-        assert found.proposal == replicas
+    compared = 0
+    for case in keda.fallbacks:
+        if case.behavior != behavior or case.current == 0:
+            continue
+        wanted, found = replicas_of(case), with_kedas_value(case)
+        compared += 1
+        if found.kept:
+            assert found.proposal == case.current
+            assert abs(wanted / case.current - 1) <= 0.1 + 1e-9
+        else:
+            assert found.proposal == wanted, case
+    assert compared == 150
+
+
+def test_keda_has_no_fallback_for_a_target_of_type_value_at_zero(keda):
+    """It divides by the ready pods. A fallback to replicas counts there as well."""
+    failing = [each for each in keda.fallbacks if each.value_milli is None]
+    assert failing
+    assert all((each.type, each.ready) == ("Value", 0) for each in failing)
+
+
+def test_zero_begins_and_ends_when_it_does_with_keda(keda):
+    compared = 0
+    for case in keda.zeros:
+        if case.min_replicas > 0:
+            continue
+        activity = Activity(active=("queue",) if case.is_active else (), unknown=case.is_error)
+        result = zero(
+            ZeroRules(cooldown_seconds=case.cooldown_seconds, manual_zero_activates=False),
+            Memory(
+                extensions=ExtensionMemory(inactive_since_unix_seconds=NOW - case.inactive_seconds)
+            ),
+            activity,
+            current=case.current,
+            recommended=case.current,
+            may_leave_zero=True,
+            now_unix_seconds=NOW,
+        )
+        compared += 1
+        assert (max(result.recommended, result.floor) == 0) is (case.replicas == 0), case
+    assert compared == 60
+
+
+def test_a_minimum_ends_zero_as_with_keda_and_also_while_metrics_fail(keda):
+    at_zero = [each for each in keda.zeros if each.current == 0 and each.min_replicas == 2]
+    differing = [each for each in at_zero if each.replicas != 2]
+    assert len(at_zero) == 20
+    assert all(each.is_error and not each.is_active for each in differing)
+    policy = policy_of(spec(min_replicas=2), Settings(kind=LOAD_AUTOSCALERS))
+    assert branch_of(0, policy, was_scaled_to_zero=True) is Branch.BELOW_MIN

@@ -158,6 +158,17 @@ def test_due_times_are_whole_periods_apart(steps):
             queue.done(name, now_seconds, requeue=True)
 
 
+@given(st.uuids(), st.floats(0, 1e6))
+def test_an_autoscaler_with_a_long_period_is_first_due_within_that_of_the_queue(uid, now):
+    queue = WorkQueue(15.0)
+    queue.add("ns/a", str(uid), now, period_seconds=3600)
+    first = queue.next_due_seconds
+    assert now < first <= now + 15
+    queue.get(first)
+    queue.done("ns/a", first + 1, requeue=True)
+    assert queue.next_due_seconds == first + 3600
+
+
 def test_an_autoscaler_with_its_own_period_is_due_once_per_period_of_its_own():
     queue = workqueue()
     queue.add("ns/a", UID, 100.0, period_seconds=4)
@@ -172,9 +183,9 @@ def test_an_autoscaler_with_its_own_period_is_due_once_per_period_of_its_own():
     ("before", "after", "due_seconds"),
     [
         pytest.param(3600, 5, 105.0, id="a shorter period does not wait for the longer one"),
-        pytest.param(None, 30, 120.0, id="a longer one"),
+        pytest.param(None, 30, 105.0, id="a longer one begins with the next reconcile"),
         pytest.param(40, None, 105.0, id="back to the flag's"),
-        pytest.param(40, 40, 120.0, id="the same"),
+        pytest.param(40, 40, 105.0, id="the same"),
     ],
 )
 def test_a_changed_period_counts_at_once(before, after, due_seconds):
