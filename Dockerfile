@@ -24,8 +24,18 @@ RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
  && ln -s /opt/loadline/bin/loadline-adapter /adapter
 
 FROM ${PYTHON}
+ARG VERSION=0.1.0
+ARG REVISION=unknown
 LABEL org.opencontainers.image.title="loadline-autoscaler" \
-      org.opencontainers.image.licenses="Apache-2.0"
+      org.opencontainers.image.description="Scales Kubernetes workloads on Prometheus metrics" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+# The base image has no bytecode, and a read-only root file system cannot store any: each start would compile the standard library.
+# Nothing is installed into this image later, so pip is removed.
+RUN library=$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))') \
+ && rm -rf "$library/site-packages/"* "$library/ensurepip" /usr/local/bin/pip* \
+ && python -m compileall -q -x '/(tests?|idlelib|lib2to3|turtledemo)/' --invalidation-mode unchecked-hash "$library"
 COPY --from=build /opt/loadline /opt/loadline
 # The path of the program in prometheus-adapter's image, for Deployments that name it.
 COPY --from=build /adapter /adapter

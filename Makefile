@@ -12,7 +12,7 @@ export DEMO_SECONDS
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test simulate check bench lint format unit assets constraints clean
+.PHONY: help demo test simulate check bench lint format unit site assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,8 +38,8 @@ test: check assets  ## Run all checks and tests, including those against real pr
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)
 
-check: $(STAMP)  ## Run lint, type checks, import contracts and unit tests (less than a minute)
-	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit
+check: $(STAMP)  ## Run lint, type checks, import contracts, unit tests and the documentation site (about a minute)
+	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit site
 
 lint: $(STAMP)  ## Run lint, type checks and import contracts
 	$(BIN)/ruff format --check --quiet $(SOURCES)
@@ -49,6 +49,9 @@ lint: $(STAMP)  ## Run lint, type checks and import contracts
 
 unit: $(STAMP)  ## Run unit tests and style tests
 	$(BIN)/python -m pytest -q -n 2 tests/unit tests/tidy
+
+site: $(STAMP)  ## Build the documentation site into out/site; fails on a broken link
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: $(STAMP)  ## Format the source code
 	$(BIN)/ruff format $(SOURCES)

@@ -28,6 +28,9 @@ _SECONDS = (
     30.0,
 )
 
+# The text, and not the position of the rule: inserting a rule must not change the series of the others.
+_SELECTION = ("backend", "series_query")
+
 BUILD = Gauge(
     "loadline_adapter_build_info",
     "Always 1; the labels are the version of Loadline and of Python.",
@@ -72,8 +75,8 @@ WIDE_SUSPENSIONS = Counter(
 )
 LEFT_OUT_OBJECTS = Counter(
     "loadline_adapter_left_out_objects",
-    "Objects that were left out of a list because their value cannot be used, by rule. The log names them.",
-    ["rule"],
+    "Objects that were left out of a list because their value cannot be used. The log names them.",
+    ["metric"],
 )
 SAMPLE_AGE_SECONDS = Histogram(
     "loadline_adapter_served_sample_age_seconds",
@@ -83,18 +86,18 @@ SAMPLE_AGE_SECONDS = Histogram(
 )
 DISCOVERED_AT = Gauge(
     "loadline_adapter_discovery_last_success_timestamp_seconds",
-    "When the series of a rule were last listed; its age is time() minus this.",
-    ["rule"],
+    "When the series of a seriesQuery were last listed; their age is time() minus this.",
+    _SELECTION,
 )
 DISCOVERED_SERIES = Gauge(
     "loadline_adapter_discovery_series",
-    "Distinct series (by name and label names) that the rule's seriesQuery selects.",
-    ["rule"],
+    "Distinct series (by name and label names) that a seriesQuery selects.",
+    _SELECTION,
 )
 DISCOVERY_FAILURES = Counter(
     "loadline_adapter_discovery_failures",
-    "Listings of a rule's series that failed; the rule keeps the series it had.",
-    ["rule"],
+    "Listings of the series of a seriesQuery that failed; its rules keep the series they had.",
+    _SELECTION,
 )
 OBJECTS_AGE_SECONDS = Gauge(
     "loadline_adapter_objects_age_seconds",
@@ -122,7 +125,7 @@ def show_build(version: str) -> None:
 
 
 def forget_rules() -> None:
-    """Drop the metrics of rules: another configuration has other rules under the same paths."""
+    """Drop the metrics of rules: another configuration may have other ones."""
     for metric in (DISCOVERED_AT, DISCOVERED_SERIES, DISCOVERY_FAILURES, LEFT_OUT_OBJECTS):
         metric.clear()
 

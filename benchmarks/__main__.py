@@ -10,9 +10,11 @@ from benchmarks import (
     forecast,
     scaler_failing_autoscalers,
     scaler_hanging_metric,
+    scaler_sizes,
     scaler_syncs,
 )
 from benchmarks.instruments.figures import document, table
+from benchmarks.instruments.metric_kinds import MetricKind
 from benchmarks.measurement_options import Options
 
 BENCHMARKS = {
@@ -20,9 +22,12 @@ BENCHMARKS = {
     "adapter_wave": adapter_wave,
     "forecast": forecast,
     "scaler_syncs": scaler_syncs,
+    "scaler_sizes": scaler_sizes,
     "scaler_hanging_metric": scaler_hanging_metric,
     "scaler_failing_autoscalers": scaler_failing_autoscalers,
 }
+# It takes about two hours.
+ONLY_BY_NAME = {"scaler_sizes"}
 
 
 def main() -> int:
@@ -30,7 +35,10 @@ def main() -> int:
     default = Options()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "benchmark", nargs="*", metavar="BENCHMARK", help=f"{', '.join(BENCHMARKS)} (default: all)"
+        "benchmark",
+        nargs="*",
+        metavar="BENCHMARK",
+        help=f"{', '.join(BENCHMARKS)} (default: all but {', '.join(ONLY_BY_NAME)})",
     )
     parser.add_argument("--output", choices=("table", "json"), default="table")
     parser.add_argument("--rounds", type=int, default=default.rounds)
@@ -43,6 +51,14 @@ def main() -> int:
         "--traces", type=Path, help="directory of recorded loads, for the benchmark forecast"
     )
     parser.add_argument("--concurrency", type=int, nargs="+", default=default.concurrency)
+    parser.add_argument(
+        "--metrics",
+        nargs="+",
+        choices=list(MetricKind),
+        default=default.metrics,
+        metavar="KIND",
+        help=f"of scaler_sizes: {', '.join(MetricKind)} (default: all)",
+    )
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.benchmark) - BENCHMARKS.keys()):
         parser.error(f"unknown benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
@@ -53,12 +69,17 @@ def main() -> int:
         other_checkout=arguments.other_checkout,
         traces=arguments.traces,
         concurrency=tuple(arguments.concurrency),
+        metrics=tuple(MetricKind(each) for each in arguments.metrics),
     )
     results = []
+<<<<<<< HEAD
     default_names = [name for name in BENCHMARKS if name != "forecast" or arguments.traces]
     if "forecast" in arguments.benchmark and arguments.traces is None:
         parser.error("forecast needs --traces DIRECTORY: CSV files with Unix seconds and load")
     for name in arguments.benchmark or default_names:
+=======
+    for name in arguments.benchmark or (each for each in BENCHMARKS if each not in ONLY_BY_NAME):
+>>>>>>> main
         results.append(BENCHMARKS[name].run(options, _report))
         if arguments.output == "table":
             print(f"\n{table(results[-1])}\n", flush=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.instruments import metrics_api, proc, scrape
 from benchmarks.instruments.bench_cluster import BenchCluster, bench_cluster
 from benchmarks.instruments.figures import Figures, Result, Round, percentile
+from benchmarks.instruments.metric_kinds import METRIC
 from benchmarks.measurement_options import Options, Report
 from testbed.programs import REPOSITORY
 from testbed.waiting import elapse
@@ -26,7 +27,7 @@ DELAY_BUCKETS = "loadline_scaler_reconcile_delay_seconds_bucket"
 
 def metric_of(number: int) -> str:
     """Every fifth autoscaler is on the hanging metric."""
-    return metrics_api.HANGING if number % HANGING_SHARE == 0 else metrics_api.METRIC
+    return metrics_api.HANGING if number % HANGING_SHARE == 0 else METRIC
 
 
 def run(options: Options, report: Report) -> Result:
@@ -62,7 +63,7 @@ def _measured(bench: BenchCluster, count: int, checkout: Path) -> Figures:
             selector: [at for at in times if at >= began]
             for selector, times in metrics_api.arrivals(bench.metrics_api_port).items()
         }
-        healthy = sum(metric_of(number) == metrics_api.METRIC for number in range(count))
+        healthy = sum(metric_of(number) == METRIC for number in range(count))
         waits = intervals(arrivals, missing=MEASURED_SECONDS)
         return {
             "healthy_autoscalers": healthy,

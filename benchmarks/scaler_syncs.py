@@ -11,10 +11,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import msgspec
 
-from benchmarks.instruments import proc, scrape
+from benchmarks.instruments import metrics_api, proc, scrape
 from benchmarks.instruments.bench_cluster import BenchCluster, bench_cluster
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
+from benchmarks.scaler_hanging_metric import DELAY_BUCKETS, quantile
 from testbed.cluster_options import HPA_CONTROLLERS, ClusterOptions, HPAOptions
 from testbed.waiting import elapse, until
 
@@ -53,6 +54,9 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: int
     syncs: Callable[[], float]  # the number of reconciles, by its own counter
+    delays: Callable[[], dict[str, float]] = (
+        dict  # buckets of the delay of reconciles, if it has that
+    )
 
 
 def run(options: Options, report: Report) -> Result:
@@ -97,9 +101,15 @@ class Environment:
         self._count = count
         self._targets = bench.targets
 
-    def turn(self, name: str, period_seconds: float, seconds: float) -> Figures:
-        """Start the controller, wait until all targets are scaled, measure, check, stop it."""
+    def turn(
+        self, name: str, period_seconds: float, seconds: float, *, changing: bool = False
+    ) -> Figures:
+        """Start the controller, wait until all targets are scaled, measure, check, stop it.
+
+        `changing`: every metric has another value in each reconcile, which needs the same replicas.
+        """
         self._targets.reset()
+        metrics_api.set_changing(self._bench.metrics_api_port, changing=changing)
         with self._controller(name, period_seconds) as running:
             until(
                 self._targets.have_expected_replicas,
@@ -121,20 +131,32 @@ class Environment:
         return figures
 
     def _measured(self, running: Running, seconds: float) -> Figures:
-        pids = (running.pid, self._cluster.components["kube-apiserver"].pid)
-        syncs, began = running.syncs(), time.perf_counter()
+        apiserver_pid = self._cluster.components["kube-apiserver"].pid
+        pids = (running.pid, apiserver_pid, self._bench.metrics_api_pid)
+        syncs, requests, began = running.syncs(), self._requests(), time.perf_counter()
+        delays = running.delays()
         before = [proc.cpu_seconds(pid) for pid in pids]
         elapse(seconds)
-        own, apiserver = (
+        own, apiserver, metrics = (
             proc.cpu_seconds(pid) - spent for pid, spent in zip(pids, before, strict=True)
         )
         done, taken = running.syncs() - syncs, time.perf_counter() - began
-        return {
+        figures = {
             "syncs_per_second": done / taken,
             "cpu_ms_per_sync": 1000 * own / done,
             "apiserver_cpu_ms_per_sync": 1000 * apiserver / done,
+            "metrics_api_cpu_ms_per_sync": 1000 * metrics / done,
+            "requests_per_sync": (self._requests() - requests) / done,
             "rss_mib": proc.rss_mib(running.pid),
         }
+        if delays:
+            figures["delay_p99_seconds"] = quantile(delays, running.delays(), 0.99)
+        return figures
+
+    def _requests(self) -> float:
+        """All requests to kube-apiserver; those of this benchmark and of the other components are few."""
+        port = int(self._cluster.api_url.rsplit(":", 1)[1])
+        return scrape.total(port, "apiserver_request_total", tls=self._targets.tls)
 
     def _controller(self, name: str, period_seconds: float) -> AbstractContextManager[Running]:
         if name == LOADLINE:
@@ -178,7 +200,9 @@ class Environment:
             port, tls = program.port, self._targets.tls
             metric = "loadline_scaler_reconciliations_total"
             yield Running(
-                pid=program.process.pid, syncs=lambda: scrape.total(port, metric, tls=tls)
+                pid=program.process.pid,
+                syncs=lambda: scrape.total(port, metric, tls=tls),
+                delays=lambda: scrape.by_label(port, DELAY_BUCKETS, "le", tls=tls),
             )
 
 

@@ -37,7 +37,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     concurrent_syncs: int = 20
     autoscaler_metrics: bool = True
-    settings: Settings = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+    settings: Settings = Settings(
+        kind=LOAD_AUTOSCALERS,
+        scale_to_zero=True,
+        metric_status_max_age_seconds=LOAD_AUTOSCALERS.metric_status_max_age_seconds,
+    )
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)
     logging: LoggingOptions = LoggingOptions()
@@ -112,7 +116,7 @@ def add_run_flags(parser: FlagParser) -> None:
     _add_cluster_flags(parser.group("cluster"))
     algorithm = parser.group("algorithm")
     add_algorithm_flags(algorithm)
-    _add_concurrency_flags(algorithm)
+    _add_run_only_flags(algorithm)
     _add_leader_flags(parser.group("leader election"))
     add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
     add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")
@@ -189,7 +193,15 @@ def add_algorithm_flags(flags: FlagGroup) -> None:
     )
 
 
-def _add_concurrency_flags(flags: FlagGroup) -> None:
+def _add_run_only_flags(flags: FlagGroup) -> None:
+    flags.add_argument(
+        "--metric-status-max-age",
+        type=window,
+        default=None,
+        metavar="DURATION",
+        help="how long the status may have a metric value that has moved by up to 10 % since "
+        "(default: 1m, but 0s for HPAs)",
+    )
     flags.add_argument(
         "--concurrent-syncs",
         type=count,
@@ -252,7 +264,13 @@ def _add_leader_flags(flags: FlagGroup) -> None:
 def options_of(flags: argparse.Namespace) -> Options:
     """The parsed flags as one struct. Raises `ValueError` when they contradict each other."""
     kind = KINDS[flags.watch]
-    settings = settings_of(flags, kind)
+    max_age_seconds = flags.metric_status_max_age
+    settings = msgspec.structs.replace(
+        settings_of(flags, kind),
+        metric_status_max_age_seconds=kind.metric_status_max_age_seconds
+        if max_age_seconds is None
+        else max_age_seconds,
+    )
     return Options(
         kubeconfig=flags.kubeconfig,
         context=flags.context,

@@ -55,6 +55,8 @@ class Scales(Protocol):
         self, autoscaler: Autoscaler, *, newest: bool = False
     ) -> TargetScale | ScaleUnavailable: ...
 
+    def copy_of(self, autoscaler: Autoscaler) -> TargetScale | None: ...
+
     def forget(self, key: str) -> None: ...
 
     def clear(self) -> None: ...
@@ -72,18 +74,30 @@ class Pods(Protocol):
     def matching(self, namespace: str, selector: Selector) -> tuple[Pod, ...]: ...
 
 
-class Measurements(Protocol):
-    """The metrics APIs. Never raises: a metric that cannot be read is a `MetricFailed`."""
+class Reads(Protocol):
+    """What is read from the metrics APIs in every reconcile of one autoscaler, as long as its spec stays the same."""
 
-    async def read_all(
+    def shared(self) -> tuple[Reading, ...] | None:
+        """The readings, if other reconciles have just read all of them; None if a request has to be sent."""
+        ...
+
+    async def read(self) -> tuple[TimedReading, ...]:
+        """One reading per metric, in the order of the spec."""
+        ...
+
+
+class Measurements(Protocol):
+    """The metrics APIs. Nothing raises: a metric that cannot be read is a `MetricFailed`."""
+
+    def reads(
         self,
         namespace: str,
         metrics: Sequence[MetricSpec],
         pod_selector: Selector,
         *,
         period_seconds: float | None = None,
-    ) -> tuple[TimedReading, ...]:
-        """One reading per metric, in the order of `metrics`. `period_seconds`: of this autoscaler, None for the flag's."""
+    ) -> Reads:
+        """`period_seconds`: of this autoscaler, None for the flag's. It limits the age of readings, and the time to read them."""
         ...
 
 

@@ -6,19 +6,21 @@ events is theirs; what is written is decided by `plan`, `decide` and `settle`, w
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from scaler.actuate.deletion_cost import write_deletion_costs
 from scaler.actuate.scale import rescale
-from scaler.decide import decide
-from scaler.memory.memories import Histories, Memories
+from scaler.decisions import NOT_GATHERED, Decisions, Gathered
+from scaler.dependencies import Dependencies
+from scaler.last_decision import LastDecision, Made
+from scaler.memory.memories import Memories
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus
 from scaler.model.decision import (
     Action,
     Actuation,
-    Ask,
     Decision,
     ErrorClass,
     Event,
@@ -30,29 +32,14 @@ from scaler.model.decision import (
 )
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
-from scaler.model.observed import Observed, ScaleUnavailable, TargetPods
-from scaler.model.schedules import FoundCalendar
+from scaler.model.observed import ScaleUnavailable
 from scaler.model.settings import Settings
-from scaler.observe.rivals import Selectors, Targets
-from scaler.plan.plan import plan
-from scaler.ports import (
-    Autoscalers,
-    EventSink,
-    Measurements,
-    Pods,
-    Scales,
-    TargetScale,
-    TimedReading,
-    worded,
-)
+from scaler.ports import TargetScale, TimedReading, worded
 from scaler.report.repetition import Repetition
 from scaler.report.status import status_body
 from scaler.settle import settle
-from scaler.telemetry import Telemetry
 from wire import kube_json
 from wire.clock import SYSTEM_CLOCK, Clock
-from wire.kube.requests import Writer
-from wire.labels import NOTHING, Selector
 from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable
 
@@ -60,28 +47,6 @@ from wire.status import StatusError, Unavailable
 DECISION_SECONDS_MAX = 1.0
 
 log = logging.getLogger(__name__)
-
-
-class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a reconcile reads from or writes to."""
-
-    kube: Writer
-    scales: Scales
-    autoscalers: Autoscalers
-    pods: Pods
-    selectors: Selectors
-    rivals: Targets
-    measurements: Measurements
-    events: EventSink
-    telemetry: Telemetry
-    outdated: Callable[[str], str] = lambda _: ""
-    """Why the cached objects of a namespace may be out of date; empty while they are not."""
-    histories: Histories | None = None
-    """Where the memories of HPAs are stored."""
-    calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
-    """The calendars that the schedules of an autoscaler refer to."""
-    other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0
-    """How far the wall clock of the previous leader was ahead of this one."""
 
 
 class Reconciler:
@@ -101,12 +66,19 @@ class Reconciler:
             store=dependencies.histories,
             other_clock_ahead_seconds=dependencies.other_clock_ahead_seconds,
         )
+        self._decisions = Decisions(dependencies, settings, self._memories, clock)
         self._derivations: dict[str, Derivation] = {}
+        self._repeated_at_unix_seconds: dict[str, float] = {}
         self._repetition = Repetition()
+        self._written_at_seconds: dict[str, float] = {}
 
     def derivation(self, key: str) -> Derivation | None:
         """How the last decision on the autoscaler of this key (`namespace/name`) was computed."""
-        return self._derivations.get(key)
+        found = self._derivations.get(key)
+        repeated_at = self._repeated_at_unix_seconds.get(key)
+        if found is None or repeated_at is None:
+            return found
+        return msgspec.structs.replace(found, made_at_unix_seconds=repeated_at)
 
     def forget_memories(self) -> None:
         """Another process has scaled. Otherwise the memories here are more recent than those that are stored."""
@@ -120,8 +92,20 @@ class Reconciler:
 
     def stop_leading(self) -> None:
         """Others may change from now on what was read; the memories stay, in case that no other process leads."""
+        self._decisions.clear()
         self._derivations.clear()
+        self._repeated_at_unix_seconds.clear()
         self._with.scales.clear()
+
+    def repeat(self, key: str) -> bool:
+        """Reconcile, if that neither needs a request nor changes anything; False if it may."""
+        started_seconds = self._clock.monotonic()
+        last = self._decisions.repeated(key)
+        if last is None:
+            return False
+        readings = [TimedReading(each, 0.0) for each in last.readings]
+        self._repeat(last, readings, started_seconds)
+        return True
 
     async def reconcile(self, key: str) -> bool:
         """Reconcile once. False when the autoscaler no longer exists; then nothing is remembered of it."""
@@ -143,42 +127,69 @@ class Reconciler:
     async def _reconcile_existing(self, autoscaler: Autoscaler) -> None:
         key = autoscaler.key
         started_seconds = self._clock.monotonic()
+        last, gathered = self._decisions.unchanged(key), NOT_GATHERED
+        if last is not None:
+            gathered = await self._decisions.gather(last)
+            if self._decisions.holds(last, gathered):
+                self._repeat(last, gathered.readings, started_seconds)
+                return
         try:
             memory = await self._memories.of(autoscaler)
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
             self._log(key, f"not scaled, because its history cannot be read: {error}")
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
             return
+        now = self._clock.steady_now()
         try:
-            outcome = await self._reconcile(autoscaler, memory, self._clock.steady_now())
+            made, outcome = await self._reconcile(autoscaler, memory, now, gathered)
         except asyncio.CancelledError:
             self._memories.discard(key)
             raise
         self._memories.keep(autoscaler, outcome, _replicas_after(outcome))
+        self._decisions.keep(autoscaler, made, outcome)
+        self._repeated_at_unix_seconds.pop(key, None)
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
         if outcome.derivation.desired_replicas is not None:
             self._with.telemetry.set_desired_replicas(key, outcome.derivation.desired_replicas)
 
+    def _repeat(
+        self, last: LastDecision, readings: Sequence[TimedReading], started_seconds: float
+    ) -> None:
+        """Count a reconcile that would decide as the last one, which wrote and reported nothing."""
+        key, now = last.autoscaler.key, self._clock.now()
+        if log.isEnabledFor(logging.DEBUG):
+            _log_replicas(last.autoscaler, last.target)
+        if last.continues_recommendation:
+            self._memories.continue_until(key, now)
+        self._repeated_at_unix_seconds[key] = now
+        self._with.telemetry.repeated_decisions_total.inc()
+        self._count_metrics(last.made, readings)
+        self._count(Action.NONE, ErrorClass.NONE, started_seconds)
+
     async def _reconcile(
-        self, autoscaler: Autoscaler, memory: Memory, now: Callable[[], float]
-    ) -> Outcome:
+        self,
+        autoscaler: Autoscaler,
+        memory: Memory,
+        now: Callable[[], float],
+        gathered: Gathered,
+    ) -> tuple[Made, Outcome]:
         """`now` in Unix seconds; a step of the wall clock does not move it."""
         target = await self._with.scales.read(autoscaler)
-        decision = await self._decide(autoscaler, target, memory, now)
-        if decision.rescale and _is_copy(target):
+        made = await self._decide(autoscaler, target, memory, now, gathered)
+        if made.decision.rescale and _is_copy(target):
             # Nothing is written on the basis of a copy: it may be some milliseconds old.
             copy, decided_at_seconds = target, now()
             target = await self._with.scales.read(autoscaler, newest=True)
             is_old = now() - decided_at_seconds > DECISION_SECONDS_MAX
             if is_old or not _same_scale(copy, target):
-                decision = await self._decide(autoscaler, target, memory, now)
-        autoscaler, problem = await self._store_intention(autoscaler, decision)
+                made = await self._decide(autoscaler, target, memory, now)
+        autoscaler, problem = await self._store_intention(autoscaler, made.decision)
         if problem:
             actuation: Actuation = RescaleFailed(problem)
         else:
-            actuation = await self._actuate(decision, target)
-        return await self._report(autoscaler, settle(decision, actuation, now()))
+            actuation = await self._actuate(made.decision, target)
+        return made, await self._report(autoscaler, settle(made.decision, actuation, now()))
 
     async def _decide(
         self,
@@ -186,55 +197,22 @@ class Reconciler:
         target: TargetScale | ScaleUnavailable,
         memory: Memory,
         now: Callable[[], float],
-    ) -> Decision:
+        gathered: Gathered = NOT_GATHERED,
+    ) -> Made:
         if log.isEnabledFor(logging.DEBUG) and isinstance(target, TargetScale):
             _log_replicas(autoscaler, target)
-        planned = plan(self._observed(autoscaler, target), memory, self._settings, now())
-        return await self._measure(planned, now) if isinstance(planned, Ask) else planned
+        made = await self._decisions.make(autoscaler, target, memory, now, gathered)
+        if made.measured is not None:
+            self._count_metrics(made, made.measured.readings)
+        return made
 
-    def _observed(self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable) -> Observed:
-        return Observed(
-            autoscaler=autoscaler,
-            scale=target if isinstance(target, ScaleUnavailable) else target.view,
-            outdated=self._with.outdated(autoscaler.metadata.namespace),
-            rivals=self._rivals(autoscaler),
-            calendars=self._with.calendars(autoscaler) if autoscaler.spec.schedules else (),
-        )
-
-    def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
-        if not self._kind.shares_no_target or autoscaler.is_dry_run:
-            return ()
-        return self._with.rivals.rivals_of(autoscaler, self._kind.kind)
-
-    async def _measure(self, ask: Ask, now: Callable[[], float]) -> Decision:
-        """Read what the plan asks for, and decide by it."""
-        autoscaler = ask.situation.autoscaler
-        pods = self._target_pods(autoscaler, ask.selector)
-        gathered: Sequence[TimedReading] = ()
-        if not pods.are_ambiguous:
-            gathered = await self._with.measurements.read_all(
-                autoscaler.metadata.namespace,
-                ask.metrics,
-                ask.selector,
-                period_seconds=autoscaler.spec.sync_period_seconds,
-            )
-        decision = decide(ask, pods, [each.reading for each in gathered], now())
+    def _count_metrics(self, made: Made, readings: Sequence[TimedReading]) -> None:
+        status = made.decision.autoscaler.status
         self._with.telemetry.count_metrics(
-            decision.derivation.metrics,
-            [each.duration_seconds for each in gathered],
-            replicas_before=autoscaler.status.current_replicas if autoscaler.status else 0,
+            made.decision.derivation.metrics,
+            [each.duration_seconds for each in readings],
+            replicas_before=status.current_replicas if status else 0,
         )
-        return decision
-
-    def _target_pods(self, autoscaler: Autoscaler, selector: Selector) -> TargetPods:
-        namespace, selectors = autoscaler.metadata.namespace, self._with.selectors
-        pods = self._with.pods.matching(namespace, selector)
-        if autoscaler.is_dry_run:
-            # It scales nothing, so it conflicts with no other autoscaler.
-            selectors.store(autoscaler.key, NOTHING)
-            return TargetPods(pods=pods)
-        selectors.store(autoscaler.key, selector)
-        return TargetPods(pods=pods, controlled_by=selectors.controllers_of(namespace, pods))
 
     async def _store_intention(
         self, autoscaler: Autoscaler, decision: Decision
@@ -280,7 +258,7 @@ class Reconciler:
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)
-        if outcome.status_changed or self._memories.must_store(autoscaler, outcome):
+        if self._must_write(autoscaler, outcome):
             failure = await self._write_status(autoscaler, outcome)
             if failure:
                 outcome = msgspec.structs.replace(
@@ -290,6 +268,16 @@ class Reconciler:
         if outcome.error:
             self._log(autoscaler.key, outcome.error)
         return outcome
+
+    def _must_write(self, autoscaler: Autoscaler, outcome: Outcome) -> bool:
+        """Whether the status says something new, or has said the same about the metrics for too long."""
+        if self._memories.must_store(autoscaler, outcome):
+            return True
+        if not outcome.status_may_wait:
+            return outcome.status_changed
+        written_at_seconds = self._written_at_seconds.get(autoscaler.key, -math.inf)
+        age_seconds = self._clock.monotonic() - written_at_seconds
+        return age_seconds >= self._settings.metric_status_max_age_seconds
 
     async def _write_status(self, autoscaler: Autoscaler, outcome: Outcome) -> str:
         """Not retried before the next reconcile, as upstream; returns what went wrong."""
@@ -311,6 +299,7 @@ class Reconciler:
             f"{self._kind.object(namespace, name)}/status", body
         )
         self._memories.was_stored(autoscaler, memory)
+        self._written_at_seconds[autoscaler.key] = self._clock.monotonic()
         return written
 
     def _emit(self, autoscaler: Autoscaler, events: Sequence[Event]) -> None:
@@ -333,16 +322,15 @@ class Reconciler:
         self._memories.forget(key)
         self._with.scales.forget(key)
         self._repetition.forget(key)
+        self._written_at_seconds.pop(key, None)
+        self._decisions.forget(key)
         self._derivations.pop(key, None)
+        self._repeated_at_unix_seconds.pop(key, None)
         self._with.telemetry.forget(key)
 
     def _count(self, action: Action, error: ErrorClass, started_seconds: float) -> None:
-        labels = (action.value, error.value)
-        elapsed_seconds = self._clock.monotonic() - started_seconds
-        self._with.telemetry.reconciliations_total.labels(*labels).inc()
-        self._with.telemetry.reconciliation_duration_seconds.labels(*labels).observe(
-            elapsed_seconds
-        )
+        seconds = self._clock.monotonic() - started_seconds
+        self._with.telemetry.count_reconcile(action, error, seconds)
 
 
 def _replicas_after(outcome: Outcome) -> int | None:

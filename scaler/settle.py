@@ -32,6 +32,7 @@ from scaler.model.schedules import ScheduleStatus
 from scaler.normalize.candidate_memory import own_memory, with_own_memory
 from scaler.normalize.history import with_scale_event
 from scaler.report.conditions import Conditions
+from scaler.report.metric_changes import moved_little
 from scaler.report.why import summarize
 from wire.meta import time_from_unix
 
@@ -228,9 +229,12 @@ def _outcome(
             status = _with_candidate(status, derivation.candidate)
     if decision.policy.kind.explains_in_status:
         status = msgspec.structs.replace(status, decision=summarize(derivation))
+    before = _status_before(decision)
+    is_changed = not same_status(before, status)
     return Outcome(
         status=status,
-        status_changed=not same_status(_status_before(decision), status),
+        status_changed=is_changed,
+        status_may_wait=is_changed and _differs_little(before, status),
         events=(*decision.events, *events),
         events_after_status=decision.events_after_status,
         memory=decision.memory,
@@ -238,6 +242,14 @@ def _outcome(
         error=decision.error,
         error_class=decision.error_class,
         derivation=derivation,
+    )
+
+
+def _differs_little(before: AutoscalerStatus, after: AutoscalerStatus) -> bool:
+    metrics = before.current_metrics or ()
+    with_same_metrics = msgspec.structs.replace(after, current_metrics=metrics)
+    return same_status(before, with_same_metrics) and moved_little(
+        metrics, after.current_metrics or ()
     )
 
 

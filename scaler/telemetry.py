@@ -8,6 +8,7 @@ are Loadline's. An object rather than module globals, so that each test has its 
 import contextlib
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
@@ -32,6 +33,21 @@ class Telemetry:
         self._kind = kind
         self._add_upstream_metrics()
         self._add_own_metrics()
+
+        # Finding a series by its labels takes longer than everything else that a reconcile without news does.
+        self._metrics_api_requests = lru_cache(None)(self.metrics_api_requests_total.labels)
+        self._outcome = lru_cache(None)(
+            lambda action, error: _Series(
+                self.reconciliations_total.labels(action.value, error.value),
+                self.reconciliation_duration_seconds.labels(action.value, error.value),
+            )
+        )
+        self._metric_outcome = lru_cache(None)(
+            lambda action, error, type_: _Series(
+                self.metric_computation_total.labels(action.value, error.value, type_),
+                self.metric_computation_duration_seconds.labels(action.value, error.value, type_),
+            )
+        )
 
     def _add_upstream_metrics(self) -> None:
         outcome = ("action", "error")
@@ -87,6 +103,11 @@ class Telemetry:
             buckets=_BUCKETS_SECONDS,
             registry=self.registry,
         )
+        self.repeated_decisions_total = Counter(
+            "loadline_scaler_repeated_decisions_total",
+            "Reconciles that kept the last decision without computing it, because nothing has changed that it depends on.",
+            registry=self.registry,
+        )
         self.crashes_total = Counter(
             "loadline_scaler_crashes_total",
             "Reconciles that ended in an unexpected error; each is a bug, with a traceback in the log.",
@@ -131,13 +152,15 @@ class Telemetry:
             proposed = replicas_before if metric.proposal is None else metric.proposal
             action = _action(proposed, replicas_before)
             error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
-            labels = (action.value, error.value, metric.type)
-            self.metric_computation_total.labels(*labels).inc()
-            self.metric_computation_duration_seconds.labels(*labels).observe(seconds)
+            self._metric_outcome(action, error, metric.type).count(seconds)
 
     def count_metrics_request(self, group: str, *, shared: bool) -> None:
         """Count a metric that is read from an API of this group; `shared` if no request was sent for it."""
-        self.metrics_api_requests_total.labels(group, "shared" if shared else "sent").inc()
+        self._metrics_api_requests(group, "shared" if shared else "sent").inc()
+
+    def count_reconcile(self, action: Action, error: ErrorClass, seconds: float) -> None:
+        """Count a reconcile and its duration."""
+        self._outcome(action, error).count(seconds)
 
     def set_desired_replicas(self, key: str, replicas: int) -> None:
         """Show what the autoscaler of this key (`namespace/name`) wants."""
@@ -152,6 +175,18 @@ class Telemetry:
         namespace, _, name = key.partition("/")
         values = {"namespace": namespace, "name": name, "hpa_name": name, "kind": self._kind.kind}
         return [values[label] for label in self._kind.metric_labels]
+
+
+class _Series:
+    """The counter and the histogram of one outcome."""
+
+    def __init__(self, total: Counter, duration_seconds: Histogram) -> None:
+        self._total = total
+        self._duration_seconds = duration_seconds
+
+    def count(self, seconds: float) -> None:
+        self._total.inc()
+        self._duration_seconds.observe(seconds)
 
 
 class _CacheAges(Collector):

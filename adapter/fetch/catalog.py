@@ -237,12 +237,12 @@ class DiscoveredCatalog:
             self._tried.set()
 
     def _count(self, selection: Selection, listing: Listing) -> None:
-        for path in self._paths[selection]:
-            if listing.failure:
-                telemetry.DISCOVERY_FAILURES.labels(path).inc()
-            else:
-                telemetry.DISCOVERED_AT.labels(path).set(listing.listed_at_seconds)
-                telemetry.DISCOVERED_SERIES.labels(path).set(len(listing.series or ()))
+        labels = (selection.backend, selection.series_query)
+        if listing.failure:
+            telemetry.DISCOVERY_FAILURES.labels(*labels).inc()
+        else:
+            telemetry.DISCOVERED_AT.labels(*labels).set(listing.listed_at_seconds)
+            telemetry.DISCOVERED_SERIES.labels(*labels).set(len(listing.series or ()))
 
     def publish(self) -> None:
         """Export the metrics of these rules only: they are the active ones."""

@@ -14,6 +14,7 @@ from benchmarks.instruments.bench_targets import (
     Targets,
     prerequisites,
 )
+from benchmarks.instruments.metric_kinds import METRIC, MetricKind
 from testbed import apiservices
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
@@ -28,6 +29,7 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path
     kubeconfig: Path  # of a service account with the permissions of the scaler's chart
     metrics_api_port: int
+    metrics_api_pid: int
 
     def start_scaler(self, *flags: str, repository: Path = REPOSITORY) -> LoadlineProcess:
         """Loadline's scaler for the HorizontalPodAutoscalers; `repository` may be another checkout."""
@@ -43,21 +45,27 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def bench_cluster(
-    count: int, metric_of: Callable[[int], str] = lambda _: metrics_api.METRIC
+    count: int,
+    metric_of: Callable[[int], str] = lambda _: METRIC,
+    *,
+    kind: MetricKind = MetricKind.EXTERNAL,
 ) -> Iterator[BenchCluster]:
     """Start it with `count` autoscalers on the metrics `metric_of(number)`; no controller runs yet."""
     options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
     with (
         tempfile.TemporaryDirectory(prefix="loadline-bench-") as name,
         Cluster(options, directory=Path(name) / "cluster") as cluster,
-        metrics_api.serving(*cluster.serving_certificate("metrics-api"), count, Path(name)) as port,
+        metrics_api.serving(*cluster.serving_certificate("metrics-api"), count, Path(name)) as (
+            port,
+            pid,
+        ),
     ):
-        api = apiservices.register(cluster, metrics_api.GROUP, metrics_api.VERSION, port)
+        api = apiservices.register(cluster, kind.group, kind.version, port)
         apiservices.wait_until_available(cluster, api)
         definition, *others = prerequisites()
         cluster.apply_crd(msgspec.json.encode(definition).decode())
         cluster.apply(*others)
-        targets = Targets(cluster, count)
+        targets = Targets(cluster, count, kind)
         targets.create(metric_of)
         yield BenchCluster(
             cluster=cluster,
@@ -65,4 +73,5 @@ def bench_cluster(
             directory=Path(name),
             kubeconfig=cluster.kubeconfig_for_service_account(NAMESPACE, SCALER_ACCOUNT),
             metrics_api_port=port,
+            metrics_api_pid=pid,
         )

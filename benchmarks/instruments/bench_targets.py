@@ -6,7 +6,16 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.instruments.metrics_api import METRIC, TARGET, replicas
+from benchmarks.instruments.metric_kinds import (
+    CPU_REQUEST_MILLI,
+    METRIC,
+    SINCE,
+    MetricKind,
+    is_expected,
+    metric_spec,
+    pod_names,
+    replicas,
+)
 from testbed import web
 from testbed.cluster import Cluster
 from wire.kube.client import KubeClient
@@ -17,14 +26,19 @@ GROUP, PLURAL, KIND = "bench.loadline.io", "benchtargets", "BenchTarget"
 SCALER_ACCOUNT = "scaler"
 CONCURRENT_REQUESTS = 50
 _TARGETS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}"
+_PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _HPAS = f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers"
 
 
 class Targets:
     """All targets, accessed as the administrator."""
 
-    def __init__(self, cluster: Cluster, count: int) -> None:
+    def __init__(
+        self, cluster: Cluster, count: int, kind: MetricKind = MetricKind.EXTERNAL
+    ) -> None:
+        """`kind`: of the metrics of all autoscalers."""
         self._cluster = cluster
+        self._kind = kind
         self._count = count
         self._port = int(cluster.api_url.rsplit(":", 1)[1])
         self.tls = cluster.administrator_tls()
@@ -34,7 +48,10 @@ class Targets:
 
         async def create(client: KubeClient, number: int) -> None:
             await client.create(_TARGETS, _text(_target(number)))
-            await client.create(_HPAS, _text(_hpa(number, metric_of(number))))
+            await client.create(_HPAS, _text(_hpa(number, self._kind, metric_of(number))))
+            for name in pod_names(number) if self._kind.has_pods else ():
+                await client.create(_PODS, _text(_pod(number, name)))
+                await client.patch(f"{_PODS}/{name}/status", _text(_READY))
 
         asyncio.run(self._for_each(create))
 
@@ -71,10 +88,8 @@ class Targets:
     def check_statuses(self) -> None:
         """Check the measured value and desired replicas in every status. Raises AssertionError."""
         for number, each in self._list(_HPAS).items():
-            status = each["status"]
-            assert status["desiredReplicas"] == replicas(number), each
-            [metric] = status["currentMetrics"]
-            assert metric["external"]["current"] == {"averageValue": str(TARGET)}, each
+            assert each["status"]["desiredReplicas"] == replicas(number), each
+            assert is_expected(self._kind, number, each["status"]), each
 
     def _list(self, path: str) -> dict[int, Any]:
         response = web.get(self._port, path, tls=self.tls)
@@ -102,9 +117,27 @@ def _target(number: int) -> dict[str, Any]:
     }
 
 
-def _hpa(number: int, metric: str) -> dict[str, Any]:
-    named = {"name": metric, "selector": {"matchLabels": {"queue": str(number)}}}
-    target = {"type": "AverageValue", "averageValue": str(TARGET)}
+_READY = {
+    "status": {
+        "phase": "Running",
+        "startTime": SINCE,
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": SINCE}],
+    }
+}
+
+
+def _pod(number: int, name: str) -> dict[str, Any]:
+    requests = {"cpu": f"{CPU_REQUEST_MILLI}m"}
+    container = {"name": "app", "image": "none", "resources": {"requests": requests}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": f"web-{number}"}},
+        "spec": {"containers": [container]},
+    }
+
+
+def _hpa(number: int, kind: MetricKind, metric: str) -> dict[str, Any]:
     return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
@@ -113,7 +146,7 @@ def _hpa(number: int, metric: str) -> dict[str, Any]:
             "scaleTargetRef": {"apiVersion": f"{GROUP}/v1", "kind": KIND, "name": f"web-{number}"},
             "minReplicas": 1,
             "maxReplicas": 50,
-            "metrics": [{"type": "External", "external": {"metric": named, "target": target}}],
+            "metrics": [metric_spec(kind, number, metric)],
         },
     }
 
@@ -157,6 +190,8 @@ def _account() -> Iterator[dict[str, Any]]:
         ([GROUP], [PLURAL], ["list", "watch"]),
         (["", "events.k8s.io"], ["events"], ["create", "patch"]),
         (["external.metrics.k8s.io"], ["*"], ["list"]),
+        (["custom.metrics.k8s.io"], ["*"], ["get"]),
+        (["metrics.k8s.io"], ["pods"], ["list"]),
     ]
     yield {
         "apiVersion": "v1",

@@ -128,7 +128,7 @@ async def simulate(
         metrics_apis, mapper, Telemetry(), period_seconds=settings.sync_period_seconds
     )
     missing = [metric for index, metric in enumerate(planned.metrics) if values.get(index) is None]
-    measured = iter(await measurements.read_all(namespace, missing, planned.selector))
+    measured = iter(await measurements.reads(namespace, missing, planned.selector).read())
     readings: list[Reading] = []
     for index, metric in enumerate(planned.metrics):
         value = values.get(index)

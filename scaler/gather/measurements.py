@@ -37,7 +37,7 @@ DEADLINE_SECONDS_MIN = 1.0
 FRESH_SECONDS_MAX = 1.0
 FRESH_PERIODS = 0.1
 
-_Response = Reading | PodMetricsList
+Response = Reading | PodMetricsList
 # A formula is computed from other metrics, and a metric without a usable request has failed.
 NOT_REQUESTED = (FormulaInputs, MetricFailed)
 
@@ -63,49 +63,47 @@ class Measurements:
         self._custom = CustomMetrics(bounded, version, mapper)
         self._external = ExternalMetrics(bounded)
         self._resource = ResourceMetrics(bounded)
-        self._responses: SharedResponses[MetricRequest, _Response] = SharedResponses(
+        self._responses: SharedResponses[MetricRequest, Response] = SharedResponses(
             fresh_seconds_max=_fresh_seconds(period_seconds), monotonic=monotonic
         )
 
-    async def read_all(
+    def reads(
         self,
         namespace: str,
         metrics: Sequence[MetricSpec],
         pod_selector: Selector,
         *,
         period_seconds: float | None = None,
-    ) -> tuple[TimedReading, ...]:
-        """All metrics of a spec concurrently, in its order. `period_seconds` limits their age and the time to read them."""
+    ) -> "MetricReads":
+        """What to read for the metrics of a spec. `period_seconds` limits their age and the time to read them."""
         # A request that several autoscalers share must not take longer than one of them without a period waits.
         shorter = self._period_seconds
         if period_seconds is not None:
             shorter = min(shorter, period_seconds)
-        fresh_seconds, deadline_seconds = _fresh_seconds(shorter), _deadline_seconds(shorter)
-        started_seconds = self._monotonic()
-        wanted = [request_of(namespace, metric, pod_selector) for metric in metrics]
-        sent = {
-            request: self._sent(request, fresh_seconds)
-            for request in wanted
-            if not isinstance(request, NOT_REQUESTED)
-        }
-        await responded(sent.values(), deadline_seconds)
-        return tuple(
-            TimedReading(each, 0.0)
-            if isinstance(each, NOT_REQUESTED)
-            else _timed_reading(each, sent[each], started_seconds, deadline_seconds)
-            for each in wanted
+        return MetricReads(
+            self,
+            tuple(request_of(namespace, metric, pod_selector) for metric in metrics),
+            fresh_seconds=_fresh_seconds(shorter),
+            deadline_seconds=_deadline_seconds(shorter),
+            monotonic=self._monotonic,
         )
 
-    def _sent(self, request: MetricRequest, fresh_seconds: float) -> Sent[_Response]:
-        """What was sent for it already, if that is new enough; otherwise it is sent now."""
-        if isinstance(request, UsageRequest):
-            # The usage of all resources and containers is in one response.
-            request = UsageRequest(request.namespace, request.pods, "")
-        found = self._responses.find(request, fresh_seconds)
-        self._telemetry.count_metrics_request(request.group, shared=found is not None)
-        return found or self._responses.send(request, lambda: self._response(request))
+    def find(self, request: MetricRequest, fresh_seconds: float) -> Sent[Response] | None:
+        """What was sent for it already, if that is new enough."""
+        return self._responses.find(_sent_as(request), fresh_seconds)
 
-    async def _response(self, request: MetricRequest) -> _Response:
+    def find_or_send(self, request: MetricRequest, fresh_seconds: float) -> Sent[Response]:
+        """What was sent for it already, if that is new enough; otherwise it is sent now."""
+        sent_as = _sent_as(request)
+        found = self._responses.find(sent_as, fresh_seconds)
+        self._telemetry.count_metrics_request(request.group, shared=found is not None)
+        return found or self._responses.send(sent_as, lambda: self._response(sent_as))
+
+    def count_shared(self, request: MetricRequest) -> None:
+        """A response that was found is used."""
+        self._telemetry.count_metrics_request(request.group, shared=True)
+
+    async def _response(self, request: MetricRequest) -> Response:
         try:
             match request:
                 case ExternalRequest(namespace, metric, selector):
@@ -126,8 +124,65 @@ class Measurements:
             return samples.fetch_failed(request.api, str(error))
 
 
+class MetricReads:
+    """The requests of one autoscaler."""
+
+    def __init__(
+        self,
+        measurements: Measurements,
+        wanted: tuple[MetricRequest | FormulaInputs | MetricFailed, ...],
+        *,
+        fresh_seconds: float,
+        deadline_seconds: float,
+        monotonic: Callable[[], float],
+    ) -> None:
+        """`wanted`: by metric, its request, or its reading if there is nothing to request."""
+        self._measurements = measurements
+        self._wanted = wanted
+        self._requests = [each for each in wanted if not isinstance(each, NOT_REQUESTED)]
+        self._fresh_seconds = fresh_seconds
+        self._deadline_seconds = deadline_seconds
+        self._monotonic = monotonic
+
+    def shared(self) -> tuple[Reading, ...] | None:
+        """The readings of all metrics, if they need no request; None if a request has to be sent or is in flight."""
+        found: dict[MetricRequest, Reading] = {}
+        for request in self._requests:
+            sent = self._measurements.find(request, self._fresh_seconds)
+            if sent is None or not sent.task.done():
+                return None
+            found[request] = _reading(request, sent.task.result())
+        for request in self._requests:
+            self._measurements.count_shared(request)
+        return tuple(
+            each if isinstance(each, NOT_REQUESTED) else found[each] for each in self._wanted
+        )
+
+    async def read(self) -> tuple[TimedReading, ...]:
+        """All metrics concurrently, in the order of the spec."""
+        started_seconds = self._monotonic()
+        sent = {
+            request: self._measurements.find_or_send(request, self._fresh_seconds)
+            for request in self._requests
+        }
+        await responded(sent.values(), self._deadline_seconds)
+        return tuple(
+            TimedReading(each, 0.0)
+            if isinstance(each, NOT_REQUESTED)
+            else _timed_reading(each, sent[each], started_seconds, self._deadline_seconds)
+            for each in self._wanted
+        )
+
+
+def _sent_as(request: MetricRequest) -> MetricRequest:
+    """The usage of all resources and containers is in one response."""
+    if isinstance(request, UsageRequest):
+        return UsageRequest(request.namespace, request.pods, "")
+    return request
+
+
 def _timed_reading(
-    request: MetricRequest, sent: Sent[_Response], started_seconds: float, deadline_seconds: float
+    request: MetricRequest, sent: Sent[Response], started_seconds: float, deadline_seconds: float
 ) -> TimedReading:
     waited_seconds = sent.waited_seconds(started_seconds)
     if not sent.task.done():
@@ -136,7 +191,7 @@ def _timed_reading(
     return TimedReading(_reading(request, sent.task.result()), waited_seconds)
 
 
-def _reading(request: MetricRequest, response: _Response) -> Reading:
+def _reading(request: MetricRequest, response: Response) -> Reading:
     match request, response:
         case UsageRequest(resource=resource, container=container), PodMetricsList():
             return samples.resource_samples(response, resource=resource, container=container)

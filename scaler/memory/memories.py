@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from scaler.expiry import continued
 from scaler.memory.scaling_memory import StoredHistory
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.decision import Outcome
@@ -71,6 +72,7 @@ class Memories:
         self._store = store
         self._other_clock_ahead_seconds = other_clock_ahead_seconds
         self._kept: dict[str, _Kept] = {}
+        self._continued_until: dict[str, float] = {}
 
     async def of(self, autoscaler: Autoscaler) -> Memory:
         """The memory to reconcile with: this process', else the stored one, else an empty one.
@@ -79,6 +81,7 @@ class Memories:
         """
         kept = self._kept.get(autoscaler.key)
         if kept is not None and kept.uid == autoscaler.metadata.uid:
+            kept = self._with_continuation(autoscaler.key, kept)
             return self._at_current_time(autoscaler.key, kept).memory
         self.forget(autoscaler.key)
         stored = await self._read(autoscaler)
@@ -106,6 +109,20 @@ class Memories:
             kept = self._stored_apart(self._store, autoscaler, kept, replicas, seconds_max)
         self._kept[autoscaler.key] = kept
 
+    def are_current(self, autoscaler: Autoscaler) -> bool:
+        """Whether its memory is kept, and the wall clock has not been stepped since."""
+        kept = self._kept.get(autoscaler.key)
+        return (
+            kept is not None
+            and kept.uid == autoscaler.metadata.uid
+            and abs(self._clock_difference_seconds() - kept.clock_difference_seconds)
+            < STEP_SECONDS_MIN
+        )
+
+    def continue_until(self, key: str, until_unix_seconds: float) -> None:
+        """The last recommendation was made again; the memory itself is changed when it is needed."""
+        self._continued_until[key] = until_unix_seconds
+
     def must_store(self, autoscaler: Autoscaler, outcome: Outcome) -> bool:
         """Whether a restart could not continue from what is stored."""
         if not self._kind.keeps_history:
@@ -122,16 +139,19 @@ class Memories:
     def forget(self, key: str) -> None:
         """The autoscaler was deleted."""
         kept = self._kept.pop(key, None)
+        self._continued_until.pop(key, None)
         if kept is not None and self._store is not None:
             self._store.remove(kept.uid)
 
     def discard(self, key: str) -> None:
         """A reconcile was cancelled, so only what is stored shows which changes were made."""
         self._kept.pop(key, None)
+        self._continued_until.pop(key, None)
 
     def clear(self) -> None:
         """Another process has scaled, so these are out of date."""
         self._kept.clear()
+        self._continued_until.clear()
 
     def __iter__(self) -> Iterator[str]:
         """The keys of the autoscalers with a memory."""
@@ -182,6 +202,7 @@ class Memories:
         return kept.stored if kept else None
 
     def _keep(self, autoscaler: Autoscaler, memory: Memory, stored: StoredMemory | None) -> None:
+        self._continued_until.pop(autoscaler.key, None)
         self._kept[autoscaler.key] = _Kept(
             uid=autoscaler.metadata.uid,
             memory=memory,
@@ -189,6 +210,15 @@ class Memories:
             stored_replicas=stored.known_replicas[0] if stored and stored.known_replicas else None,
             clock_difference_seconds=self._clock_difference_seconds(),
         )
+
+    def _with_continuation(self, key: str, kept: _Kept) -> _Kept:
+        until_unix_seconds = self._continued_until.pop(key, None)
+        if until_unix_seconds is None:
+            return kept
+        kept = self._kept[key] = msgspec.structs.replace(
+            kept, memory=continued(kept.memory, until_unix_seconds)
+        )
+        return kept
 
     def _at_current_time(self, key: str, kept: _Kept) -> _Kept:
         """The same, after a step of the wall clock with the same ages. What is stored has not changed with it."""

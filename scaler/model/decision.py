@@ -164,6 +164,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     status: AutoscalerStatus
     status_changed: bool
+    status_may_wait: bool = False
+    """Whether only metric values have changed in it, and only a little."""
     events: tuple[Event, ...] = ()
     events_after_status: tuple[Event, ...] = ()
     memory: Memory

@@ -37,6 +37,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `spec.schedules` exists, so that the calendars are watched."""
     reports_changes_only: bool = False
     """Whether a failure that lasts is reported once; upstream emits its events at each reconcile."""
+    metric_status_max_age_seconds: float = 0.0
+    """How long the status may have a metric value that has moved a little since; the default of the flag."""
     metric_labels: tuple[str, ...] = ("namespace", "hpa_name")
     """The labels that name one object in the scaler's own metrics; those of an HPA are kube-controller-manager's."""
 
@@ -77,5 +79,6 @@ LOAD_AUTOSCALERS = WatchedKind(
     leaves_zero_for_min=True,
     has_schedules=True,
     reports_changes_only=True,
+    metric_status_max_age_seconds=60.0,
     metric_labels=("namespace", "name", "kind"),
 )

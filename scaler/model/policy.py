@@ -70,6 +70,8 @@ class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
     sets_min: bool = False
     sets_max: bool = False
     next_change_unix_seconds: float | None = None
+    valid_until_unix_seconds: float
+    """Until when all of this stays the same; on a ramp it changes all the time."""
     problem: str = ""
     """Why nothing may be scaled down: a schedule that cannot be read might set a floor."""
     remark: Remark

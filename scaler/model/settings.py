@@ -14,6 +14,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     downscale_stabilization_seconds: float = 300.0
     cpu_initialization_period_seconds: float = 300.0
     initial_readiness_delay_seconds: float = 30.0
+    metric_status_max_age_seconds: float = 0.0
+    """How long the status may have a metric value that has moved a little since; 0: not at all, as upstream."""
     scale_to_zero: bool = False
     """HPAScaleToZero: off for HorizontalPodAutoscalers, as upstream's gate; on for LoadAutoscalers."""
     configurable_tolerance: bool = True

@@ -29,21 +29,28 @@ class WatchedAutoscalers:
         """`namespaces`: empty for all namespaces."""
         self.kind = kind
         self.caches = [
-            WatchCache(client, path, Autoscaler, on_change=on_change, monotonic=monotonic)
+            WatchCache(
+                client,
+                path,
+                Autoscaler,
+                convert=self._completed,
+                on_change=on_change,
+                monotonic=monotonic,
+            )
             for path in collections(kind, namespaces)
         ]
 
     def get(self, key: str) -> Autoscaler | None:
-        """One autoscaler, with kind and apiVersion; None when it does not exist."""
+        """One autoscaler, the same object until it changes; None when it does not exist."""
         namespace, _, name = key.partition("/")
         for cache in self.caches:
             found = cache.get(namespace, name)
             if found is not None:
-                return self._completed(found)
+                return found
         return None
 
     def __iter__(self) -> Iterator[Autoscaler]:
-        """Every autoscaler, without kind and apiVersion."""
+        """Every autoscaler."""
         for cache in self.caches:
             yield from cache.items
 

@@ -10,6 +10,11 @@ from wire.kube.requests import Watcher
 from wire.labels import Operator, Selector
 
 _EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
+# How many selectors are remembered with their pods; more than autoscalers can be.
+SELECTORS_MAX = 100_000
+
+_Label = tuple[str, str, str]
+"""Namespace, name and value."""
 
 
 class WatchedPods:
@@ -43,6 +48,13 @@ class WatchedPods:
         return self.index.matching(namespace, selector)
 
 
+def _label_of(namespace: str, selector: Selector) -> _Label:
+    for requirement in selector.requirements:
+        if requirement.operator in _EXACT:
+            return namespace, requirement.key, requirement.values[0]
+    return namespace, "", ""
+
+
 class _SameLabels:
     """The pods of a namespace that have exactly these labels, such as those of one ReplicaSet."""
 
@@ -54,21 +66,38 @@ class _SameLabels:
 
 
 class PodIndex:
-    """Pods by namespace and labels, and by each single label."""
+    """Pods by namespace and labels, and by each single label. Remembers what each selector matches."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, selectors_max: int = SELECTORS_MAX) -> None:
+        self._selectors_max = selectors_max
         self._groups: dict[str, dict[frozenset[tuple[str, str]], _SameLabels]] = {}
-        self._by_label: dict[tuple[str, str, str], dict[int, _SameLabels]] = {}
+        self._by_label: dict[_Label, dict[int, _SameLabels]] = {}
+        self._matches: dict[tuple[str, Selector], tuple[Pod, ...]] = {}
+        # The selectors of `_matches`, by a label that their pods have; by "" for those without such a label.
+        self._remembered: dict[_Label, set[Selector]] = {}
 
     def change(self, old: Pod | None, new: Pod | None) -> None:
         """Replace `old` by `new`; None for a pod that did not exist before or no longer exists."""
         if old is not None:
             self._remove(old)
+            self._forget_matches(old)
         if new is not None:
             self._group(new).pods[new.metadata.name] = new
+            if old is None or old.metadata.labels is not new.metadata.labels:
+                self._forget_matches(new)
 
     def matching(self, namespace: str, selector: Selector) -> tuple[Pod, ...]:
-        """The pods of a namespace that the selector matches, sorted by name."""
+        """The pods of a namespace that the selector matches, sorted by name; the same object until one changes."""
+        matches = self._matches.get((namespace, selector))
+        if matches is None:
+            if len(self._matches) >= self._selectors_max:
+                self._matches.clear()
+                self._remembered.clear()
+            matches = self._matches[namespace, selector] = self._found(namespace, selector)
+            self._remembered.setdefault(_label_of(namespace, selector), set()).add(selector)
+        return matches
+
+    def _found(self, namespace: str, selector: Selector) -> tuple[Pod, ...]:
         found = [
             pod
             for group in self._candidates(namespace, selector)
@@ -76,6 +105,19 @@ class PodIndex:
             for pod in group.pods.values()
         ]
         return tuple(sorted(found, key=lambda pod: pod.metadata.name))
+
+    def _forget_matches(self, pod: Pod) -> None:
+        """The pod has changed: what matches its labels is searched again."""
+        namespace, labels = pod.metadata.namespace, pod.metadata.labels
+        for label in ((namespace, "", ""), *((namespace, *each) for each in labels.items())):
+            remembered = self._remembered.get(label)
+            if not remembered:
+                continue
+            for selector in [each for each in remembered if each.matches(labels)]:
+                del self._matches[namespace, selector]
+                remembered.discard(selector)
+            if not remembered:
+                del self._remembered[label]
 
     def _candidates(self, namespace: str, selector: Selector) -> Iterable[_SameLabels]:
         """The smallest indexed set of groups that contains every match."""

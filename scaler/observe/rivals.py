@@ -22,6 +22,8 @@ class Selectors:
     def __init__(self) -> None:
         self._selectors: dict[str, Selector] = {}
         self._buckets: dict[_Bucket, set[str]] = {}
+        self.version = 0
+        """Changes with every change that may change the result of `controllers_of`."""
 
     def appear(self, key: str) -> None:
         """An autoscaler exists; until its target's scale is read it selects nothing."""
@@ -34,12 +36,14 @@ class Selectors:
             return
         self.disappear(key)
         self._selectors[key] = selector
+        self.version += 1
         if not selector.matches_nothing:
             self._buckets.setdefault(_bucket(key, selector), set()).add(key)
 
     def disappear(self, key: str) -> None:
         """The autoscaler was deleted."""
         selector = self._selectors.pop(key, NOTHING)
+        self.version += 1
         bucket = _bucket(key, selector)
         self._buckets.get(bucket, set()).discard(key)
         if not self._buckets.get(bucket):

@@ -48,18 +48,23 @@ class Scales:
         self, autoscaler: Autoscaler, *, newest: bool = False
     ) -> TargetScale | ScaleUnavailable:
         """The target's Scale; a copy has `is_copy`."""
-        kept = self._kept.get(autoscaler.key)
-        if kept is not None and not newest and _is_current(kept, autoscaler):
-            return kept.target
+        copy = None if newest else self.copy_of(autoscaler)
+        if copy is not None:
+            return copy
         target = await read_scale(self._kube, self._mapper, autoscaler)
         if self._versions is None or isinstance(target, ScaleUnavailable):
             self.forget(autoscaler.key)
             return target
         reference = autoscaler.spec.scale_target_ref
         version = self._versions.follow(target.path)
-        copy = msgspec.structs.replace(target, is_copy=True)
-        self._kept[autoscaler.key] = _Kept(reference, copy, version)
+        kept = msgspec.structs.replace(target, is_copy=True)
+        self._kept[autoscaler.key] = _Kept(reference, kept, version)
         return target
+
+    def copy_of(self, autoscaler: Autoscaler) -> TargetScale | None:
+        """The Scale that was read last, the same object each time; None if the target may have changed since."""
+        kept = self._kept.get(autoscaler.key)
+        return kept.target if kept is not None and _is_current(kept, autoscaler) else None
 
     def forget(self, key: str) -> None:
         """The autoscaler was deleted, or the scaler wrote this Scale: read it again."""

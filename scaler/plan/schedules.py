@@ -43,6 +43,7 @@ def with_schedules(
             sets_min=scheduled.floor is not None,
             sets_max=scheduled.cap is not None,
             next_change_unix_seconds=scheduled.next_change_unix_seconds,
+            valid_until_unix_seconds=scheduled.valid_until_unix_seconds,
             problem=f"{problem}; {_NOT_SCALED_DOWN}" if problem else "",
             remark=_remark(scheduled, problem, low, high),
         ),

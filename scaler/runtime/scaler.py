@@ -13,11 +13,12 @@ import msgspec
 
 from scaler.config import Options
 from scaler.controller import Controller
+from scaler.dependencies import Dependencies
 from scaler.gather.measurements import Measurements
 from scaler.memory.store import MemoryStore, storing
 from scaler.model.autoscaler import Autoscaler
 from scaler.observe.scales import Scales
-from scaler.reconcile import Dependencies, Reconciler
+from scaler.reconcile import Reconciler
 from scaler.report.events import COMPONENT, Events
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
@@ -109,6 +110,7 @@ class Scaler:
             WorkQueue(options.sync_period_seconds),
             self._reconciler.reconcile,
             self._telemetry,
+            repeat=self._reconciler.repeat,
             concurrent=options.concurrent_syncs,
             drain_seconds=drain_seconds(options.leader_election.times),
             monotonic=clock.monotonic,

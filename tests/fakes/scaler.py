@@ -1,7 +1,7 @@
 """One fake per port of the scaler: it records its calls, and returns what the test has set."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scaler.model.autoscaler import Autoscaler, MetricSpec
@@ -139,23 +139,46 @@ class FakeMeasurements:
         self.readings = list(readings)
         self.requested: list[tuple[str, MetricSpec, Selector]] = []
         self.periods_seconds: list[float | None] = []
+        self.are_shared = False
 
-    async def read_all(
+    def reads(
         self,
         namespace: str,
         metrics: Sequence[MetricSpec],
         pod_selector: Selector,
         *,
         period_seconds: float | None = None,
-    ) -> tuple[TimedReading, ...]:
-        """The next reading for each metric; the last one is repeated."""
+    ) -> "FakeReads":
+        """The next reading for each metric, whenever they are read; the last one is repeated."""
         self.periods_seconds.append(period_seconds)
-        return tuple(self._next(namespace, metric, pod_selector) for metric in metrics)
+        return FakeReads(
+            self, lambda: tuple(self._next(namespace, each, pod_selector) for each in metrics)
+        )
 
     def _next(self, namespace: str, metric: MetricSpec, pod_selector: Selector) -> TimedReading:
         self.requested.append((namespace, metric, pod_selector))
         reading = self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
         return TimedReading(reading, duration_seconds=0.01)
+
+
+class FakeReads:
+    """Reads of one autoscaler. While `are_shared`, other reconciles have just read the same."""
+
+    def __init__(
+        self, measurements: FakeMeasurements, read_next: Callable[[], tuple[TimedReading, ...]]
+    ) -> None:
+        self._measurements = measurements
+        self._read_next = read_next
+
+    def shared(self) -> tuple[Reading, ...] | None:
+        """Nothing, unless `are_shared`."""
+        if not self._measurements.are_shared:
+            return None
+        return tuple(each.reading for each in self._read_next())
+
+    async def read(self) -> tuple[TimedReading, ...]:
+        """All of them."""
+        return self._read_next()
 
 
 class FakeEvents:

@@ -58,7 +58,7 @@ its certificate: until then, pods without this certificate may respond.
 {{- $current := (lookup "apiregistration.k8s.io/v1" "APIService" "" .name).spec | default dict -}}
 {{- $stored := (lookup "v1" "Secret" (include "loadline-adapter.namespace" .root) (include "loadline-adapter.managedSecret" .root)).data | default dict -}}
 {{- $bundle := index $stored "ca.crt" | default $current.caBundle -}}
-{{- if and $current $bundle -}}
+{{- if $bundle -}}
 caBundle: {{ $bundle }}
 {{- else if $current.insecureSkipTLSVerify -}}
 caBundle: ""

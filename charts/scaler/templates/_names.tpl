@@ -82,7 +82,7 @@ or were applied with another tool: this release does not change them. Without ac
 {{- $required := ternary (list "loadautoscalers" "scalingcalendars" "clusterscalingcalendars") (list "scalingmemories") (eq .Values.watch "loadautoscalers") -}}
 {{- $install := list -}}
 {{- $other := list -}}
-{{- if .Values.crds.install -}}
+{{- if (.Values.crds).install -}}
 {{- range $required -}}
 {{- $existing := (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%s.loadline.io" .)).metadata | default dict -}}
 {{- $owner := $existing.annotations | default dict -}}

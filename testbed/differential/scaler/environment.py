@@ -115,6 +115,7 @@ def _flags(variant: Variant, cluster: Cluster, plural: str) -> tuple[str, ...]:
         f"--sync-period={SYNC_PERIOD_SECONDS}s",
         f"--concurrent-syncs={CONCURRENT_SYNCS}",
         f"--downscale-stabilization={variant.downscale_stabilization_seconds}s",
+        "--metric-status-max-age=0s",
         f"--feature-gates=HPAScaleToZero={str(variant.scale_to_zero).lower()}",
     )
 

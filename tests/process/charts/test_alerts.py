@@ -37,8 +37,8 @@ HEALTHY = {
     f'loadline_adapter_request_duration_seconds_bucket{{{POD},api="a",le="10"}}': "0+601x120",
     f'loadline_adapter_request_duration_seconds_bucket{{{POD},api="a",le="+Inf"}}': "0+601x120",
     # Listed every ten minutes, the default of --metrics-relist-interval; one failure, which was repeated soon.
-    f'loadline_adapter_discovery_last_success_timestamp_seconds{{{POD},rule="rules[0]"}}': "0x9 600x9 1200x9 1800x9 2400x9 3000x9 3600x9 4200x9 4800x9 5400x9 6000x9 6600x9",
-    f'loadline_adapter_discovery_failures_total{{{POD},rule="rules[0]"}}': "0x40 1x80",
+    f'loadline_adapter_discovery_last_success_timestamp_seconds{{{POD},backend="default",series_query="up"}}': "0x9 600x9 1200x9 1800x9 2400x9 3000x9 3600x9 4200x9 4800x9 5400x9 6000x9 6600x9",
+    f'loadline_adapter_discovery_failures_total{{{POD},backend="default",series_query="up"}}': "0x40 1x80",
     f'loadline_adapter_objects_age_seconds{{{POD},resource="pods"}}': "60x120",
     f'loadline_scaler_build_info{{{POD},version="1"}}': "1x120",
     f"loadline_scaler_leading{{{POD}}}": "1x120",
@@ -80,8 +80,8 @@ FAULTS: dict[str, dict[str, str]] = {
         f'loadline_adapter_request_duration_seconds_bucket{{{POD},api="a",le="+Inf"}}': "0+660x120",
     },
     "LoadlineAdapterSeriesOutdated": {
-        f'loadline_adapter_discovery_last_success_timestamp_seconds{{{POD},rule="rules[0]"}}': "600x120",
-        f'loadline_adapter_discovery_failures_total{{{POD},rule="rules[0]"}}': "0+1x120",
+        f'loadline_adapter_discovery_last_success_timestamp_seconds{{{POD},backend="default",series_query="up"}}': "600x120",
+        f'loadline_adapter_discovery_failures_total{{{POD},backend="default",series_query="up"}}': "0+1x120",
     },
     "LoadlineAdapterObjectsOutdated": {
         f'loadline_adapter_objects_age_seconds{{{POD},resource="pods"}}': "0+60x120"

@@ -22,7 +22,8 @@ FROM_A_SMALL_SET = {
     "endpoint",
     "outcome",
     "source",
-    "rule",
+    "series_query",
+    "metric",
     "query",
     "reason",
 }

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from benchmarks.adapter_requests import cases
-from benchmarks.instruments import metrics_api, proc
+from benchmarks.instruments import metric_kinds, proc
 from benchmarks.instruments.load import values_of
 from benchmarks.instruments.scrape import summed
 from benchmarks.scaler_hanging_metric import intervals, quantile
@@ -55,7 +55,7 @@ def test_requests_and_their_expected_values_are_all_different():
 
 def test_a_new_target_reaches_its_replicas_in_one_step():
     # The default policy lets 1 replica become 5 at once; more would take a minute of every turn.
-    assert {metrics_api.replicas(number) for number in range(100)} <= {2, 3, 4, 5}
+    assert {metric_kinds.replicas(number) for number in range(100)} <= {2, 3, 4, 5}
 
 
 def test_a_quantile_is_the_bound_of_the_bucket_that_reaches_it():

@@ -1,5 +1,7 @@
 """Hooks of the adapter chart: the check before an upgrade, and `helm test`."""
 
+from pathlib import Path
+
 import pytest
 
 RATE = {"name": "requests", "describes": "pods", "query": "rate(x[1m])"}
@@ -49,3 +51,12 @@ def test_helm_test_requests_each_registered_api(adapter, rules, paths):
     pod = adapter.render({"rules": rules}).hook("Pod")
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
     assert pod["spec"]["containers"][0]["args"][1:] == paths
+
+
+def test_both_charts_test_the_apis_with_the_same_script():
+    """Two charts cannot share a file."""
+    charts = Path(__file__).parents[3] / "charts"
+    adapter, scaler = (
+        (charts / name / "files" / "request_paths.py").read_text() for name in ("adapter", "scaler")
+    )
+    assert adapter == scaler

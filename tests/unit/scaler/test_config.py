@@ -118,3 +118,18 @@ def test_a_wrong_flag_exits_with_2_and_says_what_is_wrong(argument, message, cap
     error = capsys.readouterr().err
     assert message in error
     assert "loadline-scaler --help" in error
+
+
+@pytest.mark.parametrize(
+    ("flags", "seconds"),
+    [
+        pytest.param([], 60.0, id="LoadAutoscalers"),
+        pytest.param(["--watch=horizontalpodautoscalers"], 0.0, id="HPAs, as upstream"),
+        pytest.param(["--metric-status-max-age=0s"], 0.0, id="off"),
+        pytest.param(
+            ["--watch=horizontalpodautoscalers", "--metric-status-max-age=2m"], 120.0, id="given"
+        ),
+    ],
+)
+def test_metric_values_in_the_status_may_be_old_except_those_of_hpas(flags, seconds):
+    assert parse(flags).settings.metric_status_max_age_seconds == seconds

@@ -35,9 +35,7 @@ def request(namespace="shop"):
 
 
 def counted():
-    return REGISTRY.get_sample_value(
-        "loadline_adapter_left_out_objects_total", {"rule": "rules[7]"}
-    )
+    return REGISTRY.get_sample_value("loadline_adapter_left_out_objects_total", {"metric": "load"})
 
 
 def test_the_first_object_is_named_once_per_period_and_all_are_counted(caplog):

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from adapter import telemetry
 from adapter.fetch.catalog import DiscoveredCatalog, Listing, Selection, Times
 from adapter.model import (
     PODS,
@@ -113,6 +114,20 @@ async def test_rules_with_the_same_selector_share_a_request(running):
         ("requests", "default", 700.0),
         ("requests", "second", 700.0),
     ]
+
+
+async def test_inserting_a_rule_does_not_change_the_labels_of_the_others(running):
+    prometheus = FakePrometheus(series={"kept": [Series("kept")], "inserted": []})
+    before = running([rule("rules[0]", "kept")], prometheus).catalog
+    after = running([rule("rules[0]", "inserted"), rule("rules[1]", "kept")], prometheus).catalog
+    exported = []
+    for catalog in (before, after):
+        await catalog.tried()
+        catalog.publish()
+        samples = [s for m in telemetry.DISCOVERED_SERIES.collect() for s in m.samples]
+        exported.append({s.labels["series_query"]: (s.labels, s.value) for s in samples})
+    assert exported[0]["kept"] == exported[1]["kept"]
+    assert exported[1]["kept"] == ({"backend": "default", "series_query": "kept"}, 1)
 
 
 async def test_a_broken_rule_does_not_affect_the_others(running):

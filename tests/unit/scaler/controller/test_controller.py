@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 import pytest
 
-from scaler.controller import Controller, Reconcile
+from scaler.controller import Controller, Reconcile, Repeat
 from scaler.telemetry import Telemetry
 from scaler.workqueue import WorkQueue
 from tests.fakes import virtual_time
@@ -17,17 +18,20 @@ UID = ""
 def controller(
     reconcile: Reconcile,
     *,
+    repeat: Repeat = lambda _: False,
     concurrent: int = 5,
     period_seconds: float = 15.0,
     drain_seconds: float = 3.0,
+    monotonic: Callable[[], float] | None = None,
 ) -> Controller:
     return Controller(
         WorkQueue(period_seconds),
         reconcile,
         Telemetry(),
+        repeat=repeat,
         concurrent=concurrent,
         drain_seconds=drain_seconds,
-        monotonic=asyncio.get_running_loop().time,
+        monotonic=monotonic or asyncio.get_running_loop().time,
     )
 
 
@@ -253,3 +257,80 @@ def test_a_reconcile_that_keeps_crashing_is_logged_once(caplog: pytest.LogCaptur
     with caplog.at_level(logging.ERROR):
         assert virtual_time.run(scenario()) == 10.0
     assert caplog.text.count("the reconcile of ns/a crashed") == 1
+
+
+def test_a_reconcile_that_changes_nothing_needs_no_task():
+    async def scenario() -> tuple[list[float], int]:
+        repeated: list[float] = []
+        tasks = 0
+
+        def repeat(_: str) -> bool:
+            repeated.append(asyncio.get_running_loop().time())
+            return len(repeated) % 3 != 0
+
+        async def reconcile(_: str) -> bool:
+            nonlocal tasks
+            tasks += 1
+            return True
+
+        running = controller(reconcile, repeat=repeat, concurrent=1)
+        running.enqueue("ns/a", UID)
+        await run_for(running, 100)
+        return repeated, tasks
+
+    assert virtual_time.run(scenario()) == ([15.0, 30.0, 45.0, 60.0, 75.0, 90.0], 2)
+
+
+def test_others_get_their_turn_between_many_reconciles_that_change_nothing():
+    async def scenario() -> tuple[int, int]:
+        repeated, seen = 0, []
+        loop = asyncio.get_running_loop()
+        # Each takes a millisecond.
+        offset_seconds = 0.0
+
+        def repeat(_: str) -> bool:
+            nonlocal repeated, offset_seconds
+            repeated += 1
+            offset_seconds += 0.001
+            if repeated == 1:
+                loop.call_soon(lambda: seen.append(repeated))
+            return True
+
+        async def reconcile(_: str) -> bool:
+            return True
+
+        running = controller(
+            reconcile, repeat=repeat, monotonic=lambda: loop.time() + offset_seconds
+        )
+        for number in range(100):
+            running.enqueue(f"ns/{number}", UID)
+        await run_for(running, 16)
+        return seen[0], repeated
+
+    seen, repeated = virtual_time.run(scenario())
+    assert seen < 10
+    assert repeated == 100
+
+
+def test_a_crash_of_the_shortcut_is_logged_and_the_autoscaler_reconciled(
+    caplog: pytest.LogCaptureFixture,
+):
+    async def scenario() -> tuple[int, float]:
+        reconciles = 0
+
+        def repeat(_: str) -> bool:
+            raise ZeroDivisionError
+
+        async def reconcile(_: str) -> bool:
+            nonlocal reconciles
+            reconciles += 1
+            return True
+
+        running = controller(reconcile, repeat=repeat)
+        running.enqueue("ns/a", UID)
+        await run_for(running, 16)
+        return reconciles, running._telemetry.crashes_total._value.get()
+
+    with caplog.at_level(logging.ERROR):
+        assert virtual_time.run(scenario()) == (1, 1.0)
+    assert "the reconcile of ns/a crashed" in caplog.text

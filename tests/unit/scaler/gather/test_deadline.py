@@ -61,8 +61,10 @@ def measurements(kube: HangingKube, period_seconds: float = 15.0) -> Measurement
 def test_a_metric_that_does_not_answer_within_two_thirds_of_the_period_has_failed():
     async def scenario() -> None:
         kube = HangingKube()
-        found = await measurements(kube).read_all(
-            "shop", [external(name="hangs"), external()], PODS
+        found = (
+            await measurements(kube)
+            .reads("shop", [external(name="hangs"), external()], PODS)
+            .read()
         )
         assert [each.reading for each in found] == [
             MetricFailed(NO_ANSWER),
@@ -92,7 +94,7 @@ def test_the_deadline_holds_for_all_requests_that_a_metric_needs():
             return await kube_get(path, params)
 
         kube.get = slow_get  # type: ignore[method-assign, assignment]
-        (found,) = await measurements(kube).read_all("shop", [pods()], PODS)
+        (found,) = await measurements(kube).reads("shop", [pods()], PODS).read()
         assert isinstance(found.reading, MetricFailed)
         return found.duration_seconds
 
@@ -106,7 +108,7 @@ def queue_of(number: int, name: str) -> MetricSpec:
 
 def hanging_reads(found: Measurements, namespace: str) -> list[asyncio.Task[object]]:
     reads = (
-        found.read_all(namespace, [queue_of(number, "hangs")], PODS)
+        found.reads(namespace, [queue_of(number, "hangs")], PODS).read()
         for number in range(METRIC_REQUESTS_MAX + 10)
     )
     return [asyncio.create_task(read) for read in reads]
@@ -119,7 +121,7 @@ def test_another_metric_of_the_same_namespace_is_read_while_one_hangs():
         hanging = hanging_reads(found, "shop")
         await virtual_time.passes(1)
         assert kube.in_flight == METRIC_REQUESTS_MAX
-        (healthy,) = await found.read_all("shop", [external()], PODS)
+        (healthy,) = await found.reads("shop", [external()], PODS).read()
         assert healthy.duration_seconds < 0.1
         for task in hanging:
             (failed,) = await task
@@ -135,17 +137,17 @@ def test_another_namespace_and_another_api_group_are_read_while_one_hangs():
         found = measurements(kube)
         for metric in ("hangs", "hangs-too", "hangs-three"):
             for number in range(METRIC_REQUESTS_MAX):
-                read = found.read_all("shop", [queue_of(number, metric)], PODS)
+                read = found.reads("shop", [queue_of(number, metric)], PODS).read()
                 tasks.add(asyncio.create_task(read))
         await virtual_time.passes(1)
         assert kube.in_flight == NAMESPACE_REQUESTS_MAX
-        (healthy,) = await found.read_all("bank", [external()], PODS)
+        (healthy,) = await found.reads("bank", [external()], PODS).read()
         assert healthy.duration_seconds < 0.1
         for number in range(10):
             tasks.update(hanging_reads(found, f"hanging-{number}"))
         await virtual_time.passes(1)
         assert kube.in_flight == GROUP_REQUESTS_MAX
-        (usage,) = await found.read_all("bank", [CPU], PODS)
+        (usage,) = await found.reads("bank", [CPU], PODS).read()
         assert usage.duration_seconds < 0.1
 
     tasks: set[asyncio.Task[object]] = set()
@@ -172,8 +174,10 @@ def test_a_limit_is_forgotten_with_its_last_request():
 def test_an_autoscaler_with_its_own_period_has_its_own_deadline(period_seconds, deadline_seconds):
     async def scenario() -> None:
         kube = HangingKube()
-        (found,) = await measurements(kube).read_all(
-            "shop", [external(name="hangs")], PODS, period_seconds=period_seconds
+        (found,) = (
+            await measurements(kube)
+            .reads("shop", [external(name="hangs")], PODS, period_seconds=period_seconds)
+            .read()
         )
         assert isinstance(found.reading, MetricFailed)
         assert found.reading.message.endswith(f"no answer within {deadline_seconds}s")

@@ -56,7 +56,7 @@ def measurements(kube: FakeKube) -> Measurements:
 
 
 async def read(metrics: Measurements, metric: MetricSpec) -> Reading:
-    (found,) = await metrics.read_all("shop", [metric], PODS)
+    (found,) = await metrics.reads("shop", [metric], PODS).read()
     return found.reading
 
 

@@ -62,9 +62,9 @@ def over(kube: CountingKube) -> Measurements:
 async def read(
     metrics: Measurements, metric: MetricSpec | None = None, period_seconds: float | None = None
 ) -> Reading:
-    (found,) = await metrics.read_all(
+    (found,) = await metrics.reads(
         "shop", [metric or external()], PODS, period_seconds=period_seconds
-    )
+    ).read()
     return found.reading
 
 
@@ -88,7 +88,7 @@ def test_different_requests_are_sent_separately():
         metrics = over(kube)
         selected = external(LabelSelector(match_labels={"queue": "mail"}))
         assert await read(metrics) != await read(metrics, selected)
-        await metrics.read_all("bank", [external()], PODS)
+        await metrics.reads("bank", [external()], PODS).read()
         assert kube.sent == 3
 
     virtual_time.run(scenario())
@@ -177,7 +177,7 @@ def test_all_resources_and_containers_are_read_from_one_response():
     async def scenario() -> None:
         kube = CountingKube()
         metrics = over(kube)
-        readings = await metrics.read_all("shop", [CPU, MEMORY, APP_CPU], PODS)
+        readings = await metrics.reads("shop", [CPU, MEMORY, APP_CPU], PODS).read()
         assert kube.sent == 1
         values = [
             each.reading.by_pod["web-1"].value_milli
@@ -185,5 +185,25 @@ def test_all_resources_and_containers_are_read_from_one_response():
             if isinstance(each.reading, PodSamples)
         ]
         assert values == [1000, 2**30 * 1000, 1000]
+
+    virtual_time.run(scenario())
+
+
+def test_readings_are_shared_only_while_none_of_them_needs_a_request():
+    async def scenario() -> None:
+        kube = CountingKube()
+        metrics = over(kube)
+        both = metrics.reads("shop", [external(), CPU], PODS)
+        assert both.shared() is None
+        await read(metrics)
+        assert both.shared() is None, "the usage of the pods is not known"
+        reading = asyncio.create_task(read(metrics, CPU))
+        await virtual_time.passes(0.01)
+        assert both.shared() is None, "the request is in flight"
+        usage = await reading
+        assert both.shared() == (of(1), usage)
+        assert kube.sent == 2
+        await virtual_time.passes(1)
+        assert both.shared() is None
 
     virtual_time.run(scenario())

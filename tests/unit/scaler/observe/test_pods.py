@@ -59,9 +59,30 @@ def test_it_agrees_with_a_scan_of_every_pod(changes, selector):
         index.change(old, each if remains else None)
         if remains:
             there[each.metadata.name] = each
-    wanted = [
-        name
-        for name, each in sorted(there.items())
-        if parse(selector).matches(each.metadata.labels)
-    ]
-    assert names(index, selector) == wanted
+        wanted = [
+            found
+            for _, found in sorted(there.items())
+            if parse(selector).matches(found.metadata.labels)
+        ]
+        assert list(index.matching("shop", parse(selector))) == wanted
+
+
+def test_the_matches_of_a_selector_are_the_same_object_until_one_of_its_pods_changes():
+    index = PodIndex()
+    one, other = pod("a", app="web"), pod("b", app="db")
+    index.change(None, one)
+    index.change(None, other)
+    before = index.matching("shop", parse("app=web"))
+    index.change(other, pod("b", app="db", tier="x"))
+    index.change(None, pod("c", "bank", app="web"))
+    assert index.matching("shop", parse("app=web")) is before
+    index.change(one, pod("a", app="web"))
+    assert index.matching("shop", parse("app=web")) is not before
+
+
+def test_pods_are_remembered_of_no_more_selectors_than_the_limit():
+    index = PodIndex(selectors_max=3)
+    index.change(None, pod("a", app="web"))
+    for number in range(10):
+        assert names(index, f"app!=db{number}") == ["a"]
+    assert len(index._matches) <= 3

@@ -1,0 +1,35 @@
+"""Everything that a reconcile reads from or writes to."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from scaler.memory.memories import Histories
+from scaler.model.autoscaler import Autoscaler
+from scaler.model.schedules import FoundCalendar
+from scaler.observe.rivals import Selectors, Targets
+from scaler.ports import Autoscalers, EventSink, Measurements, Pods, Scales
+from scaler.telemetry import Telemetry
+from wire.kube.requests import Writer
+
+
+class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
+    """One for each port."""
+
+    kube: Writer
+    scales: Scales
+    autoscalers: Autoscalers
+    pods: Pods
+    selectors: Selectors
+    rivals: Targets
+    measurements: Measurements
+    events: EventSink
+    telemetry: Telemetry
+    outdated: Callable[[str], str] = lambda _: ""
+    """Why the cached objects of a namespace may be out of date; empty while they are not."""
+    histories: Histories | None = None
+    """Where the memories of HPAs are stored."""
+    calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
+    """The calendars that the schedules of an autoscaler refer to."""
+    other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0
+    """How far the wall clock of the previous leader was ahead of this one."""

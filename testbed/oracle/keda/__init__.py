@@ -1,0 +1,1 @@
+"""KEDA's fallback and its scaling to zero, by its own code."""

@@ -1,0 +1,39 @@
+"""The documentation site, apart from its build in `make site`: links out of docs/, and lists that must be complete."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from testbed.documentation_site import location, relinked
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "expected"),
+    [
+        pytest.param("README.md", "[a](docs/charts.md#b)", "[a](charts.md#b)", id="from the front page"),
+        pytest.param("docs/charts.md", "[a](../CHANGELOG.md)", "[a](changelog.md)", id="to a page outside"),
+        pytest.param("docs/charts.md", "[a](../Dockerfile)", "[a](source/Dockerfile)", id="to a source"),
+        pytest.param("docs/adr/0001-a.md", "[a](../adapter.md)", "[a](../adapter.md)", id="from a folder"),
+        pytest.param("docs/architecture.md", "[a](adr/)", "[a](adr/README.md)", id="to a folder"),
+        pytest.param("docs/charts.md", "[a](https://x/y) [b](#c)", "[a](https://x/y) [b](#c)", id="unchanged"),
+    ],
+)  # fmt: skip
+def test_a_link_of_the_checkout_becomes_a_link_of_the_site(page, text, expected):
+    assert relinked(text, page=page) == expected
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    pages = [p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").glob("*.md")]
+    missing = [page for page in pages if f": {location(page)}" not in navigation]
+    assert missing == []
+
+
+def test_every_decision_is_in_their_index():
+    index = (ROOT / "docs" / "adr" / "README.md").read_text()
+    listed = re.findall(r"^- \[.*\]\((.*)\)$", index, re.MULTILINE)
+    decisions = sorted(path.name for path in (ROOT / "docs" / "adr").glob("0*.md"))
+    assert listed == [name for name in decisions if not name.startswith("0000")]
