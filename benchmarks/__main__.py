@@ -27,7 +27,7 @@ BENCHMARKS = {
     "scaler_failing_autoscalers": scaler_failing_autoscalers,
 }
 # It takes about two hours.
-ONLY_BY_NAME = {"scaler_sizes"}
+ONLY_BY_NAME = ("forecast", "scaler_sizes")
 
 
 def main() -> int:
@@ -72,14 +72,9 @@ def main() -> int:
         metrics=tuple(MetricKind(each) for each in arguments.metrics),
     )
     results = []
-<<<<<<< HEAD
-    default_names = [name for name in BENCHMARKS if name != "forecast" or arguments.traces]
     if "forecast" in arguments.benchmark and arguments.traces is None:
         parser.error("forecast needs --traces DIRECTORY: CSV files with Unix seconds and load")
-    for name in arguments.benchmark or default_names:
-=======
     for name in arguments.benchmark or (each for each in BENCHMARKS if each not in ONLY_BY_NAME):
->>>>>>> main
         results.append(BENCHMARKS[name].run(options, _report))
         if arguments.output == "table":
             print(f"\n{table(results[-1])}\n", flush=True)

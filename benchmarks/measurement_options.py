@@ -18,9 +18,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 3.0  # of each turn of each program
     autoscalers: int | None = None  # None: each benchmark has its own default
     other_checkout: Path | None = None  # of Loadline, to compare with
-<<<<<<< HEAD
     traces: Path | None = None  # directory of recorded loads
-=======
     metrics: tuple[MetricKind, ...] = tuple(MetricKind)
->>>>>>> main
     concurrency: tuple[int, ...] = (1, 50)
