@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from scaler.expiry import ROUNDING_SECONDS, continued, valid_until
-from scaler.model.autoscaler import AutoscalerSpec, Behavior, ScaleUpRules
-from scaler.model.extensions import Futility, MetricFallback, Panic, Suspend
+from scaler.model.autoscaler import AutoscalerSpec, Behavior, CandidateSpec, ScaleUpRules
+from scaler.model.extensions import ForecastSpec, Futility, MetricFallback, Panic, Suspend
 from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.model.memory import Memory, UnconfirmedChange
 from scaler.model.observed import Pod
@@ -150,6 +150,17 @@ def test_a_decision_that_changes_the_memory_is_made_again(memory):
             ),
             id="a last value",
         ),
+        pytest.param(
+            replaced(
+                spec(named(external(average("10")), "queue")),
+                forecast=ForecastSpec(metric="queue"),
+            ),
+            id="a forecast",
+        ),
+        pytest.param(
+            replaced(QUEUE, candidate=CandidateSpec(behavior=Behavior(), mode="DryRun")),
+            id="a candidate",
+        ),
     ],
 )
 def test_a_decision_with_a_field_that_is_not_known_is_made_again(of):
@@ -160,12 +171,12 @@ def test_a_decision_with_a_field_that_is_not_known_is_made_again(of):
 class SpecOfALaterVersion(AutoscalerSpec, frozen=True, kw_only=True):
     """It has a field that this version does not know."""
 
-    moon_phase: str = ""
+    weather: str = ""
 
 
 def test_a_spec_with_an_unknown_field_is_decided_again_in_every_reconcile():
     fields: dict[str, Any] = msgspec.structs.asdict(QUEUE)
-    assert valid_for(SpecOfALaterVersion(**fields, moon_phase="full")) == 0
+    assert valid_for(SpecOfALaterVersion(**fields, weather="rain")) == 0
 
 
 def test_only_the_last_recommendation_is_continued():
