@@ -7,6 +7,7 @@ from pathlib import Path
 from benchmarks import (
     adapter_requests,
     adapter_wave,
+    forecast,
     scaler_failing_autoscalers,
     scaler_hanging_metric,
     scaler_sizes,
@@ -19,6 +20,7 @@ from benchmarks.measurement_options import Options
 BENCHMARKS = {
     "adapter_requests": adapter_requests,
     "adapter_wave": adapter_wave,
+    "forecast": forecast,
     "scaler_syncs": scaler_syncs,
     "scaler_sizes": scaler_sizes,
     "scaler_hanging_metric": scaler_hanging_metric,
@@ -45,6 +47,9 @@ def main() -> int:
     )
     parser.add_argument("--autoscalers", type=int, help="number of them (default: per benchmark)")
     parser.add_argument("--other-checkout", type=Path, help="of Loadline, to compare with")
+    parser.add_argument(
+        "--traces", type=Path, help="directory of recorded loads, for the benchmark forecast"
+    )
     parser.add_argument("--concurrency", type=int, nargs="+", default=default.concurrency)
     parser.add_argument(
         "--metrics",
@@ -62,11 +67,15 @@ def main() -> int:
         seconds=arguments.seconds,
         autoscalers=arguments.autoscalers,
         other_checkout=arguments.other_checkout,
+        traces=arguments.traces,
         concurrency=tuple(arguments.concurrency),
         metrics=tuple(MetricKind(each) for each in arguments.metrics),
     )
     results = []
-    for name in arguments.benchmark or (each for each in BENCHMARKS if each not in ONLY_BY_NAME):
+    if "forecast" in arguments.benchmark and arguments.traces is None:
+        parser.error("forecast needs --traces DIRECTORY: CSV files with Unix seconds and load")
+    only_by_name = ONLY_BY_NAME if arguments.traces else {*ONLY_BY_NAME, "forecast"}
+    for name in arguments.benchmark or (each for each in BENCHMARKS if each not in only_by_name):
         results.append(BENCHMARKS[name].run(options, _report))
         if arguments.output == "table":
             print(f"\n{table(results[-1])}\n", flush=True)

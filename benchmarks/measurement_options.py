@@ -19,4 +19,5 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     autoscalers: int | None = None  # None: each benchmark has its own default
     other_checkout: Path | None = None  # of Loadline, to compare with
     metrics: tuple[MetricKind, ...] = tuple(MetricKind)
+    traces: Path | None = None  # directory of recorded loads
     concurrency: tuple[int, ...] = (1, 50)

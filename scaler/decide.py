@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from scaler.candidate.evaluate import Blended, blend
+from scaler.forecast.foresee import Foreseen, acting_floor, foresee, remembered
+from scaler.forecast.remark import forecast_remark, verdict_events
 from scaler.model.activity import Activity
 from scaler.model.autoscaler import MetricSpec
 from scaler.model.decision import (
@@ -20,16 +23,19 @@ from scaler.model.decision import (
     Situation,
     warning,
 )
-from scaler.model.derivation import Derivation
+from scaler.model.derivation import Derivation, ForecastStep
 from scaler.model.extensions import RolloutPolicy
-from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory
+from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory, Memory
 from scaler.model.observed import Pod, TargetPods
+from scaler.model.policy import Policy
 from scaler.model.readings import Reading, Signal
-from scaler.normalize.extended import Target, normalize_extended, with_extensions
+from scaler.model.remark import Remark
+from scaler.normalize.extended import Extended, Target, normalize_extended, with_extensions
 from scaler.normalize.history import held
 from scaler.recommend.activity import activity
 from scaler.recommend.combine import Recommended, recommend
 from scaler.recommend.deletion_cost import deletion_costs
+from scaler.recommend.load import load_of
 from scaler.recommend.pods import count_ready
 from scaler.recommend.rollout import without_rollout
 from scaler.recommend.workload import Workload
@@ -41,6 +47,11 @@ _NO_ACTIVITY = Activity()
 ALL_BELOW_TARGET = "All metrics below target"
 
 
+class _CandidateSignals(msgspec.Struct, frozen=True, kw_only=True):
+    of_candidate: Sequence[Signal]
+    abort_when: Sequence[Signal]
+
+
 def decide(
     ask: Ask, pods: TargetPods, readings: Sequence[Reading], now_unix_seconds: float
 ) -> Decision:
@@ -48,12 +59,19 @@ def decide(
     situation = ask.situation
     if pods.are_ambiguous:
         return _ambiguous(situation, pods, now_unix_seconds)
-    remembered = situation.memory.extensions or NOTHING_REMEMBERED
+    extensions = situation.memory.extensions or NOTHING_REMEMBERED
+    own, extra = ask.metrics, None
     signals = signal(ask.metrics, readings)
+    if ask.candidate is not None:
+        extra = _CandidateSignals(
+            of_candidate=[signals[place] for place in ask.candidate.metrics],
+            abort_when=[signals[place] for place in ask.candidate.abort_when],
+        )
+        own, signals = own[: ask.candidate.of_spec], signals[: ask.candidate.of_spec]
     workload = _workload(situation, pods, now_unix_seconds)
-    recommended = recommend(signals, workload, remembered.metrics)
+    recommended = recommend(signals, workload, extensions.metrics)
     if situation.policy.rollout != RolloutPolicy.COUNT:
-        recommended = _without_rollout(recommended, signals, workload, remembered)
+        recommended = _without_rollout(recommended, signals, workload, extensions)
     derivation = msgspec.structs.replace(
         situation.derivation,
         made_at_unix_seconds=now_unix_seconds,
@@ -65,12 +83,18 @@ def decide(
         decision = _blocked(situation, derivation, recommended, now_unix_seconds)
     else:
         decision = _by_metrics(
-            situation, derivation, ask.metrics, pods.pods, recommended, now_unix_seconds
+            situation,
+            derivation,
+            own,
+            workload,
+            recommended,
+            _foreseen(situation, signals, recommended, workload),
+            extra,
         )
     return msgspec.structs.replace(
         decision,
         current_metrics=tuple(each.status for each in recommended.proposals),
-        deletion_costs=_deletion_costs(decision, ask.metrics, pods.pods, readings),
+        deletion_costs=_deletion_costs(decision, own, pods.pods, readings),
     )
 
 
@@ -78,7 +102,7 @@ def _without_rollout(
     recommended: Recommended,
     signals: Sequence[Signal],
     workload: Workload,
-    remembered: ExtensionMemory,
+    extensions: ExtensionMemory,
 ) -> Recommended:
     found = without_rollout(
         workload.policy.rollout,
@@ -87,7 +111,7 @@ def _without_rollout(
         workload.pods,
         replicas=workload.spec_replicas,
         recommend=lambda fewer, pods: recommend(
-            fewer, msgspec.structs.replace(workload, pods=pods), remembered.metrics
+            fewer, msgspec.structs.replace(workload, pods=pods), extensions.metrics
         ),
     )
     remarks = (*found.recommended.remarks, found.remark)
@@ -141,7 +165,7 @@ def _blocked(
     situation: Situation, derivation: Derivation, recommended: Recommended, now: float
 ) -> Decision:
     """Too many metrics failed to go by the others."""
-    remembered = situation.memory.extensions or NOTHING_REMEMBERED
+    extensions = situation.memory.extensions or NOTHING_REMEMBERED
     conditions = Conditions(situation.conditions, now)
     if recommended.blocking is not None:
         message = unable_to_compute(recommended.blocking.message)
@@ -152,27 +176,84 @@ def _blocked(
         error=recommended.error,
         memory=with_extensions(
             held(situation.memory, situation.policy, now),
-            ExtensionMemory(metrics=recommended.records, panic=remembered.panic),
+            ExtensionMemory(metrics=recommended.records, panic=extensions.panic),
         ),
         conditions=conditions.as_tuple(),
         events=_failures(recommended),
     )
 
 
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What the spec, its forecast and its candidate result in. `desired` is the count of all together."""
+
+    extended: Extended
+    desired: int
+    memory: Memory
+    forecast: ForecastStep | None
+    blended: Blended | None
+
+
 def _by_metrics(
     situation: Situation,
     derivation: Derivation,
     metrics: Sequence[MetricSpec],
-    pods: Sequence[Pod],
+    workload: Workload,
     recommended: Recommended,
-    now: float,
+    foreseen: Foreseen | None,
+    candidate: _CandidateSignals | None,
 ) -> Decision:
-    current, policy = situation.scale.spec_replicas, situation.policy
+    policy = situation.policy
+    found = _found(situation, metrics, workload, recommended, foreseen, candidate)
+    extended, forecast, blended = found.extended, found.forecast, found.blended
+    normalized = extended.normalized
+    conditions = Conditions(situation.conditions, workload.now_unix_seconds)
+    conditions.scaling_active(recommended.winner_name)
+    conditions.able_to_scale(normalized.stabilization.reason)
+    conditions.scaling_limited(normalized.bound.reason, is_limited=normalized.is_limited)
+    decision = trial(
+        situation,
+        msgspec.structs.replace(
+            derivation,
+            proposed=extended.recommended,
+            zero=extended.zero,
+            stabilization=normalized.stabilization,
+            forecast=forecast,
+            bound=normalized.bound,
+            candidate=None if blended is None else blended.step,
+            remarks=_remarks(derivation, extended.remarks, forecast, blended, policy),
+        ),
+        desired=found.desired,
+        reason=_reason_of(found, workload.spec_replicas, recommended.winner_name),
+        memory=found.memory,
+        conditions=conditions.as_tuple(),
+    )
+    return msgspec.structs.replace(
+        decision,
+        events=(
+            *_failures(recommended),
+            *_forecast_events(situation, forecast),
+            *(() if blended is None else blended.events),
+        ),
+        error=recommended.error,
+        error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
+    )
+
+
+def _found(
+    situation: Situation,
+    metrics: Sequence[MetricSpec],
+    workload: Workload,
+    recommended: Recommended,
+    foreseen: Foreseen | None,
+    candidate: _CandidateSignals | None,
+) -> _Found:
+    policy, pods, now = situation.policy, workload.pods, workload.now_unix_seconds
+    floor = None if foreseen is None else acting_floor(foreseen, policy)
     found = normalize_extended(
         situation.memory,
         policy,
         Target(
-            current=current,
+            current=workload.spec_replicas,
             pods=pods,
             ready_pods=0 if policy.panic is None else count_ready(pods),
             activity=_NO_ACTIVITY
@@ -181,35 +262,99 @@ def _by_metrics(
         ),
         recommended=max(0, recommended.replicas or 0),
         records=recommended.records,
+        floor=floor,
         now_unix_seconds=now,
     )
-    normalized = found.normalized
-    conditions = Conditions(situation.conditions, now)
-    conditions.scaling_active(recommended.winner_name)
-    conditions.able_to_scale(normalized.stabilization.reason)
-    conditions.scaling_limited(normalized.bound.reason, is_limited=normalized.is_limited)
-    decision = trial(
-        situation,
-        msgspec.structs.replace(
-            derivation,
-            proposed=found.recommended,
-            zero=found.zero,
-            stabilization=normalized.stabilization,
-            bound=normalized.bound,
-            remarks=(*derivation.remarks, *found.remarks),
+    memory, forecast = found.memory, None
+    if foreseen is not None:
+        memory, forecast = remembered(
+            foreseen,
+            policy,
+            memory,
+            stabilized=found.normalized.stabilization.stabilized,
+            others=_highest_of_others(recommended, metrics, policy),
+        )
+    desired, blended = found.desired, None
+    if candidate is not None and policy.candidate is not None:
+        blended = blend(
+            policy.candidate,
+            situation.memory,
+            candidate.of_candidate,
+            candidate.abort_when,
+            workload,
+            of_spec=desired,
+            floor=floor,
+            now_unix_seconds=now,
+        )
+        desired = blended.desired
+        memory = msgspec.structs.replace(memory, candidate=blended.memory)
+    return _Found(
+        extended=found, desired=desired, memory=memory, forecast=forecast, blended=blended
+    )
+
+
+def _reason_of(found: _Found, current: int, winner_name: str) -> str:
+    """Without forecast and candidate it is fixed before normalization, and may not fit the result."""
+    blended, forecast = found.blended, found.forecast
+    if blended is not None and blended.desired != found.extended.desired:
+        return f"the candidate has {blended.step.weight_percent} %"
+    is_lifted = forecast is not None and forecast.acts and forecast.after > forecast.before
+    if is_lifted and found.desired > current and forecast is not None:
+        return f"forecast of {forecast.metric}"
+    return _reason(found.extended.recommended, current, winner_name)
+
+
+def _foreseen(
+    situation: Situation, signals: Sequence[Signal], recommended: Recommended, workload: Workload
+) -> Foreseen | None:
+    rules = situation.policy.forecast
+    if rules is None or rules.problem:
+        return None
+    load = next(
+        load_of(signal.metric, signal.reading, proposal.derivation, workload)
+        for signal, proposal in zip(signals, recommended.proposals, strict=True)
+        if signal.metric.name == rules.metric
+    )
+    return foresee(rules, situation.memory, load, workload.now_unix_seconds)
+
+
+def _highest_of_others(
+    recommended: Recommended, metrics: Sequence[MetricSpec], policy: Policy
+) -> int:
+    """The highest proposal of the metrics that are not forecast."""
+    name = "" if policy.forecast is None else policy.forecast.metric
+    return max(
+        (
+            proposal.derivation.proposal or 0
+            for metric, proposal in zip(metrics, recommended.proposals, strict=True)
+            if metric.name != name
         ),
-        desired=found.desired,
-        # The reason is fixed before normalization: it may not fit the result.
-        reason=_reason(found.recommended, current, recommended.winner_name),
-        memory=found.memory,
-        conditions=conditions.as_tuple(),
+        default=0,
     )
-    return msgspec.structs.replace(
-        decision,
-        events=_failures(recommended),
-        error=recommended.error,
-        error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
-    )
+
+
+def _remarks(
+    derivation: Derivation,
+    found: tuple[Remark, ...],
+    forecast: ForecastStep | None,
+    blended: Blended | None,
+    policy: Policy,
+) -> tuple[Remark, ...]:
+    """Those that `plan` made from the last reconcile are replaced."""
+    added = found
+    if forecast is not None and policy.forecast is not None:
+        added = (forecast_remark(policy.forecast, forecast.verdict, forecast), *added)
+    if blended is not None:
+        added = (*added, blended.remark)
+    known = {each.condition for each in added}
+    return (*(each for each in derivation.remarks if each.condition not in known), *added)
+
+
+def _forecast_events(situation: Situation, forecast: ForecastStep | None) -> tuple[Event, ...]:
+    before = situation.memory.forecast_state
+    if forecast is None or before is None:
+        return ()
+    return verdict_events(before.verdict, forecast.verdict)
 
 
 def _reason(proposed: int, current: int, winner_name: str) -> str:

@@ -7,7 +7,11 @@ import math
 
 import msgspec
 
-from scaler.model.autoscaler import EXTENSION_CONDITIONS, AutoscalerStatus, Condition
+from scaler.model.autoscaler import (
+    EXTENSION_CONDITIONS,
+    AutoscalerStatus,
+    Condition,
+)
 from scaler.model.decision import (
     Action,
     Actuation,
@@ -20,10 +24,12 @@ from scaler.model.decision import (
     RescaleFailed,
     warning,
 )
-from scaler.model.derivation import Derivation
+from scaler.model.derivation import CandidateStep, Derivation, ForecastStep
+from scaler.model.extension_status import CandidateStatus, ForecastDay, ForecastStatus
 from scaler.model.memory import Memory, UnconfirmedChange
 from scaler.model.policy import Policy, ScheduledBounds
 from scaler.model.schedules import ScheduleStatus
+from scaler.normalize.candidate_memory import own_memory, with_own_memory
 from scaler.normalize.history import with_scale_event
 from scaler.report.conditions import Conditions
 from scaler.report.metric_changes import moved_little
@@ -144,6 +150,7 @@ def _not_at_zero(memory: Memory) -> Memory:
 def _memory(decision: Decision, desired: int, now: float) -> Memory:
     """Only policies need scale events, so they are kept only with `behavior`."""
     memory = decision.memory if desired == 0 else _not_at_zero(decision.memory)
+    memory = _with_event_of_candidate(memory, decision, desired, now)
     behavior = decision.policy.behavior
     if behavior is None:
         return memory
@@ -155,6 +162,25 @@ def _memory(decision: Decision, desired: int, now: float) -> Memory:
         rules=behavior.scale_up if scaling_up else behavior.scale_down,
         now_unix_seconds=now,
     )
+
+
+def _with_event_of_candidate(
+    memory: Memory, decision: Decision, desired: int, now: float
+) -> Memory:
+    """The policies of a candidate count every change of the replicas, too."""
+    known, rules = memory.candidate, decision.policy.candidate
+    if known is None or rules is None or rules.policy.behavior is None:
+        return memory
+    behavior = rules.policy.behavior
+    scaling_up = desired > decision.current_replicas
+    own = with_scale_event(
+        own_memory(known),
+        before=decision.current_replicas,
+        after=desired,
+        rules=behavior.scale_up if scaling_up else behavior.scale_down,
+        now_unix_seconds=now,
+    )
+    return msgspec.structs.replace(memory, candidate=with_own_memory(known, own))
 
 
 def _status(
@@ -197,6 +223,10 @@ def _outcome(
         status = _with_remarks(status, derivation)
         if decision.policy.schedule is not None:
             status = _with_schedule(status, decision.policy, decision.policy.schedule)
+        if derivation.forecast is not None:
+            status = _with_forecast(status, derivation.forecast)
+        if derivation.candidate is not None:
+            status = _with_candidate(status, derivation.candidate)
     if decision.policy.kind.explains_in_status:
         status = msgspec.structs.replace(status, decision=summarize(derivation))
     before = _status_before(decision)
@@ -261,6 +291,34 @@ def _with_schedule(
     )
 
 
+def _with_forecast(status: AutoscalerStatus, step: ForecastStep) -> AutoscalerStatus:
+    day = step.day
+    return msgspec.structs.replace(
+        status,
+        forecast=ForecastStatus(
+            replicas=None if step.floor is None else step.after,
+            added_replicas=step.after - step.before,
+            last_24_hours=ForecastDay(
+                alone_replica_minutes=round(day.alone),
+                added_replica_minutes=round(day.added),
+                needed_replica_minutes=round(day.useful),
+            ),
+        ),
+    )
+
+
+def _with_candidate(status: AutoscalerStatus, step: CandidateStep) -> AutoscalerStatus:
+    return msgspec.structs.replace(
+        status,
+        candidate=CandidateStatus(
+            weight_percent=step.weight_percent,
+            step=step.step,
+            spec_replicas=step.spec_desired,
+            candidate_replicas=step.desired,
+        ),
+    )
+
+
 def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
     return (
         status.observed_generation,
@@ -271,4 +329,6 @@ def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
         status.conditions or (),
         status.decision,
         status.schedule,
+        status.forecast,
+        status.candidate,
     )

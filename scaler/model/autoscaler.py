@@ -9,7 +9,10 @@ does not rewrite them in a custom resource): `wire.quantity` reads them where th
 from datetime import datetime
 from enum import StrEnum
 
+from scaler.model.extension_status import CandidateStatus, DecisionSummary, ForecastStatus
 from scaler.model.extensions import (
+    CandidateStep,
+    ForecastSpec,
     Futility,
     MetricFallback,
     MetricUse,
@@ -76,6 +79,8 @@ class ConditionType(StrEnum):
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
     PANICKING = "Panicking"
     FUTILE_SCALE_UP = "FutileScaleUp"
+    FORECAST_RELIABLE = "ForecastReliable"
+    CANDIDATE_PROGRESSING = "CandidateProgressing"
 
 
 # The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
@@ -88,6 +93,8 @@ EXTENSION_CONDITIONS = (
     ConditionType.METRIC_FALLBACK_ACTIVE,
     ConditionType.PANICKING,
     ConditionType.FUTILE_SCALE_UP,
+    ConditionType.FORECAST_RELIABLE,
+    ConditionType.CANDIDATE_PROGRESSING,
 )
 
 
@@ -225,6 +232,25 @@ class Behavior(JsonObject, frozen=True, kw_only=True):
     scale_down: ScaleDownRules | None = None
 
 
+class AbortCondition(JsonObject, frozen=True, kw_only=True):
+    """An external metric that ends a candidate once it has been above (or below) a value for some time."""
+
+    metric: MetricIdentifier
+    above: QuantityText | None = None
+    below: QuantityText | None = None
+    for_seconds: int | None = None
+
+
+class CandidateSpec(JsonObject, frozen=True, kw_only=True):
+    """Other metrics or another behavior, which replace those of the spec step by step."""
+
+    metrics: tuple[MetricSpec, ...] | None = None
+    behavior: Behavior | None = None
+    mode: str = ""
+    steps: tuple[CandidateStep, ...] | None = None
+    abort_when: tuple[AbortCondition, ...] | None = None
+
+
 class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     """What the user wants. The fields after `behavior` are those of `scaler.model.extensions`."""
 
@@ -239,6 +265,8 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     pod_readiness: PodReadiness | None = None
     scale_to_zero: ScaleToZero | None = None
     schedules: tuple[ScheduleSpec, ...] | None = None
+    forecast: ForecastSpec | None = None
+    candidate: CandidateSpec | None = None
 
 
 class MetricValueStatus(JsonObject, frozen=True, kw_only=True):
@@ -315,18 +343,8 @@ class Condition(JsonObject, frozen=True, kw_only=True):
     message: str = ""
 
 
-class DecisionSummary(JsonObject, frozen=True, kw_only=True):
-    """A LoadAutoscaler's last decision in a few words; without a time, which would change it at every sync."""
-
-    summary: str
-    proposed_replicas: int | None = None
-    stabilized_replicas: int | None = None
-    limited_by: str = ""
-    held_by: str = ""
-
-
 class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
-    """What the controller last read and did. Only a LoadAutoscaler has `decision` and `schedule`."""
+    """What the controller last read and did. Only a LoadAutoscaler has `decision` and what follows it."""
 
     observed_generation: int | None = None
     last_scale_time: datetime | None = None
@@ -336,6 +354,8 @@ class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...] | None = None
     decision: DecisionSummary | None = None
     schedule: ScheduleStatus | None = None
+    forecast: ForecastStatus | None = None
+    candidate: CandidateStatus | None = None
 
 
 class Autoscaler(JsonObject, frozen=True, kw_only=True):

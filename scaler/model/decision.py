@@ -87,6 +87,16 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     situation: Situation
     selector: Selector
     metrics: tuple[MetricSpec, ...]
+    """Those of the spec, and after them those that only a candidate or its `abortWhen` needs."""
+    candidate: "CandidateAsk | None" = None
+
+
+class CandidateAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the metrics of a candidate are in `Ask.metrics`, whose first `of_spec` are those of the spec."""
+
+    of_spec: int
+    metrics: tuple[int, ...]
+    abort_when: tuple[int, ...]
 
 
 class PodCost(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ A field is None when its step was not reached. Values of metrics are thousandths
 
 import msgspec
 
+from scaler.model.forecast import Sums, Verdict
 from scaler.model.policy import Tolerances
 from scaler.model.remark import Remark
 
@@ -123,6 +124,41 @@ class ZeroStep(msgspec.Struct, frozen=True, kw_only=True):
     floor: int
 
 
+class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
+
+    `load` and `bound` are in the metric's unit; `bound` is what the load is not expected to exceed within `lead_seconds`.
+    `floor` is the replicas for that, None while there is no bound.
+    """
+
+    metric: str
+    acts: bool
+    is_dry_run: bool
+    lead_seconds: float
+    load: float | None = None
+    bound: float | None = None
+    floor: int | None = None
+    before: int
+    after: int
+    verdict: Verdict
+    day: Sums
+
+
+class CandidateStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What the candidate decided beside the spec, and what both together result in. `desired` is None if it failed."""
+
+    weight_percent: int
+    step: int
+    steps: int
+    is_shadow: bool
+    problem: str = ""
+    winner: str = ""
+    proposed: int | None = None
+    desired: int | None = None
+    spec_desired: int
+    result: int
+
+
 class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     """The whole decision. `winner` is the index of the metric that decided."""
 
@@ -139,7 +175,9 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     proposed: int | None = None
     zero: ZeroStep | None = None
     stabilization: Stabilization | None = None
+    forecast: ForecastStep | None = None
     bound: Bound | None = None
+    candidate: CandidateStep | None = None
     lifted_to_min: bool = False
     held: str = ""
     """Why the target was not scaled down; empty when nothing held it."""

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from scaler.model.forecast import Forecast
+
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The same fields in memory and in the status of a LoadAutoscaler."""
@@ -72,6 +74,25 @@ class ExtensionMemory(_Stored, frozen=True, kw_only=True):
     panic: PanicMemory | None = None
 
 
+class CandidateMemory(_Stored, frozen=True, kw_only=True):
+    """How far a candidate has come, and what its own decisions remember.
+
+    `hash` identifies it. `held_seconds`: for how long its step has been held, up to `held_at_unix_seconds`.
+    `breached_since_unix_seconds`: of each condition of `abortWhen`, None while it does not apply. `aborted`: why it was.
+    """
+
+    hash: str
+    step: int = 0
+    held_seconds: float = 0.0
+    held_at_unix_seconds: float = 0.0
+    breached_since_unix_seconds: tuple[float | None, ...] = ()
+    aborted: str = ""
+    recommendations: tuple[Recommendation, ...] | None = None
+    scale_up_events: tuple[ScaleEvent, ...] = ()
+    scale_down_events: tuple[ScaleEvent, ...] = ()
+    extensions: ExtensionMemory | None = None
+
+
 NOTHING_REMEMBERED = ExtensionMemory()
 
 
@@ -90,6 +111,9 @@ class History(_Stored, frozen=True, kw_only=True):
     but only once the status was written."""
     extensions: ExtensionMemory | None = None
     """None while no field of the spec needs it."""
+    forecast: str = ""
+    """The digest of a forecast; see `scaler.forecast.digest`."""
+    candidate: CandidateMemory | None = None
 
 
 class Memory(History, frozen=True, kw_only=True):
@@ -97,6 +121,8 @@ class Memory(History, frozen=True, kw_only=True):
 
     unconfirmed: UnconfirmedChange | None = None
     panic_samples: tuple[PanicSample, ...] = ()
+    forecast_state: Forecast | None = None
+    """None before the first reconcile with a forecast, and after a restart."""
 
 
 class StoredMemory(Memory, frozen=True, kw_only=True):

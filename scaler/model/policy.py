@@ -92,6 +92,39 @@ class FutilityRules(msgspec.Struct, frozen=True, kw_only=True):
     max_unready_replicas: int
 
 
+class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.forecast`. `metric` is its name in the spec, `problem` why it cannot be forecast, empty if it can."""
+
+    metric: str
+    acts: bool
+    """Whether it adds replicas; otherwise it only says what it would add."""
+    lead_minutes: int
+    extra_ratio: float
+    waste_percent_max: float
+    problem: str = ""
+    identity: str = ""
+    """Of what is learnt: another metric or lead starts from the beginning."""
+
+
+class AbortRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition of `abortWhen`; exactly one of `above_milli` and `below_milli` is set."""
+
+    name: str
+    above_milli: int | None
+    below_milli: int | None
+    for_seconds: float
+
+
+class CandidateRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.candidate`: its own policy, and its steps as (percent, seconds)."""
+
+    hash: str
+    policy: "Policy"
+    is_shadow: bool
+    steps: tuple[tuple[int, float], ...]
+    abort_when: tuple[AbortRule, ...]
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
@@ -120,6 +153,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """None: as an HPA, zero is reached and left by what the metrics propose."""
     panic: PanicRules | None = None
     futility: FutilityRules | None = None
+    forecast: ForecastRules | None = None
+    candidate: CandidateRules | None = None
     rollout: str = RolloutPolicy.COUNT.value
     deletion_cost_metric: str = ""
     """The name of the metric by which pods are deleted; empty to leave that to the ReplicaSet."""

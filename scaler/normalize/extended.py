@@ -10,6 +10,7 @@ import msgspec
 
 from scaler.model.activity import Activity
 from scaler.model.derivation import ZeroStep
+from scaler.model.floor import Floor
 from scaler.model.memory import NOTHING_REMEMBERED, ExtensionMemory, Memory, MetricRecord
 from scaler.model.observed import Pod
 from scaler.model.policy import Policy
@@ -47,6 +48,7 @@ def normalize_extended(
     *,
     recommended: int,
     records: tuple[MetricRecord, ...],
+    floor: Floor | None = None,
     now_unix_seconds: float,
 ) -> Extended:
     """Without any of the fields, the same as `normalize`."""
@@ -55,7 +57,12 @@ def normalize_extended(
     if near_zero is not None:
         recommended = near_zero.recommended
     normalized = normalize(
-        memory, policy, current=current, recommended=recommended, now_unix_seconds=now
+        memory,
+        policy,
+        current=current,
+        recommended=recommended,
+        floor=floor,
+        now_unix_seconds=now,
     )
     if near_zero is None and policy.panic is None and policy.futility is None and not records:
         return Extended(
@@ -64,11 +71,11 @@ def normalize_extended(
             desired=normalized.bound.after,
             memory=with_extensions(normalized.memory, NOTHING_REMEMBERED),
         )
-    floor = 0 if near_zero is None else near_zero.floor
+    at_least = 0 if near_zero is None else near_zero.floor
     found = Extended(
         normalized=normalized,
         recommended=recommended,
-        desired=max(normalized.bound.after, floor),
+        desired=max(normalized.bound.after, at_least),
         memory=normalized.memory,
         zero=None if near_zero is None else near_zero.step,
     )

@@ -109,6 +109,9 @@ def with_step(memory: Memory, replicas: int, now: float) -> Memory:
         extensions=memory.extensions,
         unconfirmed=memory.unconfirmed,
         panic_samples=memory.panic_samples,
+        forecast=memory.forecast,
+        forecast_state=memory.forecast_state,
+        candidate=memory.candidate,
     )
 
 

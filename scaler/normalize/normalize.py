@@ -3,6 +3,7 @@
 import msgspec
 
 from scaler.model.derivation import Bound, Rate, Stabilization
+from scaler.model.floor import Floor, lifted
 from scaler.model.memory import Memory
 from scaler.model.policy import BehaviorRules, Policy
 from scaler.normalize.bounds import bound, bound_with_behavior
@@ -24,7 +25,13 @@ class Normalized(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def normalize(
-    memory: Memory, policy: Policy, *, current: int, recommended: int, now_unix_seconds: float
+    memory: Memory,
+    policy: Policy,
+    *,
+    current: int,
+    recommended: int,
+    floor: Floor | None = None,
+    now_unix_seconds: float,
 ) -> Normalized:
     """What history, rates and bounds make of a recommendation, and what is remembered of it."""
     if policy.behavior is not None:
@@ -34,6 +41,7 @@ def normalize(
             policy.behavior,
             current=current,
             recommended=recommended,
+            floor=floor,
             now=now_unix_seconds,
         )
     stabilization, memory = stabilize(
@@ -43,7 +51,7 @@ def normalize(
         now_unix_seconds=now_unix_seconds,
     )
     bounded = bound(
-        stabilization.stabilized,
+        lifted(stabilization.stabilized, floor),
         current=current,
         min_replicas=policy.min_replicas,
         max_replicas=policy.max_replicas,
@@ -58,13 +66,14 @@ def _with_behavior(
     *,
     current: int,
     recommended: int,
+    floor: Floor | None,
     now: float,
 ) -> Normalized:
     up, down = behavior.scale_up, behavior.scale_down
     stabilization, remembered = stabilize_with_behavior(
         memory, current=current, recommended=recommended, up=up, down=down, now_unix_seconds=now
     )
-    stabilized = stabilization.stabilized
+    stabilized = lifted(stabilization.stabilized, floor)
     rate: Rate | None = None
     if stabilized > current:
         rate = scale_up_rate(

@@ -4,8 +4,21 @@ from typing import TypeVar
 
 import msgspec
 
-from scaler.model.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+from scaler.model.forecast import Forecast, moved
+from scaler.model.memory import (
+    CandidateMemory,
+    Memory,
+    Recommendation,
+    ScaleEvent,
+    StoredMemory,
+)
 from scaler.model.policy import Policy
+from scaler.normalize.candidate_memory import (
+    own_memory,
+    progress_alike,
+    times_shifted,
+    with_own_memory,
+)
 from scaler.normalize.extension_memory import (
     SAME_SECONDS,
     extension_times,
@@ -37,7 +50,13 @@ def restored(
     stored_at = steps[-1].until_unix_seconds
     stopped_at = max(stored_at, now_unix_seconds - policy.sync_period_seconds)
     steps[-1] = msgspec.structs.replace(steps[-1], until_unix_seconds=stopped_at)
-    memory = msgspec.structs.replace(memory, recommendations=tuple(steps))
+    memory = msgspec.structs.replace(
+        memory,
+        recommendations=tuple(steps),
+        candidate=_candidate_restored(
+            memory.candidate, now_unix_seconds - policy.sync_period_seconds
+        ),
+    )
     is_old = stored_at < now_unix_seconds - policy.scale_down_window_seconds
     if is_old and steps[-1].replicas < replicas:
         return with_step(memory, replicas, stopped_at)
@@ -62,6 +81,8 @@ def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
         scale_up_events=_events_shifted(memory.scale_up_events, seconds),
         scale_down_events=_events_shifted(memory.scale_down_events, seconds),
         extensions=memory.extensions and extensions_shifted(memory.extensions, seconds),
+        candidate=memory.candidate and _candidate_shifted(memory.candidate, seconds),
+        forecast_state=_forecast_shifted(memory, seconds),
         # The window of a panic is a few seconds.
         panic_samples=(),
     )
@@ -78,7 +99,40 @@ def restores_alike(stored: Memory, memory: Memory) -> bool:
         and _alike(stored.scale_down_events, memory.scale_down_events)
         and _restores_steps(stored.recommendations or (), memory.recommendations or ())
         and extensions_alike(stored.extensions, memory.extensions)
+        and stored.forecast == memory.forecast
+        and _candidate_alike(stored.candidate, memory.candidate)
     )
+
+
+def _forecast_shifted(memory: Memory, seconds: float) -> Forecast | None:
+    """A forecast has whole minutes. One that is only stored keeps its own."""
+    state = memory.forecast_state
+    minutes = round(seconds / 60)
+    return moved(state, minutes) if state is not None and minutes else state
+
+
+def _candidate_shifted(memory: CandidateMemory, seconds: float) -> CandidateMemory:
+    own = shifted(own_memory(memory), seconds)
+    return with_own_memory(times_shifted(memory, seconds), own)
+
+
+def _candidate_alike(stored: CandidateMemory | None, memory: CandidateMemory | None) -> bool:
+    if stored is None or memory is None:
+        return stored is memory
+    return progress_alike(stored, memory) and restores_alike(own_memory(stored), own_memory(memory))
+
+
+def _candidate_restored(
+    memory: CandidateMemory | None, stopped_at: float
+) -> CandidateMemory | None:
+    """Its last recommendation is open, too."""
+    if memory is None or not memory.recommendations:
+        return memory
+    steps = memory.recommendations
+    last = msgspec.structs.replace(
+        steps[-1], until_unix_seconds=max(steps[-1].until_unix_seconds, stopped_at)
+    )
+    return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
 
 
 def _on_this_clock(stored: StoredMemory, now: float) -> Memory:
@@ -92,6 +146,8 @@ def _on_this_clock(stored: StoredMemory, now: float) -> Memory:
         scale_down_events=stored.scale_down_events,
         scaled_to_zero=stored.scaled_to_zero,
         extensions=stored.extensions,
+        forecast=stored.forecast,
+        candidate=stored.candidate,
     )
     ahead_seconds = _newest_time(memory) - now
     if ahead_seconds <= 0:

@@ -5,16 +5,26 @@ The order is upstream's (`reconcileAutoscaler`); what follows an `Ask` is `scale
 
 import msgspec
 
-from scaler.model.autoscaler import metrics_of
+from scaler.candidate.progress import waiting_remark
+from scaler.forecast.foresee import continued
+from scaler.forecast.remark import forecast_remark
 from scaler.model.decision import Ask, Branch, Decision, ErrorClass, Situation, warning
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory, StoredMemory
 from scaler.model.observed import Observed, ScaleUnavailable, ScaleView
 from scaler.model.policy import Policy
+from scaler.model.remark import Remark
 from scaler.model.settings import Settings
 from scaler.normalize.history import confirmed, held, seeded
 from scaler.normalize.restart import restored
 from scaler.plan.branch import branch_of, was_scaled_to_zero
+from scaler.plan.candidate import (
+    candidate_ask,
+    candidate_rules,
+    candidate_spec,
+    with_bounds_of,
+    with_candidate,
+)
 from scaler.plan.policy import policy_of
 from scaler.plan.schedules import with_schedules
 from scaler.plan.selector import UnusableSelector, target_selector
@@ -32,6 +42,10 @@ def plan(
     policy = policy_of(spec, settings)
     if spec.schedules:
         policy = with_schedules(policy, spec.schedules, observed.calendars, now_unix_seconds)
+    if spec.candidate is not None:
+        of_candidate = policy_of(candidate_spec(spec, spec.candidate), settings)
+        rules = candidate_rules(spec.candidate, with_bounds_of(of_candidate, policy))
+        policy = msgspec.structs.replace(policy, candidate=rules)
     if isinstance(observed.scale, ScaleUnavailable):
         return _without_scale(observed, observed.scale, policy, memory, now_unix_seconds)
     situation = _situation(observed, observed.scale, policy, memory, now_unix_seconds)
@@ -78,9 +92,21 @@ def _situation(
             status_replicas=scale.status_replicas,
             min_replicas=policy.min_replicas,
             max_replicas=policy.max_replicas,
-            remarks=() if policy.schedule is None else (policy.schedule.remark,),
+            remarks=_remarks(policy, memory),
         ),
     )
+
+
+def _remarks(policy: Policy, memory: Memory) -> tuple[Remark, ...]:
+    """What is known before any metric is read."""
+    remarks = () if policy.schedule is None else (policy.schedule.remark,)
+    if policy.forecast is not None:
+        state = memory.forecast_state
+        verdict = None if state is None else state.verdict
+        remarks = (*remarks, forecast_remark(policy.forecast, verdict))
+    if policy.candidate is not None:
+        remarks = (*remarks, waiting_remark(memory.candidate))
+    return remarks
 
 
 def _continued(
@@ -96,14 +122,16 @@ def _continued(
         memory = msgspec.structs.replace(memory, recommendations=None)
     if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
         memory = msgspec.structs.replace(memory, scaled_to_zero=False)
+    memory = continued(memory, policy.forecast, now)
+    memory = with_candidate(memory, policy.candidate)
     return seeded(memory, replicas=current, now_unix_seconds=now)
 
 
 def _by_metrics(situation: Situation, now: float) -> Ask | Decision:
     selector = target_selector(situation.scale)
     if not isinstance(selector, UnusableSelector):
-        metrics = metrics_of(situation.autoscaler.spec)
-        return Ask(situation=situation, selector=selector, metrics=metrics)
+        metrics, candidate = candidate_ask(situation.autoscaler.spec)
+        return Ask(situation=situation, selector=selector, metrics=metrics, candidate=candidate)
     conditions = Conditions(situation.conditions, now)
     conditions.scaling_inactive("InvalidSelector", selector.condition_message)
     return uncomputable(

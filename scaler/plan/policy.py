@@ -38,6 +38,7 @@ from scaler.model.policy import (
     ZeroRules,
 )
 from scaler.model.settings import Settings
+from scaler.plan.forecast import forecast_rules
 
 _DOUBLE = ScalingPolicy(type=ScalingPolicyType.PERCENT, value=100, period_seconds=15)
 _FOUR = ScalingPolicy(type=ScalingPolicyType.PODS, value=4, period_seconds=15)
@@ -77,6 +78,7 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
         zero=_zero_rules(spec),
         panic=_panic_rules(spec.behavior),
         futility=_futility_rules(spec.behavior),
+        forecast=None if spec.forecast is None else forecast_rules(spec, spec.forecast),
         rollout=readiness.rollout or RolloutPolicy.COUNT.value,
         deletion_cost_metric=_deletion_cost_metric(spec.behavior),
     )

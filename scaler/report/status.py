@@ -77,6 +77,8 @@ def stored_memory(body: bytes) -> StoredMemory:
         scale_down_events=status.history.scale_down_events,
         scaled_to_zero=status.history.scaled_to_zero,
         extensions=status.history.extensions,
+        forecast=status.history.forecast,
+        candidate=status.history.candidate,
         known_replicas=(status.desired_replicas, status.current_replicas),
     )
 
@@ -90,6 +92,8 @@ def _history(memory: Memory) -> History:
         scale_down_events=_newest(memory.scale_down_events),
         scaled_to_zero=memory.scaled_to_zero,
         extensions=memory.extensions,
+        forecast=memory.forecast,
+        candidate=memory.candidate,
     )
 
 

@@ -6,7 +6,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from scaler.model.autoscaler import DecisionSummary
 from scaler.model.decision import Branch
 from scaler.model.derivation import (
     Bound,
@@ -19,6 +18,7 @@ from scaler.model.derivation import (
     Stabilization,
     ZeroStep,
 )
+from scaler.model.extension_status import DecisionSummary
 from scaler.model.policy import Tolerances
 from scaler.model.remark import Remark
 from scaler.normalize.bounds import (
@@ -34,6 +34,7 @@ from scaler.recommend.replicas import (
     WITHIN_TOLERANCE,
     WITHIN_TOLERANCE_AFTER_FILL_IN,
 )
+from scaler.report.why_fields import candidate_sentence, forecast_sentence
 from wire.meta import time_from_unix
 from wire.quantity import format_milli
 
@@ -50,8 +51,12 @@ def explain(derivation: Derivation) -> str:
     stabilization = derivation.stabilization
     if stabilization is not None and stabilization.reason != READY_FOR_NEW_SCALE:
         lines.append(f"  {_stabilization(stabilization, derivation)}")
+    if derivation.forecast is not None:
+        lines.append(f"  {forecast_sentence(derivation.forecast)}")
     if derivation.bound is not None:
         lines.extend(f"  {line}" for line in _bound(derivation.bound))
+    if derivation.candidate is not None:
+        lines.append(f"  {candidate_sentence(derivation.candidate)}")
     if derivation.zero is not None:
         lines.append(f"  {_zero(derivation.zero, derivation.made_at_unix_seconds)}")
     if derivation.lifted_to_min:

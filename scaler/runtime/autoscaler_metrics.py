@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from scaler.model.autoscaler import Autoscaler, ConditionStatus
-from scaler.model.derivation import Derivation
+from scaler.model.derivation import CandidateStep, Derivation, ForecastStep
 from scaler.model.kinds import WatchedKind
 
 _PREFIX = "loadline_scaler_autoscaler_"
@@ -20,6 +20,14 @@ _HELP = {
     "effective_max_replicas": "Upper limit of the last decision.",
     "status_current_replicas": "Replicas of the target at the last reconcile.",
     "status_desired_replicas": "Replicas that the last decision wants.",
+    "forecast_replicas": "Replicas with the forecast of the last decision, also in a dry run.",
+    "forecast_added_replicas": "Replicas that only the forecast of the last decision wants, also in a dry run.",
+    "forecast_alone_replica_minutes": "Replica-minutes of the last 24 hours without the forecast.",
+    "forecast_added_replica_minutes": "Replica-minutes of the last 24 hours that the forecast added, or would have added.",
+    "forecast_needed_replica_minutes": "Added replica-minutes of the last 24 hours that the load needed.",
+    "candidate_weight_percent": "Share of the difference that the candidate decides.",
+    "candidate_replicas": "Replicas that the candidate of the last decision wants, also as a shadow.",
+    "candidate_spec_replicas": "Replicas that the spec of the last decision wants without its candidate.",
 }
 
 
@@ -73,7 +81,27 @@ def _numbers(autoscaler: Autoscaler, derivation: Derivation | None) -> Iterator[
     if status is not None:
         yield "status_current_replicas", float(status.current_replicas)
         yield "status_desired_replicas", float(status.desired_replicas)
+    if derivation is not None and derivation.forecast is not None:
+        yield from _forecast(derivation.forecast)
+    if derivation is not None and derivation.candidate is not None:
+        yield from _candidate(derivation.candidate)
     if derivation is not None and derivation.min_replicas is not None:
         yield "effective_min_replicas", float(derivation.min_replicas)
     if derivation is not None and derivation.max_replicas is not None:
         yield "effective_max_replicas", float(derivation.max_replicas)
+
+
+def _forecast(step: ForecastStep) -> Iterator[tuple[str, float]]:
+    if step.floor is not None:
+        yield "forecast_replicas", float(step.after)
+        yield "forecast_added_replicas", float(step.after - step.before)
+    yield "forecast_alone_replica_minutes", step.day.alone
+    yield "forecast_added_replica_minutes", step.day.added
+    yield "forecast_needed_replica_minutes", step.day.useful
+
+
+def _candidate(step: CandidateStep) -> Iterator[tuple[str, float]]:
+    yield "candidate_weight_percent", float(step.weight_percent)
+    yield "candidate_spec_replicas", float(step.spec_desired)
+    if step.desired is not None:
+        yield "candidate_replicas", float(step.desired)

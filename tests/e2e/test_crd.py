@@ -13,14 +13,16 @@ import pytest
 
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
+from tests.e2e import crd_extension_cases, crd_trial_cases
 from tests.e2e.crd_cases import CPU, INVALID, VALID, Spec, external, spec, target, up
-from tests.e2e.crd_extension_cases import ACCEPTED, REFUSED
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.quantity import Quantity
 from wire.status import StatusError
 
 CRD = Path(__file__).parents[2] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
+ACCEPTED = crd_extension_cases.ACCEPTED | crd_trial_cases.ACCEPTED
+REFUSED = crd_extension_cases.REFUSED | crd_trial_cases.REFUSED
 HPA = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 LA = ("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 

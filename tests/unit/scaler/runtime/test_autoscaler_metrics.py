@@ -1,9 +1,11 @@
 """Metrics of each autoscaler, as kube-state-metrics has them for HPAs."""
 
+import msgspec
 from prometheus_client import CollectorRegistry
 
 from scaler.model.autoscaler import AutoscalerStatus, Condition
-from scaler.model.derivation import Derivation
+from scaler.model.derivation import CandidateStep, Derivation, ForecastStep
+from scaler.model.forecast import Sums, Verdict
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from tests.unit.scaler.objects import NOW, autoscaler, spec
@@ -63,3 +65,48 @@ def test_an_hpa_has_the_labels_of_the_hpa_controller():
     labels = {"namespace": "shop", "hpa_name": "web"}
     found = sample("spec_max_replicas", kind=HORIZONTAL_POD_AUTOSCALERS, labels=labels)
     assert found == 40
+
+
+FORECAST = ForecastStep(
+    metric="load",
+    acts=False,
+    is_dry_run=True,
+    lead_seconds=300.0,
+    load=250.0,
+    bound=342.0,
+    floor=7,
+    before=5,
+    after=7,
+    verdict=Verdict(),
+    day=Sums(alone=7200.0, added=300.0, useful=246.0),
+)
+CANDIDATE = CandidateStep(
+    weight_percent=10, step=1, steps=2, is_shadow=False, desired=10, spec_desired=20, result=19
+)
+
+
+def test_a_forecast_has_its_replicas_and_its_worth_also_in_a_dry_run():
+    derivation = msgspec.structs.replace(DERIVATION, forecast=FORECAST)
+    names = ("replicas", "added_replicas", "alone_replica_minutes", "needed_replica_minutes")
+    found = [sample(f"forecast_{name}", derivation=derivation) for name in names]
+    assert found == [7, 2, 7200, 246]
+    assert sample("forecast_added_replica_minutes", derivation=derivation) == 300
+
+
+def test_without_a_bound_a_forecast_has_no_replicas():
+    without = msgspec.structs.replace(FORECAST, floor=None, bound=None)
+    derivation = msgspec.structs.replace(DERIVATION, forecast=without)
+    assert sample("forecast_replicas", derivation=derivation) is None
+    assert sample("forecast_alone_replica_minutes", derivation=derivation) == 7200
+
+
+def test_a_candidate_has_its_share_and_both_counts():
+    derivation = msgspec.structs.replace(DERIVATION, candidate=CANDIDATE)
+    names = ("weight_percent", "replicas", "spec_replicas")
+    found = [sample(f"candidate_{name}", derivation=derivation) for name in names]
+    assert found == [10, 10, 20]
+
+
+def test_without_the_fields_there_are_no_such_metrics():
+    assert sample("forecast_alone_replica_minutes") is None
+    assert sample("candidate_weight_percent") is None

@@ -1,0 +1,91 @@
+"""`python -m benchmarks.forecast_picture FILE`: the picture in docs/forecast.md.
+
+A daily load is replayed through the scaler's decisions, with and without a forecast. On the sixth day it drops to a third
+for a day: the forecast expects it to return, wastes replicas, suspends itself, and acts again after a good day.
+"""
+
+import math
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from benchmarks.forecast_policies import policies
+from scaler.backtest.replay import Setup, Step, replay
+from scaler.backtest.trace import STEP_SECONDS, Trace
+
+MINUTES_PER_DAY = 1440
+DAYS = 9
+SHIFT_FROM, SHIFT_TO = 5 * MINUTES_PER_DAY + 600, 6 * MINUTES_PER_DAY + 600
+PER_REPLICA = 20.0
+START_UP_SECONDS, DELAY_SECONDS = 120, 60
+LEAD_SECONDS = START_UP_SECONDS + 2 * DELAY_SECONDS
+# A Thursday, 00:00 UTC.
+START = 20_000 * MINUTES_PER_DAY * STEP_SECONDS
+
+
+def load(minute: int) -> float:
+    """From 100 at night to 700 in the afternoon, steepest at eight, with a fifth of a percent of noise per minute."""
+    day = 2 * math.pi * (minute / MINUTES_PER_DAY - 0.6)
+    value = 100 + 600 / (1 + math.exp(-4 * math.cos(day)))
+    value *= 1 + 0.02 * math.sin(minute * 12.9898) + 0.03 * math.sin(minute / 7)
+    return value / 3 if SHIFT_FROM <= minute < SHIFT_TO else value
+
+
+def main(file: Path) -> None:
+    """Replay and draw."""
+    loads = tuple(load(minute) for minute in range(DAYS * MINUTES_PER_DAY))
+    trace = Trace(name="daily", start_unix_seconds=START, loads=loads)
+    setup = Setup(start_up_seconds=START_UP_SECONDS, delay_seconds=DELAY_SECONDS, replicas=6)
+    found = {each.name: each for each in policies(LEAD_SECONDS)}
+    plain, forecast = (
+        list(replay(policy.autoscaler(PER_REPLICA), policy.settings, trace, setup))
+        for policy in (found["HPA"], found["Loadline forecast"])
+    )
+    figure, (of_replicas, of_added) = plt.subplots(
+        2, 1, figsize=(11, 6), sharex=True, height_ratios=(3, 1), layout="constrained"
+    )
+    days = [(each.unix_seconds - START) / 86400 for each in plain]
+    of_replicas.plot(days, [each / PER_REPLICA for each in loads], color="0.7", label="needed")
+    of_replicas.plot(days, _ready(plain), linewidth=1, label="ready without a forecast")
+    of_replicas.plot(days, _ready(forecast), linewidth=1, label="ready with a forecast")
+    of_replicas.set_ylabel("replicas")
+    of_replicas.legend(loc="upper left", ncols=3)
+    of_added.fill_between(days, _added(forecast), step="post", label="added")
+    of_added.set_ylabel("added")
+    of_added.set_xlabel("days")
+    _mark(forecast, days, of_replicas, of_added)
+    figure.savefig(file, dpi=90)
+
+
+def _ready(steps: list[Step]) -> list[int]:
+    return [each.ready for each in steps]
+
+
+def _added(steps: list[Step]) -> list[int]:
+    forecasts = [each.derivation.forecast for each in steps]
+    return [each.after - each.before if each is not None and each.acts else 0 for each in forecasts]
+
+
+def _mark(steps: list[Step], days: list[float], *places: Axes) -> None:
+    """The time in which the forecast may not act, and why."""
+    reasons = [
+        "" if each.derivation.forecast is None else each.derivation.forecast.verdict.reason
+        for each in steps
+    ]
+    begin = 0
+    for index in range(1, len(reasons) + 1):
+        if index < len(reasons) and reasons[index] == reasons[begin]:
+            continue
+        if reasons[begin] not in ("Reliable", ""):
+            for place in places:
+                place.axvspan(days[begin], days[index - 1], color="tab:red", alpha=0.12)
+            top = places[-1].get_ylim()[1]
+            places[-1].text(days[begin], top * 0.8, f" {reasons[begin]}", fontsize=8)
+            print(f"{reasons[begin]}: day {days[begin]:.2f} to {days[index - 1]:.2f}")
+        begin = index
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

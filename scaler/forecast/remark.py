@@ -1,0 +1,50 @@
+"""What users read of a forecast: its condition, and the events of its changes."""
+
+from scaler.model.autoscaler import ConditionType
+from scaler.model.decision import Event, EventType
+from scaler.model.derivation import ForecastStep
+from scaler.model.forecast import LEARNING, Verdict
+from scaler.model.policy import ForecastRules
+from scaler.model.remark import Remark
+
+CANNOT_BE_FORECAST = "CannotBeForecast"
+
+
+def forecast_remark(
+    rules: ForecastRules, verdict: Verdict | None, step: ForecastStep | None = None
+) -> Remark:
+    """The condition ForecastReliable; `verdict` is None if the metric cannot be forecast."""
+    if rules.problem or verdict is None:
+        return Remark(
+            condition=ConditionType.FORECAST_RELIABLE,
+            active=False,
+            reason=CANNOT_BE_FORECAST,
+            message=f"the metric {rules.metric} cannot be forecast: {rules.problem}",
+        )
+    changes = step is not None and step.acts and step.after != step.before
+    return Remark(
+        condition=ConditionType.FORECAST_RELIABLE,
+        active=verdict.is_reliable,
+        reason=verdict.reason,
+        message=_message(rules, verdict),
+        holds=changes,
+    )
+
+
+def verdict_events(before: Verdict, after: Verdict) -> tuple[Event, ...]:
+    """One event when the forecast is suspended, or may act again."""
+    if before.reason == after.reason:
+        return ()
+    if after.is_reliable:
+        event = Event(type=EventType.NORMAL, reason="ForecastReliable", message=after.message)
+    else:
+        event = Event(type=EventType.WARNING, reason="ForecastSuspended", message=after.message)
+    return (event,)
+
+
+def _message(rules: ForecastRules, verdict: Verdict) -> str:
+    if verdict.reason == LEARNING:
+        return f"the forecast of {rules.metric} needs 3 days of load, with at most 10 % missing, before it may act"
+    if verdict.is_reliable:
+        return f"the forecast of {rules.metric} may act: {verdict.message}"
+    return f"the forecast of {rules.metric} is suspended: {verdict.message}"

@@ -1,0 +1,85 @@
+"""A daily load into which something else is spliced: how soon the forecast lets go, and when it acts again."""
+
+import pytest
+
+from scaler.forecast.bound import KEPT_ERRORS
+from scaler.model.forecast import RELIABLE
+from tests.unit.scaler.forecast.loads import DAY, daily, learnt, noise, states
+
+HOUR = 60
+AT = 5 * DAY + DAY // 3
+"""In the morning of the sixth day."""
+
+
+def spliced(other, *, minutes=DAY):
+    """`other` in place of the daily load for so many minutes."""
+    return lambda minute: other(minute) if AT <= minute < AT + minutes else daily(minute)
+
+
+def course(shape, until):
+    """When the forecast began and ceased to act: (minute, reason)."""
+    changes, before = [], ""
+    for minute, state in enumerate(states(shape, range(until))):
+        if state.verdict.reason != before:
+            before = state.verdict.reason
+            changes.append((minute, before))
+    return changes
+
+
+SUDDEN = {
+    "a third of the load": lambda minute: daily(minute) / 3,
+    "three times the load": lambda minute: daily(minute) * 3,
+    "another metric": lambda minute: 0.02 * daily(minute + DAY // 2),
+}
+
+
+@pytest.mark.parametrize("other", [pytest.param(each, id=name) for name, each in SUDDEN.items()])
+def test_another_load_suspends_the_forecast_within_an_hour_and_its_end_rearms_it_within_two_days(
+    other,
+):
+    changes = course(spliced(other), AT + 3 * DAY + HOUR)
+    assert changes[1][1] == RELIABLE
+    suspended = [minute for minute, reason in changes[2:] if reason != RELIABLE]
+    assert suspended
+    assert suspended[0] <= AT + HOUR
+    last, reason = changes[-1]
+    assert reason == RELIABLE
+    assert last <= AT + DAY + 2 * DAY
+
+
+def test_white_noise_suspends_the_forecast_within_an_hour():
+    """And for more than two days: what was learnt from it is forgotten slowly."""
+    changes = course(spliced(lambda minute: 300 + 250 * noise(minute)), AT + HOUR + 10)
+    assert [reason for _, reason in changes][-1] == "UnusualLoad"
+
+
+def test_a_lost_day_suspends_the_forecast_for_a_day():
+    seen = [each for each in range(AT + 2 * DAY + 2 * HOUR) if not AT <= each < AT + DAY]
+    state = learnt(daily, seen)
+    assert state.verdict.reason == RELIABLE
+    assert len(state.errors.by_age) <= KEPT_ERRORS
+
+
+GENTLE = {
+    "a holiday": lambda _: daily(0),
+    "a day with 25 hours": lambda minute: daily(minute - HOUR),
+    "a day with 23 hours": lambda minute: daily(minute + HOUR),
+}
+
+
+@pytest.mark.parametrize("other", [pytest.param(each, id=name) for name, each in GENTLE.items()])
+def test_a_day_that_is_unlike_the_others_wastes_little(other):
+    """Whether it suspends the forecast or not: at most 5 % of the replicas of its day, and of the next one."""
+    found = states(spliced(other, minutes=2 * DAY // 3), range(AT + 2 * DAY))
+    acting = [each.outcomes.day for each in found if each.verdict.reason == RELIABLE]
+    assert max(each.wasted_percent for each in acting) <= 5.0
+
+
+def test_a_spike_that_occurs_once_does_not_repeat_on_the_next_day():
+    def shape(minute):
+        return daily(minute) * (4 if AT <= minute < AT + 15 else 1)
+
+    at_that_time = AT + DAY
+    for minute, state in enumerate(states(shape, range(at_that_time + 15))):
+        if minute >= at_that_time - 10:
+            assert state.bound < 2 * daily(minute)
