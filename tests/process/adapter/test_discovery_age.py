@@ -56,7 +56,7 @@ def test_a_metric_disappears_when_its_last_sample_is_older_than_the_maximum_age(
 
 
 def test_label_values_keep_a_metric_that_no_longer_exists(prometheus):
-    """The reason to list series (docs/adr/0019): if this fails, Prometheus has changed, and label values can be used."""
+    """The reason to list series (docs/adr/0018): if this fails, Prometheus has changed, and label values can be used."""
     start = f"{time.time() - MAX_AGE_SECONDS:.3f}"
     response = web.get(prometheus.port, f"/api/v1/label/__name__/values?start={start}")
     assert {"kept", "gone"} <= set(msgspec.json.decode(response.body)["data"])
