@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
+import msgspec
+
 from tests.simulation.api_server import proposal
 from tests.simulation.invariants import INVARIANTS, Run, Violation
 from tests.simulation.journal import Measurement, ScaleWritten
@@ -158,7 +160,7 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
             and each.at > _created(run, plan, written.at)
             and (each.process == written.process or not stepped)
         ]  # fmt: skip
-        limit = _limit(plan, current, written, changes)
+        limit = _limit(plan, current, written, _as_stored(run, written, changes))
         if (written.after > current and written.after > limit) or (
             written.after < current and written.after < limit
         ):
@@ -166,6 +168,34 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
                 invariant="no budget twice", at=written.at,
                 what=f"{written.process} set {plan.key} from {current} to {written.after}; the policies allow {limit}",
             )  # fmt: skip
+
+
+def _as_stored(run: Run, written: ScaleWritten, changes: list[ScaleWritten]) -> list[ScaleWritten]:
+    """The changes as the process can know them: those that another process could not store are one to it.
+
+    While no status can be written, nothing shows them but the replicas: before them in the status, after them in the
+    scale.
+    """
+    found: list[ScaleWritten] = []
+    unstored: list[ScaleWritten] = []
+    for each in changes:
+        if each.process == written.process or _is_stored(run, each, written.sent_at):
+            found.append(each)
+        else:
+            unstored.append(each)
+    if unstored:
+        net = msgspec.structs.replace(unstored[-1], before=unstored[0].before)
+        found.append(net)
+    return found
+
+
+def _is_stored(run: Run, change: ScaleWritten, until: float) -> bool:
+    return any(
+        each.key == change.target
+        and each.process == change.process
+        and change.at <= each.at < until
+        for each in run.journal.statuses
+    )
 
 
 def _exempt(run: Run, plan: AutoscalerPlan) -> bool:
