@@ -38,6 +38,11 @@ def _valid(fields: Fields) -> Fields:
     has_last_value = fields.fallback is not None and fields.fallback.type == "LastValue"
     if fields.is_formula and (has_last_value or fields.decides_on_activity):
         return msgspec.structs.replace(fields, is_formula=False)
+    if fields.has_candidate and (
+        fields.is_formula or fields.decides_on_activity or fields.fallback is not None
+    ):
+        # Which of both policies these belong to would decide what is right.
+        return msgspec.structs.replace(fields, has_candidate=False)
     return fields
 
 
@@ -146,8 +151,16 @@ def _calendar(rng: random.Random, scenario: Scenario, plan: AutoscalerPlan) -> d
     return {**_window(rng, scenario, plan), "is_by_calendar": True}
 
 
+def _forecast(_: random.Random, __: Scenario, plan: AutoscalerPlan) -> dict[str, Any]:
+    return {"has_forecast": plan.groups[0] == EXTERNAL}
+
+
+def _candidate(_: random.Random, __: Scenario, plan: AutoscalerPlan) -> dict[str, Any]:
+    return {"has_candidate": plan.groups == (EXTERNAL,)}
+
+
 CHOOSERS: dict[str, Chooser] = {
     "sync period": _sync_period, "dry run": _dry_run, "suspension": _suspension, "zero": _zero, "fallback": _fallback,
     "formula": _formula, "panic": _panic, "futility": _futility, "deletion cost": _deletion_cost, "rollout": _rollout,
-    "window": _window, "calendar": _calendar,
+    "window": _window, "calendar": _calendar, "forecast": _forecast, "candidate": _candidate,
 }  # fmt: skip

@@ -55,6 +55,10 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
     rollout: str = ""
     window: Window | None = None
     is_by_calendar: bool = False
+    has_forecast: bool = False
+    """It learns for days, so it changes nothing in a simulation."""
+    has_candidate: bool = False
+    """A candidate with half of the decision, which wants half of the replicas."""
 
     @property
     def decides_on_activity(self) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 from tests.simulation.api_server import proposal
 from tests.simulation.invariants import INVARIANTS, Run, Violation
 from tests.simulation.journal import Measurement, ScaleWritten
-from tests.simulation.metrics_apis import RESOURCE, UNITS_PER_REPLICA
+from tests.simulation.metrics_apis import CANDIDATE_RATIO, RESOURCE, UNITS_PER_REPLICA
 from tests.simulation.scenario import AutoscalerPlan, Rules
 
 TOLERANCE = 0.1
@@ -131,6 +131,9 @@ def _recommendation(run: Run, measured: Measurement) -> int:
     fields = run.plan_of(measured.target).fields
     if fields.decides_on_activity and load <= (fields.activation or 0):
         return 0
+    if fields.has_candidate:
+        # The result is between both policies, and this one wants less.
+        load /= CANDIDATE_RATIO
     for each in reversed(run.journal.reconciled):
         if (
             each.process == measured.process
@@ -256,11 +259,24 @@ def where_undisturbed(run: Run) -> Iterator[Violation]:
         wanted = min(max(proposal(load), low), high)
         # Metrics of the pods themselves swing while pods start, in a run without faults as well.
         last = 1 if plan.follows_a_queue else SWINGS
-        if not any(_is_settled(load, each.replicas, low, high) for each in written[-last:]):
+        if plan.fields.has_candidate:
+            is_settled = _is_between(load, written[-1].replicas, low, high)
+        else:
+            is_settled = any(
+                _is_settled(load, each.replicas, low, high) for each in written[-last:]
+            )
+        if not is_settled:
             yield Violation(
                 invariant="where undisturbed", at=run.scenario.end,
                 what=f"{plan.key} ends at {written[-1].replicas}, its load asks for {wanted}",
             )  # fmt: skip
+
+
+def _is_between(load: float, replicas: int, low: int, high: int) -> bool:
+    """Whether both policies together leave them alone: between the counts of each, with its tolerance."""
+    least = proposal(load / CANDIDATE_RATIO / (1 + TOLERANCE + 0.02))
+    most = proposal(load / (1 - TOLERANCE - 0.02))
+    return min(max(least, low), high) <= replicas <= min(max(most, low), high)
 
 
 def _is_settled(load: float, replicas: int, low: int, high: int) -> bool:

@@ -14,6 +14,8 @@ from tests.simulation.workloads import Workload
 
 UNITS_PER_REPLICA = 10
 CPU_PERCENT = 50
+# A candidate has so many times the target of the spec.
+CANDIDATE_RATIO = 2
 
 EXTERNAL = "external.metrics.k8s.io"
 CUSTOM = "custom.metrics.k8s.io"

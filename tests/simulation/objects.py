@@ -5,7 +5,13 @@ from typing import Any
 
 from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
 from tests.simulation.fields import Fields, Window
-from tests.simulation.metrics_apis import CUSTOM, UNITS_PER_REPLICA, metric_spec
+from tests.simulation.metrics_apis import (
+    CANDIDATE_RATIO,
+    CUSTOM,
+    EXTERNAL,
+    UNITS_PER_REPLICA,
+    metric_spec,
+)
 from tests.simulation.scenario import AutoscalerPlan, Rules
 
 PANIC_PERCENT = 200
@@ -73,9 +79,21 @@ def _top_level(plan: AutoscalerPlan) -> Document:
         found["scaleToZero"] = {"cooldownSeconds": fields.cooldown_seconds}
     if fields.rollout:
         found["podReadiness"] = {"rollout": fields.rollout}
+    if fields.has_forecast:
+        name = "load" if fields.is_formula else "first"
+        found["forecast"] = {"metric": name, "mode": "Add"}
+    if fields.has_candidate:
+        found["candidate"] = _candidate(plan)
     if fields.window is not None:
         found["schedules"] = [{"name": "window", **_starts(plan, fields.window)}]
     return found
+
+
+def _candidate(plan: AutoscalerPlan) -> Document:
+    metric = metric_spec(EXTERNAL, plan.name)
+    target = {"type": "AverageValue", "averageValue": str(UNITS_PER_REPLICA * CANDIDATE_RATIO)}
+    metric["external"] = {**metric["external"], "target": target}
+    return {"metrics": [metric], "steps": [{"weightPercent": 50, "holdSeconds": 86400}]}
 
 
 def _starts(plan: AutoscalerPlan, window: Window) -> Document:
@@ -107,6 +125,8 @@ def _add_to_metrics(metrics: list[Document], plan: AutoscalerPlan) -> None:
     if fields.fallback is not None:
         deciding.setdefault("name", "first")
         deciding["fallback"] = _fallback_document(fields)
+    if fields.has_forecast:
+        deciding.setdefault("name", "first")
     if fields.deletes_least_busy:
         costs = metric_spec(CUSTOM, plan.name)
         metrics.append({**costs, "name": "connections", "use": "Input"})
