@@ -87,6 +87,7 @@ class LeaderElection:
         self._chance = chance
         self._observed: Lease | None = None
         self._observed_at_seconds = 0.0
+        self._read_at_seconds = -math.inf
         self._is_leading = False
         self._term: tuple[str, int] | None = None
         self._continues = False
@@ -202,13 +203,15 @@ class LeaderElection:
                 raise
             self._observed = None
             return
+        unread_seconds = self._monotonic() - self._read_at_seconds
+        self._read_at_seconds = self._monotonic()
         if self._observed is None or lease.spec != self._observed.spec:
             # By this machine's clock, from the moment it saw the change: another machine's clock may be wrong.
             self._observed_at_seconds = self._monotonic()
-            if self._observed is not None and self.identity not in (
-                self.holder,
-                lease.spec.holder_identity,
-            ):
+            is_others = self.identity not in (self.holder, lease.spec.holder_identity)
+            # After a longer time without a read, a renewal may be as old as that.
+            is_recent = unread_seconds <= 2 * self._times.retry_seconds
+            if self._observed is not None and is_others and is_recent:
                 self._compare_clocks(lease.spec.renew_time)
         self._observed = lease
 

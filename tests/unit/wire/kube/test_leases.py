@@ -322,6 +322,18 @@ async def test_a_step_of_the_own_clock_is_part_of_the_difference(candidates, tim
     assert 57.5 <= b.election.other_clock_ahead_seconds <= 60.0
 
 
+async def test_a_renewal_that_was_not_read_for_long_says_nothing_about_the_clocks(candidates, time):
+    a, b = candidates("a"), candidates("b")
+    await time.advance(10)
+    b.client.is_down = True
+    await time.advance(4)
+    a.client.is_down = True
+    await time.advance(7)
+    b.client.is_down = False
+    await time.advance(3)
+    assert b.election.other_clock_ahead_seconds == pytest.approx(0, abs=2.5)
+
+
 async def test_the_first_renewal_that_is_read_says_nothing_about_the_clocks(candidates, time):
     """It may have been sent long ago."""
     candidates("a", clock_ahead_seconds=100.0)
