@@ -255,6 +255,8 @@ def where_undisturbed(run: Run) -> Iterator[Violation]:
         skewed = RESOURCE in plan.groups and any(each.kind == "clock-step" for each in run.faults)
         if len(bounds) != 1 or not written or skewed or plan.fields.is_dry_run:
             continue
+        if _has_just_rolled_out(run, plan):
+            continue
         load, low, high = plan.load.values[-1], bounds[0].min_replicas, bounds[0].max_replicas
         wanted = min(max(proposal(load), low), high)
         # Metrics of the pods themselves swing while pods start, in a run without faults as well.
@@ -270,6 +272,13 @@ def where_undisturbed(run: Run) -> Iterator[Violation]:
                 invariant="where undisturbed", at=run.scenario.end,
                 what=f"{plan.key} ends at {written[-1].replicas}, its load asks for {wanted}",
             )  # fmt: skip
+
+
+def _has_just_rolled_out(run: Run, plan: AutoscalerPlan) -> bool:
+    """Whether the pods of a rollout may have counted a moment ago: one of slow pods takes longer than a simulation."""
+    changes = [each for each in run.journal.rollouts if each.target == plan.key]
+    settled_at = run.scenario.end - max(_window(run, plan), 60.0) - 5 * run.scenario.period
+    return bool(changes) and (changes[-1].is_in_progress or changes[-1].at > settled_at)
 
 
 def _is_between(load: float, replicas: int, low: int, high: int) -> bool:
