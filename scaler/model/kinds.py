@@ -32,7 +32,7 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     leaves_zero_by_any_policy: bool = False
     """Whether every scale-up policy allows the first replica; upstream's Percent policies allow any percentage of 0."""
     leaves_zero_for_min: bool = False
-    """Whether `minReplicas` ends a zero of the controller although no metric can be read; upstream needs a metric."""
+    """Whether `minReplicas` ends a zero of the controller where no metric can be read; upstream needs a metric."""
     has_schedules: bool = False
     """Whether `spec.schedules` exists, so that the calendars are watched."""
     reports_changes_only: bool = False

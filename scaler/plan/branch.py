@@ -12,8 +12,7 @@ def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Bran
         if was_scaled_to_zero and policy.schedule is not None and policy.schedule.sets_min:
             # The floor of a schedule applies whether metrics can be read or not.
             return Branch.BELOW_MIN
-        if was_scaled_to_zero and policy.min_replicas > 0 and policy.kind.leaves_zero_for_min:
-            # Metrics of pods cannot be read at zero, so they would never end it.
+        if was_scaled_to_zero and policy.min_replicas > 0 and _needs_no_metric(policy):
             return Branch.BELOW_MIN
         leaves_zero = was_scaled_to_zero and (policy.min_replicas != 0 or policy.has_metric_at_zero)
         return Branch.METRICS if leaves_zero else Branch.DISABLED
@@ -38,3 +37,12 @@ def was_scaled_to_zero(autoscaler: Autoscaler, policy: Policy, memory: Memory) -
         if condition.type == ConditionType.SCALED_TO_ZERO:
             return condition.status == ConditionStatus.TRUE
     return False
+
+
+def _needs_no_metric(policy: Policy) -> bool:
+    """Whether the minimum ends a zero of the controller: metrics of pods cannot be read then, and would never end it.
+
+    The zero of a suspension also ends while metrics fail.
+    """
+    suspended = policy.suspension is not None
+    return policy.kind.leaves_zero_for_min and (suspended or not policy.has_metric_at_zero)

@@ -25,7 +25,16 @@ from scaler.recommend.propose import propose
 from testbed.oracle.keda import record as keda_record
 from testbed.oracle.keda.record import FallbackCase
 from testbed.oracle.knative.record import PanicCase, read
-from tests.unit.scaler.objects import NOW, average, external, spec, value, workload
+from tests.unit.scaler.objects import (
+    NOW,
+    average,
+    external,
+    resource,
+    spec,
+    utilization,
+    value,
+    workload,
+)
 
 
 @pytest.fixture(scope="module")
@@ -142,5 +151,7 @@ def test_a_minimum_ends_zero_as_with_keda_and_also_while_metrics_fail(keda):
     differing = [each for each in at_zero if each.replicas != 2]
     assert len(at_zero) == 20
     assert all(each.is_error and not each.is_active for each in differing)
-    policy = policy_of(spec(min_replicas=2), Settings(kind=LOAD_AUTOSCALERS))
+    policy = policy_of(
+        spec(resource(utilization(50)), min_replicas=2), Settings(kind=LOAD_AUTOSCALERS)
+    )
     assert branch_of(0, policy, was_scaled_to_zero=True) is Branch.BELOW_MIN

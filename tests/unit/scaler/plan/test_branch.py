@@ -1,9 +1,11 @@
 """Which branch a reconcile takes before any metric is requested."""
 
+import msgspec
 import pytest
 
 from scaler.model.autoscaler import AutoscalerStatus, Condition
 from scaler.model.decision import Ask, Branch
+from scaler.model.extensions import Suspend
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable
@@ -75,15 +77,24 @@ def test_only_the_controllers_own_zero_is_left_again(
     assert branch_of(seen, settings) is branch
 
 
-@pytest.mark.parametrize("metric", [CPU, QUEUE], ids=["cpu", "queue"])
+SUSPENDED = Suspend(replicas=0, until="2020-01-01T00:00:00Z")
+
+
 @pytest.mark.parametrize(
-    ("kind", "branch"),
-    [(LOAD_AUTOSCALERS, Branch.BELOW_MIN), (HORIZONTAL_POD_AUTOSCALERS, Branch.METRICS)],
-    ids=lambda each: getattr(each, "kind", ""),
-)
-def test_a_minimum_ends_the_zero_of_a_loadautoscaler_without_any_metric(kind, branch, metric):
+    ("kind", "metric", "suspend", "branch"),
+    [
+        pytest.param(LOAD_AUTOSCALERS, CPU, None, Branch.BELOW_MIN, id="cpu"),
+        pytest.param(LOAD_AUTOSCALERS, QUEUE, None, Branch.METRICS, id="a queue can be read at zero"),
+        pytest.param(LOAD_AUTOSCALERS, QUEUE, SUSPENDED, Branch.BELOW_MIN, id="a suspension ended"),
+        pytest.param(HORIZONTAL_POD_AUTOSCALERS, CPU, None, Branch.METRICS, id="an HPA, as upstream"),
+    ],
+)  # fmt: skip
+def test_a_minimum_ends_the_zero_of_a_loadautoscaler_without_any_metric(
+    kind, metric, suspend, branch
+):
     settings = Settings(kind=kind, scale_to_zero=True)
-    seen = observed(spec(metric, min_replicas=2), replicas=0, status=scaled_to_zero("True"))
+    of = msgspec.structs.replace(spec(metric, min_replicas=2), suspend=suspend)
+    seen = observed(of, replicas=0, status=scaled_to_zero("True"))
     assert branch_of(seen, settings) is branch
 
 
