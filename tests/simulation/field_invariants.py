@@ -59,7 +59,7 @@ def zero_without_load(run: Run) -> Iterator[Violation]:
             continue
         if run.replicas_read(written) > 0 or written.after == 0 or run.is_forced(written):
             continue
-        if _fell_back(run, written, plan):
+        if run.falls_back(written, EXTERNAL):
             continue
         last = [
             each
@@ -83,10 +83,6 @@ def held_in_rollout(run: Run) -> Iterator[Violation]:
             continue
         if before[-1].at < run.known_since(written.at):
             yield _violation("held in rollout", written, f"rolls out since {before[-1].at:.1f} s")
-
-
-def _fell_back(run: Run, written: ScaleWritten, plan: AutoscalerPlan) -> bool:
-    return plan.fields.fallback is not None and run.falls_back(written, EXTERNAL)
 
 
 def _writes(run: Run) -> Iterator[tuple[ScaleWritten, AutoscalerPlan]]:

@@ -57,17 +57,6 @@ def _idle_at_times(rng: random.Random, plan: AutoscalerPlan) -> AutoscalerPlan:
     return msgspec.structs.replace(plan, min_replicas=0, load=load)
 
 
-def with_windows(seed: int) -> Scenario:
-    """The scenario of a seed, whose autoscalers have other bounds for a while."""
-    rng = random.Random(f"window {seed}")
-    scenario = made_from(seed)
-    plans = [
-        msgspec.structs.replace(plan, fields=Fields(**_window(rng, scenario, plan)))
-        for plan in scenario.autoscalers
-    ]
-    return msgspec.structs.replace(scenario, autoscalers=tuple(plans))
-
-
 def faults_with_fields(scenario: Scenario) -> tuple[Fault, ...]:
     """Those of the seed, and rollouts where they matter."""
     rng = random.Random(f"rollouts {scenario.seed}")

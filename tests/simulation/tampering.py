@@ -202,34 +202,37 @@ class WritesAreLost(Tamper):
         return [] if _writes_scale(request) and request.sent_at > 100 else [request]
 
 
-class IgnoresDryRun(Tamper):
+class _IgnoresField(Tamper):
+    """The scaler does not know a field of the spec."""
+
+    ignored = ""
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        return _without(spec, self.ignored)
+
+
+class IgnoresDryRun(_IgnoresField):
     """The scaler does not know `mode`."""
 
     invariant = "dry run"
     field = "dry run"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        return _without(spec, "mode")
+    ignored = "mode"
 
 
-class IgnoresSuspension(Tamper):
+class IgnoresSuspension(_IgnoresField):
     """The scaler does not know `suspend`."""
 
     invariant = "suspended"
     field = "suspension"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        return _without(spec, "suspend")
+    ignored = "suspend"
 
 
-class IgnoresCooldown(Tamper):
+class IgnoresCooldown(_IgnoresField):
     """The scaler does not know `scaleToZero`."""
 
     invariant = "zero after cooldown"
     field = "zero"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        return _without(spec, "scaleToZero")
+    ignored = "scaleToZero"
 
 
 class IgnoresActivation(Tamper):
@@ -243,14 +246,12 @@ class IgnoresActivation(Tamper):
         return {**_without(spec, "scaleToZero"), "metrics": metrics}
 
 
-class IgnoresRollouts(Tamper):
+class IgnoresRollouts(_IgnoresField):
     """The scaler does not know `podReadiness`."""
 
     invariant = "held in rollout"
     field = "rollout"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        return _without(spec, "podReadiness")
+    ignored = "podReadiness"
 
 
 PLANTED: tuple[Callable[[], Tamper], ...] = (

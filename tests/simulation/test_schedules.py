@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation.__main__ import described
-from tests.simulation.field_scenarios import faults_with_fields, with_windows
+from tests.simulation.field_scenarios import faults_with_fields, with_fields
 from tests.simulation.simulate import Verdict, simulate
 from tests.simulation.tampering import AddsReplicas
 
@@ -28,7 +28,7 @@ def outside_of_windows(verdict: Verdict) -> list[str]:
 @pytest.mark.parametrize("first", range(0, 20, CHUNK))
 def test_without_faults_a_target_is_within_the_bounds_of_an_active_schedule(first: int) -> None:
     for seed in range(first, first + CHUNK):
-        verdict = simulate(seed, (), scenario=with_windows(seed))
+        verdict = simulate(seed, (), scenario=with_fields(seed, "window"))
         assert not verdict.violations, "\n".join(described(verdict))
         assert outside_of_windows(verdict) == []
 
@@ -36,12 +36,12 @@ def test_without_faults_a_target_is_within_the_bounds_of_an_active_schedule(firs
 @pytest.mark.parametrize("first", range(0, 20, CHUNK))
 def test_no_fault_leads_outside_of_the_bounds_of_schedules(first: int) -> None:
     for seed in range(first, first + CHUNK):
-        scenario = with_windows(seed)
+        scenario = with_fields(seed, "window")
         faults = faults_with_fields(scenario)
         verdict = simulate(seed, faults, scenario=scenario)
         assert not verdict.violations, "\n".join(described(verdict))
 
 
 def test_a_write_outside_of_the_bounds_of_a_schedule_is_found() -> None:
-    verdict = simulate(1, (), scenario=with_windows(1), tamper=AddsReplicas())
+    verdict = simulate(1, (), scenario=with_fields(1, "window"), tamper=AddsReplicas())
     assert "within bounds" in {each.invariant for each in verdict.violations}
