@@ -22,6 +22,7 @@ class HPAOptions(msgspec.Struct, frozen=True, kw_only=True):
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Which components run, and with which flags."""
 
+    kubernetes_suffix: str = ""  # of the Kubernetes programs, for example assets.OLDEST
     controllers: tuple[str, ...] = ALL_CONTROLLERS  # empty: kube-controller-manager does not run
     hpa: HPAOptions = HPAOptions()
     scheduler: bool = True
