@@ -31,7 +31,7 @@ def compare(
 ) -> Comparison | None:
     """`actual` and `wanted` are replicas by time, one sample per step; None if no sample has both.
 
-    A step in which one of them is missing does not count, so gaps of the recording are no replica-hours.
+    A step in which one of them is missing does not count, so gaps of the recording add no replica-hours.
     """
     pairs = [(actual[at], wanted[at]) for at in actual.keys() & wanted.keys()]
     if not pairs:
