@@ -86,7 +86,7 @@ def write_csv(file: Path, series: Mapping[str, Series]) -> None:
         writer.writerow(["unix_seconds", *series])
         for at in range(start, end, steps):
             values = [each.at(at) for each in series.values()]
-            writer.writerow([at, *("" if value is None else f"{value:.10g}" for value in values)])
+            writer.writerow([at, *("" if value is None else repr(value) for value in values)])
 
 
 def _names(header: Sequence[str], only_metric: str) -> list[str]:

@@ -91,14 +91,15 @@ class HistoryClient:
         progress(name, len(chunks), len(chunks))
         return found
 
-    def value(self, promql: str) -> float | None:
+    def value(self, promql: str, at_unix_seconds: float) -> float | None:
         """The value of an instant query with one row at most. Raises `HistoryUnavailable`."""
-        rows = self._answered(lambda: self._client.custom_query(promql), promql)
+        parameters = {"time": str(at_unix_seconds)}
+        rows = self._answered(lambda: self._client.custom_query(promql, parameters), promql)
         return float(rows[0]["value"][1]) if rows else None
 
-    def scrape_seconds(self) -> float:
+    def scrape_seconds(self, at_unix_seconds: float) -> float:
         """The usual time between two scrapes, from `up`. Raises `HistoryUnavailable`."""
-        count = self.value("quantile(0.5, count_over_time(up[10m]))")
+        count = self.value("quantile(0.5, count_over_time(up[10m]))", at_unix_seconds)
         return 600 / count if count else SCRAPE_SECONDS
 
     def _chunk(self, query: Selected, chunk: TimeSpan) -> Samples:

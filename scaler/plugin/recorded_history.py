@@ -148,7 +148,7 @@ def _from_prometheus(
         end_unix_seconds=end,
         step_seconds=given.step,
     )
-    wanted = {name: (query,) for name, query in queries.items()}
+    wanted: dict[str, tuple[Selected, ...]] = {name: (query,) for name, query in queries.items()}
     wanted |= replica_queries(autoscaler, present.kind)
     wanted |= {
         name: (Selected(promql=promql),) for name, promql in extra.items() if name not in queries
@@ -162,7 +162,7 @@ def _from_prometheus(
                 if found:
                     samples[name], sources[name] = found, _in_words(query)
                     break
-    scrape = client.scrape_seconds()
+    scrape = client.scrape_seconds(end)
     return History(
         recording=_recording(samples, sources, given.step),
         queries={name: query.promql for name, query in queries.items()},
@@ -187,7 +187,7 @@ def _in_words(query: Selected) -> str:
 
 def _start_up(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:
     seconds = span.end_unix_seconds - span.start_unix_seconds
-    found = [client.value(each) for each in start_up_queries(autoscaler, seconds)]
+    found = [client.value(each, span.end_unix_seconds) for each in start_up_queries(autoscaler, seconds)]
     median, p95 = found
     if median is None or p95 is None or not 0 < median <= p95:
         return None
