@@ -57,6 +57,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     server_hostname: str | None = None
     proxy: str | None = None
     impersonation: tuple[tuple[str, str], ...] = ()  # headers
+    namespace: str = ""  # of the context, or of the pod
 
 
 class AccessSource(Protocol):
@@ -91,10 +92,12 @@ class ServiceAccount:
             raise ConnectionConfigError(
                 f"cannot read {token_file}: {error.strerror}. Is automountServiceAccountToken off?"
             ) from error
+        namespace = self._folder / "namespace"
         return Access(
             server=f"https://{host}:{port}",
             authorization=f"Bearer {token}" if token else None,
             ca_file=str(self._folder / "ca.crt"),
+            namespace=namespace.read_text().strip() if namespace.is_file() else "",
         )
 
 
@@ -121,6 +124,8 @@ class Kubeconfig:
             raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
         self._new_configuration = Configuration
         self._impersonation = _impersonation(merged.value, context) if merged else ()
+        active = self._loader.current_context
+        self._namespace = str(active["context"].get("namespace") or "") if active else ""
 
     async def read(self) -> Access:
         loaded = self._new_configuration()
@@ -140,6 +145,7 @@ class Kubeconfig:
             server_hostname=loaded.tls_server_name,
             proxy=loaded.proxy,
             impersonation=self._impersonation,
+            namespace=self._namespace,
         )
 
 
@@ -183,6 +189,11 @@ class Connection:
     def impersonation(self) -> tuple[tuple[str, str], ...]:
         """The headers with the user to act as (`as` in a kubeconfig); none without impersonation."""
         return self._access.impersonation
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the kubeconfig's context, or of the pod; `default` where there is none."""
+        return self._access.namespace or "default"
 
     @property
     def proxy(self) -> str | None:
@@ -246,6 +257,7 @@ async def connect_to(
     ca_file: Path | None = None,
     insecure_skip_tls_verify: bool = False,
     kubeconfig: Path | None = None,
+    context: str | None = None,
     source: AccessSource | None = None,
     user_agent: str,
     environ: Mapping[str, str] = os.environ,
@@ -255,7 +267,7 @@ async def connect_to(
     The server's certificate is verified with `ca_file`, so that a token is not sent to another program. Only a pod may
     do without, for a server on its own loopback. Raises `ConnectionConfigError`.
     """
-    source = source or _source(kubeconfig, None, environ)
+    source = source or _source(kubeconfig, context, environ)
     own_loopback = isinstance(source, ServiceAccount) and urlsplit(server).hostname in LOOPBACK
     if ca_file is None and not insecure_skip_tls_verify and not own_loopback:
         raise ConnectionConfigError(
