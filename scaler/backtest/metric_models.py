@@ -220,6 +220,11 @@ def _served(metric: MetricSpec, pod_spec: PodSpec) -> tuple[float | None, str]:
     )
     if percent is None or resource is None:
         return None, "its target has neither averageValue, value nor averageUtilization"
+    if not pod_spec.containers:
+        return (
+            None,
+            "what its pods request is unknown: add the target's manifest to the file of the autoscaler",
+        )
     container = metric.container_resource.container if metric.container_resource else ""
     try:
         pod = Pod(metadata=PodMetadata(name="of the target"), spec=pod_spec)
@@ -227,7 +232,7 @@ def _served(metric: MetricSpec, pod_spec: PodSpec) -> tuple[float | None, str]:
             [pod], resource=resource.name, container=container, pod_level_resources=True
         )
     except MetricUnusable as error:
-        return None, f"{error}: add the target's manifest to the file of the autoscaler"
+        return None, str(error)
     return requests["of the target"] / 1000 * percent / 100 * SERVED_PER_TARGET, words
 
 

@@ -23,7 +23,7 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
     """The samples of each column after the first, which has the time (Unix seconds, or RFC 3339).
 
     A file with a single series that is neither `replicas` nor `ready_replicas` may name it as it likes: it is
-    `only_metric`, if that is given. Empty cells are no samples. Raises `UnusableHistory`.
+    `only_metric`, if that is given. Empty cells are left out. Raises `UnusableHistory`.
     """
     try:
         with file.open(encoding="utf-8", newline="") as lines:

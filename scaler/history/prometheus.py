@@ -33,9 +33,10 @@ class HistoryUnavailable(Exception):
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """How to reach Prometheus."""
+    """How to reach Prometheus. `name` identifies it in the cache, whatever the URL is."""
 
     url: str
+    name: str
     headers: tuple[tuple[str, str], ...] = ()
     ca_file: Path | None = None
 
@@ -128,7 +129,7 @@ class HistoryClient:
         """The file of a chunk that can no longer change."""
         if self._cache is None or chunk.end_unix_seconds > self._now() - SETTLED_SECONDS:
             return None
-        key = msgspec.json.encode((self._access.url, query, chunk.step_seconds))
+        key = msgspec.json.encode((self._access.name, query, chunk.step_seconds))
         name = f"{chunk.start_unix_seconds}-{chunk.end_unix_seconds}.msgpack"
         return self._cache / hashlib.sha256(key).hexdigest()[:32] / name
 

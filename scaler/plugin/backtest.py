@@ -4,8 +4,8 @@ The recorded series are replayed through the decisions of the running scaler. No
 """
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Final
@@ -20,46 +20,92 @@ from scaler.backtest.report import OnDecision, Report, Request, backtest
 from scaler.config import add_algorithm_flags, settings_of
 from scaler.history.files import write_csv
 from scaler.history.found import History, StartUp
-from scaler.history.prometheus import HistoryUnavailable
+from scaler.history.prometheus import HistoryUnavailable, Progress
 from scaler.model.extensions import ForecastMode
 from scaler.model.observed import PodSpec
+from scaler.model.schedules import FoundCalendar
+from scaler.model.settings import Settings
+from scaler.plugin.backtest_cluster import read_from_cluster
 from scaler.plugin.backtest_options import add_history_flags, add_model_flags, price, seconds
 from scaler.plugin.backtest_text import text_of
+from scaler.plugin.connecting import OK, Unreachable, ended
+from scaler.plugin.flags import add_cluster_flags, add_output_flag, add_program_flag
 from scaler.plugin.manifests import Manifest, read_manifest
+from scaler.plugin.progress import shown_progress
 from scaler.plugin.recorded_history import history_of
+from scaler.plugin.target import FORMS, Target, target_of
 from wire.command_line.parsing import FlagParser
 
-OK: Final = 0
-UNREADABLE: Final = 1
-WRONG: Final = 2
-
+PRESENT: Final = "present spec"
+_SHOWN_EVERY: Final = 500
 LEARNING_SECONDS: Final = 3 * 86400
 DEFAULT_START_UP: Final = StartUp(60.0, 60.0)
+
+
+class Inputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What is compared. `settings` are those of the scaler, by the kind of the autoscaler."""
+
+    present: Manifest
+    candidates: Mapping[str, Manifest]
+    history: History
+    settings: Mapping[str, Settings]
+    calendars: tuple[FoundCalendar, ...] = ()
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison; returns 1 when history cannot be read, 2 when the command line or a file is wrong."""
     flags = parser()
     given = flags.parse_args(arguments)
-    if given.autoscaler is None:
-        flags.error("give the autoscaler with --autoscaler=FILE")
+    if (given.name is None) == (given.autoscaler is None):
+        flags.error("give either the NAME of an autoscaler, or its manifest with --autoscaler=FILE")
     try:
-        return _run(given)
+        target = None if given.name is None else target_of(given.name, namespace=given.namespace)
     except ValueError as error:
-        problem, code = str(error), WRONG
+        flags.error(str(error))
+    return ended("backtest", _backtest(given, target))
+
+
+async def _backtest(given: argparse.Namespace, target: Target | None) -> int:
+    try:
+        candidates = {Path(file).stem: read_manifest(Path(file)) for file in given.candidate}
+        if target is None:
+            inputs = _from_files(given, candidates)
+        else:
+            kinds = [each.kind for each in candidates.values()]
+            found = await read_from_cluster(given, target, kinds)
+            inputs = Inputs(
+                present=found.present,
+                candidates=candidates,
+                history=found.history,
+                settings=found.settings,
+                calendars=found.calendars,
+            )
+        return compare(given, inputs)
     except (HistoryUnavailable, OSError) as error:
-        problem, code = str(error), UNREADABLE
-    print(f"kubectl loadline backtest: {problem}", file=sys.stderr)
-    return code
+        raise Unreachable(str(error)) from error
 
 
-def _run(given: argparse.Namespace) -> int:
+def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -> Inputs:
     present = read_manifest(given.autoscaler)
-    history = history_of(present, given)
+    kinds = (present.kind, *(each.kind for each in candidates.values()))
+    return Inputs(
+        present=present,
+        candidates=candidates,
+        history=history_of(present, given),
+        settings={kind.kind: settings_of(given, kind) for kind in kinds},
+    )
+
+
+def compare(given: argparse.Namespace, inputs: Inputs) -> int:
+    """Replay, print and draw. Raises ValueError if the history does not fit, and OSError for a file."""
     if given.save_history:
-        write_csv(given.save_history, history.recording.series)
-    request = request_of(given, present, history)
-    with _decisions_to(given.decisions) as on_decision:
+        write_csv(given.save_history, inputs.history.recording.series)
+    request = request_of(given, inputs)
+    of = len(request.scenario.range.times())
+    with (
+        shown_progress() as progress,
+        _decisions_to(given.decisions, progress, of) as on_decision,
+    ):
         report, played = backtest(request, on_decision)
     print(printed(report, given.output))
     draw(given, request, report, played)
@@ -73,10 +119,10 @@ def printed(report: Report, output: str) -> str:
     return text_of(report)
 
 
-def request_of(given: argparse.Namespace, present: Manifest, history: History) -> Request:
+def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
     """What to compare. Raises ValueError if the history does not fit."""
-    manifests = [("present spec", present)]
-    manifests += ((Path(file).stem, read_manifest(Path(file))) for file in given.candidate)
+    present, history = inputs.present, inputs.history
+    manifests = {PRESENT: present, **inputs.candidates}
     pod_spec = present.pod_spec or PodSpec()
     models = models_of(present.autoscaler, history.recording, _options(given, history, pod_spec))
     if not models.by_column:
@@ -85,18 +131,15 @@ def request_of(given: argparse.Namespace, present: Manifest, history: History) -
     start_up, words = _start_up(given.start_up, history.start_up)
     return Request(
         policies=tuple(
-            Policy(
-                name=name,
-                autoscaler=each.autoscaler,
-                settings=settings_of(given, each.kind),
-            )
-            for name, each in manifests
+            Policy(name=name, autoscaler=each.autoscaler, settings=inputs.settings[each.kind.kind])
+            for name, each in manifests.items()
         ),
         scenario=Scenario(
             recording=history.recording,
             models=models,
-            range=range_of(given, history.recording, [each for _, each in manifests]),
+            range=range_of(given, history.recording, list(manifests.values())),
             pod_spec=pod_spec,
+            calendars=inputs.calendars,
         ),
         start_ups=tuple(dict.fromkeys((start_up.median_seconds, start_up.p95_seconds))),
         start_up_from=words,
@@ -183,17 +226,22 @@ def _start_up(given: StartUp | None, found: StartUp | None) -> tuple[StartUp, st
 
 
 @contextmanager
-def _decisions_to(file: Path | None) -> Iterator[OnDecision]:
-    """Write each decision to a file as a line of JSON; and show the progress on a terminal."""
+def _decisions_to(file: Path | None, progress: Progress, of: int) -> Iterator[OnDecision]:
+    """Write each decision to a file as a line of JSON; `of` decisions are expected of each policy."""
     with ExitStack() as stack:
         lines = None if file is None else stack.enter_context(file.open("wb"))
-        yield _on_decision(lines)
+        yield _on_decision(lines, progress, of)
 
 
-def _on_decision(lines: IO[bytes] | None) -> OnDecision:
+def _on_decision(lines: IO[bytes] | None, progress: Progress, of: int) -> OnDecision:
     encode: Callable[[object], bytes] = msgspec.json.Encoder().encode
+    made: Counter[str] = Counter()
 
     def write(policy: Policy, start_up_seconds: float, decided: Decided) -> None:
+        name = f"{policy.name}, {start_up_seconds:g} s"
+        made[name] += 1
+        if made[name] % _SHOWN_EVERY == 0:
+            progress(name, made[name], of)
         if lines is not None:
             line = {
                 "policy": policy.name,
@@ -209,9 +257,13 @@ def parser() -> FlagParser:
     """The flags of `backtest`."""
     parser = FlagParser(
         prog="kubectl loadline backtest",
-        usage="%(prog)s [flags]",
+        usage="%(prog)s NAME [flags]\n       %(prog)s --autoscaler=FILE [flags]",
         description="Replay recorded load through the decisions of the scaler, and compare the present spec with candidates.",
         examples=[
+            (
+                "Would a lower target be worth its price?",
+                "kubectl loadline backtest web -n shop --since=14d --candidate=web-60.yaml --price=0.03",
+            ),
             (
                 "From files, without a cluster",
                 "kubectl loadline backtest --autoscaler=web.yaml --history=web.csv --candidate=web-60.yaml",
@@ -219,6 +271,7 @@ def parser() -> FlagParser:
         ],
         notes="Exit code 0: the comparison is printed. 1: the history cannot be read. 2: a flag or a file is wrong.",
     )
+    parser.add_argument("name", metavar="NAME", nargs="?", help=f"the autoscaler: {FORMS}")
     parser.add_file(
         "--autoscaler",
         help="manifest of the autoscaler; with that of its target for utilization metrics",
@@ -234,14 +287,20 @@ def parser() -> FlagParser:
         help="time at the start that is not scored (default: 3d with a forecast, else none)",
     )  # fmt: skip
     parser.add_argument("--price", type=price, metavar="AMOUNT", help="price of a replica-hour")
-    parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", metavar="FORMAT", help="text or json"
-    )  # fmt: skip
     parser.add_file(
         "--decisions",
         help="write every decision to this file: a line of JSON for each, in the form of `why`",
     )
-    parser.add_file("--plots", help="write the pictures to this directory, as PNG")
+    parser.add_argument(
+        "--plots",
+        type=Path,
+        metavar="DIRECTORY",
+        help="write the pictures to this directory, as PNG",
+    )
     parser.add_file("--html", help="write a page with the result and the pictures to this file")
-    add_algorithm_flags(parser.group("algorithm"))
+    add_output_flag(parser)
+    cluster = parser.group("cluster")
+    add_cluster_flags(cluster)
+    add_program_flag(cluster, "adapter")
+    add_algorithm_flags(parser.group("algorithm, with --autoscaler"))
     return parser

@@ -3,6 +3,7 @@
 import argparse
 import math
 from datetime import UTC, datetime
+from pathlib import Path
 
 from scaler.backtest.metric_kinds import MetricKind
 from scaler.history.found import StartUp
@@ -158,8 +159,11 @@ def _add_prometheus_flags(group: FlagSet) -> None:
         "--explanation",
         help="output of `kubectl loadline explain NAME -o json`, which has the queries of the adapter",
     )
-    group.add_file(
-        "--cache", help="directory in which whole days are kept (default: $XDG_CACHE_HOME/loadline)"
+    group.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIRECTORY",
+        help="directory in which whole days are kept (default: $XDG_CACHE_HOME/loadline/history)",
     )
 
 

@@ -2,21 +2,17 @@
 
 import argparse
 import os
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from scaler.backtest.recording import READY_REPLICAS, REPLICAS, Recording, columns_of
 from scaler.backtest.series import series_of
-from scaler.history.extra import require
 from scaler.history.files import Samples, UnusableHistory, read_csv, read_range
 from scaler.history.found import History, StartUp
-from scaler.history.prometheus import Access, HistoryClient, Progress, TimeSpan
+from scaler.history.prometheus import Access, HistoryClient, TimeSpan
 from scaler.history.queries import (
     Selected,
     delay_of,
@@ -28,6 +24,7 @@ from scaler.history.queries import (
 )
 from scaler.model.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
 from scaler.plugin.manifests import Manifest
+from scaler.plugin.progress import shown_progress
 
 SINCE_SECONDS = 14 * 86400
 
@@ -65,14 +62,22 @@ class Explanations(msgspec.Struct, frozen=True):
 
 
 def history_of(
-    present: Manifest, given: argparse.Namespace, explained: Sequence[Explained] = ()
+    present: Manifest,
+    given: argparse.Namespace,
+    explained: Sequence[Explained] = (),
+    url: str = "",
 ) -> History:
-    """As the flags say. Raises `HistoryUnavailable`, and ValueError if there is no source or no query for a metric."""
+    """As the flags say; `url` is where Prometheus can be reached, if that is not the URL of the flag.
+
+    Raises `HistoryUnavailable`, and ValueError if there is no source or no query for a metric.
+    """
     if given.history:
         return _from_files(present, given)
-    if not given.prometheus_url:
+    url = url or given.prometheus_url
+    if not url:
         raise ValueError("give the recorded series with --prometheus-url=URL or --history=FILE")
-    return _from_prometheus(present, given, explained or read_explanations(given.explanation))
+    explained = explained or read_explanations(given.explanation)
+    return _from_prometheus(present, given, explained, _access(given, url))
 
 
 def read_explanations(file: Path | None) -> Sequence[Explained]:
@@ -137,11 +142,11 @@ def _from_files(present: Manifest, given: argparse.Namespace) -> History:
 
 
 def _from_prometheus(
-    present: Manifest, given: argparse.Namespace, explained: Sequence[Explained]
+    present: Manifest, given: argparse.Namespace, explained: Sequence[Explained], access: Access
 ) -> History:
     autoscaler, extra = present.autoscaler, dict(given.query)
     queries = metric_queries(autoscaler, extra, explained)
-    client = HistoryClient(_access(given), cache=given.cache or _default_cache())
+    client = HistoryClient(access, cache=given.cache or _default_cache())
     end = int(time.time() if given.until is None else given.until)
     span = TimeSpan(
         start_unix_seconds=end - int(given.since or SINCE_SECONDS),
@@ -155,7 +160,7 @@ def _from_prometheus(
     }
     samples: dict[str, Samples] = {}
     sources: dict[str, str] = {}
-    with _progress() as progress:
+    with shown_progress() as progress:
         for name, alternatives in wanted.items():
             for query in alternatives:
                 found = client.samples(name, query, span, progress)
@@ -187,45 +192,29 @@ def _in_words(query: Selected) -> str:
 
 def _start_up(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:
     seconds = span.end_unix_seconds - span.start_unix_seconds
-    found = [client.value(each, span.end_unix_seconds) for each in start_up_queries(autoscaler, seconds)]
+    found = [
+        client.value(each, span.end_unix_seconds) for each in start_up_queries(autoscaler, seconds)
+    ]
     median, p95 = found
     if median is None or p95 is None or not 0 < median <= p95:
         return None
     return StartUp(float(round(median)) or 1.0, float(round(p95)) or 1.0)
 
 
-def _access(given: argparse.Namespace) -> Access:
+def _access(given: argparse.Namespace, url: str) -> Access:
     headers = list(given.prometheus_header)
     if given.prometheus_token_file is not None:
         token = given.prometheus_token_file.read_text("utf-8").strip()
         headers.append(("Authorization", f"Bearer {token}"))
     return Access(
-        url=given.prometheus_url, headers=tuple(headers), ca_file=given.prometheus_ca_file
+        url=url,
+        # A forwarded port is another one each time.
+        name=given.prometheus_url or f"of the cluster {given.context or ''}",
+        headers=tuple(headers),
+        ca_file=given.prometheus_ca_file,
     )
 
 
 def _default_cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "loadline" / "history"
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar for each query, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    library, console = require("rich.progress"), require("rich.console").Console(stderr=True)
-    with library.Progress(console=console, transient=True) as bars:
-        yield _bars(bars)
-
-
-def _bars(bars: Any) -> Progress:
-    tasks: dict[str, Any] = {}
-
-    def show(name: str, done: int, of: int) -> None:
-        if name not in tasks:
-            tasks[name] = bars.add_task(name, total=of)
-        bars.update(tasks[name], completed=done, total=of)
-
-    return show
