@@ -51,6 +51,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     server: str
     authorization: str | None = None
     ca_file: str | None = None
+    ca_pem: str | None = None
     client_certificate_file: str | None = None
     client_key_file: str | None = None
     verify: bool = True
@@ -255,6 +256,8 @@ async def connect_to(
     server: str,
     *,
     ca_file: Path | None = None,
+    ca_pem: str | None = None,
+    server_hostname: str | None = None,
     insecure_skip_tls_verify: bool = False,
     kubeconfig: Path | None = None,
     context: str | None = None,
@@ -264,17 +267,26 @@ async def connect_to(
 ) -> Connection:
     """The credentials for the cluster (found as by `connect`, or `source`), sent to another server than the API server.
 
-    The server's certificate is verified with `ca_file`, so that a token is not sent to another program. Only a pod may
-    do without, for a server on its own loopback. Raises `ConnectionConfigError`.
+    The server's certificate is verified with `ca_file` or `ca_pem`, so that a token is not sent to another program: for
+    `server_hostname`, if that is not the host of `server`. Only a pod may do without, for a server on its own loopback.
+    Raises `ConnectionConfigError`.
     """
     source = source or _source(kubeconfig, context, environ)
     own_loopback = isinstance(source, ServiceAccount) and urlsplit(server).hostname in LOOPBACK
-    if ca_file is None and not insecure_skip_tls_verify and not own_loopback:
+    verifies = ca_file is not None or ca_pem is not None
+    if not verifies and not insecure_skip_tls_verify and not own_loopback:
         raise ConnectionConfigError(
             f"the certificate of {server} cannot be verified, so your credentials might be sent to another program: "
             "give its CA with --ca-file, or skip the verification with --insecure-skip-tls-verify"
         )
-    elsewhere = _ForServer(source, server, ca_file)
+    replaced = Access(
+        server=server,
+        ca_file=str(ca_file) if ca_file else None,
+        ca_pem=ca_pem,
+        verify=verifies,
+        server_hostname=server_hostname,
+    )
+    elsewhere = _ForServer(source, replaced)
     try:
         access = await elsewhere.read()
         if access.impersonation:
@@ -290,19 +302,18 @@ async def connect_to(
 class _ForServer:
     """Credentials, and the server that they are used with."""
 
-    def __init__(self, identity: AccessSource, server: str, ca_file: Path | None) -> None:
+    def __init__(self, identity: AccessSource, server: Access) -> None:
         self._identity = identity
         self._server = server
-        self._ca_file = ca_file
 
     async def read(self) -> Access:
+        identity = await self._identity.read()
         return msgspec.structs.replace(
-            await self._identity.read(),
-            server=self._server,
-            ca_file=str(self._ca_file) if self._ca_file else None,
-            verify=self._ca_file is not None,
-            server_hostname=None,
-            proxy=None,
+            self._server,
+            authorization=identity.authorization,
+            client_certificate_file=identity.client_certificate_file,
+            client_key_file=identity.client_key_file,
+            impersonation=identity.impersonation,
         )
 
 
@@ -340,7 +351,7 @@ def _source(
 
 
 def _tls_context(access: Access) -> ssl.SSLContext:
-    tls = ssl.create_default_context(cafile=access.ca_file)
+    tls = ssl.create_default_context(cafile=access.ca_file, cadata=access.ca_pem)
     # The CAs of many clusters lack the key identifiers that this flag requires; Go does not check them.
     tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if not access.verify:
