@@ -7,7 +7,7 @@ requests, spread over namespaces. The user is a ServiceAccount whose rights are 
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,14 @@ from urllib.parse import quote
 import msgspec
 
 from benchmarks.instruments import load, proc
-from benchmarks.instruments.adapters import RunningAdapter
-from benchmarks.instruments.environment import UPSTREAM, Environment, Programs, wait_until_correct
+from benchmarks.instruments.adapters import ProgramSetup, RunningAdapter
+from benchmarks.instruments.environment import (
+    UPSTREAM,
+    Environment,
+    Programs,
+    chosen,
+    wait_until_correct,
+)
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
 from testbed.cluster import Cluster
@@ -137,7 +143,7 @@ def run(options: Options, report: Report) -> Result:
     wave = Wave(options.autoscalers or AUTOSCALERS)
     rounds: list[Round] = []
     with ExitStack() as undo:
-        environment = _start(undo, wave, report)
+        environment = _start(undo, wave, chosen(options), report)
         requests = wave.requests()
         began_at = dict.fromkeys(environment.adapters, 0.0)
         for number in range(-1, options.rounds):
@@ -192,7 +198,9 @@ def _turn(
     }
 
 
-def _start(undo: ExitStack, wave: Wave, report: Report) -> Environment:
+def _start(
+    undo: ExitStack, wave: Wave, setups: Sequence[ProgramSetup], report: Report
+) -> Environment:
     directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
     programs = Programs.started(undo, directory, scrape_interval_seconds=15)
     wave.expose(programs.exporter)
@@ -200,7 +208,7 @@ def _start(undo: ExitStack, wave: Wave, report: Report) -> Environment:
     programs.cluster.apply(*_rights())
     asyncio.run(_create(programs.cluster, wave))
     programs.prometheus.wait_for("wave_requests", deadline_seconds=60.0)
-    return Environment.started(undo, programs, configuration=CONFIGURATION)
+    return Environment.started(undo, programs, configuration=CONFIGURATION, setups=setups)
 
 
 async def _create(cluster: Cluster, wave: Wave) -> None:
