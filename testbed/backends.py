@@ -82,7 +82,7 @@ class Sidecar(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def thanos_query(sidecars: Sequence[Sidecar], directory: Path, *flags: str) -> Iterator[str]:
-    """The URL of a Thanos Query over these sidecars; the label `replica` tells equal Prometheus servers apart.
+    """The URL of a Thanos Query over these sidecars; the label `replica` differs between equal Prometheus servers.
 
     A sidecar that is down stays known, so that its absence is reported.
     """
