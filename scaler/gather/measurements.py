@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from scaler.gather.bounded_reader import BoundedReader, no_answer
 from scaler.gather.custom import CustomMetrics, PreferredVersion
+from scaler.gather.direct_reader import DirectReader, Route
 from scaler.gather.external import ExternalMetrics
 from scaler.gather.metric_requests import (
     ExternalRequest,
@@ -52,13 +53,17 @@ class Measurements:
         telemetry: Telemetry,
         *,
         period_seconds: float,
+        route: Route | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`period_seconds`: of the autoscalers that do not have their own."""
+        """`period_seconds`: of the autoscalers that do not have their own. `route`: to the adapter directly."""
         self._telemetry = telemetry
         self._monotonic = monotonic
         self._period_seconds = period_seconds
-        bounded = BoundedReader(kube, deadline_seconds=_deadline_seconds(period_seconds))
+        deadline_seconds = _deadline_seconds(period_seconds)
+        if route is not None:
+            kube = DirectReader(kube, route, telemetry, deadline_seconds=deadline_seconds)
+        bounded = BoundedReader(kube, deadline_seconds=deadline_seconds)
         version = PreferredVersion(bounded, period_seconds=period_seconds, monotonic=monotonic)
         self._custom = CustomMetrics(bounded, version, mapper)
         self._external = ExternalMetrics(bounded)
