@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from scaler.adapter_options import AdapterOptions, adapter_options, add_adapter_flags
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.settings import Settings
 from wire.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
@@ -46,6 +47,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         scale_to_zero=True,
         metric_status_max_age_seconds=LOAD_AUTOSCALERS.metric_status_max_age_seconds,
     )
+    adapter: AdapterOptions | None = None
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)
     logging: LoggingOptions = LoggingOptions()
@@ -121,6 +123,7 @@ def add_run_flags(parser: FlagParser) -> None:
     algorithm = parser.group("algorithm")
     add_algorithm_flags(algorithm)
     _add_run_only_flags(algorithm)
+    add_adapter_flags(parser.group("metrics"))
     _add_leader_flags(parser.group("leader election"))
     add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
     add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")
@@ -286,6 +289,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         concurrent_syncs=flags.concurrent_syncs,
         autoscaler_metrics=flags.autoscaler_metrics,
         settings=settings,
+        adapter=adapter_options(flags),
         leader_election=_leader_election(flags),
         serving=from_arguments(flags),
         logging=LoggingOptions(format=flags.logging_format, verbosity=flags.verbosity),

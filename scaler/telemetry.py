@@ -143,6 +143,17 @@ class Telemetry:
             ("group", "result"),
             registry=self.registry,
         )
+        self.direct_connection = Gauge(
+            "loadline_scaler_direct_connection",
+            "1 while metrics are read directly from the adapter, with --adapter-service.",
+            registry=self.registry,
+        )
+        self.direct_requests_total = Counter(
+            "loadline_scaler_direct_requests_total",
+            "Requests to the adapter by result: answered, or failed and repeated through kube-apiserver.",
+            ("result",),
+            registry=self.registry,
+        )
         self.events_dropped_total = Counter(
             "loadline_scaler_events_dropped_total",
             "Events not written, by type (Normal, Warning) and reason (queue_full, refused, unavailable).",

@@ -24,12 +24,14 @@ def register(
     *,
     ca_bundle: bytes | None = None,
     namespace: str = "default",
+    service: str = "",
 ) -> str:
     """Create the APIService of group/version for a server on 127.0.0.1:port; returns its name.
 
-    `ca_bundle` (PEM) must have signed a certificate for `server_name(group)`; None skips the verification.
+    `ca_bundle` (PEM) must have signed a certificate for `server_name(group)`; None skips the verification. `service` names
+    the Service, which then may serve several groups; its certificate is for SERVICE.NAMESPACE.svc.
     """
-    service = _service(group)
+    service = service or _service(group)
     name = f"{version}.{group}"
     cluster.apply(
         {

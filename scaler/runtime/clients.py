@@ -34,13 +34,15 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
             requests=KubeClient(connection),
             watches=KubeClient(connection, connections_max=0),
             leases=KubeClient(connection),
-            # A busy metrics API has failed this time; the next period is soon enough.
-            metrics=KubeClient(
-                connection, busy_retries_max=0, response_bytes_max=METRICS_RESPONSE_BYTES_MAX
-            ),
+            metrics=metrics_client(connection),
         )
 
     async def close(self) -> None:
         """Close every connection."""
         for client in (self.metrics, self.leases, self.watches, self.requests):
             await client.close()
+
+
+def metrics_client(connection: Connection) -> KubeClient:
+    """A client of the metrics APIs. A busy API has failed this time; the next period is soon enough."""
+    return KubeClient(connection, busy_retries_max=0, response_bytes_max=METRICS_RESPONSE_BYTES_MAX)

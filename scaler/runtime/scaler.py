@@ -19,6 +19,7 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.observe.scales import Scales
 from scaler.reconcile import Reconciler
 from scaler.report.events import COMPONENT, Events
+from scaler.runtime.adapter_connection import adapter_connection
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
 from scaler.runtime.fencing import WritesWhileLeading
@@ -104,6 +105,9 @@ class Scaler:
         self._telemetry.show_build(version)
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._store = self._memory_store()
+        self._adapter = adapter_connection(
+            options, clients.watches, self._telemetry, version=version, monotonic=clock.monotonic
+        )
         self._reconciler = self._new_reconciler()
         controller = Controller(
             WorkQueue(options.sync_period_seconds),
@@ -131,6 +135,8 @@ class Scaler:
             self._background.start(self._follow_discovery(), name="discovery")
             for cache in self._watches.caches:
                 self._background.start(cache.run(), name=f"watch {cache.path}")
+            if self._adapter is not None:
+                self._background.start(self._adapter.run(), name="direct connection")
             self._background.start(self._write_events(), name="events")
             self._background.start(self._scale(), name="scale")
             await _any_set(stop, self._background.failed)
@@ -147,6 +153,7 @@ class Scaler:
             self._mapper,
             self._telemetry,
             period_seconds=options.sync_period_seconds,
+            route=self._adapter,
             monotonic=clock.monotonic,
         )
         dependencies = Dependencies(

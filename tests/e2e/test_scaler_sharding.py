@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from scaler.shards.assignment import SHARDS
+from scaler.shards.assignment import SHARDS, shard_of
 from testbed.audit_log import AuditLog
 from testbed.cluster import Cluster
 from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
@@ -170,12 +170,18 @@ def test_every_scale_is_written_once_by_the_owner_of_its_shard(scalers, audit_lo
     scale(5)
     scalers.reach(5)
 
-    writers: dict[str, Counter[str]] = {}
+    writers: Counter[str] = Counter()
+    owned_by: set[tuple[str, str]] = set()
+    owners = scalers.owners()
     for each in scalers.namespaces:
         writes = audit_log.scale_writes(each)
         values = [write.replicas for write in writes]
         assert values == [2, 4, 6, 3, 5], f"{each}: every change is written once"
-        writers[each] = Counter(write.user for write in writes)
+        writers.update(write.user for write in writes)
         late = [write for write in writes if write.at_unix_seconds > killed_at_unix_seconds + 1]
         assert first not in {write.user for write in late}
-    assert len({user for users in writers.values() for user in users}) == 4
+        owned_by.add((owners[shard_of(each)], writes[-1].user))
+    assert len(writers) == 4
+    # The scalers do not know the names of their users: each owner has exactly one.
+    assert len(owned_by) == len({owner for owner, _ in owned_by}) == 2
+    assert len({user for _, user in owned_by}) == 2

@@ -41,7 +41,10 @@ def main(arguments: Sequence[str]) -> int:
     """Returns 1 when a seed broke an invariant."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument(
-        "--seeds", default="0..100", help="FROM..TO, the last one not included (%(default)s)"
+        "--seeds",
+        type=seed_range,
+        default="0..100",
+        help="FROM..TO, the last one not included (%(default)s)",
     )
     parser.add_argument("--seed", type=int, help="run this one alone and print its trace")
     parser.add_argument("--faults", help="with --seed: only these of its faults, by number: 0,3")
@@ -63,9 +66,15 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     if given.seed is not None:
         return replay(given.seed, given.faults, scenarios=given.chosen)
-    first, _, last = given.seeds.partition("..")
-    seeds = range(int(first), int(last))
-    return run_all(seeds, given.processes, scenarios=given.chosen)
+    return run_all(given.seeds, given.processes, scenarios=given.chosen)
+
+
+def seed_range(text: str) -> range:
+    """Seeds written as `FROM..TO`. Raises ArgumentTypeError."""
+    first, _, last = text.partition("..")
+    if not (first.isdigit() and last.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not FROM..TO, for example 0..100")
+    return range(int(first), int(last))
 
 
 def replay(seed: int, chosen: str | None, *, scenarios: str) -> int:

@@ -51,12 +51,14 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     server: str
     authorization: str | None = None
     ca_file: str | None = None
+    ca_pem: str | None = None
     client_certificate_file: str | None = None
     client_key_file: str | None = None
     verify: bool = True
     server_hostname: str | None = None
     proxy: str | None = None
     impersonation: tuple[tuple[str, str], ...] = ()  # headers
+    namespace: str = ""  # of the context, or of the pod
 
 
 class AccessSource(Protocol):
@@ -91,10 +93,12 @@ class ServiceAccount:
             raise ConnectionConfigError(
                 f"cannot read {token_file}: {error.strerror}. Is automountServiceAccountToken off?"
             ) from error
+        namespace = self._folder / "namespace"
         return Access(
             server=f"https://{host}:{port}",
             authorization=f"Bearer {token}" if token else None,
             ca_file=str(self._folder / "ca.crt"),
+            namespace=namespace.read_text().strip() if namespace.is_file() else "",
         )
 
 
@@ -121,6 +125,8 @@ class Kubeconfig:
             raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
         self._new_configuration = Configuration
         self._impersonation = _impersonation(merged.value, context) if merged else ()
+        active = self._loader.current_context
+        self._namespace = str(active["context"].get("namespace") or "") if active else ""
 
     async def read(self) -> Access:
         loaded = self._new_configuration()
@@ -140,6 +146,7 @@ class Kubeconfig:
             server_hostname=loaded.tls_server_name,
             proxy=loaded.proxy,
             impersonation=self._impersonation,
+            namespace=self._namespace,
         )
 
 
@@ -183,6 +190,11 @@ class Connection:
     def impersonation(self) -> tuple[tuple[str, str], ...]:
         """The headers with the user to act as (`as` in a kubeconfig); none without impersonation."""
         return self._access.impersonation
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the kubeconfig's context, or of the pod; `default` where there is none."""
+        return self._access.namespace or "default"
 
     @property
     def proxy(self) -> str | None:
@@ -244,25 +256,37 @@ async def connect_to(
     server: str,
     *,
     ca_file: Path | None = None,
+    ca_pem: str | None = None,
+    server_hostname: str | None = None,
     insecure_skip_tls_verify: bool = False,
     kubeconfig: Path | None = None,
+    context: str | None = None,
     source: AccessSource | None = None,
     user_agent: str,
     environ: Mapping[str, str] = os.environ,
 ) -> Connection:
     """The credentials for the cluster (found as by `connect`, or `source`), sent to another server than the API server.
 
-    The server's certificate is verified with `ca_file`, so that a token is not sent to another program. Only a pod may
-    do without, for a server on its own loopback. Raises `ConnectionConfigError`.
+    The server's certificate is verified with `ca_file` or `ca_pem`, so that a token is not sent to another program: for
+    `server_hostname`, if that is not the host of `server`. Only a pod may do without, for a server on its own loopback.
+    Raises `ConnectionConfigError`.
     """
-    source = source or _source(kubeconfig, None, environ)
+    source = source or _source(kubeconfig, context, environ)
     own_loopback = isinstance(source, ServiceAccount) and urlsplit(server).hostname in LOOPBACK
-    if ca_file is None and not insecure_skip_tls_verify and not own_loopback:
+    verifies = ca_file is not None or ca_pem is not None
+    if not verifies and not insecure_skip_tls_verify and not own_loopback:
         raise ConnectionConfigError(
             f"the certificate of {server} cannot be verified, so your credentials might be sent to another program: "
             "give its CA with --ca-file, or skip the verification with --insecure-skip-tls-verify"
         )
-    elsewhere = _ForServer(source, server, ca_file)
+    replaced = Access(
+        server=server,
+        ca_file=str(ca_file) if ca_file else None,
+        ca_pem=ca_pem,
+        verify=verifies,
+        server_hostname=server_hostname,
+    )
+    elsewhere = _ForServer(source, replaced)
     try:
         access = await elsewhere.read()
         if access.impersonation:
@@ -278,19 +302,18 @@ async def connect_to(
 class _ForServer:
     """Credentials, and the server that they are used with."""
 
-    def __init__(self, identity: AccessSource, server: str, ca_file: Path | None) -> None:
+    def __init__(self, identity: AccessSource, server: Access) -> None:
         self._identity = identity
         self._server = server
-        self._ca_file = ca_file
 
     async def read(self) -> Access:
+        identity = await self._identity.read()
         return msgspec.structs.replace(
-            await self._identity.read(),
-            server=self._server,
-            ca_file=str(self._ca_file) if self._ca_file else None,
-            verify=self._ca_file is not None,
-            server_hostname=None,
-            proxy=None,
+            self._server,
+            authorization=identity.authorization,
+            client_certificate_file=identity.client_certificate_file,
+            client_key_file=identity.client_key_file,
+            impersonation=identity.impersonation,
         )
 
 
@@ -328,7 +351,7 @@ def _source(
 
 
 def _tls_context(access: Access) -> ssl.SSLContext:
-    tls = ssl.create_default_context(cafile=access.ca_file)
+    tls = ssl.create_default_context(cafile=access.ca_file, cadata=access.ca_pem)
     # The CAs of many clusters lack the key identifiers that this flag requires; Go does not check them.
     tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if not access.verify:

@@ -7,7 +7,6 @@ while it is replaced. Needs list, watch and patch of the Secret and of the APISe
 
 import asyncio
 import base64
-import binascii
 import contextlib
 import datetime
 import logging
@@ -17,6 +16,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from wire.kube.api_services import PATH as API_SERVICES
+from wire.kube.api_services import APIService
 from wire.kube.cache import NameAndLabels, WatchCache
 from wire.kube.requests import Watcher, Writer
 from wire.problem_log import ProblemLog
@@ -27,7 +28,7 @@ from wire.status import StatusError, Unavailable
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 """For `kubectl port-forward`."""
 
-T = TypeVar("T", "Secret", "APIService")
+T = TypeVar("T", "Secret", APIService)
 
 log = logging.getLogger(__name__)
 
@@ -54,40 +55,6 @@ class Secret(msgspec.Struct, frozen=True):
 
     metadata: NameAndLabels
     data: dict[str, str] = {}
-
-
-class ServiceReference(msgspec.Struct, frozen=True):
-    """The Service of an APIService."""
-
-    namespace: str = ""
-    name: str = ""
-
-
-class APIServiceSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """How kube-apiserver reaches and verifies an aggregated API server."""
-
-    service: ServiceReference | None = None
-    ca_bundle: str = ""
-    insecure: bool = msgspec.field(default=False, name="insecureSkipTLSVerify")
-
-
-class APIService(msgspec.Struct, frozen=True):
-    """The fields of an `apiregistration.k8s.io/v1` APIService that are read here."""
-
-    metadata: NameAndLabels
-    spec: APIServiceSpec
-
-    def accepts(self, certificate: bytes) -> bool:
-        """Whether kube-apiserver accepts this certificate (PEM)."""
-        return self.spec.insecure or certificate in self.trusted_pem
-
-    @property
-    def trusted_pem(self) -> bytes:
-        """The caBundle, decoded; empty if it cannot be."""
-        try:
-            return base64.b64decode(self.spec.ca_bundle)
-        except binascii.Error:
-            return b""
 
 
 class CertificateClient(Watcher, Writer, Protocol):
@@ -119,8 +86,7 @@ class ManagedCertificate:
         self._secret_path = f"/api/v1/namespaces/{namespace}/secrets"
         self._secrets = self._followed(self._secret_path, name, Secret)
         self._registrations = [
-            self._followed("/apis/apiregistration.k8s.io/v1/apiservices", each, APIService)
-            for each in options.api_services
+            self._followed(API_SERVICES, each, APIService) for each in options.api_services
         ]
         self._problem = ProblemLog(
             log,
@@ -226,11 +192,7 @@ class ManagedCertificate:
         # An APIService that skips the verification stays so: a rollback with Helm relies on that field.
         if spec.insecure or spec.ca_bundle == bundle:
             return
-        await self._patch(
-            "/apis/apiregistration.k8s.io/v1/apiservices",
-            registration.metadata,
-            {"spec": {"caBundle": bundle}},
-        )
+        await self._patch(API_SERVICES, registration.metadata, {"spec": {"caBundle": bundle}})
         log.info("kube-apiserver verifies the certificate for APIService %s", name)
 
     async def _patch(self, path: str, metadata: NameAndLabels, change: dict[str, object]) -> None:

@@ -45,6 +45,15 @@ def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
     )
 
 
+def test_one_value_lets_the_scaler_read_metrics_directly_from_the_adapter(scaler):
+    value = "{{ .Release.Namespace }}/adapter-loadline-adapter"
+    rendered = scaler.render({"adapter": {"service": value}, "watchNamespaces": ["shop"]})
+    assert "--adapter-service=metrics/adapter-loadline-adapter" in rendered.arguments
+    assert permissions(rendered.one("ClusterRole", "loadline-scaler:adapter")) == granted(
+        "apiregistration.k8s.io", "apiservices", "list watch"
+    )
+
+
 def test_patching_pods_is_allowed_only_on_request(scaler):
     allowed = scaler.render({"rbac": {"podDeletionCost": True}})
     assert ("", "pods", "patch") in permissions(allowed.one("ClusterRole", "loadline-scaler"))

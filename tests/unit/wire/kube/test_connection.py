@@ -194,6 +194,21 @@ async def test_a_pod_trusts_the_program_on_its_own_loopback(tmp_path):
         await connect_to("https://example.com", source=source, user_agent="a/1")
 
 
+async def test_credentials_are_sent_to_a_server_that_a_ca_in_memory_verifies(tmp_path, authority):
+    path = kubeconfig(tmp_path, "{token: secret}")
+    connection = await connect_to(
+        ELSEWHERE,
+        ca_pem=authority.certificate.decode(),
+        server_hostname="adapter.monitoring.svc",
+        kubeconfig=path,
+        user_agent="a/1",
+    )
+    assert await connection.authorization() == "Bearer secret"
+    assert connection.server_hostname == "adapter.monitoring.svc"
+    assert connection.tls.verify_mode is ssl.CERT_REQUIRED
+    assert len(connection.tls.get_ca_certs()) == 1, "and no CA of this machine"
+
+
 async def test_an_impersonating_kubeconfig_is_refused_by_servers_that_do_not_impersonate(
     tmp_path, authority
 ):

@@ -1,0 +1,58 @@
+"""The flags of the direct connection to loadline-adapter."""
+
+import argparse
+from urllib.parse import urlsplit
+
+import msgspec
+
+from wire.command_line.parsing import FlagGroup
+
+
+class AdapterOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The Service of loadline-adapter (namespace and name), and its URL for a scaler outside the cluster."""
+
+    service: tuple[str, str]
+    url: str = ""
+
+
+def service(text: str) -> tuple[str, str]:
+    """`NAMESPACE/NAME`."""
+    namespace, _, name = text.partition("/")
+    if not namespace or not name or "/" in name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAMESPACE/NAME")
+    return namespace, name
+
+
+def https_url(text: str) -> str:
+    """A URL with a host, without the slash at its end."""
+    if not text.startswith("https://") or not urlsplit(text).hostname:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a URL such as https://localhost:6443")
+    return text.rstrip("/")
+
+
+def add_adapter_flags(flags: FlagGroup) -> None:
+    """Declare the flags."""
+    flags.add_argument(
+        "--adapter-service",
+        type=service,
+        default=None,
+        metavar="NAMESPACE/NAME",
+        help="Service of loadline-adapter: read metrics directly from it, not through kube-apiserver, for the "
+        "API groups that it serves (default: always through kube-apiserver)",
+    )
+    flags.add_argument(
+        "--adapter-url",
+        type=https_url,
+        default=None,
+        metavar="URL",
+        help="URL of this Service for a scaler outside the cluster (default: https://NAME.NAMESPACE.svc)",
+    )
+
+
+def adapter_options(flags: argparse.Namespace) -> AdapterOptions | None:
+    """The parsed flags; None without a direct connection. Raises `ValueError` when they contradict each other."""
+    if flags.adapter_service is None:
+        if flags.adapter_url:
+            raise ValueError("--adapter-url requires --adapter-service")
+        return None
+    return AdapterOptions(service=flags.adapter_service, url=flags.adapter_url or "")
