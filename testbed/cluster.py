@@ -56,6 +56,7 @@ class Cluster(ClusterAccess):
             storage=self.directory / "storage",
             kubeconfigs=self.kubeconfig_directory,
             stages=KWOK_STAGES,
+            forwarded_ports=self.directory / "forwarded-ports.yaml",
             etcd_port=self._port(),
             etcd_peer_port=self._port(),
             apiserver_port=self._reserved[0],
@@ -128,7 +129,9 @@ class Cluster(ClusterAccess):
                     "kube-scheduler", component_flags.kube_scheduler(self._layout, self.options)
                 )
             if self.options.kwok:
-                self._start("kwok", component_flags.kwok(self._layout))
+                text = component_flags.forwarded_ports(self.options)
+                self._layout.forwarded_ports.write_text(text, "utf-8")
+                self._start("kwok", component_flags.kwok(self._layout, self.options))
             self._wait_for_components()
             undo.pop_all()
         return self

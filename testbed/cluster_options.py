@@ -28,6 +28,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: bool = True
     kwok: bool = True  # simulates the kubelets
     nodes: int = 3
+    # Ports of every pod that `kubectl port-forward` reaches, each with the port of 127.0.0.1 that stands in for it.
+    forwarded_ports: tuple[tuple[int, int], ...] = ()
     feature_gates: tuple[tuple[str, bool], ...] = ()  # of every Kubernetes component
     kube_api_qps: int = 500  # of kube-controller-manager; its default of 20 makes rollouts slow
     apiserver_flags: tuple[str, ...] = ()  # appended, so they take precedence

@@ -14,12 +14,28 @@ class ClusterLayout(msgspec.Struct, frozen=True, kw_only=True):
     storage: Path
     kubeconfigs: Path
     stages: Path  # kwok's configuration
+    forwarded_ports: Path  # more of it
     etcd_port: int
     etcd_peer_port: int
     apiserver_port: int
     controller_manager_port: int
     scheduler_port: int
     kwok_port: int
+
+
+def forwarded_ports(options: ClusterOptions) -> str:
+    """kwok's configuration for the forwarded ports of all pods."""
+    forwards = [
+        {"ports": [port], "target": {"address": "127.0.0.1", "port": local_port}}
+        for port, local_port in options.forwarded_ports
+    ]
+    document = {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "ClusterPortForward",
+        "metadata": {"name": "forwarded-ports"},
+        "spec": {"forwards": forwards},
+    }
+    return msgspec.json.encode(document).decode()
 
 
 def _feature_gates(options: ClusterOptions) -> list[str]:
@@ -68,6 +84,7 @@ def kube_apiserver(layout: ClusterLayout, options: ClusterOptions) -> list[str]:
         "--requestheader-username-headers=X-Remote-User",
         "--requestheader-group-headers=X-Remote-Group",
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        "--kubelet-preferred-address-types=InternalIP",
         f"--proxy-client-cert-file={pki / 'front-proxy-client.crt'}",
         f"--proxy-client-key-file={pki / 'front-proxy-client.key'}",
         *_feature_gates(options),
@@ -116,9 +133,15 @@ def kube_scheduler(layout: ClusterLayout, options: ClusterOptions) -> list[str]:
     return [*flags, f"--kube-api-qps={options.kube_api_qps}", *_feature_gates(options)]
 
 
-def kwok(layout: ClusterLayout) -> list[str]:
-    """Simulates the kubelet of every node."""
+def kwok(layout: ClusterLayout, options: ClusterOptions) -> list[str]:
+    """Simulates the kubelet of every node; only with forwarded ports does the API server connect to it."""
+    kubelet = [
+        f"--config={layout.forwarded_ports}",
+        "--node-ip=127.0.0.1",
+        f"--node-port={layout.kwok_port}",
+    ]
     return [
+        *(kubelet if options.forwarded_ports else ()),
         f"--kubeconfig={layout.kubeconfigs / 'admin.json'}",
         f"--config={layout.stages}",
         "--manage-all-nodes=true",

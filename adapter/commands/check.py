@@ -55,6 +55,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     output: str
     strict: bool
     kubeconfig: Path | None
+    context: str | None
     prometheus: PrometheusSettings | None  # None: offline
 
 
@@ -95,6 +96,7 @@ async def _checked(source: Source, given: _Given) -> Report:
         source,
         prometheus=given.prometheus,
         kubeconfig=given.kubeconfig,
+        context=given.context,
         strict=given.strict,
         user_agent=f"loadline-adapter-check/{version('loadline-autoscaler')}",
     )
@@ -156,6 +158,9 @@ def parser() -> FlagParser:
         help="kubeconfig of the cluster whose resources labels are mapped to "
         "(default: no cluster, only the resources built into Kubernetes)",
     )
+    parser.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
+    )
     add_prometheus_flags(parser, default_url="")
     return parser
 
@@ -168,5 +173,6 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         output=given.output,
         strict=given.strict,
         kubeconfig=given.kubeconfig,
+        context=given.context,
         prometheus=prometheus_settings(flags, given) if given.prometheus_url else None,
     )

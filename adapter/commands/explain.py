@@ -37,6 +37,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     ca_file: Path | None
     insecure_skip_tls_verify: bool
     kubeconfig: Path | None
+    context: str | None
     config: Path | None
     prometheus: PrometheusSettings
 
@@ -81,12 +82,12 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
     async with contextlib.AsyncExitStack() as stack:
         metrics: tuple[MetricPath, ...] = (MetricPath("", given.target),)
         if isinstance(target, Autoscaler):
-            client = await stack.enter_async_context(_cluster(given.kubeconfig))
+            client = await stack.enter_async_context(_cluster(given.kubeconfig, given.context))
             mapper = RestMapper(client)
             await mapper.refresh()
             metrics = await metric_paths(target, client, mapper)
         if given.config:
-            client = await stack.enter_async_context(_cluster(given.kubeconfig))
+            client = await stack.enter_async_context(_cluster(given.kubeconfig, given.context))
             explain_path: Callable[[str], Awaitable[Explanation]] = await stack.enter_async_context(
                 local_explainer(given.config, given.prometheus, client, user_agent=_user_agent())
             )
@@ -97,6 +98,7 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
                     ca_file=given.ca_file,
                     insecure_skip_tls_verify=given.insecure_skip_tls_verify,
                     kubeconfig=given.kubeconfig,
+                    context=given.context,
                     user_agent=_user_agent(),
                 )
             )
@@ -104,8 +106,8 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
 
 
 @contextlib.asynccontextmanager
-async def _cluster(kubeconfig: Path | None) -> AsyncIterator[KubeClient]:
-    client = KubeClient(await connect(kubeconfig, user_agent=_user_agent()))
+async def _cluster(kubeconfig: Path | None, context: str | None) -> AsyncIterator[KubeClient]:
+    client = KubeClient(await connect(kubeconfig, context=context, user_agent=_user_agent()))
     try:
         yield client
     finally:
@@ -157,6 +159,9 @@ def parser() -> FlagParser:
         help="do not verify the adapter's certificate; credentials are then sent to whatever listens at --server",
     )
     parser.add_file("--kubeconfig", help="kubeconfig used to authenticate (default: as kubectl)")
+    parser.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
+    )
     parser.add_file(
         "--config",
         help="use this configuration file and query Prometheus from here, without a running adapter",
@@ -179,6 +184,7 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         ca_file=given.ca_file,
         insecure_skip_tls_verify=given.insecure_skip_tls_verify,
         kubeconfig=given.kubeconfig,
+        context=given.context,
         config=given.config,
         prometheus=prometheus_settings(flags, given),
     )

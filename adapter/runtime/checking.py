@@ -25,6 +25,7 @@ async def checked(
     *,
     prometheus: PrometheusSettings | None,
     kubeconfig: Path | None,
+    context: str | None,
     strict: bool,
     user_agent: str,
 ) -> Report:
@@ -50,7 +51,9 @@ async def checked(
     )
     if prometheus:
         mapping = (
-            await cluster_mapping(kubeconfig, user_agent) if kubeconfig else built_in_mapping()
+            await cluster_mapping(kubeconfig, user_agent, context=context)
+            if kubeconfig
+            else built_in_mapping()
         )
         backends = await backends_of(Path(source.name), configuration, prometheus, user_agent)
         try:
@@ -76,9 +79,11 @@ async def backends_of(
     return Backends(backend_clients(configuration.backends, file=file, default=default, active={}))
 
 
-async def cluster_mapping(kubeconfig: Path, user_agent: str) -> ClusterMapping:
+async def cluster_mapping(
+    kubeconfig: Path, user_agent: str, *, context: str | None = None
+) -> ClusterMapping:
     """The resources of a cluster. Raises `StatusError`, `Unavailable` and `ConnectionConfigError`."""
-    client = KubeClient(await connect(kubeconfig, user_agent=user_agent))
+    client = KubeClient(await connect(kubeconfig, context=context, user_agent=user_agent))
     try:
         mapper = RestMapper(client)
         await mapper.refresh()

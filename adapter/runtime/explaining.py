@@ -29,6 +29,7 @@ async def running_explainer(
     ca_file: Path | None,
     insecure_skip_tls_verify: bool,
     kubeconfig: Path | None,
+    context: str | None,
     user_agent: str,
 ) -> AsyncIterator[Explain]:
     """The adapter explains itself, so that its users need no access to Prometheus."""
@@ -37,6 +38,7 @@ async def running_explainer(
         ca_file=ca_file,
         insecure_skip_tls_verify=insecure_skip_tls_verify,
         kubeconfig=kubeconfig,
+        context=context,
         user_agent=user_agent,
     )
     client = KubeClient(connection)

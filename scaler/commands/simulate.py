@@ -34,7 +34,7 @@ from scaler.runtime.clients import Clients
 from scaler.signal.simulated import names_of, simulated
 from scaler.telemetry import Telemetry
 from wire import kube_json
-from wire.command_line.parsing import FlagParser
+from wire.command_line.parsing import FlagParser, FlagSet
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
@@ -192,6 +192,31 @@ def _replicas(text: str) -> int:
     return int(text)
 
 
+def add_simulation_flags(flags: FlagSet) -> None:
+    """Declare `--metric`, `--at` and `--replicas`."""
+    flags.add_argument(
+        "--metric",
+        metavar="NAME=VALUE",
+        type=_metric_value,
+        action="append",
+        default=[],
+        help="value of a metric, a quantity, by the metric's name; of a metric per pod, the value of each pod; "
+        "fails for a failure (may be repeated)",
+    )
+    flags.add_argument(
+        "--at",
+        metavar="TIME",
+        type=_moment,
+        help="time of the decision, in UTC unless it has an offset (default: now)",
+    )
+    flags.add_argument(
+        "--replicas",
+        metavar="COUNT",
+        type=_replicas,
+        help="replicas of the target (default: those that it has)",
+    )
+
+
 def parser() -> FlagParser:
     """The flags of `simulate`."""
     parser = FlagParser(
@@ -211,27 +236,7 @@ def parser() -> FlagParser:
         notes="Metrics that are not given are read from the metrics APIs. Use the algorithm flags of the running scaler.",
     )
     parser.add_argument("autoscaler", metavar="NAMESPACE/NAME", help="the autoscaler")
-    parser.add_argument(
-        "--metric",
-        metavar="NAME=VALUE",
-        type=_metric_value,
-        action="append",
-        default=[],
-        help="value of a metric, a quantity, by the metric's name; of a metric per pod, the value of each pod; "
-        "fails for a failure (may be repeated)",
-    )
-    parser.add_argument(
-        "--at",
-        metavar="TIME",
-        type=_moment,
-        help="time of the decision, in UTC unless it has an offset (default: now)",
-    )
-    parser.add_argument(
-        "--replicas",
-        metavar="COUNT",
-        type=_replicas,
-        help="replicas of the target (default: those that it has)",
-    )
+    add_simulation_flags(parser)
     parser.add_argument(
         "--output",
         choices=("text", "json"),

@@ -60,6 +60,7 @@ async def read_decision(
     kubeconfig: Path | None,
     ca_file: Path | None,
     *,
+    context: str | None = None,
     insecure_skip_tls_verify: bool = False,
 ) -> bytes:
     """The derivation as JSON, from the scaler at `server`. Raises `StatusError`, `Unavailable`, `ConnectionConfigError`."""
@@ -69,6 +70,7 @@ async def read_decision(
             ca_file=ca_file,
             insecure_skip_tls_verify=insecure_skip_tls_verify,
             kubeconfig=kubeconfig,
+            context=context,
             user_agent="loadline-scaler-why",
         )
     )

@@ -31,6 +31,8 @@ class FakeKube:
         self.requested: list[tuple[str, dict[str, str]]] = []
         self.put: list[tuple[str, Json]] = []
         self.applied: list[tuple[str, Json]] = []
+        self.created: list[tuple[str, Json]] = []
+        self.create_answers: list[Answer] = []
         self.patch_answers: list[Answer] = []
         self.patched: list[tuple[str, Json]] = []
 
@@ -44,6 +46,14 @@ class FakeKube:
         """The prepared response, or 404."""
         self.requested.append((path, dict(params or {})))
         answer = self.answers.get(path, not_found(f"{path} not found"))
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    async def create(self, path: str, body: bytes) -> bytes:
+        """The next prepared response, or success."""
+        self.created.append((path, json.loads(body)))
+        answer = self.create_answers.pop(0) if self.create_answers else b"{}"
         if isinstance(answer, BaseException):
             raise answer
         return answer

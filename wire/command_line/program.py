@@ -46,9 +46,13 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """A program with commands; `default` runs when the command line names none, listed or not."""
+    """A program with commands; `default` runs when the command line names none, listed or not.
+
+    `executable`: the file that the shell completes, where it is not the name.
+    """
 
     name: str
+    executable: str = ""
     default: Command
     commands: tuple[Command, ...]
 
@@ -83,7 +87,10 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         import shtab
 
         whole = FlagParser(
-            prog=self.name, parents=[self.default.load().parser()], add_help=False, usage=self.name
+            prog=self.executable or self.name,
+            parents=[self.default.load().parser()],
+            add_help=False,
+            usage=self.name,
         )
         commands = whole.add_subparsers()
         parsers = [whole]
@@ -116,7 +123,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
                 ("Complete in this bash", f"source <({self.name} {COMPLETION} bash)"),
                 (
                     "Complete in every zsh",
-                    f'{self.name} {COMPLETION} zsh > "${{fpath[1]}}/_{self.name}"',
+                    f'{self.name} {COMPLETION} zsh > "${{fpath[1]}}/_{self.executable or self.name}"',
                 ),
             ],
         )

@@ -58,6 +58,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     server_hostname: str | None = None
     proxy: str | None = None
     impersonation: tuple[tuple[str, str], ...] = ()  # headers
+    namespace: str = ""  # of the context, or of the pod
 
 
 class AccessSource(Protocol):
@@ -92,10 +93,12 @@ class ServiceAccount:
             raise ConnectionConfigError(
                 f"cannot read {token_file}: {error.strerror}. Is automountServiceAccountToken off?"
             ) from error
+        namespace = self._folder / "namespace"
         return Access(
             server=f"https://{host}:{port}",
             authorization=f"Bearer {token}" if token else None,
             ca_file=str(self._folder / "ca.crt"),
+            namespace=namespace.read_text().strip() if namespace.is_file() else "",
         )
 
 
@@ -122,6 +125,8 @@ class Kubeconfig:
             raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
         self._new_configuration = Configuration
         self._impersonation = _impersonation(merged.value, context) if merged else ()
+        active = self._loader.current_context
+        self._namespace = str(active["context"].get("namespace") or "") if active else ""
 
     async def read(self) -> Access:
         loaded = self._new_configuration()
@@ -141,6 +146,7 @@ class Kubeconfig:
             server_hostname=loaded.tls_server_name,
             proxy=loaded.proxy,
             impersonation=self._impersonation,
+            namespace=self._namespace,
         )
 
 
@@ -184,6 +190,11 @@ class Connection:
     def impersonation(self) -> tuple[tuple[str, str], ...]:
         """The headers with the user to act as (`as` in a kubeconfig); none without impersonation."""
         return self._access.impersonation
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the kubeconfig's context, or of the pod; `default` where there is none."""
+        return self._access.namespace or "default"
 
     @property
     def proxy(self) -> str | None:

@@ -10,9 +10,10 @@ from adapter.__main__ import PROGRAM as ADAPTER
 from adapter.__main__ import main as adapter
 from scaler.__main__ import PROGRAM as SCALER
 from scaler.__main__ import main as scaler
+from scaler.plugin.program import PROGRAM as PLUGIN
 from wire.command_line.program import Program
 
-PROGRAMS = [pytest.param(program, id=program.name) for program in (ADAPTER, SCALER)]
+PROGRAMS = [pytest.param(program, id=program.name) for program in (ADAPTER, SCALER, PLUGIN)]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -74,7 +75,7 @@ def test_the_first_argument_of_prometheus_adapters_chart_is_not_a_command(capsys
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
 def test_a_completion_script_names_commands_and_flags(program: Program, shell):
     script = program.completion(shell)
-    words = ["completion", "secure-port", *(each.name for each in program.commands)]
+    words = ["completion", "kubeconfig", *(each.name for each in program.commands)]
     assert [word for word in words if word not in script] == []
 
 

@@ -1,0 +1,1 @@
+"""`kubectl loadline`: the plugin for people, with the rights of their kubeconfig."""

@@ -1,0 +1,236 @@
+"""`kubectl loadline` on a cluster with both charts: found by their labels, and reached by a real port-forward.
+
+kubectl runs the plugin as it runs any other. kwok takes the place of the kubelet, and forwards the ports of the pods to
+the programs, which run as local processes with the permissions of their charts.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from testbed import apiservices, ports
+from testbed.chart_programs import start_chart_program
+from testbed.cluster import Cluster
+from testbed.cluster_options import ClusterOptions, HPAOptions
+from testbed.exporter import Exporter
+from testbed.helm import Helm
+from testbed.prometheus import PrometheusServer
+from testbed.waiting import until
+
+NAMESPACE = "loadline-system"
+SHOP = "shop"
+METRICS = [{"name": "plugin_queue", "query": "sum by (namespace) (plugin_queue)"}]
+
+
+class Plugin(msgspec.Struct, frozen=True):
+    """`kubectl loadline` for one user."""
+
+    cluster: Cluster
+    path: str
+    kubeconfig: Path
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        """What is printed, stderr after stdout; the exit code must be `code`."""
+        done = subprocess.run(
+            [self.cluster.kubectl_path, "loadline", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={
+                "PATH": self.path,
+                "KUBECONFIG": str(self.kubeconfig),
+                "PYTHONPATH": str(Path.cwd()),
+            },
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """With a kubelet that forwards the ports of the programs and of Prometheus."""
+    local = {10443: ports.reserve(), 6443: ports.reserve(), 9090: ports.reserve()}
+    options = ClusterOptions(
+        hpa=HPAOptions(sync_period_seconds=1), forwarded_ports=tuple(local.items())
+    )
+    with Cluster(options, directory=tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+    for port in local.values():
+        ports.release(port)
+
+
+@pytest.fixture(scope="module")
+def installed(
+    cluster: Cluster, exporter: Exporter, prometheus: PrometheusServer, tmp_path_factory
+) -> Iterator[Cluster]:
+    """Both charts, a Deployment `web` with a LoadAutoscaler, and a queue of 40."""
+    local = dict(cluster.options.forwarded_ports)
+    for name in (NAMESPACE, SHOP):
+        cluster.kubectl("create", "namespace", name)
+    exporter.set("plugin_queue", 40, namespace=SHOP)
+    prometheus.wait_for(f'plugin_queue{{namespace="{SHOP}"}} == 40')
+    helm = Helm(cluster, NAMESPACE)
+    values = {
+        "service": {"type": "ExternalName", "externalName": "localhost", "port": local[6443]},
+        "tls": {"generate": True},
+        "prometheus": {"url": "http://127.0.0.1", "port": prometheus.port},
+        "rules": {"default": False, "metrics": METRICS},
+    }
+    helm.install("adapter", release="a", values=values)
+    helm.install("scaler", release="s", values={"syncPeriod": "1s"})
+    place = {"namespace": NAMESPACE, "directory": tmp_path_factory.mktemp("installed")}
+    with (
+        start_chart_program(cluster, "adapter", release="a", port=local[6443], **place),
+        start_chart_program(cluster, "scaler", release="s", port=local[10443], **place),
+    ):
+        apiservices.wait_until_available(cluster, "v1beta1.external.metrics.k8s.io")
+        _create_web(cluster)
+        yield cluster
+
+
+def _create_web(cluster: Cluster) -> None:
+    cluster.kubectl("create", "deployment", "web", "--image=web", f"-n{SHOP}")
+    external = {
+        "metric": {"name": "plugin_queue", "selector": {"matchLabels": {"namespace": SHOP}}},
+        "target": {"type": "AverageValue", "averageValue": "10"},
+    }
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    metrics = [{"type": "External", "external": external}]
+    cluster.apply(
+        {
+            "apiVersion": "loadline.io/v1beta1",
+            "kind": "LoadAutoscaler",
+            "metadata": {"name": "web", "namespace": SHOP},
+            "spec": {"scaleTargetRef": deployment, "maxReplicas": 9, "metrics": metrics},
+        }
+    )
+
+    def scaled() -> bool:
+        found = cluster.get(f"/apis/apps/v1/namespaces/{SHOP}/deployments/web")
+        return bool(found["spec"]["replicas"] == 4)
+
+    until(scaled, what="four replicas")
+    for deployment in ("a-loadline-adapter", "s-loadline-scaler"):
+        cluster.kubectl("rollout", "status", f"deployment/{deployment}", f"-n{NAMESPACE}")
+
+
+@pytest.fixture
+def loadline(installed: Cluster) -> Plugin:
+    """As the administrator of the cluster."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return Plugin(installed, path, installed.kubeconfig)
+
+
+def test_why_needs_nothing_but_the_name(loadline):
+    assert "shop/web stays at 4 replicas." in loadline("why", "web", "-n", SHOP)
+    document = json.loads(loadline("why", "la/web", "-n", SHOP, "-o", "json"))
+    assert document["desired_replicas"] == 4
+
+
+def test_explain_shows_the_query_of_each_metric(loadline):
+    printed = loadline("explain", "la/web", "-n", SHOP)
+    assert "plugin_queue" in printed
+    assert "= 40" in printed
+
+
+def test_simulate_decides_with_another_value(loadline):
+    printed = loadline("simulate", "web", "-n", SHOP, "--metric=plugin_queue=65")
+    assert "shop/web goes from 4 to 7 replicas." in printed
+
+
+def test_check_tries_the_configuration_that_is_running(loadline):
+    assert "plugin_queue" in loadline("check")
+
+
+def test_status_lists_what_every_autoscaler_wants(loadline):
+    lines = loadline("status", "-A").splitlines()
+    assert lines[0].split()[:4] == ["NAMESPACE", "NAME", "TARGET", "MIN"]
+    assert " ".join(lines[1].split()[:8]) == "shop la/web Deployment/web 1 9 4 4 Enforce"
+    [row] = json.loads(loadline("status", "-A", "-o", "json"))["autoscalers"]
+    assert (row["current"], row["wanted"]) == (4, 4)
+
+
+def test_status_of_a_dry_run_compares_it_with_what_was(loadline, exporter, prometheus):
+    """The counts are those of the scaler's metrics, as they are when Prometheus scrapes it from another namespace."""
+    spec = {"maxReplicas": 9, "mode": "DryRun"}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "api"}
+    loadline.cluster.apply(
+        {
+            "apiVersion": "loadline.io/v1beta1",
+            "kind": "LoadAutoscaler",
+            "metadata": {"name": "api", "namespace": SHOP},
+            "spec": {**spec, "scaleTargetRef": target},
+        }
+    )
+    labels = {"exported_namespace": SHOP, "name": "api", "kind": "LoadAutoscaler"}
+    assert "No history: Prometheus has neither" in loadline("status", "api", "-n", SHOP)
+    for which, count in (("current", 6), ("desired", 4)):
+        exporter.set(f"loadline_scaler_autoscaler_status_{which}_replicas", count, **labels)
+    prometheus.wait_for("loadline_scaler_autoscaler_status_desired_replicas")
+    prometheus.wait_for("loadline_scaler_autoscaler_status_current_replicas")
+    document = json.loads(loadline("status", "la/api", "-n", SHOP, "--since=5m", "-o", "json"))
+    found = document["dry_run"]["comparison"]
+    assert found["excess_minutes"] > 0
+    assert found["short_minutes"] == 0
+    assert found["wanted_replica_hours"] / found["actual_replica_hours"] == pytest.approx(4 / 6)
+
+
+@pytest.fixture(scope="module")
+def on_call(installed: Cluster) -> Plugin:
+    """A user without any right yet."""
+    installed.kubectl("create", "serviceaccount", "on-call", f"-n{SHOP}")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return Plugin(installed, path, installed.kubeconfig_for_service_account(SHOP, "on-call"))
+
+
+def _grant(cluster: Cluster, name: str, rules: list[dict]) -> None:
+    """A cluster role for the user on call."""
+    group = "rbac.authorization.k8s.io"
+    role = {"apiGroup": group, "kind": "ClusterRole", "name": name}
+    subject = {"kind": "ServiceAccount", "name": "on-call", "namespace": SHOP}
+    metadata = {"metadata": {"name": name}}
+    api = {"apiVersion": f"{group}/v1"}
+    cluster.apply({**api, "kind": "ClusterRole", **metadata, "rules": rules})
+    binding = {"roleRef": role, "subjects": [subject]}
+    cluster.apply({**api, "kind": "ClusterRoleBinding", **metadata, **binding})
+
+
+def _rule(group: str, resource: str, verbs: str) -> dict:
+    return {"apiGroups": [group], "resources": [resource], "verbs": verbs.split(",")}
+
+
+def test_each_refusal_names_the_right_that_is_missing(on_call, installed):
+    """Until the user has exactly the rights of docs/kubectl-plugin.md."""
+    why = ("why", "la/web", "-n", SHOP)
+    assert "cannot get resource" in on_call(*why, code=1)
+
+    _grant(installed, "on-call-get", [_rule("loadline.io", "loadautoscalers", "get,list")])
+    printed = on_call(*why, code=1)
+    assert "Name its Deployment with --scaler=NAMESPACE/NAME" in printed
+    assert "Its status says: shop/web stays at 4 replicas" in printed
+
+    _grant(installed, "on-call-find", [_rule("apps", "deployments", "get,list")])
+    assert "--scaler=loadline-system/s-loadline-scaler" in on_call(*why, code=1)
+
+    why = (*why, "--scaler=loadline-system/s-loadline-scaler")
+    assert "You need the right to list pods in the namespace loadline-system" in on_call(
+        *why, code=1
+    )
+
+    _grant(installed, "on-call-pods", [_rule("", "pods", "list")])
+    printed = on_call(*why, code=1)
+    assert "cannot reach the Deployment loadline-system/s-loadline-scaler" in printed
+    assert "get and create pods/portforward in the namespace loadline-system" in printed
+
+    _grant(installed, "on-call-reach", [_rule("", "pods/portforward", "get,create")])
+    assert "the nonResourceURL /debug/decisions/*" in on_call(*why, code=1)
+
+    rules = [{"nonResourceURLs": ["/debug/decisions/*"], "verbs": ["get"]}]
+    _grant(installed, "on-call-decisions", rules)
+    until(lambda: "shop/web stays at 4 replicas." in on_call(*why, code=0), what="the decision")
