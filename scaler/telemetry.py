@@ -139,13 +139,28 @@ class Telemetry:
             )
         self.metrics_api_requests_total = Counter(
             "loadline_scaler_metrics_api_requests_total",
-            "Reads of the metrics APIs by API group and result: sent, or shared with an equal request.",
+            "Reads of the metrics APIs by API group and result: sent, shared with an equal request, or streamed.",
             ("group", "result"),
             registry=self.registry,
         )
         self.direct_connection = Gauge(
             "loadline_scaler_direct_connection",
             "1 while metrics are read directly from the adapter, with --adapter-service.",
+            registry=self.registry,
+        )
+        self.stream_connected = Gauge(
+            "loadline_scaler_stream_connected",
+            "1 while the adapter streams the metrics that have changed, with --stream-metrics.",
+            registry=self.registry,
+        )
+        self.streamed_metrics = Gauge(
+            "loadline_scaler_streamed_metrics",
+            "Metrics with a response that the adapter has streamed.",
+            registry=self.registry,
+        )
+        self.brought_forward_total = Counter(
+            "loadline_scaler_reconciles_brought_forward_total",
+            "Reconciles before the end of the period, because a metric has changed, with --reconcile-on-change.",
             registry=self.registry,
         )
         self.direct_requests_total = Counter(
@@ -188,9 +203,9 @@ class Telemetry:
             error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
             self._metric_outcome(action, error, metric.type).count(seconds)
 
-    def count_metrics_request(self, group: str, *, shared: bool) -> None:
-        """Count a metric that is read from an API of this group; `shared` if no request was sent for it."""
-        self._metrics_api_requests(group, "shared" if shared else "sent").inc()
+    def count_metrics_request(self, group: str, result: str) -> None:
+        """Count a metric that is read from an API of this group: `sent`, `shared` or `streamed`."""
+        self._metrics_api_requests(group, result).inc()
 
     def count_reconcile(self, action: Action, error: ErrorClass, seconds: float) -> None:
         """Count a reconcile and its duration."""
