@@ -36,6 +36,7 @@ class Work:
         try:
             await asyncio.Event().wait()
         finally:
+            await virtual_time.passes(self.drain_seconds)
             self.is_running = False
             self.shards.clear()
 
@@ -56,6 +57,8 @@ class Replica:
         self.name = name
         self.connection = Connection(server, seconds=0.005)
         self.work = Work(drain_seconds)
+        self.goes_on = asyncio.Event()
+        self.goes_on.set()
         loop = asyncio.get_running_loop()
         self.membership = Membership(
             self.connection,
@@ -63,13 +66,18 @@ class Replica:
             namespace="loadline",
             name="scaler",
             times=TIMES,
-            sleep=lambda seconds: virtual_time.passes(seconds / rate),
+            sleep=lambda seconds: self._pauses(seconds / rate),
             monotonic=lambda: loop.time() * rate,
             now=lambda: 1_700_000_000 + loop.time() + clock_ahead_seconds,
             chance=random.Random(name).random,
             hostname=lambda: name,
         )
         self.task = asyncio.create_task(self.membership.run())
+
+    async def _pauses(self, seconds):
+        """Longer, if the process is suspended meanwhile."""
+        await virtual_time.passes(seconds)
+        await self.goes_on.wait()
 
     def writable(self):
         return {
@@ -87,11 +95,16 @@ class Replica:
         await self.stop()
 
 
-def assert_shared(*replicas):
-    """Every shard has one owner, which reconciles it."""
+def assert_writable(*replicas):
+    """Every shard has one owner."""
     owned = [replica.writable() for replica in replicas]
     assert sorted(shard for each in owned for shard in each) == sorted(ALL_SHARDS)
-    assert [replica.work.shards for replica in replicas] == owned
+
+
+def assert_shared(*replicas):
+    """Every shard has one owner, which reconciles it."""
+    assert_writable(*replicas)
+    assert [each.work.shards for each in replicas] == [each.writable() for each in replicas]
 
 
 def test_a_single_replica_owns_everything():
@@ -190,6 +203,57 @@ def test_a_replica_that_is_cut_off_writes_nothing_from_before_its_shards_are_cla
     virtual_time.run(scenario())
 
 
+def test_a_replica_that_was_suspended_does_not_write_when_it_goes_on():
+    """Before it has noticed anything: `may_write` is what a write asks that was about to be sent."""
+
+    async def scenario():
+        server = LeaseServer()
+        a, b = Replica(server, "a"), Replica(server, "b")
+        await virtual_time.passes(10)
+        a.goes_on.clear()
+        for _ in range(400):
+            await virtual_time.passes(0.1)
+            assert not a.writable() & b.writable()
+        assert_writable(b)
+        a.goes_on.set()
+        await virtual_time.passes(30)
+        assert_shared(a, b)
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("name", ["scaler", "scaler-member-0"])
+def test_a_replica_that_cannot_renew_one_of_its_leases_writes_nothing_while_it_stops(name):
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a", drain_seconds=3)
+        await virtual_time.passes(10)
+        assert_shared(a)
+        a.connection.refused = name
+        await virtual_time.passes(TIMES.renew_deadline_seconds + 0.5)
+        assert a.work.is_running, "reconciles in progress may still end"
+        assert not a.writable()
+
+    virtual_time.run(scenario())
+
+
+def test_a_replica_that_was_cut_off_has_its_shards_again_as_soon_as_it_is_connected():
+    """It does not wait until the Lease that it had before expires."""
+
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a")
+        await virtual_time.passes(3)
+        a.connection.is_cut = True
+        await virtual_time.passes(TIMES.renew_deadline_seconds + 1)
+        assert not a.writable()
+        a.connection.is_cut = False
+        await virtual_time.passes(1.2 * TIMES.retry_seconds + 0.5)
+        assert_shared(a)
+
+    virtual_time.run(scenario())
+
+
 def test_a_replica_that_was_cut_off_for_a_moment_keeps_its_memory():
     """It has lost its Lease, but no other replica was there to take over."""
 
@@ -249,6 +313,7 @@ def test_leases_that_a_user_deletes_are_created_again(part):
                 del server.leases[name]
         await virtual_time.passes(2 * TAKE_OVER_SECONDS)
         assert_shared(a, b)
+        assert len(server.named("-shard-")) == SHARDS
 
     virtual_time.run(scenario())
 
@@ -315,7 +380,7 @@ def test_how_far_the_clock_of_the_previous_owner_is_ahead_is_known():
 faults = st.lists(
     st.tuples(
         st.floats(0.1, 25),
-        st.sampled_from(["cut", "heal", "lose", "stop", "kill", "start"]),
+        st.sampled_from(["cut", "heal", "lose", "stop", "kill", "start", "suspend", "resume"]),
         st.integers(0, 2),
     ),
     max_size=12,
@@ -339,6 +404,8 @@ async def _survived(faults, rates):
             replica.connection.is_cut = fault == "cut"
         elif fault == "lose":
             replica.connection.loses_responses = not replica.connection.loses_responses
+        elif fault in ("suspend", "resume"):
+            (replica.goes_on.clear if fault == "suspend" else replica.goes_on.set)()
         elif fault in ("stop", "kill"):
             await (replica.stop() if fault == "stop" else replica.kill())
         elif replica.task.done():
@@ -346,6 +413,7 @@ async def _survived(faults, rates):
             everyone.append(replicas[number])
     for number, replica in enumerate(replicas):
         replica.connection.is_cut = replica.connection.loses_responses = False
+        replica.goes_on.set()
         if replica.task.done():
             replicas[number] = Replica(server, f"{number}''", rate=rates[number])
             everyone.append(replicas[number])
