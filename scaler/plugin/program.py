@@ -18,6 +18,11 @@ COMMANDS: Final = (
         module="scaler.plugin.explain",
     ),
     Command(
+        name="status",
+        summary="List the autoscalers: what they want, what limits them, and why",
+        module="scaler.plugin.status",
+    ),
+    Command(
         name="simulate",
         summary="Show what would be decided with other metrics or at another time",
         module="scaler.plugin.simulate",
