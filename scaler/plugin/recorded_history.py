@@ -85,9 +85,14 @@ def read_explanations(file: Path | None) -> Sequence[Explained]:
     if file is None:
         return ()
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Explanations).explanations
-    except (OSError, msgspec.DecodeError) as error:
+        return explanations_in(file.read_bytes())
+    except (OSError, ValueError) as error:
         raise UnusableHistory(f"{file}: {error}") from error
+
+
+def explanations_in(document: bytes) -> Sequence[Explained]:
+    """Of the output of `explain --output json`. Raises ValueError for another document."""
+    return msgspec.json.decode(document, type=Explanations).explanations
 
 
 def metric_queries(

@@ -80,9 +80,7 @@ def autoscaler_of(choices: Choices, workload: Workload) -> Autoscaler:
 
 def manifest_of(choices: Choices, workload: Workload) -> dict[str, Any]:
     """Its manifest."""
-    found: dict[str, Any] = msgspec.json.decode(
-        msgspec.json.encode(autoscaler_of(choices, workload))
-    )
+    found: dict[str, Any] = msgspec.to_builtins(autoscaler_of(choices, workload))
     return found
 
 

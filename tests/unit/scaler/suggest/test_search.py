@@ -107,7 +107,7 @@ def test_all_choices_are_in_the_manifest():
         metric="requests", share=0.7, target=70, min_replicas=2, max_replicas=9, tolerance=0.0,
         scale_down_window_seconds=600, scale_up=FAST_UP, forecast=True,
     )  # fmt: skip
-    manifest = manifest_of(choices, WORKLOAD)
+    manifest = yaml.safe_load(yaml.safe_dump(manifest_of(choices, WORKLOAD)))
     assert msgspec.convert(manifest, Autoscaler) == autoscaler_of(choices, WORKLOAD)
     assert manifest["spec"]["mode"] == "DryRun"
     assert manifest["spec"]["forecast"] == {"metric": "requests", "mode": "Add", "leadSeconds": 240}
