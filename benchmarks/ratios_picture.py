@@ -73,7 +73,7 @@ def main(picture: Path, files: Sequence[Path]) -> None:
 def _draw(plot: Axes, result: Mapping[str, Any], found: Sequence[Bar]) -> None:
     labels = [each.label for each in found]
     drawn = plot.barh(labels, [each.ratio for each in found], color="tab:blue")
-    plot.bar_label(drawn, [f" x {each.ratio:.2f}" for each in found], fontsize=8)
+    plot.bar_label(drawn, [f" x {each.ratio:.2g}" for each in found], fontsize=8)
     plot.axvline(1.0, color="0.3", linewidth=1)
     plot.set_xscale("log")
     plot.margins(x=0.15)
