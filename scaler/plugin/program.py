@@ -18,6 +18,11 @@ COMMANDS: Final = (
         module="scaler.plugin.explain",
     ),
     Command(
+        name="status",
+        summary="List the autoscalers: what they want, what limits them, and why",
+        module="scaler.plugin.status",
+    ),
+    Command(
         name="simulate",
         summary="Show what would be decided with other metrics or at another time",
         module="scaler.plugin.simulate",
@@ -26,6 +31,11 @@ COMMANDS: Final = (
         name="check",
         summary="Validate the configuration of the running adapter, or a file",
         module="scaler.plugin.check",
+    ),
+    Command(
+        name="backtest",
+        summary="Compare settings on the recorded load of an autoscaler",
+        module="scaler.plugin.backtest",
     ),
 )
 # A further command is a module with `parser() -> FlagParser` and `main(arguments) -> int`, and one entry above.

@@ -127,7 +127,7 @@ def loadline(installed: Cluster) -> Plugin:
     return Plugin(installed, path, installed.kubeconfig)
 
 
-def test_why_asks_nothing_but_the_name(loadline):
+def test_why_needs_nothing_but_the_name(loadline):
     assert "shop/web stays at 4 replicas." in loadline("why", "web", "-n", SHOP)
     document = json.loads(loadline("why", "la/web", "-n", SHOP, "-o", "json"))
     assert document["desired_replicas"] == 4
@@ -146,3 +146,91 @@ def test_simulate_decides_with_another_value(loadline):
 
 def test_check_tries_the_configuration_that_is_running(loadline):
     assert "plugin_queue" in loadline("check")
+
+
+def test_status_lists_what_every_autoscaler_wants(loadline):
+    lines = loadline("status", "-A").splitlines()
+    assert lines[0].split()[:4] == ["NAMESPACE", "NAME", "TARGET", "MIN"]
+    assert " ".join(lines[1].split()[:8]) == "shop la/web Deployment/web 1 9 4 4 Enforce"
+    [row] = json.loads(loadline("status", "-A", "-o", "json"))["autoscalers"]
+    assert (row["current"], row["wanted"]) == (4, 4)
+
+
+def test_status_of_a_dry_run_compares_it_with_what_was(loadline, exporter, prometheus):
+    """The counts are those of the scaler's metrics, as they are when Prometheus scrapes it from another namespace."""
+    spec = {"maxReplicas": 9, "mode": "DryRun"}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "api"}
+    loadline.cluster.apply(
+        {
+            "apiVersion": "loadline.io/v1beta1",
+            "kind": "LoadAutoscaler",
+            "metadata": {"name": "api", "namespace": SHOP},
+            "spec": {**spec, "scaleTargetRef": target},
+        }
+    )
+    labels = {"exported_namespace": SHOP, "name": "api", "kind": "LoadAutoscaler"}
+    assert "No history: Prometheus has neither" in loadline("status", "api", "-n", SHOP)
+    for which, count in (("current", 6), ("desired", 4)):
+        exporter.set(f"loadline_scaler_autoscaler_status_{which}_replicas", count, **labels)
+    prometheus.wait_for("loadline_scaler_autoscaler_status_desired_replicas")
+    prometheus.wait_for("loadline_scaler_autoscaler_status_current_replicas")
+    document = json.loads(loadline("status", "la/api", "-n", SHOP, "--since=5m", "-o", "json"))
+    found = document["dry_run"]["comparison"]
+    assert found["excess_minutes"] > 0
+    assert found["short_minutes"] == 0
+    assert found["wanted_replica_hours"] / found["actual_replica_hours"] == pytest.approx(4 / 6)
+
+
+@pytest.fixture(scope="module")
+def on_call(installed: Cluster) -> Plugin:
+    """A user without any right yet."""
+    installed.kubectl("create", "serviceaccount", "on-call", f"-n{SHOP}")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return Plugin(installed, path, installed.kubeconfig_for_service_account(SHOP, "on-call"))
+
+
+def _grant(cluster: Cluster, name: str, rules: list[dict]) -> None:
+    """A cluster role for the user on call."""
+    group = "rbac.authorization.k8s.io"
+    role = {"apiGroup": group, "kind": "ClusterRole", "name": name}
+    subject = {"kind": "ServiceAccount", "name": "on-call", "namespace": SHOP}
+    metadata = {"metadata": {"name": name}}
+    api = {"apiVersion": f"{group}/v1"}
+    cluster.apply({**api, "kind": "ClusterRole", **metadata, "rules": rules})
+    binding = {"roleRef": role, "subjects": [subject]}
+    cluster.apply({**api, "kind": "ClusterRoleBinding", **metadata, **binding})
+
+
+def _rule(group: str, resource: str, verbs: str) -> dict:
+    return {"apiGroups": [group], "resources": [resource], "verbs": verbs.split(",")}
+
+
+def test_each_refusal_names_the_right_that_is_missing(on_call, installed):
+    """Until the user has exactly the rights of docs/kubectl-plugin.md."""
+    why = ("why", "la/web", "-n", SHOP)
+    assert "cannot get resource" in on_call(*why, code=1)
+
+    _grant(installed, "on-call-get", [_rule("loadline.io", "loadautoscalers", "get,list")])
+    printed = on_call(*why, code=1)
+    assert "Name its Deployment with --scaler=NAMESPACE/NAME" in printed
+    assert "Its status says: shop/web stays at 4 replicas" in printed
+
+    _grant(installed, "on-call-find", [_rule("apps", "deployments", "get,list")])
+    assert "--scaler=loadline-system/s-loadline-scaler" in on_call(*why, code=1)
+
+    why = (*why, "--scaler=loadline-system/s-loadline-scaler")
+    assert "You need the right to list pods in the namespace loadline-system" in on_call(
+        *why, code=1
+    )
+
+    _grant(installed, "on-call-pods", [_rule("", "pods", "list")])
+    printed = on_call(*why, code=1)
+    assert "cannot reach the Deployment loadline-system/s-loadline-scaler" in printed
+    assert "get and create pods/portforward in the namespace loadline-system" in printed
+
+    _grant(installed, "on-call-reach", [_rule("", "pods/portforward", "get,create")])
+    assert "the nonResourceURL /debug/decisions/*" in on_call(*why, code=1)
+
+    rules = [{"nonResourceURLs": ["/debug/decisions/*"], "verbs": ["get"]}]
+    _grant(installed, "on-call-decisions", rules)
+    until(lambda: "shop/web stays at 4 replicas." in on_call(*why, code=0), what="the decision")

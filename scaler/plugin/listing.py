@@ -1,0 +1,49 @@
+"""Every autoscaler of a namespace or of the cluster, of both kinds, as rows."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from scaler.model.autoscaler import Autoscaler
+from scaler.model.kinds import WatchedKind
+from scaler.plugin.row import Row, row_of
+from scaler.plugin.target import KINDS
+from wire.kube.client import decoded
+from wire.kube.requests import Reader
+from wire.meta import ListMeta
+from wire.status import StatusError
+
+PAGE_SIZE = 500
+
+
+class _List(msgspec.Struct, frozen=True):
+    metadata: ListMeta = ListMeta()
+    items: tuple[Autoscaler, ...] = ()
+
+
+async def rows(client: Reader, namespace: str) -> list[Row]:
+    """Sorted by namespace, name and kind; of all namespaces if `namespace` is empty.
+
+    A cluster without the kind LoadAutoscaler has HPAs only. Raises `StatusError` and `Unavailable`.
+    """
+    found = [
+        row_of(each, kind) for kind in KINDS async for each in _objects(client, kind, namespace)
+    ]
+    return sorted(found, key=lambda each: (each.namespace, each.name, each.kind))
+
+
+async def _objects(client: Reader, kind: WatchedKind, namespace: str) -> AsyncIterator[Autoscaler]:
+    params = {"limit": str(PAGE_SIZE)}
+    while True:
+        try:
+            body = await client.get(kind.collection(namespace), params)
+        except StatusError as error:
+            if error.code == 404:
+                return
+            raise
+        page = decoded(body, _List, what=f"{kind.kind}List")
+        for each in page.items:
+            yield each
+        if not page.metadata.continue_:
+            return
+        params["continue"] = page.metadata.continue_
