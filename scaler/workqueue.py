@@ -10,6 +10,7 @@ reconciles are spread evenly. An autoscaler may have its own period.
 
 import heapq
 import zlib
+from collections.abc import Callable
 
 # The shortest pause between two reconciles, as a share of the period: time for the watch to deliver
 # what the first one wrote.
@@ -26,6 +27,7 @@ class WorkQueue:
         self._due_seconds: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
         self._processing: dict[str, float] = {}
+        self._removed: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._due_seconds.keys() | self._processing.keys())
@@ -38,6 +40,7 @@ class WorkQueue:
         A key that is queued or processed keeps its due time, unless its period has changed.
         `period_seconds` is None for the period of the queue. A longer one begins with the first reconcile.
         """
+        self._removed.discard(key)
         is_same = self._own_period_seconds.get(key) == period_seconds
         if is_same and (key in self._due_seconds or key in self._processing):
             return
@@ -71,7 +74,8 @@ class WorkQueue:
         reconcile would read the autoscaler from before our own status write, and conflict.
         """
         due_seconds = self._processing.pop(key)
-        if not requeue:
+        if not requeue or key in self._removed:
+            self._removed.discard(key)
             self._own_period_seconds.pop(key, None)
             return
         period = self._period_of(key)
@@ -85,10 +89,12 @@ class WorkQueue:
         self._drop_outdated()
         return self._heap[0][0] if self._heap else None
 
-    def clear(self) -> None:
-        """Remove every queued key; for a replica that is no longer the leader."""
-        self._due_seconds.clear()
-        self._heap.clear()
+    def remove(self, includes: Callable[[str], bool]) -> None:
+        """Remove these keys; one that is being processed is not due again. Another replica reconciles them."""
+        for key in [key for key in self._due_seconds if includes(key)]:
+            del self._due_seconds[key]
+            self._own_period_seconds.pop(key, None)
+        self._removed.update(key for key in self._processing if includes(key))
 
     def _period_of(self, key: str) -> float:
         return self._own_period_seconds.get(key, self._period_seconds)
