@@ -11,7 +11,7 @@ import asyncio
 import socket
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
 import aiohttp
@@ -20,7 +20,8 @@ from yarl import URL
 
 from wire import kube_json
 from wire.kube.connection import Connection
-from wire.kube.requests import JSON, MERGE_PATCH
+from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach
+from wire.kube.websocket import WebSocket, websocket
 from wire.status import Unavailable, from_response
 
 T = TypeVar("T")
@@ -76,16 +77,26 @@ class KubeClient:
         return await self._send("GET", path, params=params, accept=accept)
 
     async def create(
-        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """POST. Raises `StatusError` 409 AlreadyExists when the name is taken."""
-        return await self._send("POST", path, body=body, params=params)
+        return await self._send("POST", path, body=body, params=params, before_each=before_each)
 
     async def replace(
-        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """PUT. Raises `StatusError` 409 Conflict when the resourceVersion in the body is old."""
-        return await self._send("PUT", path, body=body, params=params)
+        return await self._send("PUT", path, body=body, params=params, before_each=before_each)
 
     async def patch(
         self,
@@ -94,9 +105,17 @@ class KubeClient:
         *,
         content_type: str = MERGE_PATCH,
         params: Mapping[str, str] | None = None,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """PATCH; `content_type` says of which kind."""
-        return await self._send("PATCH", path, body=body, params=params, content_type=content_type)
+        return await self._send(
+            "PATCH",
+            path,
+            body=body,
+            params=params,
+            content_type=content_type,
+            before_each=before_each,
+        )
 
     async def delete(
         self, path: str, params: Mapping[str, str] | None = None, *, body: bytes | None = None
@@ -132,6 +151,10 @@ class KubeClient:
             async for line in _lines(response.content.iter_any(), self._response_bytes_max):
                 yield line
 
+    def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
+        """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""
+        return websocket(self._connection, path, message_bytes_max=self._response_bytes_max)
+
     async def close(self) -> None:
         """Close every connection."""
         for session in (self._requests, self._watches):
@@ -161,6 +184,7 @@ class KubeClient:
         accept: str = JSON,
         body: bytes | None = None,
         content_type: str = JSON,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         timeout = aiohttp.ClientTimeout(
             total=self._timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
@@ -170,6 +194,8 @@ class KubeClient:
         busy_retries = refusals = closed = 0
         while True:
             pause_seconds = None
+            if before_each is not None:
+                before_each()
             try:
                 async with self._exchange(
                     self._requests,
