@@ -1,7 +1,7 @@
 """`python -m benchmarks.forecast_picture FILE`: the picture in docs/forecast.md.
 
 A daily load is replayed through the scaler's decisions, with and without a forecast. On the sixth day it drops to a third
-for a day: the forecast expects it to return, wastes replicas, suspends itself, and acts again after a good day.
+for a day: no earlier day is like that, so the forecast suspends itself until the load returns.
 """
 
 import math
@@ -52,7 +52,7 @@ def main(file: Path) -> None:
     of_replicas.plot(days, _ready(forecast), linewidth=1, label="ready with a forecast")
     of_replicas.set_ylabel("replicas")
     of_replicas.legend(loc="upper left", ncols=3)
-    of_added.fill_between(days, _added(forecast), step="post", label="added")
+    of_added.plot(days, _added(forecast), drawstyle="steps-post", linewidth=0.8)
     of_added.set_ylabel("added")
     of_added.set_xlabel("days")
     _mark(forecast, days, of_replicas, of_added)

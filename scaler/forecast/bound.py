@@ -8,7 +8,7 @@ import math
 from bisect import bisect_left, insort
 
 from scaler.model.forecast import ALPHA, Errors
-from scaler.model.load_levels import MINUTES_PER_DAY, Floats
+from scaler.model.load_levels import MINUTES_PER_DAY
 
 GAMMA = 0.005
 ALPHA_MIN, ALPHA_MAX = 0.001, 0.9
@@ -23,12 +23,9 @@ def are_enough(errors: Errors) -> bool:
 
 def addend(errors: Errors) -> float:
     """What is added to a prediction. Only if there are enough errors."""
-    return _ranked(errors.by_size, errors.alpha)
-
-
-def size_at(errors: Errors, alpha: float) -> float:
-    """The error that only the share `alpha` of all exceeds."""
-    return _ranked(errors.by_size, alpha)
+    by_size = errors.by_size
+    rank = math.ceil((len(by_size) + 1) * (1.0 - errors.alpha))
+    return by_size[min(max(rank, 1), len(by_size)) - 1]
 
 
 def judged(errors: Errors, error: float, addend_used: float | None) -> Errors:
@@ -40,14 +37,8 @@ def judged(errors: Errors, error: float, addend_used: float | None) -> Errors:
     by_age.append(error)
     # As it is stored, or it would not be found again.
     insort(by_size, by_age[-1])
-    alpha, pinned = errors.alpha, errors.pinned_minutes
+    alpha = errors.alpha
     if addend_used is not None:
         alpha += GAMMA * (ALPHA - (1.0 if error > addend_used else 0.0))
         alpha = min(max(alpha, ALPHA_MIN), ALPHA_MAX)
-        pinned = pinned + 1 if alpha in (ALPHA_MIN, ALPHA_MAX) else 0
-    return Errors(by_age=by_age, by_size=by_size, alpha=alpha, pinned_minutes=pinned)
-
-
-def _ranked(by_size: Floats, alpha: float) -> float:
-    rank = math.ceil((len(by_size) + 1) * (1.0 - alpha))
-    return by_size[min(max(rank, 1), len(by_size)) - 1]
+    return Errors(by_age=by_age, by_size=by_size, alpha=alpha)

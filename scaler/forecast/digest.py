@@ -12,13 +12,13 @@ from array import array
 import msgspec
 
 from scaler.forecast.bound import judged
-from scaler.forecast.features import features, rise
+from scaler.forecast.features import rise, seen
 from scaler.forecast.outcomes import summed
 from scaler.forecast.regression import predicted
 from scaler.model.forecast import Errors, Forecast, Moments, Outcomes, Sums, Verdict
 from scaler.model.load_levels import MINUTES_PER_DAY, MISSING, Levels
 
-VERSION = 1
+VERSION = 2
 SLOT_MINUTES = 5
 ERRORS_FROM_MINUTES = 3 * MINUTES_PER_DAY
 _UNKNOWN = 255
@@ -135,15 +135,15 @@ def _errors(state: Forecast, alpha: float) -> Errors:
     last = state.levels.end_minute - state.lead_minutes
     errors = Errors()
     for minute in range(last - ERRORS_FROM_MINUTES, last + 1, SLOT_MINUTES):
-        found = features(state.levels, minute, state.lead_minutes, state.offset)
+        found = seen(state.levels, minute, state.lead_minutes, state.offset)
         actual = rise(state.levels, minute, state.lead_minutes, state.offset)
         if found is not None and actual is not None:
-            errors = judged(errors, actual - predicted(state.weights, found), None)
+            errors = judged(errors, actual - predicted(state.weights, found.features), None)
     return msgspec.structs.replace(errors, alpha=alpha)
 
 
 def _numbers(sums: Sums) -> tuple[float, ...]:
-    return (sums.alone, sums.added, sums.useful, sums.error, sums.error_without, sums.minutes)
+    return (sums.alone, sums.added, sums.useful, sums.minutes)
 
 
 def _intervals(packed: bytes) -> tuple[Sums, ...]:
@@ -154,11 +154,7 @@ def _intervals(packed: bytes) -> tuple[Sums, ...]:
             alone=alone,
             added=added,
             useful=useful,
-            error=error,
-            error_without=error_without,
             minutes=int(minutes),
         )
-        for alone, added, useful, error, error_without, minutes in zip(
-            *[iter(numbers)] * 6, strict=True
-        )
+        for alone, added, useful, minutes in zip(*[iter(numbers)] * 4, strict=True)
     )

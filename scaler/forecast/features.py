@@ -6,12 +6,15 @@ before its logarithm: without it, the noise of a load near zero would be larger 
 
 import math
 
+import msgspec
+
 from scaler.model.forecast import Features
 from scaler.model.load_levels import MINUTES_PER_DAY, Levels
 
 LAGS_DAYS = (1, 2, 7)
-# A day with half or twice the load at this time says nothing about today: a holiday, an outage, another metric.
-UNLIKE = math.log(2)
+# A day with so much more or less load at this time says nothing about today: a holiday, an outage, another metric.
+UNLIKE_FACTOR = 1.65
+_UNLIKE = math.log(UNLIKE_FACTOR)
 LIMIT = 1.0
 
 
@@ -29,7 +32,14 @@ def rise(levels: Levels, minute: int, lead: int, offset: float) -> float | None:
     return math.log((peak + offset) / (now + offset))
 
 
-def features(levels: Levels, minute: int, lead: int, offset: float) -> Features | None:
+class Seen(msgspec.Struct, frozen=True):
+    """`has_like_day`: whether an earlier day is like the present. Without one, the trend decides alone."""
+
+    features: Features
+    has_like_day: bool
+
+
+def seen(levels: Levels, minute: int, lead: int, offset: float) -> Seen | None:
     """None if the present load, or every earlier day, is unknown."""
     now, last = smoothed(levels, minute, offset), levels.at(minute)
     if now is None or last is None:
@@ -37,8 +47,7 @@ def features(levels: Levels, minute: int, lead: int, offset: float) -> Features 
     days = [_day(levels, minute - lag * MINUTES_PER_DAY, lead, offset, now) for lag in LAGS_DAYS]
     if all(each is None for each in days):
         return None
-    alike = [each for each in days if each is not None and abs(each[1]) <= UNLIKE]
-    # Without a day like this one, the trend decides alone.
+    alike = [each for each in days if each is not None and abs(each[1]) <= _UNLIKE]
     instead = alike[0] if alike else (0.0, 0.0)
     found = [1.0]
     for day in days:
@@ -47,7 +56,7 @@ def features(levels: Levels, minute: int, lead: int, offset: float) -> Features 
     found.append(0.0 if before is None else now - before)
     found.append(0.0 if earlier is None else now - earlier)
     found.append(math.log(last + offset) - now)
-    return tuple([limited(each) for each in found])
+    return Seen(tuple([limited(each) for each in found]), bool(alike))
 
 
 def limited(difference: float) -> float:

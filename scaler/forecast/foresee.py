@@ -17,11 +17,11 @@ DIGEST_EVERY_MINUTES = 60
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
-    """The forecast at this reconcile. `floor` is in replicas, None if there is no bound now."""
+    """The forecast at this reconcile. `needed` is in replicas, None if there is no bound now."""
 
     state: Forecast
     load: Load | None = None
-    floor: int | None = None
+    needed: float | None = None
     is_new_minute: bool = False
 
 
@@ -45,7 +45,7 @@ def foresee(
     return Foreseen(
         state=state,
         load=load,
-        floor=None if bound is None else _replicas(bound, load),
+        needed=None if bound is None else bound / load.per_replica,
         is_new_minute=state is not before,
     )
 
@@ -61,14 +61,16 @@ def remembered(
     if rules is None:
         return memory, None
     acts = acting_floor(found, policy) is not None
-    after = lifted(stabilized, _floor(found, rules))
+    floor = _floor(found, policy)
+    after = lifted(stabilized, floor)
     alone = stabilized
     if found.is_new_minute and found.load is not None:
         state = _with_alone(state, found.load, policy)
         if acts:
             # The tolerance can keep replicas that only the forecast added: they count as added.
             alone = min(stabilized, max(others, *state.alone_by_minute))
-        state = counted(state, alone=_bounded(alone, policy), final=_bounded(after, policy))
+        final = after if state.verdict.is_on_trial else alone
+        state = counted(state, alone=_bounded(alone, policy), final=_bounded(final, policy))
     text = memory.forecast
     before = memory.forecast_state
     has_turned = before is not None and before.verdict is not state.verdict
@@ -81,8 +83,8 @@ def remembered(
         is_dry_run=not rules.acts,
         lead_seconds=rules.lead_minutes * SECONDS_PER_MINUTE,
         load=None if found.load is None else found.load.total,
-        bound=None if found.floor is None else state.bound,
-        floor=found.floor,
+        bound=None if floor is None else state.bound,
+        floor=None if floor is None else floor.replicas,
         before=stabilized,
         after=after,
         verdict=state.verdict,
@@ -98,7 +100,7 @@ def acting_floor(found: Foreseen, policy: Policy) -> Floor | None:
     rules = policy.forecast
     if rules is None or not rules.acts or not found.state.verdict.is_reliable:
         return None
-    return _floor(found, rules)
+    return _floor(found, policy)
 
 
 def continued(memory: Memory, rules: ForecastRules | None, now_unix_seconds: float) -> Memory:
@@ -121,8 +123,14 @@ def _new(rules: ForecastRules) -> Forecast:
     return Forecast(identity=rules.identity, lead_minutes=rules.lead_minutes)
 
 
-def _floor(found: Foreseen, rules: ForecastRules) -> Floor | None:
-    return None if found.floor is None else Floor(found.floor, rules.extra_ratio)
+def _floor(found: Foreseen, policy: Policy) -> Floor | None:
+    if found.needed is None or policy.forecast is None:
+        return None
+    return Floor(
+        needed=found.needed,
+        extra_ratio=policy.forecast.extra_ratio,
+        tolerance=policy.tolerances.scale_up,
+    )
 
 
 def _with_alone(state: Forecast, load: Load, policy: Policy) -> Forecast:

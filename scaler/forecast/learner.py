@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from scaler.forecast.bound import addend, are_enough, judged
-from scaler.forecast.features import features, limited, rise, smoothed
+from scaler.forecast.features import limited, rise, seen, smoothed
 from scaler.forecast.levels import appended
 from scaler.forecast.outcomes import useful, with_minute
 from scaler.forecast.regression import learnt, predicted, weights
@@ -55,19 +55,26 @@ def _solved(state: Forecast) -> Forecast:
 
 def _issue(state: Forecast, needed: int) -> Forecast:
     minute, offset = state.levels.end_minute, state.offset
-    found = features(state.levels, minute, state.lead_minutes, offset)
-    prediction, added, bound = 0.0, None, None
+    found = seen(state.levels, minute, state.lead_minutes, offset)
+    prediction, added, bound, unlike = 0.0, None, None, 0
     if found is not None:
-        prediction = predicted(state.weights, found)
+        unlike = 0 if found.has_like_day else state.unlike_minutes + 1
+        prediction = predicted(state.weights, found.features)
         if are_enough(state.errors):
             added = addend(state.errors)
             now = smoothed(state.levels, minute, offset) or 0.0
             highest = min(now + prediction + added, _EXPONENT_MAX)
             bound = max(0.0, math.exp(highest) - offset)
     issued = Issued(
-        minute=minute, features=found, predicted=prediction, addend=added, needed=needed
+        minute=minute,
+        features=None if found is None else found.features,
+        predicted=prediction,
+        addend=added,
+        needed=needed,
     )
-    return msgspec.structs.replace(state, issued=(*state.issued, issued), bound=bound)
+    return msgspec.structs.replace(
+        state, issued=(*state.issued, issued), bound=bound, unlike_minutes=unlike
+    )
 
 
 def _judged(state: Forecast, needed: int, waste_percent_max: float) -> Forecast:
@@ -92,19 +99,14 @@ def _with_outcome(state: Forecast, old: Issued, needed: int, waste_percent_max: 
     moments = learnt(state.moments, old.features, limited(actual))
     outcomes, ended = state.outcomes, False
     if old.addend is not None:
-        usual = moments.responses[0] / moments.products[0]
         minute = Sums(
             alone=old.alone,
             added=old.final - old.alone,
             useful=useful(alone=old.alone, final=old.final, needed=needed),
-            error=abs(actual - old.predicted - old.addend),
-            error_without=abs(actual - usual),
             minutes=1,
         )
         outcomes, ended = with_minute(outcomes, minute)
-    found = state.verdict
-    if ended:
-        found = verdict(found, outcomes, errors, state.levels, waste_percent_max=waste_percent_max)
-    return msgspec.structs.replace(
-        state, errors=errors, moments=moments, outcomes=outcomes, verdict=found
-    )
+    state = msgspec.structs.replace(state, errors=errors, moments=moments, outcomes=outcomes)
+    if not ended:
+        return state
+    return msgspec.structs.replace(state, verdict=verdict(state, waste_percent_max))

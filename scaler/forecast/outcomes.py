@@ -1,6 +1,6 @@
-"""What the forecast did, or would have done, and whether that was worth it.
+"""What the forecast did, or in a dry run would have done, and whether that was worth it.
 
-    added   the replicas that the forecast has beyond those of the metrics alone
+    added   the replicas that the forecast has beyond those of the metrics alone; none while it is suspended
     useful  those of them that the load needed within the lead
     wasted  the others
 
@@ -48,7 +48,5 @@ def summed(sums: Sequence[Sums]) -> Sums:
         alone=sum([each.alone for each in sums]),
         added=sum([each.added for each in sums]),
         useful=sum([each.useful for each in sums]),
-        error=sum([each.error for each in sums]),
-        error_without=sum([each.error_without for each in sums]),
         minutes=sum([each.minutes for each in sums]),
     )

@@ -12,16 +12,26 @@ import msgspec
 _EXTRA_REPLICAS_MIN = 2
 
 
-class Floor(msgspec.Struct, frozen=True):
-    """At least so many replicas, but at most `extra_ratio` more than there would be without."""
+class Floor(msgspec.Struct, frozen=True, kw_only=True):
+    """At least so many replicas, but at most `extra_ratio` more than there would be without.
 
-    replicas: int
+    `needed` is the exact count that the expected load needs. As with a metric, a difference within the tolerance
+    changes nothing.
+    """
+
+    needed: float
     extra_ratio: float
+    tolerance: float = 0.0
+
+    @property
+    def replicas(self) -> int:
+        """Whole replicas. Rounding must not need one more for the same load."""
+        return math.ceil(self.needed - 1e-9)
 
 
 def lifted(replicas: int, floor: Floor | None) -> int:
     """Never fewer. A target at zero stays there: only its metrics start it."""
-    if floor is None or replicas <= 0:
+    if floor is None or replicas <= 0 or floor.needed <= replicas * (1.0 + floor.tolerance):
         return replicas
     most = max(replicas + _EXTRA_REPLICAS_MIN, math.ceil(replicas * (1.0 + floor.extra_ratio)))
     return max(replicas, min(floor.replicas, most))

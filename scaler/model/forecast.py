@@ -39,18 +39,14 @@ class Errors(msgspec.Struct, frozen=True, kw_only=True):
     by_age: Floats = array("f")
     by_size: Floats = array("f")
     alpha: float = ALPHA
-    pinned_minutes: int = 0
-    """For how long `alpha` has been at its limit: then the errors do not describe the present."""
 
 
 class Sums(msgspec.Struct, frozen=True, kw_only=True):
-    """Replica-minutes; `error` and `error_without` are sums of the absolute errors of the bound and of persistence."""
+    """Replica-minutes."""
 
     alone: float = 0.0
     added: float = 0.0
     useful: float = 0.0
-    error: float = 0.0
-    error_without: float = 0.0
     minutes: int = 0
 
     @property
@@ -67,13 +63,6 @@ class Sums(msgspec.Struct, frozen=True, kw_only=True):
     def useful_percent(self) -> float:
         """Of the replicas that were added."""
         return 100.0 * self.useful / self.added if self.added else 100.0
-
-    @property
-    def skill(self) -> float:
-        """By how much the forecast is better than to expect the usual rise: 1 is perfect, below 0 is worse."""
-        if not self.error_without:
-            return 0.0
-        return 1.0 - self.error / self.error_without
 
 
 NOTHING_SUMMED = Sums()
@@ -93,14 +82,16 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: str = LEARNING
     message: str = ""
-    since_minute: int = 0
-    suspended_at_minutes: tuple[int, ...] = ()
-    """Of the last seven days."""
 
     @property
     def is_reliable(self) -> bool:
         """Whether the forecast may add replicas."""
         return self.reason == RELIABLE
+
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether its outcomes are those of a forecast that acts: while it learns, they decide whether it will."""
+        return self.reason in (RELIABLE, LEARNING)
 
 
 class Issued(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +125,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: Outcomes = Outcomes()
     verdict: Verdict = Verdict()
     bound: float | None = None
+    unlike_minutes: int = 0
+    """For how long no earlier day has been like the present."""
     alone_by_minute: tuple[int, ...] = ()
     """What the metric would have set without the forecast, in the minutes of the scale-down window."""
     digest_minute: int = 0
@@ -149,13 +142,6 @@ def moved(state: Forecast, minutes: int) -> Forecast:
             msgspec.structs.replace(each, minute=each.minute + minutes) for each in state.issued
         ),
         solved_at_minute=state.solved_at_minute + minutes,
-        verdict=msgspec.structs.replace(
-            state.verdict,
-            since_minute=state.verdict.since_minute + minutes,
-            suspended_at_minutes=tuple(
-                each + minutes for each in state.verdict.suspended_at_minutes
-            ),
-        ),
         # What was stored has the minutes of the other clock.
         digest_minute=0,
     )

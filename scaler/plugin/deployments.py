@@ -39,7 +39,7 @@ class _Volume(msgspec.Struct, frozen=True, rename="camel"):
 class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     containers: tuple[_Container, ...] = ()
     volumes: tuple[_Volume, ...] = ()
-    service_account_name: str = "default"
+    service_account_name: str = ""
 
 
 class _Template(msgspec.Struct, frozen=True):
@@ -120,7 +120,7 @@ def _running(deployment: Deployment, program: str) -> RunningProgram | None:
                 program=program,
                 namespace=deployment.metadata.namespace,
                 name=deployment.metadata.name,
-                service_account=pod.service_account_name,
+                service_account=pod.service_account_name or "default",
                 selector=deployment.spec.selector,
                 arguments=container.args,
                 port=_port(container, program),

@@ -37,6 +37,11 @@ COMMANDS: Final = (
         summary="Validate the configuration of the running adapter, or a file",
         module="scaler.plugin.check",
     ),
+    Command(
+        name="backtest",
+        summary="Compare settings on the recorded load of an autoscaler",
+        module="scaler.plugin.backtest",
+    ),
 )
 # A further command is a module with `parser() -> FlagParser` and `main(arguments) -> int`, and one entry above.
 

@@ -195,7 +195,7 @@ class AdapterConnection:
         if not pem or registration.spec.insecure:
             return None
         host = f"{service.name}.{service.namespace}.svc"
-        url = self._options.url or f"https://{host}:{service.port}"
+        url = self._options.url or f"https://{host}:{service.port or 443}"
         return Address(url, host, pem.decode("ascii", "replace"))
 
     def _registration_changed(self, old: APIService | None, new: APIService | None) -> None:

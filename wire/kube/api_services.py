@@ -16,7 +16,7 @@ class ServiceReference(msgspec.Struct, frozen=True):
 
     namespace: str = ""
     name: str = ""
-    port: int = 443
+    port: int = 0  # 0: 443
 
 
 class APIServiceSpec(msgspec.Struct, frozen=True, rename="camel"):

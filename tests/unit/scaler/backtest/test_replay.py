@@ -62,8 +62,9 @@ def with_forecast(days):
 def test_a_forecast_is_ahead_of_the_ramp(days, with_forecast):
     without = steps(spec(LOAD), *days)
     morning = slice(4 * DAY + 300, 4 * DAY + 600)
+    # 10 per replica is the target, and the tolerance is 10 %.
     late = [
-        sum(each.ready * 10 < each.load for each in of[morning]) for of in (without, with_forecast)
+        sum(each.ready * 11 < each.load for each in of[morning]) for of in (without, with_forecast)
     ]
     assert late[1] < late[0] / 4
 

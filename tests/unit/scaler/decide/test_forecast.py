@@ -91,6 +91,8 @@ def condition(found, type_="ForecastReliable"):
     [
         pytest.param(50, 70.0, 7, id="more load is expected"),
         pytest.param(50, 70.1, 8, id="a part of a replica is a replica"),
+        pytest.param(50, 55.0, 5, id="within the tolerance"),
+        pytest.param(50, 55.1, 6, id="just above the tolerance"),
         pytest.param(50, 20.0, 5, id="less load is expected: nothing is removed"),
         pytest.param(50, 900.0, 8, id="at most half as many more"),
         pytest.param(20, 900.0, 4, id="but two more are always allowed"),
@@ -311,7 +313,7 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
     late = expecting(of, 70.0, age_minutes=1)
     state = late.forecast_state
     # Every outcome of the last day was bad, and the interval ends with the next minute.
-    bad = Sums(alone=10.0, added=3.0, useful=0.0, error=1.0, error_without=1.0, minutes=10)
+    bad = Sums(alone=10.0, added=3.0, useful=0.0, minutes=10)
     state = msgspec.structs.replace(
         state,
         outcomes=msgspec.structs.replace(
@@ -328,7 +330,7 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
         settings=LA,
     )
     assert [each.reason for each in found.events] == ["ForecastSuspended"]
-    assert "of the last hour, more than 15 %" in found.events[0].message
+    assert "of the last 24 hours, more than 85 % of the allowed 5 %" in found.events[0].message
     assert found.memory.forecast != ""
 
 

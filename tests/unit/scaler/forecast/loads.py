@@ -33,7 +33,7 @@ def learnt(shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: 
 def states(
     shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: float = 10.0
 ) -> Iterator[Forecast]:
-    """The forecast after each minute. It may add half as many replicas as the load needs."""
+    """The forecast after each minute. It may add half as many replicas as the load needs, and adds none while it is suspended."""
     state = Forecast(identity="load", lead_minutes=lead)
     for minute in minutes:
         load = shape(minute)
@@ -43,6 +43,7 @@ def states(
         )
         floor = None
         if state.bound is not None:
-            floor = Floor(math.ceil(state.bound / per_replica), 0.5)
-        state = counted(state, alone=needed, final=lifted(needed, floor))
+            floor = Floor(needed=state.bound / per_replica, extra_ratio=0.5)
+        final = lifted(needed, floor) if state.verdict.is_on_trial else needed
+        state = counted(state, alone=needed, final=final)
         yield state

@@ -1,0 +1,1 @@
+"""Recorded series of an autoscaler and its target: from Prometheus, or from files."""

@@ -1,0 +1,220 @@
+"""The recorded series of an autoscaler: from files, or from Prometheus."""
+
+import argparse
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from scaler.backtest.recording import READY_REPLICAS, REPLICAS, Recording, columns_of
+from scaler.backtest.series import series_of
+from scaler.history.files import Samples, UnusableHistory, read_csv, read_range
+from scaler.history.found import History, StartUp
+from scaler.history.prometheus import Access, HistoryClient, TimeSpan
+from scaler.history.queries import (
+    Selected,
+    delay_of,
+    described,
+    generalized,
+    replica_queries,
+    start_up_queries,
+    usage_query,
+)
+from scaler.model.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
+from scaler.plugin.manifests import Manifest
+from scaler.plugin.progress import shown_progress
+
+SINCE_SECONDS = 14 * 86400
+
+
+class ExplainedRow(msgspec.Struct, frozen=True):
+    """One row that counted."""
+
+    labels: dict[str, str] = {}
+
+
+class ExplainedQuery(msgspec.Struct, frozen=True):
+    """One query of the adapter, and the first of its rows."""
+
+    query: str
+    rows: tuple[ExplainedRow, ...] = ()
+
+
+class ExplainedObjects(msgspec.Struct, frozen=True):
+    """The first of the present objects."""
+
+    names: tuple[str, ...] = ()
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """How the adapter computes one metric: the part of `explain --output json` that history needs."""
+
+    queries: tuple[ExplainedQuery, ...] = ()
+    objects: ExplainedObjects | None = None
+
+
+class Explanations(msgspec.Struct, frozen=True):
+    """One for each metric of the autoscaler, in the order of its spec."""
+
+    explanations: tuple[Explained, ...]
+
+
+def history_of(
+    present: Manifest,
+    given: argparse.Namespace,
+    explained: Sequence[Explained] = (),
+    url: str = "",
+) -> History:
+    """As the flags say; `url` is where Prometheus can be reached, if that is not the URL of the flag.
+
+    Raises `HistoryUnavailable`, and ValueError if there is no source or no query for a metric.
+    """
+    if given.history:
+        return _from_files(present, given)
+    url = url or given.prometheus_url
+    if not url:
+        raise ValueError("give the recorded series with --prometheus-url=URL or --history=FILE")
+    explained = explained or read_explanations(given.explanation)
+    return _from_prometheus(present, given, explained, _access(given, url))
+
+
+def read_explanations(file: Path | None) -> Sequence[Explained]:
+    """Of a file; none without a file. Raises `UnusableHistory`."""
+    if file is None:
+        return ()
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Explanations).explanations
+    except (OSError, msgspec.DecodeError) as error:
+        raise UnusableHistory(f"{file}: {error}") from error
+
+
+def metric_queries(
+    autoscaler: Autoscaler, given: Mapping[str, str], explained: Sequence[Explained]
+) -> dict[str, Selected]:
+    """By the name of a metric: as given, as the adapter computes it, or cAdvisor's usage. Raises ValueError without any."""
+    found: dict[str, Selected] = {}
+    metrics = metrics_of(autoscaler.spec)
+    for name, metric in described(autoscaler):
+        named = next((each for each in columns_of(metric) if each in given), None)
+        index = metrics.index(metric)
+        if named is not None:
+            found[name] = Selected(promql=given[named])
+        elif index < len(explained) and explained[index].queries:
+            found[name] = _explained(metric, explained[index], autoscaler)
+        elif (usage := usage_query(metric, autoscaler)) is not None:
+            found[name] = usage
+        else:
+            raise ValueError(
+                f"no query is known for the metric {name}: give it with --query {name}=PROMQL, or the output of "
+                "`kubectl loadline explain NAME -o json` with --explanation=FILE"
+            )
+    return found
+
+
+def _explained(metric: MetricSpec, explained: Explained, autoscaler: Autoscaler) -> Selected:
+    queries = explained.queries
+    if metric.type in (MetricSourceType.RESOURCE, MetricSourceType.CONTAINER_RESOURCE):
+        # The usage of cpu and of memory are two queries of the same request.
+        queries = tuple(each for each in queries if "cpu" in each.query) or queries
+    names = () if explained.objects is None else explained.objects.names
+    rows = [each.labels for each in queries[0].rows]
+    return generalized(queries[0].query, rows, names, autoscaler)
+
+
+def _from_files(present: Manifest, given: argparse.Namespace) -> History:
+    named = [
+        columns_of(metric)
+        for metric in metrics_of(present.autoscaler.spec)
+        if metric.type != MetricSourceType.FORMULA
+    ]
+    only = named[0][0] if len(named) == 1 and named[0] else ""
+    samples: dict[str, Samples] = {}
+    sources: dict[str, str] = {}
+    for text in given.history:
+        name, equals, file = text.partition("=")
+        found = {name: read_range(Path(file))} if equals else read_csv(Path(text), only_metric=only)
+        for column, rows in found.items():
+            samples[column] = rows
+            sources[column] = Path(file if equals else text).name
+    return History(recording=_recording(samples, sources, given.step))
+
+
+def _from_prometheus(
+    present: Manifest, given: argparse.Namespace, explained: Sequence[Explained], access: Access
+) -> History:
+    autoscaler, extra = present.autoscaler, dict(given.query)
+    queries = metric_queries(autoscaler, extra, explained)
+    client = HistoryClient(access, cache=given.cache or _default_cache())
+    end = int(time.time() if given.until is None else given.until)
+    span = TimeSpan(
+        start_unix_seconds=end - int(given.since or SINCE_SECONDS),
+        end_unix_seconds=end,
+        step_seconds=given.step,
+    )
+    wanted: dict[str, tuple[Selected, ...]] = {name: (query,) for name, query in queries.items()}
+    wanted |= replica_queries(autoscaler, present.kind)
+    wanted |= {
+        name: (Selected(promql=promql),) for name, promql in extra.items() if name not in queries
+    }
+    samples: dict[str, Samples] = {}
+    sources: dict[str, str] = {}
+    with shown_progress() as progress:
+        for name, alternatives in wanted.items():
+            for query in alternatives:
+                found = client.samples(name, query, span, progress)
+                if found:
+                    samples[name], sources[name] = found, _in_words(query)
+                    break
+    scrape = client.scrape_seconds(end)
+    return History(
+        recording=_recording(samples, sources, given.step),
+        queries={name: query.promql for name, query in queries.items()},
+        delays={name: delay_of(query.promql, scrape) for name, query in queries.items()},
+        start_up=None if given.start_up else _start_up(client, autoscaler, span),
+    )
+
+
+def _recording(samples: Mapping[str, Samples], sources: Mapping[str, str], step: int) -> Recording:
+    series = {name: series_of(rows, step) for name, rows in samples.items() if rows}
+    if set(series) <= {REPLICAS, READY_REPLICAS}:
+        raise UnusableHistory("the history has no sample of any metric")
+    return Recording(step_seconds=step, series=series, sources=sources)
+
+
+def _in_words(query: Selected) -> str:
+    if not query.where:
+        return query.promql
+    where = ", ".join(f'{name}=~"{text}"' for name, text in query.where.items())
+    return f"{query.promql}, the rows with {where}"
+
+
+def _start_up(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:
+    seconds = span.end_unix_seconds - span.start_unix_seconds
+    found = [
+        client.value(each, span.end_unix_seconds) for each in start_up_queries(autoscaler, seconds)
+    ]
+    median, p95 = found
+    if median is None or p95 is None or not 0 < median <= p95:
+        return None
+    return StartUp(float(round(median)) or 1.0, float(round(p95)) or 1.0)
+
+
+def _access(given: argparse.Namespace, url: str) -> Access:
+    headers = list(given.prometheus_header)
+    if given.prometheus_token_file is not None:
+        token = given.prometheus_token_file.read_text("utf-8").strip()
+        headers.append(("Authorization", f"Bearer {token}"))
+    return Access(
+        url=url,
+        # A forwarded port is another one each time.
+        name=given.prometheus_url or f"of the cluster {given.context or ''}",
+        headers=tuple(headers),
+        ca_file=given.prometheus_ca_file,
+    )
+
+
+def _default_cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "loadline" / "history"
