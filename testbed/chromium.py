@@ -148,8 +148,10 @@ class Chromium:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._socket is not None:
+            await self._socket.close()
         if self._reader is not None:
-            self._reader.cancel()
+            await asyncio.wait({self._reader})
         if self._session is not None:
             await self._session.close()
         if self._process is not None:

@@ -75,6 +75,15 @@ async def populate(cluster: Cluster, count: int) -> None:
         "--replicas=5",
         f"-n{first['namespace']}",
     )
+    cluster.kubectl(
+        "patch",
+        "deployment",
+        first["name"],
+        f"-n{first['namespace']}",
+        "--subresource=status",
+        "--type=merge",
+        '--patch={"status": {"replicas": 5, "readyReplicas": 5}}',
+    )
     client = KubeClient(await connect(cluster.kubeconfig, user_agent="loadline-testbed"))
     limit = asyncio.Semaphore(AT_ONCE)
 

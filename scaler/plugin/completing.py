@@ -69,6 +69,25 @@ def names(found: Sequence[Row]) -> list[str]:
     return [f"{row.kind}/{row.name}" if plain.count(row.name) > 1 else row.name for row in found]
 
 
+def cluster_of_words(words: Sequence[str]) -> Cluster:
+    """The namespace, context and kubeconfig of an unfinished command line, with `=` or as the next word."""
+
+    def value(*flags: str) -> str:
+        spaced = [word for flag, word in pairwise(words) if flag in flags]
+        joined = [
+            word.partition("=")[2]
+            for word in words
+            if word.startswith(tuple(f"{each}=" for each in flags))
+        ]
+        return [*joined, *spaced, ""][0]
+
+    return Cluster(
+        namespace=value("-n", "--namespace"),
+        context=value("--context") or None,
+        kubeconfig=Path(value("--kubeconfig")) if value("--kubeconfig") else None,
+    )
+
+
 def _parser(command: str) -> FlagParser | None:
     return next((each.load().parser() for each in COMMANDS if each.name == command), None)
 
@@ -97,17 +116,7 @@ def _positional(parser: FlagParser) -> tuple[list[str] | None, int]:
 
 def _rows(words: Sequence[str]) -> list[Row]:
     """The autoscalers of the namespace of the command line."""
-
-    def value(*flags: str) -> str:
-        given = [word for flag, word in pairwise(words) if flag in flags]
-        joined = [each.partition("=")[2] for each in words if each.partition("=")[0] in flags]
-        return [*joined, *given, ""][0]
-
-    cluster = Cluster(
-        namespace=value("-n", "--namespace"),
-        context=value("--context") or None,
-        kubeconfig=Path(value("--kubeconfig")) if value("--kubeconfig") else None,
-    )
+    cluster = cluster_of_words(words)
 
     async def listed() -> list[Row]:
         async with asyncio.timeout(NAMES_SECONDS), connected(cluster) as session:

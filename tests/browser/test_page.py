@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from testbed import assets
+from testbed import apiservices, assets
 from testbed.chromium import Chromium
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
+from testbed.metrics_api_server import EXTERNAL, MetricsAPIServer
 from testbed.page_population import objects, populate, recorded_day
 from testbed.processes import Process, start
 from testbed.prometheus import PrometheusServer
@@ -43,7 +44,12 @@ def cluster(count: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
         started = time.monotonic()
         asyncio.run(populate(running, count))
         print(f"\n{count} autoscalers created in {time.monotonic() - started:.0f} s")
-        yield running
+        with MetricsAPIServer(*running.serving_certificate("external-metrics")) as api:
+            metadata = next(objects(1))["metadata"]
+            api.values[f"{metadata['namespace']}/queue_length"] = "230"
+            name = apiservices.register(running, EXTERNAL, "v1beta1", api.port)
+            apiservices.wait_until_available(running, name)
+            yield running
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +158,7 @@ async def test_one_autoscaler_has_its_reason_its_day_and_sliders(page, details, 
     await page.evaluate(
         "document.querySelector('#hours-shown').dispatchEvent(new Event('change', {bubbles: true}))"
     )
-    await page.wait_for("document.getElementById('picture-text').textContent.includes('2 to 14')")
+    await page.wait_for("document.getElementById('picture-text').textContent.includes('per 150 s')")
     await page.send(
         "Emulation.setDeviceMetricsOverride", width=1280, height=1250, deviceScaleFactor=1, mobile=False
     )  # fmt: skip

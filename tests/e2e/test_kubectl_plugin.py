@@ -114,8 +114,9 @@ def _create_web(cluster: Cluster) -> None:
     )
 
     def scaled() -> bool:
-        found = cluster.get(f"/apis/apps/v1/namespaces/{SHOP}/deployments/web")
-        return bool(found["spec"]["replicas"] == 4)
+        path = f"/apis/loadline.io/v1beta1/namespaces/{SHOP}/loadautoscalers/web"
+        decision = cluster.get(path).get("status", {}).get("decision", {})
+        return str(decision.get("summary", "")).startswith("stays at 4 replicas")
 
     until(scaled, what="four replicas")
     for deployment in ("a-loadline-adapter", "s-loadline-scaler"):

@@ -1,8 +1,11 @@
 """What kubectl completes after `kubectl loadline`."""
 
+from pathlib import Path
+
 import pytest
 
-from scaler.plugin.completing import FILES, NO_FILES, candidates, main, names
+from scaler.plugin.completing import FILES, NO_FILES, candidates, cluster_of_words, main, names
+from scaler.plugin.flags import Cluster
 from scaler.plugin.program import COMMANDS
 from scaler.plugin.row import Row
 
@@ -50,6 +53,19 @@ def row(kind, name):
 
 def test_a_name_has_its_kind_only_where_both_kinds_have_it():
     assert names([row("la", "web"), row("hpa", "web"), row("la", "api")]) == ["la/web", "hpa/web", "api"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("why -n shop w", Cluster(namespace="shop")),
+        ("why --namespace=shop --context c w", Cluster(namespace="shop", context="c")),
+        ("why --kubeconfig=file w", Cluster(kubeconfig=Path("file"))),
+        ("why w", Cluster()),
+    ],
+)
+def test_the_names_are_those_of_the_namespace_of_the_line(line, expected):
+    assert cluster_of_words(line.split()) == expected
 
 
 def test_without_a_cluster_there_are_no_names(tmp_path, capsys):
