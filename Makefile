@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEPENDENCIES := $(VENV)/.dependencies
 SOURCES := adapter scaler wire testbed tests benchmarks
 DEMO_SECONDS ?= 240
 SEEDS ?= 0..1000
@@ -18,11 +19,14 @@ PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header -
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-$(STAMP): constraints.txt
+$(DEPENDENCIES): constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	@echo "Setting up $(VENV) (once)"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --progress-bar off --require-hashes -r constraints.txt
+	@touch $@
+
+$(STAMP): $(DEPENDENCIES) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -36,8 +40,8 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 test: check assets  ## Run all checks and tests, including those against real programs
 	$(BIN)/python -m pytest tests/simulation tests/conformance tests/process tests/e2e
 
-test-backends: $(STAMP)  ## Build VictoriaMetrics and compare it with Prometheus (two minutes, once)
-	@$(BIN)/python -m testbed build prometheus victoria-metrics
+test-backends: $(STAMP)  ## Build VictoriaMetrics and Thanos and compare them with Prometheus (builds ten minutes, once)
+	@$(BIN)/python -m testbed build prometheus victoria-metrics thanos
 	$(BIN)/python -m pytest tests/backends
 
 test-page: $(STAMP)  ## Test the page of `kubectl loadline ui` in a real Chromium, with axe-core (PAGE_AUTOSCALERS=10,1000)

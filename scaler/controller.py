@@ -47,7 +47,7 @@ class Controller:
         self._drain_seconds = drain_seconds
         self._monotonic = monotonic
         self._workers = asyncio.Semaphore(concurrent)
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], str] = {}
         self._changed = asyncio.Event()
         self._crashes: dict[str, str] = {}
 
@@ -58,6 +58,12 @@ class Controller:
         """
         self._queue.add(key, uid, self._monotonic(), period_seconds=period_seconds)
         self._changed.set()
+
+    def bring_forward(self, key: str) -> None:
+        """Reconcile it before the end of its period, at most once a second."""
+        if self._queue.bring_forward(key, self._monotonic()):
+            self._telemetry.brought_forward_total.inc()
+            self._changed.set()
 
     async def run(self) -> None:
         """Run until cancelled; reconciles in progress then get `drain_seconds` to finish.
@@ -75,11 +81,25 @@ class Controller:
                 if self._repeats(key):
                     continue
                 task = asyncio.create_task(self._process(key), name=f"reconcile {key}")
-                self._running.add(task)
-                task.add_done_callback(self._running.discard)
+                self._running[task] = key
+                task.add_done_callback(self._running.pop)
         finally:
-            self._queue.clear()
-            await self._drain()
+            await self.stop(lambda _: True)
+
+    async def stop(self, includes: Callable[[str], bool]) -> None:
+        """Do not reconcile these autoscalers any more; reconciles in progress get `drain_seconds` to finish.
+
+        None of them is running any more when this returns.
+        """
+        self._queue.remove(includes)
+        running = {task for task, key in self._running.items() if includes(key)}
+        if not running:
+            return
+        _, unfinished = await asyncio.wait(running, timeout=self._drain_seconds)
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            await asyncio.wait(unfinished)
 
     def _observe_delay(self, due_seconds: float) -> None:
         delay_seconds = max(0.0, self._monotonic() - due_seconds)
@@ -141,15 +161,6 @@ class Controller:
                 await self._changed.wait()
         except TimeoutError:
             return
-
-    async def _drain(self) -> None:
-        if not self._running:
-            return
-        _, unfinished = await asyncio.wait(self._running, timeout=self._drain_seconds)
-        for task in unfinished:
-            task.cancel()
-        if unfinished:
-            await asyncio.wait(unfinished)
 
 
 class _Worker:

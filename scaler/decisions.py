@@ -97,6 +97,23 @@ class Decisions:
         last = self._last.get(key)
         return last if last is not None and self._is_unchanged(last) else None
 
+    def may_rescale(self, key: str) -> bool:
+        """Whether the metrics that are known now would lead to another replica count, as far as that is known without a request."""
+        last = self.unchanged(key)
+        if last is None or last.made.measured is None:
+            return True
+        measured = last.made.measured
+        readings = measured.reads.shared(counted=False)
+        if readings is None:
+            return True
+        if readings == last.readings:
+            return False
+        now = self._clock.now()
+        planned = plan(last.made.observed, last.made.memory, self._settings, now)
+        if isinstance(planned, Decision):
+            return True
+        return decide(planned, measured.pods, readings, now).rescale
+
     async def gather(self, last: LastDecision) -> Gathered:
         """Read the metrics of the last decision again."""
         measured = last.made.measured
@@ -114,10 +131,10 @@ class Decisions:
         self._last.pop(key, None)
         self._selectors_version.pop(key, None)
 
-    def clear(self) -> None:
-        """Decide again on all autoscalers."""
-        self._last.clear()
-        self._selectors_version.clear()
+    def clear(self, includes: Callable[[str], bool]) -> None:
+        """Forget those of these keys: another process may decide."""
+        for key in [key for key in self._last if includes(key)]:
+            self.forget(key)
 
     def _is_unchanged(self, last: LastDecision) -> bool:
         autoscaler, made = last.autoscaler, last.made
@@ -154,6 +171,7 @@ class Decisions:
             ask.selector,
             period_seconds=autoscaler.spec.sync_period_seconds,
         )
+        self._with.followers.follow(autoscaler.key, reads.requests)
         readings = gathered.readings
         if pods.are_ambiguous:
             readings = ()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from scaler.gather.followers import Followers
 from scaler.memory.memories import Histories
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.schedules import FoundCalendar
@@ -25,11 +26,13 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     measurements: Measurements
     events: EventSink
     telemetry: Telemetry
+    followers: Followers = msgspec.field(default_factory=Followers)
+    """Which autoscalers a changed metric concerns."""
     outdated: Callable[[str], str] = lambda _: ""
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
     histories: Histories | None = None
     """Where the memories of HPAs are stored."""
     calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
     """The calendars that the schedules of an autoscaler refer to."""
-    other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0
-    """How far the wall clock of the previous leader was ahead of this one."""
+    other_clock_ahead_seconds: Callable[[str], float] = lambda _: 0.0
+    """How far the wall clock of the process that reconciled a namespace before was ahead of this one."""

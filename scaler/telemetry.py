@@ -26,11 +26,18 @@ class Telemetry:
     """The metrics and the registry that they are in."""
 
     def __init__(
-        self, kind: WatchedKind = LOAD_AUTOSCALERS, registry: CollectorRegistry | None = None
+        self,
+        kind: WatchedKind = LOAD_AUTOSCALERS,
+        registry: CollectorRegistry | None = None,
+        *,
+        shards: int = 0,
     ) -> None:
-        """`kind`: the kind of autoscaler that is reconciled; it decides how one is labelled."""
+        """`kind`: the kind of autoscaler that is reconciled; it decides how one is labelled. `shards`: how many the
+        replicas share, 0 if one of them leads.
+        """
         self.registry = registry or CollectorRegistry()
         self._kind = kind
+        self._shards = shards
         self._add_upstream_metrics()
         self._add_own_metrics()
 
@@ -113,20 +120,47 @@ class Telemetry:
             "Reconciles that ended in an unexpected error; each is a bug, with a traceback in the log.",
             registry=self.registry,
         )
-        self.leading = Gauge(
-            "loadline_scaler_leading",
-            "1 while this process is the active one (the leader).",
-            registry=self.registry,
-        )
+        if self._shards:
+            self._share = Gauge(
+                "loadline_scaler_shards_owned",
+                "Shards whose namespaces this process reconciles.",
+                registry=self.registry,
+            )
+            Gauge(
+                "loadline_scaler_shards",
+                "Shards that the replicas share.",
+                registry=self.registry,
+            ).set(self._shards)
+        else:
+            self._share = Gauge(
+                "loadline_scaler_leading",
+                "1 while this process is the active one (the leader).",
+                registry=self.registry,
+            )
         self.metrics_api_requests_total = Counter(
             "loadline_scaler_metrics_api_requests_total",
-            "Reads of the metrics APIs by API group and result: sent, or shared with an equal request.",
+            "Reads of the metrics APIs by API group and result: sent, shared with an equal request, or streamed.",
             ("group", "result"),
             registry=self.registry,
         )
         self.direct_connection = Gauge(
             "loadline_scaler_direct_connection",
             "1 while metrics are read directly from the adapter, with --adapter-service.",
+            registry=self.registry,
+        )
+        self.stream_connected = Gauge(
+            "loadline_scaler_stream_connected",
+            "1 while the adapter streams the metrics that have changed, with --stream-metrics.",
+            registry=self.registry,
+        )
+        self.streamed_metrics = Gauge(
+            "loadline_scaler_streamed_metrics",
+            "Metrics with a response that the adapter has streamed.",
+            registry=self.registry,
+        )
+        self.brought_forward_total = Counter(
+            "loadline_scaler_reconciles_brought_forward_total",
+            "Reconciles before the end of the period, because a metric has changed, with --reconcile-on-change.",
             registry=self.registry,
         )
         self.direct_requests_total = Counter(
@@ -141,6 +175,10 @@ class Telemetry:
             ("type", "reason"),
             registry=self.registry,
         )
+
+    def show_share(self, shards: int) -> None:
+        """Export how many shards this process reconciles; a leader has all of them."""
+        self._share.set(shards if self._shards else bool(shards))
 
     def show_build(self, version: str) -> None:
         """Export the version that is running, and the CPU time and memory of this process."""
@@ -165,9 +203,9 @@ class Telemetry:
             error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
             self._metric_outcome(action, error, metric.type).count(seconds)
 
-    def count_metrics_request(self, group: str, *, shared: bool) -> None:
-        """Count a metric that is read from an API of this group; `shared` if no request was sent for it."""
-        self._metrics_api_requests(group, "shared" if shared else "sent").inc()
+    def count_metrics_request(self, group: str, result: str) -> None:
+        """Count a metric that is read from an API of this group: `sent`, `shared` or `streamed`."""
+        self._metrics_api_requests(group, result).inc()
 
     def count_reconcile(self, action: Action, error: ErrorClass, seconds: float) -> None:
         """Count a reconcile and its duration."""

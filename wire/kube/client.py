@@ -11,7 +11,7 @@ import asyncio
 import socket
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
 import aiohttp
@@ -21,6 +21,7 @@ from yarl import URL
 from wire import kube_json
 from wire.kube.connection import Connection
 from wire.kube.requests import JSON, MERGE_PATCH
+from wire.kube.websocket import WebSocket, websocket
 from wire.status import Unavailable, from_response
 
 T = TypeVar("T")
@@ -132,6 +133,10 @@ class KubeClient:
             async for line in _lines(response.content.iter_any(), self._response_bytes_max):
                 yield line
 
+    def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
+        """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""
+        return websocket(self._connection, path, message_bytes_max=self._response_bytes_max)
+
     async def close(self) -> None:
         """Close every connection."""
         for session in (self._requests, self._watches):
@@ -223,9 +228,9 @@ class KubeClient:
         # A list, since there is a header for each group.
         sent = [*headers.items(), *self._connection.impersonation]
         try:
-            # A watch may be silent for minutes, but its response begins at once.
+            # A watch may be silent for minutes, but its response begins at once. Other requests have a timeout for all of it.
             async with (
-                asyncio.timeout(self._timeout_seconds) as until_response,
+                asyncio.timeout(None if timeout.total else self._timeout_seconds) as until_response,
                 session.request(
                     method,
                     # Encoded already: yarl would turn %2F and %2A in a name back into / and *.
