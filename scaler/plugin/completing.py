@@ -15,7 +15,7 @@ from typing import Final
 
 from scaler.plugin.connecting import connected
 from scaler.plugin.flags import Cluster
-from scaler.plugin.listing import rows
+from scaler.plugin.listing import listed
 from scaler.plugin.program import COMMANDS
 from scaler.plugin.row import Row
 from wire.command_line.parsing import FILE, FlagParser, boolean
@@ -114,17 +114,17 @@ def _positional(parser: FlagParser) -> tuple[list[str] | None, int]:
     return [], FILES if FILE in metavars else NO_FILES
 
 
-def _rows(words: Sequence[str]) -> list[Row]:
+def _rows(words: Sequence[str]) -> tuple[Row, ...]:
     """The autoscalers of the namespace of the command line."""
     cluster = cluster_of_words(words)
 
-    async def listed() -> list[Row]:
+    async def rows() -> tuple[Row, ...]:
         async with asyncio.timeout(NAMES_SECONDS), connected(cluster) as session:
-            return await rows(session.client, session.namespace)
+            return (await listed(session.client, session.namespace)).rows
 
     with contextlib.suppress(StatusError, Unavailable, ConnectionConfigError, TimeoutError):
-        return run(listed())
-    return []
+        return run(rows())
+    return ()
 
 
 if __name__ == "__main__":

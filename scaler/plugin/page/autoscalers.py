@@ -13,12 +13,16 @@ from wire.status import StatusError
 
 
 class Autoscalers:
-    """The rows of a namespace; of the cluster if it is empty. Made by `watched`."""
+    """The rows of each kind, within a namespace, or of the cluster where that is empty. Made by `watched`."""
 
-    def __init__(self, client: Watcher, kinds: Sequence[WatchedKind], namespace: str) -> None:
-        self.namespace = namespace
+    def __init__(
+        self, client: Watcher, scopes: Sequence[tuple[WatchedKind, str]], refused: str = ""
+    ) -> None:
+        self._refused = refused
         self._rows: dict[str, Row] = {}
-        self._caches = [self._cache(client, kind) for kind in kinds]
+        self._caches = [self._cache(client, kind, namespace) for kind, namespace in scopes]
+        namespaces = {namespace for _, namespace in scopes}
+        self.namespace = namespaces.pop() if len(namespaces) == 1 else ""
 
     @property
     def rows(self) -> Collection[Row]:
@@ -27,8 +31,9 @@ class Autoscalers:
 
     @property
     def problem(self) -> str:
-        """Why the rows may be old; empty while they are kept up to date."""
-        return "; ".join(each.last_error for each in self._caches if each.last_error)
+        """What is missing or may be old; empty while every row is kept up to date."""
+        old = [each.last_error for each in self._caches]
+        return "; ".join(each for each in (self._refused, *old) if each)
 
     def row(self, key: str) -> Row | None:
         """By `la/namespace/name`."""
@@ -41,7 +46,7 @@ class Autoscalers:
         for cache in self._caches:
             await cache.synced()
 
-    def _cache(self, client: Watcher, kind: WatchedKind) -> WatchCache[Autoscaler]:
+    def _cache(self, client: Watcher, kind: WatchedKind, namespace: str) -> WatchCache[Autoscaler]:
         def changed(old: Autoscaler | None, new: Autoscaler | None) -> None:
             if new is not None:
                 row = row_of(new, kind)
@@ -49,25 +54,31 @@ class Autoscalers:
             elif old is not None:
                 self._rows.pop(f"{short_name(kind)}/{old.key}", None)
 
-        return WatchCache(client, kind.collection(self.namespace), Autoscaler, on_change=changed)
+        return WatchCache(client, kind.collection(namespace), Autoscaler, on_change=changed)
 
 
 async def watched(client: Watcher, namespace: str) -> Autoscalers:
-    """Those that the user may list: of all namespaces, else of `namespace`.
+    """Those that the user may list: of each kind those of all namespaces, else those of `namespace`.
 
-    A cluster without the kind LoadAutoscaler has HPAs only. Raises `StatusError` and `Unavailable`.
+    A cluster without the kind LoadAutoscaler has HPAs only. Raises `StatusError` if the user may list neither kind, and
+    `Unavailable`.
     """
-    inside = ""
-    kinds = []
+    scopes: list[tuple[WatchedKind, str]] = []
+    refusals: list[StatusError] = []
     for kind in KINDS:
-        try:
-            await client.get(kind.collection(inside), {"limit": "1"})
-        except StatusError as error:
-            if error.code == 404:
-                continue
-            if error.code != 403 or inside == namespace:
-                raise
-            inside = namespace
-            await client.get(kind.collection(inside), {"limit": "1"})
-        kinds.append(kind)
-    return Autoscalers(client, kinds, inside)
+        for inside in ("", namespace):
+            try:
+                await client.get(kind.collection(inside), {"limit": "1"})
+            except StatusError as error:
+                if error.code == 404:
+                    break
+                if error.code != 403:
+                    raise
+                if inside:
+                    refusals.append(error)
+            else:
+                scopes.append((kind, inside))
+                break
+    if not scopes and refusals:
+        raise refusals[0]
+    return Autoscalers(client, scopes, "; ".join(each.message for each in refusals))
