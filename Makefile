@@ -35,8 +35,8 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 test: check assets  ## Run all checks and tests, including those against real programs
 	$(BIN)/python -m pytest tests/simulation tests/conformance tests/process tests/e2e
 
-test-backends: $(STAMP)  ## Build VictoriaMetrics and compare it with Prometheus (two minutes, once)
-	@$(BIN)/python -m testbed build prometheus victoria-metrics
+test-backends: $(STAMP)  ## Build VictoriaMetrics and Thanos and compare them with Prometheus (builds ten minutes, once)
+	@$(BIN)/python -m testbed build prometheus victoria-metrics thanos
 	$(BIN)/python -m pytest tests/backends
 
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000

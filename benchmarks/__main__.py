@@ -45,11 +45,22 @@ def main() -> int:
         help=f"{', '.join(BENCHMARKS)} (default: all but {', '.join(ONLY_BY_NAME)})",
     )
     parser.add_argument("--output", choices=("table", "json"), default="table")
+    parser.add_argument("--json", type=Path, help="file for the results as JSON, besides the table")
     parser.add_argument("--rounds", type=int, default=default.rounds)
     parser.add_argument(
         "--seconds", type=float, default=default.seconds, help="duration of each turn"
     )
     parser.add_argument("--autoscalers", type=int, help="number of them (default: per benchmark)")
+    parser.add_argument(
+        "--programs", nargs="+", default=[], help="of the adapter benchmarks (default: all)"
+    )
+    parser.add_argument(
+        "--loadline-flags",
+        nargs="+",
+        default=[],
+        metavar="FLAG",
+        help="further flags of loadline-adapter: '--loadline-flags=--metrics-freshness=1s'",
+    )
     parser.add_argument("--other-checkout", type=Path, help="of Loadline, to compare with")
     parser.add_argument(
         "--traces", type=Path, help="directory of recorded loads, for the benchmark forecast"
@@ -74,6 +85,8 @@ def main() -> int:
         traces=arguments.traces,
         concurrency=tuple(arguments.concurrency),
         metrics=tuple(MetricKind(each) for each in arguments.metrics),
+        programs=tuple(arguments.programs),
+        loadline_flags=tuple(arguments.loadline_flags),
     )
     results = []
     if "forecast" in arguments.benchmark and arguments.traces is None:
@@ -81,6 +94,8 @@ def main() -> int:
     only_by_name = ONLY_BY_NAME if arguments.traces else {*ONLY_BY_NAME, "forecast"}
     for name in arguments.benchmark or (each for each in BENCHMARKS if each not in only_by_name):
         results.append(BENCHMARKS[name].run(options, _report))
+        if arguments.json:
+            arguments.json.write_bytes(document(results))
         if arguments.output == "table":
             print(f"\n{table(results[-1])}\n", flush=True)
     if arguments.output == "json":

@@ -7,17 +7,23 @@ requests, spread over namespaces. The user is a ServiceAccount whose rights are 
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 import msgspec
 
 from benchmarks.instruments import load, proc
-from benchmarks.instruments.adapters import RunningAdapter
-from benchmarks.instruments.environment import UPSTREAM, Environment, Programs, wait_until_correct
+from benchmarks.instruments.adapters import ProgramSetup, RunningAdapter
+from benchmarks.instruments.environment import (
+    UPSTREAM,
+    Environment,
+    Programs,
+    chosen,
+    wait_until_correct,
+)
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
 from testbed.cluster import Cluster
@@ -32,6 +38,8 @@ PODS_EACH = 2
 WORKERS = 5
 """kube-controller-manager's default of --concurrent-horizontal-pod-autoscaler-syncs."""
 PERIOD_SECONDS = 15.0
+SETTLED_SECONDS = 5.0
+"""After the first correct responses, which cause work of their own."""
 CREATED_AT_ONCE = 50
 USER = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
 HEADERS = {"X-Remote-User": USER, "X-Remote-Group": "system:authenticated"}
@@ -132,25 +140,55 @@ class Wave(msgspec.Struct, frozen=True):
                 )
 
 
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    """What the programs have used: CPU in seconds, and queries."""
+
+    at_seconds: float
+    adapter: float
+    prometheus: float
+    apiserver: float
+    queries: float
+
+    @classmethod
+    def by(cls, environment: Environment, adapter: RunningAdapter) -> Self:
+        """Until now."""
+        queries = environment.queries()
+        cpu_seconds = environment.cpu_seconds(adapter)
+        return cls(at_seconds=time.monotonic(), queries=queries, **cpu_seconds)
+
+    def since(self, before: "Used") -> "Used":
+        """Between the two."""
+        return Used(
+            at_seconds=self.at_seconds - before.at_seconds,
+            adapter=self.adapter - before.adapter,
+            prometheus=self.prometheus - before.prometheus,
+            apiserver=self.apiserver - before.apiserver,
+            queries=self.queries - before.queries,
+        )
+
+    def beyond(self, idle: "Used") -> "Used":
+        """Without what Prometheus and kube-apiserver use anyway: scrapes, watches of others."""
+        ratio = self.at_seconds / idle.at_seconds
+        return msgspec.structs.replace(
+            self,
+            prometheus=self.prometheus - ratio * idle.prometheus,
+            apiserver=self.apiserver - ratio * idle.apiserver,
+        )
+
+
 def run(options: Options, report: Report) -> Result:
     """Measure. Raises WrongResponses if a response does not match the series."""
     wave = Wave(options.autoscalers or AUTOSCALERS)
     rounds: list[Round] = []
     with ExitStack() as undo:
-        environment = _start(undo, wave, report)
-        requests = wave.requests()
-        began_at = dict.fromkeys(environment.adapters, 0.0)
-        for number in range(-1, options.rounds):
-            for name, adapter in environment.adapters.items():
-                if number < 0:
-                    wait_until_correct(adapter, requests[-3:], HEADERS)
-                _wait_until_seconds(began_at[name] + PERIOD_SECONDS)
-                began_at[name] = time.monotonic()
-                figures = _turn(environment, adapter, requests)
-                case = "first wave" if number < 0 else "every 15 s"
+        environment = start(undo, wave, chosen(options), report)
+        for name, adapter in environment.adapters.items():
+            waves = periods(environment, adapter, wave.requests(), options.rounds + 1)
+            for number, figures in enumerate(waves):
+                case = "every 15 s" if number else "first wave"
                 report(f"{case}, {name}: {figures}")
                 rounds.append(
-                    Round(case=case, program=name, number=max(number, 0), figures=figures)
+                    Round(case=case, program=name, number=max(number - 1, 0), figures=figures)
                 )
     return Result(
         benchmark="adapter_wave",
@@ -166,33 +204,55 @@ def run(options: Options, report: Report) -> Result:
     )
 
 
-def _turn(
-    environment: Environment, adapter: RunningAdapter, requests: tuple[load.ExpectedResponse, ...]
-) -> Figures:
+def periods(
+    environment: Environment,
+    adapter: RunningAdapter,
+    requests: tuple[load.ExpectedResponse, ...],
+    waves: int,
+) -> Iterator[Figures]:
+    """The figures of each wave: what the client sees, and what all programs use until the next wave.
+
+    Also between the waves, programs work for the next one. What Prometheus and kube-apiserver use without any wave is measured before,
+    and subtracted.
+    """
     specification = environment.load(
         adapter, HEADERS, requests=requests, connections=WORKERS, seconds=0.0, once=True
     )
+    wait_until_correct(adapter, requests[-3:], HEADERS)
     with load.prepared(specification, environment.programs.directory) as generate:
-        queries_before, before = environment.queries(), environment.cpu_seconds(adapter)
-        outcome = generate()
-        after = environment.cpu_seconds(adapter)
-        queries = environment.queries() - queries_before
-    used = {name: seconds - before[name] for name, seconds in after.items()}
+        _wait_until_seconds(time.monotonic() + SETTLED_SECONDS)
+        before = Used.by(environment, adapter)
+        _wait_until_seconds(before.at_seconds + PERIOD_SECONDS)
+        idle = Used.by(environment, adapter).since(before)
+        for _ in range(waves):
+            before = Used.by(environment, adapter)
+            outcome = generate()
+            rss_mib = proc.rss_mib(adapter.pid)
+            _wait_until_seconds(before.at_seconds + PERIOD_SECONDS)
+            used = Used.by(environment, adapter).since(before).beyond(idle)
+            yield _figures(outcome, used, rss_mib)
+
+
+def _figures(outcome: load.Outcome, used: Used, rss_mib: float) -> Figures:
+    both = used.adapter + used.prometheus
     return {
         "wall_seconds": outcome.seconds,
         "p50_ms": outcome.p50_ms,
         "p99_ms": outcome.p99_ms,
-        "adapter_and_prometheus_cpu_seconds": used["adapter"] + used["prometheus"],
-        "adapter_cpu_seconds": used["adapter"],
-        "prometheus_cpu_seconds": used["prometheus"],
-        "apiserver_cpu_seconds": used["apiserver"],
-        "queries": queries,
-        "rss_mib": proc.rss_mib(adapter.pid),
+        "adapter_and_prometheus_cpu_seconds": both,
+        "adapter_cpu_seconds": used.adapter,
+        "prometheus_cpu_seconds": used.prometheus,
+        "apiserver_cpu_seconds": used.apiserver,
+        "cpu_ms_per_request": 1000 * both / outcome.requests,
+        "queries": used.queries,
+        "rss_mib": rss_mib,
         "load_generator_cores": outcome.cpu_seconds / outcome.seconds,
     }
 
 
-def _start(undo: ExitStack, wave: Wave, report: Report) -> Environment:
+def start(
+    undo: ExitStack, wave: Wave, setups: Sequence[ProgramSetup], report: Report
+) -> Environment:
     directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
     programs = Programs.started(undo, directory, scrape_interval_seconds=15)
     wave.expose(programs.exporter)
@@ -200,7 +260,7 @@ def _start(undo: ExitStack, wave: Wave, report: Report) -> Environment:
     programs.cluster.apply(*_rights())
     asyncio.run(_create(programs.cluster, wave))
     programs.prometheus.wait_for("wave_requests", deadline_seconds=60.0)
-    return Environment.started(undo, programs, configuration=CONFIGURATION)
+    return Environment.started(undo, programs, configuration=CONFIGURATION, setups=setups)
 
 
 async def _create(cluster: Cluster, wave: Wave) -> None:

@@ -108,6 +108,15 @@ BACKENDS: tuple[GoProgram, ...] = (
         "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics",
         expected_seconds=90,
     ),
+    # The last version for this Go. With the tags of its releases.
+    GoProgram(
+        "thanos",
+        "modules/thanos",
+        "github.com/thanos-io/thanos/cmd/thanos",
+        ldflags="-s -w -X github.com/prometheus/common/version.Version=0.41.0",
+        tags=("netgo", "slicelabels"),
+        expected_seconds=180,
+    ),
 )
 """Programs with the HTTP API of Prometheus, for `make test-backends` only."""
 

@@ -21,6 +21,7 @@ class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
     scrape_interval_seconds: float = 1.0
     lookback_delta_seconds: float = 300.0  # Prometheus' default
     flags: tuple[str, ...] = ()
+    external_labels: Mapping[str, str] = {}  # for what reads from several servers
     extra_configuration: str = ""  # YAML appended to prometheus.yml: rule_files and the like
 
 
@@ -41,6 +42,7 @@ global:
   scrape_interval: {interval_ms}ms
   scrape_timeout: {interval_ms}ms
   evaluation_interval: {interval_ms}ms
+  external_labels: {external_labels}
 scrape_configs:
 - job_name: testbed
   file_sd_configs:
@@ -171,6 +173,7 @@ class PrometheusServer:
         text = CONFIGURATION.format(
             interval_ms=round(self.options.scrape_interval_seconds * 1000),
             targets=msgspec.json.encode(str(self.targets_path)).decode(),
+            external_labels=msgspec.json.encode(self.options.external_labels).decode(),
             extra=self.options.extra_configuration,
         )
         (self.directory / "prometheus.yml").write_text(text)

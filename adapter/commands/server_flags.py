@@ -12,7 +12,7 @@ from typing import Final
 from adapter.commands.certificate_flags import add_certificate_flags, certificate_options
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.fetch.catalog import Times
-from adapter.fetch.shared_evaluations import FRESHNESS_SECONDS
+from adapter.model import Freshness
 from adapter.runtime.server_settings import AdapterSettings
 from wire.command_line.parsing import FILE, FlagParser
 from wire.logs import LoggingOptions, add_logging_flags
@@ -47,7 +47,9 @@ def parse(arguments: Sequence[str]) -> AdapterSettings:
         prometheus=prometheus_settings(parser, given),
         lister_kubeconfig=given.lister_kubeconfig,
         times=Times(relist_seconds=given.metrics_relist_interval, max_age_seconds=max_age_seconds),
-        freshness_seconds=given.metrics_freshness,
+        freshness=Freshness()
+        if given.metrics_freshness is None
+        else Freshness.always(given.metrics_freshness),
         wide_queries=given.wide_queries,
         config_poll_seconds=given.config_poll_interval,
         logging=LoggingOptions(format=given.logging_format, verbosity=given.verbosity),
@@ -102,8 +104,9 @@ def server_parser() -> FlagParser:
     )
     tuning.add_duration(
         "--metrics-freshness",
-        default_seconds=FRESHNESS_SECONDS,
-        help="how long the result of a query is reused for equal requests",
+        default_seconds=None,
+        help="how long the result of a query is reused for equal requests (default 1s; a result of more than 1,000 rows for "
+        "a second per 1,000 rows, at most 3s)",
     )
     tuning.add_boolean(
         "--wide-queries",

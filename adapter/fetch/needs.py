@@ -20,12 +20,13 @@ class Needs:
     def __init__(self, *, freshness_seconds: float) -> None:
         self.duration_seconds = 0.0
         """Of the last evaluation."""
-        self._freshness_seconds = freshness_seconds
+        self.freshness_seconds = freshness_seconds
+        """The bound for the last result."""
         self._times: tuple[float, ...] = ()
 
     def requested(self, now_seconds: float) -> bool:
         """A request for the plan arrived; whether the plan was needed, or the result of the last need still serves."""
-        if self._times and now_seconds - self._times[-1] < self._freshness_seconds:
+        if self._times and now_seconds - self._times[-1] < self.freshness_seconds:
             return False
         self._times = (*self._times, now_seconds)[-REMEMBERED:]
         return True
@@ -37,7 +38,7 @@ class Needs:
             return None
         first, second, third = self._times
         period, previous = third - second, second - first
-        jitter = self._freshness_seconds * (1 - 2 * LEAD_RATIO)
+        jitter = self.freshness_seconds * (1 - 2 * LEAD_RATIO)
         return period if abs(period - previous) <= jitter and period <= PERIOD_MAX_SECONDS else None
 
     def refresh_at(self, *, sent_at: float) -> float | None:
@@ -48,9 +49,9 @@ class Needs:
         period = self.period_seconds
         if period is None:
             return None
-        if period < CONTINUOUS_RATIO * self._freshness_seconds:
+        if period < CONTINUOUS_RATIO * self.freshness_seconds:
             return sent_at + max(
-                self._freshness_seconds - self.duration_seconds, self._freshness_seconds / 2
+                self.freshness_seconds - self.duration_seconds, self.freshness_seconds / 2
             )
-        early = self.duration_seconds + LEAD_RATIO * self._freshness_seconds
-        return self._times[-1] + period - min(early, self._freshness_seconds / 2)
+        early = self.duration_seconds + LEAD_RATIO * self.freshness_seconds
+        return self._times[-1] + period - min(early, self.freshness_seconds / 2)

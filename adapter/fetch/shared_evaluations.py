@@ -13,12 +13,9 @@ from cachetools import LRUCache
 
 from adapter import telemetry
 from adapter.fetch.needs import Needs
-from adapter.model import Evaluation, Plan
+from adapter.model import Evaluation, Freshness, Plan
 from adapter.ports import Evaluator
 from wire.single_flight import SingleFlight
-
-FRESHNESS_SECONDS: Final = 1.0
-"""Well under every sync period and scrape interval, so that a shared answer is as good as one of its own."""
 
 PLANS_MAX: Final = 20_000
 """How many answers are held: more than are requested within a second."""
@@ -50,15 +47,13 @@ class SharedEvaluations:
         self,
         behind: Evaluator,
         *,
-        freshness_seconds: float = FRESHNESS_SECONDS,
+        freshness: Freshness,
         monotonic: Callable[[], float] = time.monotonic,
         call_at: CallAt = _call_at,
     ) -> None:
-        """`freshness_seconds`: the greatest age of an answer that is served again, counted from when it was sent for;
-        0 shares only what is in flight.
-        """
+        """`freshness`: the greatest age of an answer that is served again."""
         self._behind = behind
-        self._freshness_seconds = freshness_seconds
+        self._freshness = freshness
         self._monotonic = monotonic
         self._call_at = call_at
         self._flights: SingleFlight[Plan, Evaluation] = SingleFlight()
@@ -70,7 +65,7 @@ class SharedEvaluations:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
         now_seconds = self._monotonic()
         held = self._fresh.get(plan)
-        is_fresh = held is not None and now_seconds - held[0] < self._freshness_seconds
+        is_fresh = held is not None and now_seconds - held[0] < self._bound_seconds(held[1])
         self._follow(plan, now_seconds, sent_at=held[0] if held and is_fresh else now_seconds)
         if held and is_fresh:
             _FRESH.inc()
@@ -88,17 +83,21 @@ class SharedEvaluations:
         needs = self._needs.get(hash(plan))
         if needs:
             needs.duration_seconds = self._monotonic() - sent_at
+            needs.freshness_seconds = self._bound_seconds(evaluation)
         return evaluation
+
+    def _bound_seconds(self, evaluation: Evaluation) -> float:
+        return self._freshness.of(len(evaluation.samples))
 
     def _follow(self, plan: Plan, now_seconds: float, *, sent_at: float) -> None:
         """Refresh it shortly before its next expected request. Each request causes one refresh at most, so a plan that is no longer
         requested is refreshed once.
         """
-        if not self._freshness_seconds:
+        if not self._freshness.seconds:
             return
         needs = self._needs.get(hash(plan))
         if needs is None:
-            needs = Needs(freshness_seconds=self._freshness_seconds)
+            needs = Needs(freshness_seconds=self._freshness.seconds)
             self._needs[hash(plan)] = needs
         if needs.requested(now_seconds) and (at_seconds := needs.refresh_at(sent_at=sent_at)):
             self._call_at(at_seconds, lambda: self._refresh(plan, sent_at))
@@ -106,17 +105,18 @@ class SharedEvaluations:
     def _refresh(self, plan: Plan, sent_at: float) -> None:
         """Evaluate it, unless a request has done so since. A failure is left to the next request."""
         held = self._fresh.get(plan)
-        is_newer = held is not None and held[0] - sent_at > self._freshness_seconds / 4
+        is_newer = held is not None and held[0] - sent_at > self._freshness.seconds / 4
         if plan not in self._flights and not is_newer:
             _AHEAD.inc()
             self._flights.start(plan, lambda: self._send(plan))
 
     def _forget(self) -> None:
         """Drop outdated results, oldest first, and results beyond the limits."""
-        outdated_before = self._monotonic() - self._freshness_seconds
+        now_seconds = self._monotonic()
         while self._fresh:
             oldest = next(iter(self._fresh))
-            is_fresh = self._fresh[oldest][0] > outdated_before
+            sent_at, evaluation = self._fresh[oldest]
+            is_fresh = now_seconds - sent_at < self._bound_seconds(evaluation)
             if is_fresh and len(self._fresh) <= PLANS_MAX and self._rows <= ROWS_MAX:
                 return
             self._drop(oldest)

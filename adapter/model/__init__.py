@@ -26,6 +26,7 @@ from adapter.model.configuration import (
     SeriesFilter,
     SignalContract,
 )
+from adapter.model.freshness import Freshness
 from adapter.model.offers import (
     Gap,
     ListedRule,
@@ -87,6 +88,7 @@ __all__ = [
     "ExternalMetricRequest",
     "ExternalValue",
     "FieldTerm",
+    "Freshness",
     "Gap",
     "GroupResource",
     "GroupVersionKind",

@@ -13,7 +13,8 @@ from adapter.fetch.catalog import Times
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.cluster_objects import WatchedObjects
 from adapter.fetch.prometheus import Backends, PrometheusClient
-from adapter.fetch.shared_evaluations import FRESHNESS_SECONDS, SharedEvaluations
+from adapter.fetch.shared_evaluations import SharedEvaluations
+from adapter.model import Freshness
 from adapter.runtime.activation import ConfigurationActivator
 from adapter.runtime.prometheus_identity import prometheus_credentials
 from adapter.runtime.server_settings import PrometheusSettings
@@ -41,7 +42,7 @@ async def assemble(
     *,
     user_agent: str,
     times: Times | None = None,
-    freshness_seconds: float = FRESHNESS_SECONDS,
+    freshness: Freshness | None = None,
     wide_queries: bool = True,
 ) -> AsyncIterator[Parts]:
     """Connect the parts; at the end, stop their tasks and close their connections. No configuration is active yet.
@@ -60,12 +61,13 @@ async def assemble(
     objects = WatchedObjects(
         client, mapping, lambda watching: tasks.start(watching, name="watch of objects")
     )
-    shared = SharedEvaluations(backends, freshness_seconds=freshness_seconds)
+    freshness = freshness or Freshness()
+    shared = SharedEvaluations(backends, freshness=freshness)
     answers = Answers(
         evaluator=shared,
         objects=objects,
         mapping=mapping,
-        wide_plans=WidePlans(shared, freshness_seconds=freshness_seconds) if wide_queries else None,
+        wide_plans=WidePlans(shared, freshness_seconds=freshness.seconds) if wide_queries else None,
     )
     activator = ConfigurationActivator(
         config,

@@ -52,7 +52,7 @@ async def run_server(settings: AdapterSettings, *, version: str) -> bool:
             client,
             user_agent=user_agent,
             times=settings.times,
-            freshness_seconds=settings.freshness_seconds,
+            freshness=settings.freshness,
             wide_queries=settings.wide_queries,
         ) as parts:
             return await _Server(settings, parts, version).run(client, stop)

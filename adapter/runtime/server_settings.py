@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from adapter.fetch.catalog import Times
-from adapter.model import Backend
+from adapter.model import Backend, Freshness
 from wire.logs import LoggingOptions
 from wire.serving.managed_certificate import ManagedCertificateOptions
 from wire.serving.options import ServingOptions
@@ -26,7 +26,7 @@ class AdapterSettings(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: PrometheusSettings
     lister_kubeconfig: Path | None
     times: Times
-    freshness_seconds: float
+    freshness: Freshness
     wide_queries: bool
     config_poll_seconds: float
     logging: LoggingOptions

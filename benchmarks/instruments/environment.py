@@ -9,6 +9,7 @@ import msgspec
 
 from benchmarks.instruments import load, proc, scrape
 from benchmarks.instruments.adapters import ProgramSetup, RunningAdapter, started
+from benchmarks.measurement_options import Options
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from testbed.exporter import Exporter
@@ -26,6 +27,22 @@ SIDE_BY_SIDE: Final = (
     ),
     ProgramSetup(name=LOADLINE, program="adapter"),
 )
+
+
+def chosen(
+    options: Options, setups: Sequence[ProgramSetup] = SIDE_BY_SIDE
+) -> tuple[ProgramSetup, ...]:
+    """The programs to measure, with the flags that the options add to Loadline's. Raises ValueError if none is left."""
+    found = tuple(
+        msgspec.structs.replace(each, flags=(*each.flags, *options.loadline_flags))
+        if each.program == "adapter"
+        else each
+        for each in setups
+        if not options.programs or each.name in options.programs
+    )
+    if not found:
+        raise ValueError(f"--programs: there are {', '.join(each.name for each in setups)}")
+    return found
 
 
 class Programs(msgspec.Struct, frozen=True, kw_only=True):

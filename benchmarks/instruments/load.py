@@ -1,7 +1,7 @@
 """A load of GET requests from a separate process that checks every response.
 
-`python -m benchmarks.instruments.load SPECIFICATION.json` connects, prints "ready", waits for a line on stdin, sends requests for as long
-as the specification says, and prints its `Outcome`. Latency is counted from sending to the last byte.
+`python -m benchmarks.instruments.load SPECIFICATION.json` connects and prints "ready". For each line on stdin, it sends requests for as long
+as the specification says, and prints the `Outcome` in a line. Latency is counted from sending to the last byte.
 """
 
 import asyncio
@@ -26,6 +26,8 @@ from testbed.programs import REPOSITORY
 
 VALUE = re.compile(rb'"value":\s*"([^"]*)"')
 READY = "ready"
+KEPT_SECONDS = 75.0
+"""An idle connection, as kube-apiserver keeps its own to the adapter."""
 
 
 class ExpectedResponse(msgspec.Struct, frozen=True):
@@ -71,22 +73,25 @@ def values_of(body: bytes) -> tuple[str, ...]:
 
 @contextmanager
 def prepared(specification: Specification, directory: Path) -> Iterator[Callable[[], Outcome]]:
-    """A connected generator; the call runs the load and returns its outcome. Raises WrongResponses."""
+    """A connected generator; each call runs the load once and returns its outcome. Raises WrongResponses."""
     path = directory / "load.json"
     path.write_bytes(msgspec.json.encode(specification))
     command = dying_with_parent([sys.executable, "-m", __name__, path])
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
     ) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
+        lines, starts = process.stdout, process.stdin
         if process.stdout.readline().strip() != READY:
             raise WrongResponses(
                 f"the load generator could not connect to port {specification.port}"
             )
 
         def generate() -> Outcome:
-            output, _ = process.communicate("start\n")
-            outcome = msgspec.json.decode(output, type=Outcome)
+            starts.write("start\n")
+            starts.flush()
+            outcome = msgspec.json.decode(lines.readline(), type=Outcome)
             if outcome.wrong or not outcome.requests:
                 raise WrongResponses(
                     f"{outcome.wrong} of {outcome.requests}: {outcome.first_error}"
@@ -110,30 +115,34 @@ class Generator:
                 for q in specification.requests
             ]
         )
-        self._left = len(specification.requests) if specification.once else None
+        self._left: int | None = None
         self._latencies_seconds: list[float] = []
         self._wrong: list[str] = []
 
-    async def run(self) -> Outcome:
-        """Connect, wait for the start signal, run the load."""
+    async def run(self) -> None:
+        """Connect; for each line on stdin, run the load and print its outcome."""
         specification = self._specification
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
         tls.load_cert_chain(specification.certificate, specification.key)
-        connector = aiohttp.TCPConnector(limit=specification.connections, ssl=tls)
+        connector = aiohttp.TCPConnector(
+            limit=specification.connections, ssl=tls, keepalive_timeout=KEPT_SECONDS
+        )
         async with aiohttp.ClientSession(
             connector=connector, headers=specification.headers
         ) as session:
             await asyncio.gather(
                 *(self._connect(session) for _ in range(specification.connections))
             )
-            self._latencies_seconds.clear()
             print(READY, flush=True)
-            await asyncio.to_thread(sys.stdin.readline)
-            return await self._measured(session)
+            while await asyncio.to_thread(sys.stdin.readline):
+                outcome = await self._measured(session)
+                print(msgspec.json.encode(outcome).decode(), flush=True)
 
     async def _measured(self, session: aiohttp.ClientSession) -> Outcome:
         specification = self._specification
+        self._latencies_seconds.clear()
+        self._left = len(specification.requests) if specification.once else None
         began, cpu_began = time.perf_counter(), time.process_time()
         ends_at = began + specification.seconds
         await asyncio.gather(
@@ -174,4 +183,4 @@ class Generator:
 
 if __name__ == "__main__":
     specification = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Specification)
-    print(msgspec.json.encode(uvloop.run(Generator(specification).run())).decode())
+    uvloop.run(Generator(specification).run())

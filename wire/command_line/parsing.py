@@ -80,7 +80,7 @@ class FlagSet(argparse._ActionsContainer):  # noqa: SLF001 - the public classes 
     def add_duration(
         self,
         *names: str,
-        default_seconds: float,
+        default_seconds: float | None,
         help: str,  # noqa: A002 - argparse's word
         parse: Callable[[str], float] = duration_seconds,
     ) -> None:

@@ -228,9 +228,9 @@ class KubeClient:
         # A list, since there is a header for each group.
         sent = [*headers.items(), *self._connection.impersonation]
         try:
-            # A watch may be silent for minutes, but its response begins at once.
+            # A watch may be silent for minutes, but its response begins at once. Other requests have a timeout for all of it.
             async with (
-                asyncio.timeout(self._timeout_seconds) as until_response,
+                asyncio.timeout(None if timeout.total else self._timeout_seconds) as until_response,
                 session.request(
                     method,
                     # Encoded already: yarl would turn %2F and %2A in a name back into / and *.

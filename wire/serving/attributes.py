@@ -98,8 +98,15 @@ def _by_path(method: str, path: str) -> Attributes:
     )
 
 
+def _is_plain(parameter: str) -> bool:
+    """Whether it is certainly neither of the two that count; autoscalers send only this one."""
+    return parameter.startswith("labelSelector=")
+
+
 def _of_list(attributes: Attributes, query: str) -> Attributes:
     """A list may be a watch, and its field selector may name one object."""
+    if all(_is_plain(parameter) for parameter in query.split("&")):
+        return attributes
     parameters = parse_qs(query, keep_blank_values=True)
     watch = parameters.get("watch", ["false"])[0].lower() not in ("false", "0")
     name = ""

@@ -18,7 +18,7 @@ from adapter.fetch.catalog import Times
 from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
-from adapter.model import Backend, MetricEntry, Plan
+from adapter.model import Backend, Freshness, MetricEntry, Plan
 from adapter.runtime.activation import ConfigurationActivator
 from testbed import ports, web
 from testbed.processes import start
@@ -95,7 +95,7 @@ class Parts:
         self.tasks = BackgroundTasks()
         self.backends = Backends({})
         mapping = FakeMapping()
-        self.shared = SharedEvaluations(self.backends, freshness_seconds=1.0)
+        self.shared = SharedEvaluations(self.backends, freshness=Freshness.always(1.0))
         self.activator = ConfigurationActivator(
             "config.yaml",
             default=PrometheusClient(backend, FileCredentials(backend)),

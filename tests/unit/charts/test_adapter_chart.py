@@ -151,7 +151,7 @@ def test_the_url_of_prometheus_is_built_from_its_parts(adapter, prometheus, url)
     [
         pytest.param(
             {},
-            ["--metrics-freshness=1s", "--wide-queries=true", "--prometheus-concurrency=20"],
+            ["--wide-queries=true", "--prometheus-concurrency=20"],
             id="the program's defaults",
         ),
         pytest.param(

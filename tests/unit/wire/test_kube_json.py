@@ -57,6 +57,7 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "adapter/fetch/decode.py",
         "adapter/fetch/history.py",
         "scaler/commands/why.py",
+        "scaler/history/files.py",
         "wire/kube_json.py",
         "wire/serving/rendering.py",
         "wire/serving/trust.py",

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from adapter.fetch.shared_evaluations import ROWS_MAX, SharedEvaluations
-from adapter.model import Evaluation, Plan, Sample
+from adapter.model import Evaluation, Freshness, Plan, Sample
 from adapter.ports import QueryFailed
 
 PLAN = Plan("up")
@@ -47,7 +47,7 @@ def behind():
 
 @pytest.fixture
 def shared(behind, clock):
-    return SharedEvaluations(behind, freshness_seconds=1.0, monotonic=clock)
+    return SharedEvaluations(behind, freshness=Freshness.always(1.0), monotonic=clock)
 
 
 async def test_fifty_callers_share_one_query(shared, behind):
@@ -165,7 +165,9 @@ def schedule(clock):
 @pytest.fixture
 def refreshed(behind, clock, schedule):
     behind.may_answer.set()
-    return SharedEvaluations(behind, freshness_seconds=1.0, monotonic=clock, call_at=schedule)
+    return SharedEvaluations(
+        behind, freshness=Freshness.always(1.0), monotonic=clock, call_at=schedule
+    )
 
 
 async def test_a_plan_that_is_needed_every_15_s_is_ready_and_costs_one_query_per_period(
@@ -223,7 +225,51 @@ async def test_the_rows_of_all_results_are_bounded(clock):
             sample = Sample({}, 1.0, 1.0)
             return Evaluation(samples=(sample,) * (ROWS_MAX // 4), evaluated_at_seconds=1.0)
 
-    shared = SharedEvaluations(Large(), freshness_seconds=60.0, monotonic=clock)
+    shared = SharedEvaluations(Large(), freshness=Freshness.always(60.0), monotonic=clock)
     for number in range(10):
         await shared.evaluate(Plan(f"up{number}"))
     assert shared._rows <= ROWS_MAX
+
+
+class Rows:
+    """Answers at once with so many rows."""
+
+    def __init__(self, rows):
+        self._rows = rows
+        self.sent = 0
+
+    async def evaluate(self, plan):
+        self.sent += 1
+        return Evaluation(samples=(Sample({}, 1.0, 1.0),) * self._rows, evaluated_at_seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    ("freshness", "rows", "bound_seconds"),
+    [
+        pytest.param(Freshness(), 0, 1.0, id="empty"),
+        pytest.param(Freshness(), 1_000, 1.0, id="small"),
+        pytest.param(Freshness(), 2_000, 2.0, id="a second per 1,000 rows"),
+        pytest.param(Freshness(), 50_000, 3.0, id="at most 3 s"),
+        pytest.param(Freshness.always(1.0), 50_000, 1.0, id="a set bound is kept"),
+        pytest.param(Freshness.always(30.0), 50_000, 30.0, id="also a longer one"),
+    ],
+)
+async def test_a_result_is_reused_as_long_as_its_rows_allow(clock, freshness, rows, bound_seconds):
+    behind = Rows(rows)
+    shared = SharedEvaluations(behind, freshness=freshness, monotonic=clock)
+    await shared.evaluate(PLAN)
+    clock.now_seconds += bound_seconds - 0.01
+    await shared.evaluate(PLAN)
+    assert behind.sent == 1
+    clock.now_seconds += 0.02
+    await shared.evaluate(PLAN)
+    assert behind.sent == 2
+
+
+async def test_a_large_result_in_continuous_use_costs_a_query_per_3_s(clock, schedule):
+    behind = Rows(6_000)
+    shared = SharedEvaluations(behind, freshness=Freshness(), monotonic=clock, call_at=schedule)
+    for tenth in range(600):
+        await schedule.reach(100.0 + tenth / 10)
+        await shared.evaluate(PLAN)
+    assert behind.sent <= 60 / 3 + 3

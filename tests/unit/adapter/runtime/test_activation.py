@@ -10,7 +10,7 @@ from adapter.fetch.catalog import Listing, Selection, Times
 from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
-from adapter.model import Backend, ExternalMetricRequest, Plan, Series
+from adapter.model import Backend, ExternalMetricRequest, Freshness, Plan, Series
 from adapter.runtime.activation import ConfigurationActivator
 from testbed import waiting
 from tests.fakes.adapter import FakeMapping, FakeObjects, Kind
@@ -192,7 +192,7 @@ async def test_each_rule_is_evaluated_as_its_own_tenant_and_results_are_not_shar
 ):
     server.says = vector(({}, "7"))
     await activator.activate(parse(TENANTS.replace("URL", server.url)))
-    answers._evaluator = SharedEvaluations(backends, freshness_seconds=60.0)
+    answers._evaluator = SharedEvaluations(backends, freshness=Freshness.always(60.0))
     for metric in ("of_a", "of_b", "of_a"):
         request = ExternalMetricRequest(namespace="n", metric=metric, selector=EVERYTHING)
         await answers.external(request)
