@@ -87,7 +87,10 @@ class Adapter:
     async def client(self):
         async with (
             aiohttp.ClientSession() as session,
-            session.ws_connect(f"http://127.0.0.1:{self.listener.port}{PATH}") as socket,
+            session.ws_connect(
+                f"http://127.0.0.1:{self.listener.port}{PATH}",
+                timeout=aiohttp.ClientWSTimeout(ws_close=0.1),
+            ) as socket,
         ):
             yield Client(self, socket)
 
