@@ -148,13 +148,21 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
         metric = "loadline_scaler_reconciliations_total"
         tls = self.bench.targets.tls
         before = {name: proc.cpu_seconds(each) for name, each in pids.items()}
-        syncs = scrape.total(port, metric, tls=tls)
+        syncs, queries = scrape.total(port, metric, tls=tls), self._queries()
         elapse(STEADY_SECONDS)
         done = scrape.total(port, metric, tls=tls) - syncs
         return {
-            f"{name}_cpu_ms_per_sync": 1000 * (proc.cpu_seconds(each) - before[name]) / done
-            for name, each in pids.items()
+            **{
+                f"{name}_cpu_ms_per_sync": 1000 * (proc.cpu_seconds(each) - before[name]) / done
+                for name, each in pids.items()
+            },
+            "queries_per_second": (self._queries() - queries) / STEADY_SECONDS,
         }
+
+    def _queries(self) -> float:
+        """To Prometheus."""
+        name = "loadline_adapter_prometheus_requests_total"
+        return scrape.total(self.adapter.port, name, tls=self.bench.targets.tls)
 
     async def _reactions(self) -> list[float]:
         """Double the load; the sorted seconds from its scrape until each target has its replicas."""
@@ -240,23 +248,23 @@ def _permissions() -> Iterator[dict[str, object]]:
     yield {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [subject]}
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     resource_version: str = ""
 
 
-class _Spec(msgspec.Struct):
+class _Spec(msgspec.Struct, frozen=True):
     replicas: int = 0
 
 
-class _Target(msgspec.Struct):
+class _Target(msgspec.Struct, frozen=True):
     metadata: _Metadata
     spec: _Spec = _Spec()
 
 
-class _Listed(msgspec.Struct):
+class _Listed(msgspec.Struct, frozen=True):
     metadata: _Metadata
 
 
-class _Event(msgspec.Struct):
+class _Event(msgspec.Struct, frozen=True):
     object: _Target
