@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEPENDENCIES := $(VENV)/.dependencies
 SOURCES := adapter scaler wire testbed tests benchmarks
 DEMO_SECONDS ?= 240
 SEEDS ?= 0..1000
@@ -17,11 +18,14 @@ PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header -
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-$(STAMP): constraints.txt
+$(DEPENDENCIES): constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	@echo "Setting up $(VENV) (once)"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --progress-bar off --require-hashes -r constraints.txt
+	@touch $@
+
+$(STAMP): $(DEPENDENCIES) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 

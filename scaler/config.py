@@ -22,9 +22,13 @@ KINDS = {kind.plural: kind for kind in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCA
 
 
 class LeaderElectionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The Lease to hold while scaling; the defaults are kube-controller-manager's."""
+    """The Lease to hold while scaling; the defaults are kube-controller-manager's.
+
+    `sharding`: several replicas scale, each what belongs to the shards that it owns.
+    """
 
     enabled: bool = False
+    sharding: bool = False
     times: LeaseTimes = LeaseTimes()
     resource_name: str = "loadline-scaler"
     resource_namespace: str = ""
@@ -234,6 +238,10 @@ def _add_leader_flags(flags: FlagGroup) -> None:
         "--leader-elect",
         help="scale only while holding a Lease; required to run several replicas",
     )
+    flags.add_boolean(
+        "--sharding",
+        help="share the namespaces with the other replicas, instead of standing by while one leads; all of them need it",
+    )
     for name, seconds, text in (
         (
             "lease-duration",
@@ -254,7 +262,7 @@ def _add_leader_flags(flags: FlagGroup) -> None:
         "--leader-elect-resource-name",
         default=defaults.resource_name,
         metavar="NAME",
-        help="name of the Lease",
+        help="name of the Lease, with which the names of the Leases of --sharding begin",
     )
     flags.add_argument(
         "--leader-elect-resource-namespace",
@@ -314,6 +322,7 @@ def _leader_election(flags: argparse.Namespace) -> LeaderElectionOptions:
         )
     return LeaderElectionOptions(
         enabled=flags.leader_elect,
+        sharding=flags.sharding,
         times=times,
         resource_name=flags.leader_elect_resource_name,
         resource_namespace=flags.leader_elect_resource_namespace,

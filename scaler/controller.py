@@ -47,7 +47,7 @@ class Controller:
         self._drain_seconds = drain_seconds
         self._monotonic = monotonic
         self._workers = asyncio.Semaphore(concurrent)
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], str] = {}
         self._changed = asyncio.Event()
         self._crashes: dict[str, str] = {}
 
@@ -81,11 +81,25 @@ class Controller:
                 if self._repeats(key):
                     continue
                 task = asyncio.create_task(self._process(key), name=f"reconcile {key}")
-                self._running.add(task)
-                task.add_done_callback(self._running.discard)
+                self._running[task] = key
+                task.add_done_callback(self._running.pop)
         finally:
-            self._queue.clear()
-            await self._drain()
+            await self.stop(lambda _: True)
+
+    async def stop(self, includes: Callable[[str], bool]) -> None:
+        """Do not reconcile these autoscalers any more; reconciles in progress get `drain_seconds` to finish.
+
+        None of them is running any more when this returns.
+        """
+        self._queue.remove(includes)
+        running = {task for task, key in self._running.items() if includes(key)}
+        if not running:
+            return
+        _, unfinished = await asyncio.wait(running, timeout=self._drain_seconds)
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            await asyncio.wait(unfinished)
 
     def _observe_delay(self, due_seconds: float) -> None:
         delay_seconds = max(0.0, self._monotonic() - due_seconds)
@@ -147,15 +161,6 @@ class Controller:
                 await self._changed.wait()
         except TimeoutError:
             return
-
-    async def _drain(self) -> None:
-        if not self._running:
-            return
-        _, unfinished = await asyncio.wait(self._running, timeout=self._drain_seconds)
-        for task in unfinished:
-            task.cancel()
-        if unfinished:
-            await asyncio.wait(unfinished)
 
 
 class _Worker:

@@ -131,10 +131,10 @@ class Decisions:
         self._last.pop(key, None)
         self._selectors_version.pop(key, None)
 
-    def clear(self) -> None:
-        """Decide again on all autoscalers."""
-        self._last.clear()
-        self._selectors_version.clear()
+    def clear(self, includes: Callable[[str], bool]) -> None:
+        """Forget those of these keys: another process may decide."""
+        for key in [key for key in self._last if includes(key)]:
+            self.forget(key)
 
     def _is_unchanged(self, last: LastDecision) -> bool:
         autoscaler, made = last.autoscaler, last.made

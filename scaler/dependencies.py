@@ -34,5 +34,5 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Where the memories of HPAs are stored."""
     calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
     """The calendars that the schedules of an autoscaler refer to."""
-    other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0
-    """How far the wall clock of the previous leader was ahead of this one."""
+    other_clock_ahead_seconds: Callable[[str], float] = lambda _: 0.0
+    """How far the wall clock of the process that reconciled a namespace before was ahead of this one."""

@@ -4,7 +4,7 @@
 `wire.status.StatusError` and `Unavailable`, nothing else.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -59,7 +59,7 @@ class Scales(Protocol):
 
     def forget(self, key: str) -> None: ...
 
-    def clear(self) -> None: ...
+    def clear(self, includes: Callable[[str], bool]) -> None: ...
 
 
 class Autoscalers(Protocol):

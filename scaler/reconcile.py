@@ -49,6 +49,11 @@ DECISION_SECONDS_MAX = 1.0
 log = logging.getLogger(__name__)
 
 
+def every(_: str) -> bool:
+    """Includes the autoscaler of every key."""
+    return True
+
+
 class Reconciler:
     """Reconciles autoscalers of one kind, and keeps the memory that the algorithm needs between reconciles."""
 
@@ -80,9 +85,9 @@ class Reconciler:
             return found
         return msgspec.structs.replace(found, made_at_unix_seconds=repeated_at)
 
-    def forget_memories(self) -> None:
-        """Another process has scaled. Otherwise the memories here are more recent than those that are stored."""
-        self._memories.clear()
+    def forget_memories(self, includes: Callable[[str], bool] = every) -> None:
+        """Another process has scaled these. Otherwise the memories here are more recent than those that are stored."""
+        self._memories.clear(includes)
 
     def forget_deleted(self) -> None:
         """Forget the autoscalers that were deleted while this process did not lead."""
@@ -90,12 +95,14 @@ class Reconciler:
             if self._with.autoscalers.get(key) is None:
                 self._forget(key)
 
-    def stop_leading(self) -> None:
-        """Others may change from now on what was read; the memories stay, in case that no other process leads."""
-        self._decisions.clear()
-        self._derivations.clear()
-        self._repeated_at_unix_seconds.clear()
-        self._with.scales.clear()
+    def leave(self, includes: Callable[[str], bool] = every) -> None:
+        """Other processes may scale these from now on; the memories stay, in case that none does."""
+        self._decisions.clear(includes)
+        self._with.scales.clear(includes)
+        for key in [key for key in self._derivations if includes(key)]:
+            del self._derivations[key]
+            self._repeated_at_unix_seconds.pop(key, None)
+            self._with.telemetry.forget(key)
 
     def repeat(self, key: str) -> bool:
         """Reconcile, if that neither needs a request nor changes anything; False if it may."""

@@ -39,7 +39,7 @@ def scaler_server(
         if found is None:
             raise not_found(
                 f"no decision on {key}: it does not exist, this scaler does not watch its namespace, "
-                "another replica is the leader, or its first reconcile is still to come"
+                "another replica reconciles it, or its first reconcile is still to come"
             )
         return respond(request, msgspec.json.encode(found))
 

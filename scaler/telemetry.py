@@ -26,11 +26,18 @@ class Telemetry:
     """The metrics and the registry that they are in."""
 
     def __init__(
-        self, kind: WatchedKind = LOAD_AUTOSCALERS, registry: CollectorRegistry | None = None
+        self,
+        kind: WatchedKind = LOAD_AUTOSCALERS,
+        registry: CollectorRegistry | None = None,
+        *,
+        shards: int = 0,
     ) -> None:
-        """`kind`: the kind of autoscaler that is reconciled; it decides how one is labelled."""
+        """`kind`: the kind of autoscaler that is reconciled; it decides how one is labelled. `shards`: how many the
+        replicas share, 0 if one of them leads.
+        """
         self.registry = registry or CollectorRegistry()
         self._kind = kind
+        self._shards = shards
         self._add_upstream_metrics()
         self._add_own_metrics()
 
@@ -113,11 +120,23 @@ class Telemetry:
             "Reconciles that ended in an unexpected error; each is a bug, with a traceback in the log.",
             registry=self.registry,
         )
-        self.leading = Gauge(
-            "loadline_scaler_leading",
-            "1 while this process is the active one (the leader).",
-            registry=self.registry,
-        )
+        if self._shards:
+            self._share = Gauge(
+                "loadline_scaler_shards_owned",
+                "Shards whose namespaces this process reconciles.",
+                registry=self.registry,
+            )
+            Gauge(
+                "loadline_scaler_shards",
+                "Shards that the replicas share.",
+                registry=self.registry,
+            ).set(self._shards)
+        else:
+            self._share = Gauge(
+                "loadline_scaler_leading",
+                "1 while this process is the active one (the leader).",
+                registry=self.registry,
+            )
         self.metrics_api_requests_total = Counter(
             "loadline_scaler_metrics_api_requests_total",
             "Reads of the metrics APIs by API group and result: sent, shared with an equal request, or streamed.",
@@ -156,6 +175,10 @@ class Telemetry:
             ("type", "reason"),
             registry=self.registry,
         )
+
+    def show_share(self, shards: int) -> None:
+        """Export how many shards this process reconciles; a leader has all of them."""
+        self._share.set(shards if self._shards else bool(shards))
 
     def show_build(self, version: str) -> None:
         """Export the version that is running, and the CPU time and memory of this process."""

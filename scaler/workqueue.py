@@ -11,6 +11,7 @@ reconciles are spread evenly. An autoscaler may have its own period.
 import heapq
 import math
 import zlib
+from collections.abc import Callable
 
 # The shortest time between the beginnings of two reconciles if the second one was brought forward.
 FORWARD_SECONDS_MIN = 1.0
@@ -30,6 +31,7 @@ class WorkQueue:
         self._due_seconds: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
         self._processing: dict[str, float] = {}
+        self._removed: set[str] = set()
         self._began_seconds: dict[str, float] = {}
         # The due times of keys that are due earlier for once, and keys to bring forward when they have been processed.
         self._regular_due_seconds: dict[str, float] = {}
@@ -46,6 +48,7 @@ class WorkQueue:
         A key that is queued or processed keeps its due time, unless its period has changed.
         `period_seconds` is None for the period of the queue. A longer one begins with the first reconcile.
         """
+        self._removed.discard(key)
         is_same = self._own_period_seconds.get(key) == period_seconds
         if is_same and (key in self._due_seconds or key in self._processing):
             return
@@ -103,7 +106,8 @@ class WorkQueue:
             due_seconds = self._regular_due_seconds.pop(key) - period
         again = key in self._bring_forward_later
         self._bring_forward_later.discard(key)
-        if not requeue:
+        if not requeue or key in self._removed:
+            self._removed.discard(key)
             self._own_period_seconds.pop(key, None)
             self._began_seconds.pop(key, None)
             return
@@ -119,12 +123,14 @@ class WorkQueue:
         self._drop_outdated()
         return self._heap[0][0] if self._heap else None
 
-    def clear(self) -> None:
-        """Remove every queued key; for a replica that is no longer the leader."""
-        self._due_seconds.clear()
-        self._heap.clear()
-        self._regular_due_seconds.clear()
-        self._bring_forward_later.clear()
+    def remove(self, includes: Callable[[str], bool]) -> None:
+        """Remove these keys; one that is being processed is not due again. Another replica reconciles them."""
+        for key in [key for key in self._due_seconds if includes(key)]:
+            del self._due_seconds[key]
+            self._own_period_seconds.pop(key, None)
+            self._began_seconds.pop(key, None)
+            self._regular_due_seconds.pop(key, None)
+        self._removed.update(key for key in self._processing if includes(key))
 
     def _period_of(self, key: str) -> float:
         return self._own_period_seconds.get(key, self._period_seconds)

@@ -61,10 +61,10 @@ class Memories:
         clock: Clock,
         *,
         store: Histories | None = None,
-        other_clock_ahead_seconds: Callable[[], float] = lambda: 0.0,
+        other_clock_ahead_seconds: Callable[[str], float] = lambda _: 0.0,
     ) -> None:
         """`store`: for a kind without a history in its status. `other_clock_ahead_seconds`: of the process that
-        stored the memories, if it is known.
+        stored the memories of a namespace, if it is known.
         """
         self._kube = kube
         self._kind = kind
@@ -88,7 +88,7 @@ class Memories:
         if stored is None:
             self._keep(autoscaler, Memory(), None)
             return Memory()
-        ahead_seconds = self._other_clock_ahead_seconds()
+        ahead_seconds = self._other_clock_ahead_seconds(autoscaler.metadata.namespace)
         memory = stored
         if abs(ahead_seconds) >= DIFFERENCE_SECONDS_MIN:
             memory = shifted(stored, -ahead_seconds)
@@ -148,10 +148,10 @@ class Memories:
         self._kept.pop(key, None)
         self._continued_until.pop(key, None)
 
-    def clear(self) -> None:
-        """Another process has scaled, so these are out of date."""
-        self._kept.clear()
-        self._continued_until.clear()
+    def clear(self, includes: Callable[[str], bool]) -> None:
+        """Another process has scaled these, so their memories are out of date."""
+        for key in [key for key in self._kept if includes(key)]:
+            self.discard(key)
 
     def __iter__(self) -> Iterator[str]:
         """The keys of the autoscalers with a memory."""

@@ -40,7 +40,7 @@ class ScalingMemoryList(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[msgspec.Raw, ...] = ()
 
 
-class Shard:
+class StoredObject:
     """The histories of one object, and whether they were changed since it was written."""
 
     def __init__(self, metadata: ObjectMeta, watched_namespace: str) -> None:

@@ -1,7 +1,7 @@
 """Reads and writes the ScalingMemory objects.
 
-All are read once when a replica begins to lead. Afterwards only this replica writes them: at once after a change of replicas,
-so that no scaling policy is granted twice after a crash, and otherwise once per period.
+Those of a namespace are read once when a replica begins to reconcile it. Afterwards only this replica writes them: at once
+after a change of replicas, so that no scaling policy is granted twice after a crash, and otherwise once per period.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from scaler.memory.scaling_memory import (
     PLURAL,
     ScalingMemory,
     ScalingMemoryList,
-    Shard,
     StoredHistory,
+    StoredObject,
 )
 from wire import kube_json
 from wire.background_tasks import stopped
@@ -38,6 +38,14 @@ UNAVAILABLE_CODES = (403, 404)
 
 log = logging.getLogger(__name__)
 
+Namespaces = Callable[[str], bool]
+"""Some of the namespaces; with shards a replica reconciles only these."""
+
+
+def every(_: str) -> bool:
+    """All namespaces."""
+    return True
+
 
 class MemoryStore:
     """The stored histories of HPAs, by uid. Without the kind or the permission nothing is stored."""
@@ -48,71 +56,82 @@ class MemoryStore:
         *,
         namespace: str,
         period_seconds: float,
+        may_write: Namespaces = every,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`namespace`: of the objects; usually that of the scaler's pod."""
+        """`namespace`: of the objects; usually that of the scaler's pod. `may_write`: whether no other replica writes
+        the memories of a namespace.
+        """
         self._client = client
         self._folder = f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}"
         self._namespace = namespace
         self._period_seconds = period_seconds
+        self._may_write = may_write
         self._backoff = backoff or Backoff()
         self._sleep = sleep
         self._urgent = asyncio.Event()
-        self._is_loaded = self._is_available = False
-        self._shards: dict[str, Shard] = {}
-        self._shard_of: dict[str, Shard] = {}
+        self._is_available = False
+        self._objects: dict[str, StoredObject] = {}
+        self._object_of: dict[str, StoredObject] = {}
         self._problem = ProblemLog(
             log,
             failing="the memories of HPAs are not stored",
             recovered="the memories of HPAs are stored again",
         )
 
-    async def load(self, existing: Mapping[str, str]) -> None:
-        """Read all objects, unless they have been read since `forget`. Until then nothing may be scaled.
+    async def load(self, existing: Mapping[str, str], includes: Namespaces = every) -> None:
+        """Read the objects of these namespaces; until then nothing there may be scaled.
 
         Failures that may pass are waited out. `existing`: the watched HPAs, namespace by uid; the histories of others
-        in these namespaces are removed.
+        in their namespaces are removed.
         """
-        while not self._is_loaded:
+        while True:
             try:
-                await self._list()
+                await self._list(includes)
             except (StatusError, Unavailable, msgspec.DecodeError) as error:
                 self._problem.set(_explained(error))
-                self._is_loaded = isinstance(error, StatusError) and error.code in UNAVAILABLE_CODES
-                if not self._is_loaded:
-                    await self._sleep(self._backoff.next_seconds())
+                if isinstance(error, StatusError) and error.code in UNAVAILABLE_CODES:
+                    self._is_available = False
+                    return
+                await self._sleep(self._backoff.next_seconds())
             else:
                 self._backoff.reset()
                 self._problem.set("")
-                self._is_loaded = self._is_available = True
+                self._is_available = True
                 self._remove_all_but(existing)
+                return
 
-    def forget(self) -> None:
-        """Another process has written the objects, so `load` reads them again."""
-        self._is_loaded = self._is_available = False
+    def forget(self, includes: Namespaces = every) -> None:
+        """Another process writes the objects of these namespaces, so they have to be read again."""
+        for name, stored in list(self._objects.items()):
+            if includes(stored.watched_namespace):
+                del self._objects[name]
+        for uid, stored in list(self._object_of.items()):
+            if includes(stored.watched_namespace):
+                del self._object_of[uid]
 
     def history(self, uid: str) -> StoredHistory | None:
         """What was stored last for the HPA with this uid, by another process or by this one."""
-        shard = self._shard_of.get(uid)
-        return shard.get(uid) if shard is not None else None
+        stored = self._object_of.get(uid)
+        return stored.get(uid) if stored is not None else None
 
     def put(self, namespace: str, uid: str, history: StoredHistory, *, is_urgent: bool) -> None:
         """Store this with the next write; `is_urgent`: at once."""
         if not self._is_available:
             return
-        shard = self._shard_of.get(uid)
-        if shard is None:
-            shard = self._shard_of[uid] = self._shard_for(namespace, history)
-        shard.put(uid, history)
+        stored = self._object_of.get(uid)
+        if stored is None:
+            stored = self._object_of[uid] = self._object_for(namespace, history)
+        stored.put(uid, history)
         if is_urgent:
             self._urgent.set()
 
     def remove(self, uid: str) -> None:
         """The HPA was deleted."""
-        shard = self._shard_of.pop(uid, None)
-        if shard is not None:
-            shard.remove(uid)
+        stored = self._object_of.pop(uid, None)
+        if stored is not None:
+            stored.remove(uid)
 
     async def run(self) -> None:
         """Write what has changed, until cancelled."""
@@ -128,36 +147,37 @@ class MemoryStore:
 
     async def flush(self) -> None:
         """Write every changed object; one that fails is tried again in the next period."""
-        for shard in [each for each in self._shards.values() if each.is_changed]:
-            shard.is_changed = False
+        changed = [each for each in self._objects.values() if each.is_changed]
+        for stored in [each for each in changed if self._may_write(each.watched_namespace)]:
+            stored.is_changed = False
             try:
-                await self._write(shard)
+                await self._write(stored)
             except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                shard.is_changed = True
+                stored.is_changed = True
                 self._problem.set(_explained(error))
                 return
             self._problem.set("")
 
     def _remove_all_but(self, existing: Mapping[str, str]) -> None:
         namespaces = set(existing.values())
-        for uid, shard in list(self._shard_of.items()):
-            if uid not in existing and shard.watched_namespace in namespaces:
+        for uid, stored in list(self._object_of.items()):
+            if uid not in existing and stored.watched_namespace in namespaces:
                 self.remove(uid)
 
-    async def _list(self) -> None:
-        self._is_available = False
-        self._shards.clear()
-        self._shard_of.clear()
+    async def _list(self, includes: Namespaces) -> None:
+        found: list[msgspec.Raw] = []
         params = {"limit": str(PAGE_SIZE)}
         while True:
             page = kube_json.decode(await self._client.get(self._folder, params), ScalingMemoryList)
-            for raw in page.items:
-                self._add(raw)
+            found += page.items
             if not page.metadata.continue_:
-                return
+                break
             params["continue"] = page.metadata.continue_
+        self.forget(includes)
+        for raw in found:
+            self._add(raw, includes)
 
-    def _add(self, raw: msgspec.Raw) -> None:
+    def _add(self, raw: msgspec.Raw, includes: Namespaces) -> None:
         try:
             found = kube_json.decode(raw, ScalingMemory)
         except msgspec.DecodeError as error:
@@ -167,45 +187,49 @@ class MemoryStore:
                 error,
             )
             return
-        shard = Shard(found.metadata, found.watched_namespace)
+        if not includes(found.watched_namespace):
+            return
+        stored = StoredObject(found.metadata, found.watched_namespace)
         for uid, history in found.histories.items():
-            shard.put(uid, history)
-            self._shard_of[uid] = shard
-        shard.is_changed = False
-        self._shards[found.metadata.name] = shard
+            stored.put(uid, history)
+            self._object_of[uid] = stored
+        stored.is_changed = False
+        self._objects[found.metadata.name] = stored
 
-    def _shard_for(self, namespace: str, history: StoredHistory) -> Shard:
+    def _object_for(self, namespace: str, history: StoredHistory) -> StoredObject:
         """The first object of the namespace with enough space, or another one."""
         size_bytes = len(msgspec.json.encode(history))
         for name in _names(namespace):
-            shard = self._shards.get(name)
-            if shard is None:
+            stored = self._objects.get(name)
+            if stored is None:
                 metadata = ObjectMeta(name=name, namespace=self._namespace)
-                shard = self._shards[name] = Shard(metadata, namespace)
-            if shard.fits(size_bytes):
-                return shard
+                stored = self._objects[name] = StoredObject(metadata, namespace)
+            if stored.fits(size_bytes):
+                return stored
         raise AssertionError("names do not end")
 
-    async def _write(self, shard: Shard) -> None:
+    async def _write(self, stored: StoredObject) -> None:
         """Create or replace it. Only this replica writes, so after a conflict its own content is the newest."""
         try:
-            shard.metadata = await self._written(shard)
+            stored.metadata = await self._written(stored)
         except StatusError as error:
-            if error.code == 404 and shard.metadata.resource_version:
+            if error.code == 404 and stored.metadata.resource_version:
                 # Deleted by a user.
-                shard.metadata = ObjectMeta(name=shard.metadata.name, namespace=self._namespace)
+                stored.metadata = ObjectMeta(name=stored.metadata.name, namespace=self._namespace)
             elif error.code == 409:
-                path = f"{self._folder}/{shard.metadata.name}"
-                shard.metadata = _metadata(await self._client.get(path))
+                path = f"{self._folder}/{stored.metadata.name}"
+                stored.metadata = _metadata(await self._client.get(path))
             else:
                 raise
-            shard.metadata = await self._written(shard)
+            stored.metadata = await self._written(stored)
 
-    async def _written(self, shard: Shard) -> ObjectMeta:
-        body = shard.document()
-        if not shard.metadata.resource_version:
+    async def _written(self, stored: StoredObject) -> ObjectMeta:
+        if not self._may_write(stored.watched_namespace):
+            raise Unavailable(f"another replica may reconcile {stored.watched_namespace}")
+        body = stored.document()
+        if not stored.metadata.resource_version:
             return _metadata(await self._client.create(self._folder, body))
-        path = f"{self._folder}/{shard.metadata.name}"
+        path = f"{self._folder}/{stored.metadata.name}"
         return _metadata(await self._client.replace(path, body))
 
 

@@ -70,9 +70,10 @@ class Scales:
         """The autoscaler was deleted, or the scaler wrote this Scale: read it again."""
         self._kept.pop(key, None)
 
-    def clear(self) -> None:
-        """Forget all."""
-        self._kept.clear()
+    def clear(self, includes: Callable[[str], bool]) -> None:
+        """Forget those of these keys."""
+        for key in [key for key in self._kept if includes(key)]:
+            del self._kept[key]
 
 
 def _is_current(kept: _Kept, autoscaler: Autoscaler) -> bool:

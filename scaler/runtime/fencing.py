@@ -1,4 +1,4 @@
-"""Writes that are sent only while this replica leads.
+"""Writes that are sent only while this replica leads, or owns the shard of the namespace.
 
 A process that was suspended, or whose machine stood still, goes on where it was: with a decision
 that is minutes old, and before its election has noticed that another replica leads.
@@ -6,16 +6,18 @@ that is minutes old, and before its election has noticed that another replica le
 
 from collections.abc import Callable, Mapping
 
+from scaler.runtime.watches import namespace_of
 from wire.kube.requests import JSON, MERGE_PATCH, Writer
 from wire.status import Unavailable
 
 
 class WritesWhileLeading:
-    """The requests of `client`; a write raises `Unavailable` when `is_leader()` is False."""
+    """The requests of `client`; a write to a namespace with a `refusal` raises `Unavailable`."""
 
-    def __init__(self, client: Writer, is_leader: Callable[[], bool]) -> None:
+    def __init__(self, client: Writer, refusal: Callable[[str], str]) -> None:
+        """`refusal`: why this replica must not write to a namespace; empty while it may."""
         self._client = client
-        self._is_leader = is_leader
+        self._refusal = refusal
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
@@ -50,5 +52,5 @@ class WritesWhileLeading:
         return await self._client.patch(path, body, content_type=content_type, params=params)
 
     def _check(self, path: str) -> None:
-        if not self._is_leader():
-            raise Unavailable(f"{path} was not written: this replica no longer leads")
+        if refusal := self._refusal(namespace_of(path)):
+            raise Unavailable(f"{path} was not written: {refusal}")

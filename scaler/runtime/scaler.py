@@ -5,7 +5,6 @@ import contextlib
 import logging
 import socket
 import uuid
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +14,7 @@ from scaler.config import Options
 from scaler.controller import Controller
 from scaler.dependencies import Dependencies
 from scaler.gather.measurements import Measurements
-from scaler.memory.store import MemoryStore, storing
+from scaler.memory.store import MemoryStore
 from scaler.model.autoscaler import Autoscaler
 from scaler.observe.scales import Scales
 from scaler.reconcile import Reconciler
@@ -24,9 +23,12 @@ from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
 from scaler.runtime.direct_metrics import DirectMetrics
 from scaler.runtime.fencing import WritesWhileLeading
+from scaler.runtime.reconciling import Reconciling
 from scaler.runtime.target_versions import TargetVersions
 from scaler.runtime.watches import Watches
 from scaler.serve import scaler_server
+from scaler.shards.assignment import ALL_SHARDS, SHARDS
+from scaler.shards.membership import Membership
 from scaler.telemetry import Telemetry
 from scaler.workqueue import WorkQueue
 from wire.background_tasks import BackgroundTasks, stopped
@@ -80,10 +82,11 @@ class Scaler:
         self._clients = clients
         self._version = version
         self._clock = clock
-        self._telemetry = Telemetry(options.kind)
+        is_shared = options.leader_election.sharding
+        self._telemetry = Telemetry(options.kind, shards=SHARDS if is_shared else 0)
         self._background = BackgroundTasks()
-        self._is_leading = False
         self._election: LeaderElection | None = None
+        self._membership: Membership | None = None
         self._mapper = RestMapper(clients.requests, monotonic=clock.monotonic)
         self._recorder = EventRecorder(
             clients.requests,
@@ -115,10 +118,6 @@ class Scaler:
             monotonic=clock.monotonic,
         )
         self._reconciler = self._new_reconciler()
-        if options.autoscaler_metrics:
-            self._telemetry.registry.register(
-                AutoscalerMetrics(options.kind, self._reconciled, self._reconciler.derivation)
-            )
         self._controller = Controller(
             WorkQueue(options.sync_period_seconds),
             self._reconciler.reconcile,
@@ -128,6 +127,20 @@ class Scaler:
             drain_seconds=drain_seconds(options.leader_election.times),
             monotonic=clock.monotonic,
         )
+        self._reconciling = Reconciling(
+            options.kind,
+            self._watches,
+            self._reconciler,
+            self._controller,
+            self._store,
+            self._telemetry,
+        )
+        if options.autoscaler_metrics:
+            self._telemetry.registry.register(
+                AutoscalerMetrics(
+                    options.kind, self._reconciling.autoscalers, self._reconciler.derivation
+                )
+            )
 
     async def run(self, stop: asyncio.Event) -> int:
         """Start everything, wait for `stop` or a failure, stop everything; returns the exit code."""
@@ -140,7 +153,7 @@ class Scaler:
                 self._background, self._measurements, self._reconciler, self._controller
             )
             self._background.start(self._write_events(), name="events")
-            self._background.start(self._scale_while_leading(), name="scale")
+            self._background.start(self._scale(), name="scale")
             await _any_set(stop, self._background.failed)
             log.info("stopping: reconciles in progress are finished")
             await server.stop()
@@ -151,7 +164,7 @@ class Scaler:
     def _new_reconciler(self) -> Reconciler:
         options, clock = self._options, self._clock
         dependencies = Dependencies(
-            kube=WritesWhileLeading(self._clients.requests, self._may_write),
+            kube=WritesWhileLeading(self._clients.requests, self._refusal),
             scales=self._scales(),
             autoscalers=self._watches.autoscalers,
             pods=self._watches.pods,
@@ -173,9 +186,10 @@ class Scaler:
         if self._options.kind.keeps_history:
             return None
         return MemoryStore(
-            WritesWhileLeading(self._clients.requests, self._may_write),
-            namespace=self._options.leader_election.resource_namespace or own_namespace(),
+            self._clients.requests,
+            namespace=self._lease_namespace,
             period_seconds=self._options.sync_period_seconds,
+            may_write=lambda namespace: not self._refusal(namespace),
         )
 
     def _scales(self) -> Scales:
@@ -188,20 +202,9 @@ class Scaler:
         return Scales(self._clients.requests, self._mapper, versions)
 
     def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
-        if new is not None and self._is_leading:
-            self._enqueue(new)
+        if new is not None:
+            self._reconciling.changed(new)
         self._telemetry.autoscalers.set(len(self._watches.autoscalers))
-
-    def _reconciled(self) -> Iterable[Autoscaler]:
-        """The autoscalers of this process; another replica has the metrics of those that it reconciles."""
-        return self._watches.autoscalers if self._is_leading else ()
-
-    def _enqueue(self, autoscaler: Autoscaler) -> None:
-        self._controller.enqueue(
-            autoscaler.key,
-            autoscaler.metadata.uid,
-            period_seconds=autoscaler.spec.sync_period_seconds,
-        )
 
     async def _started_server(self) -> Server:
         serving = self._options.serving
@@ -224,52 +227,57 @@ class Scaler:
         await server.start()
         return server
 
-    async def _scale_while_leading(self) -> None:
+    async def _scale(self) -> None:
+        """Scale until cancelled: always, while this process leads, or what belongs to its shards."""
         election = self._options.leader_election
-        if not election.enabled:
-            await self._scale()
-            return
-        self._election = LeaderElection(
-            self._clients.leases,
-            namespace=election.resource_namespace or own_namespace(),
-            name=election.resource_name,
-            identity=f"{socket.gethostname()}_{uuid.uuid4()}",
-            times=election.times,
-            monotonic=self._clock.monotonic,
-            now=self._clock.now,
-        )
-        await self._election.run(self._scale)
+        if election.sharding:
+            await self._reconciling.synced()
+            self._membership = Membership(
+                self._clients.leases,
+                self._reconciling,
+                namespace=self._lease_namespace,
+                name=election.resource_name,
+                times=election.times,
+                monotonic=self._clock.monotonic,
+                now=self._clock.now,
+            )
+            await self._membership.run()
+        elif election.enabled:
+            self._election = LeaderElection(
+                self._clients.leases,
+                namespace=self._lease_namespace,
+                name=election.resource_name,
+                identity=f"{socket.gethostname()}_{uuid.uuid4()}",
+                times=election.times,
+                monotonic=self._clock.monotonic,
+                now=self._clock.now,
+            )
+            await self._election.run(self._scale_all)
+        else:
+            await self._scale_all()
 
-    def _other_clock_ahead_seconds(self) -> float:
+    @property
+    def _lease_namespace(self) -> str:
+        return self._options.leader_election.resource_namespace or own_namespace()
+
+    def _other_clock_ahead_seconds(self, namespace: str) -> float:
+        if self._membership is not None:
+            return self._membership.other_clock_ahead_seconds(namespace)
         return self._election.other_clock_ahead_seconds if self._election else 0.0
 
-    def _may_write(self) -> bool:
-        return self._election is None or self._election.is_leader
+    def _refusal(self, namespace: str) -> str:
+        """Why this process must not write to the namespace; empty while it may."""
+        if self._membership is not None and not self._membership.may_write(namespace):
+            return f"this replica no longer owns the shard of namespace {namespace}"
+        if self._election is not None and not self._election.is_leader:
+            return "this replica no longer leads"
+        return ""
 
-    async def _scale(self) -> None:
-        """Reconcile every autoscaler until cancelled, which is while this process is the leader."""
-        if self._election is not None and not self._election.continues:
-            self._reconciler.forget_memories()
-            if self._store is not None:
-                self._store.forget()
-        await self._watches.synced()
-        if self._store is not None:
-            found = [each.metadata for each in self._watches.autoscalers]
-            await self._store.load({each.uid: each.namespace for each in found})
-        self._reconciler.forget_deleted()
-        self._is_leading = True
-        self._telemetry.leading.set(1)
-        count = len(self._watches.autoscalers)
-        log.info("reconciling %d %s objects", count, self._options.kind.kind)
-        try:
-            for autoscaler in self._watches.autoscalers:
-                self._enqueue(autoscaler)
-            async with storing(self._store):
-                await self._controller.run()
-        finally:
-            self._is_leading = False
-            self._telemetry.leading.set(0)
-            self._reconciler.stop_leading()
+    async def _scale_all(self) -> None:
+        """Reconcile every autoscaler until cancelled."""
+        continues = self._election is not None and self._election.continues
+        await self._reconciling.begin(ALL_SHARDS, continues=continues)
+        await self._reconciling.run()
 
     async def _write_events(self) -> None:
         """Write events until cancelled, and then those of the last reconciles."""

@@ -7,17 +7,25 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
+from tests.simulation.scenario import Scenario
 from tests.simulation.scenario import made_from as scenario_of
+from tests.simulation.shard_scenarios import with_shards
 from tests.simulation.simulate import Verdict, shrunk, simulate
 
 SECONDS_PER_HOUR = 3600
 PROGRESS_SEEDS = 100
+SCENARIOS: dict[str, Callable[[int], Scenario]] = {
+    "": scenario_of,
+    "fields": with_fields,
+    "shards": with_shards,
+}
+"""By the flag that chooses them."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,12 +52,21 @@ def main(arguments: Sequence[str]) -> int:
         "--processes", type=int, default=1, help="how many run at once (%(default)s)"
     )
     parser.add_argument(
-        "--fields", action="store_true", help="the autoscalers have additional fields"
+        "--fields",
+        dest="chosen",
+        action="store_const",
+        const="fields",
+        default="",
+        help="the autoscalers have additional fields",
     )
+    parser.add_argument(
+        "--shards", dest="chosen", action="store_const", const="shards",
+        help="three replicas share the namespaces",
+    )  # fmt: skip
     given = parser.parse_args(arguments)
     if given.seed is not None:
-        return replay(given.seed, given.faults, has_fields=given.fields)
-    return run_all(given.seeds, given.processes, has_fields=given.fields)
+        return replay(given.seed, given.faults, scenarios=given.chosen)
+    return run_all(given.seeds, given.processes, scenarios=given.chosen)
 
 
 def seed_range(text: str) -> range:
@@ -60,9 +77,9 @@ def seed_range(text: str) -> range:
     return range(int(first), int(last))
 
 
-def replay(seed: int, chosen: str | None, *, has_fields: bool) -> int:
+def replay(seed: int, chosen: str | None, *, scenarios: str) -> int:
     """Print everything that happens."""
-    verdict = simulated(seed, chosen, has_fields=has_fields, trace=True)
+    verdict = simulated(seed, chosen, scenarios=scenarios, trace=True)
     for line in verdict.journal.trace or ():
         print(line)
     for violation in verdict.violations:
@@ -71,21 +88,21 @@ def replay(seed: int, chosen: str | None, *, has_fields: bool) -> int:
 
 
 def simulated(
-    seed: int, chosen: str | None = None, *, has_fields: bool, trace: bool = False
+    seed: int, chosen: str | None = None, *, scenarios: str, trace: bool = False
 ) -> Verdict:
-    """A seed with or without additional fields, and all of its faults or some by number."""
-    scenario = with_fields(seed) if has_fields else scenario_of(seed)
-    every = faults_with_fields(scenario) if has_fields else faults_of(scenario)
+    """A seed with the scenario of a flag, and all of its faults or some by number."""
+    scenario = SCENARIOS[scenarios](seed)
+    every = faults_with_fields(scenario) if scenarios == "fields" else faults_of(scenario)
     if chosen is not None:
         every = tuple(every[int(number)] for number in chosen.split(",") if number)
     return simulate(seed, every, scenario=scenario, trace=trace)
 
 
-def run_all(seeds: range, processes: int, *, has_fields: bool) -> int:
+def run_all(seeds: range, processes: int, *, scenarios: str) -> int:
     """Run them, and print each failing one with the schedule that it takes."""
     started, simulated, failed = time.monotonic(), 0.0, 0
     broken: collections.Counter[str] = collections.Counter()
-    for outcome in _outcomes(seeds, processes, has_fields=has_fields):
+    for outcome in _outcomes(seeds, processes, scenarios=scenarios):
         simulated += outcome.simulated_seconds
         if outcome.seed % PROGRESS_SEEDS == 0:
             print(f"seed {outcome.seed}: {failed} failed so far", file=sys.stderr, flush=True)
@@ -103,8 +120,8 @@ def run_all(seeds: range, processes: int, *, has_fields: bool) -> int:
     return 1 if failed else 0
 
 
-def _outcomes(seeds: range, processes: int, *, has_fields: bool) -> Iterator[Outcome]:
-    outcome = functools.partial(outcome_of, has_fields=has_fields)
+def _outcomes(seeds: range, processes: int, *, scenarios: str) -> Iterator[Outcome]:
+    outcome = functools.partial(outcome_of, scenarios=scenarios)
     if processes == 1:
         yield from map(outcome, seeds)
         return
@@ -112,9 +129,9 @@ def _outcomes(seeds: range, processes: int, *, has_fields: bool) -> Iterator[Out
         yield from pool.map(outcome, seeds, chunksize=5)
 
 
-def outcome_of(seed: int, *, has_fields: bool) -> Outcome:
+def outcome_of(seed: int, *, scenarios: str) -> Outcome:
     """Run one seed; a failing one is made small first."""
-    verdict = simulated(seed, has_fields=has_fields)
+    verdict = simulated(seed, scenarios=scenarios)
     lines: tuple[str, ...] = ()
     if verdict.violations:
         lines = tuple(described(verdict))
@@ -130,7 +147,11 @@ def described(verdict: Verdict) -> Iterator[str]:
     """A failing seed and the faults that it takes, for the developer."""
     seed, small = verdict.scenario.seed, shrunk(verdict)
     numbers = ",".join(str(verdict.faults.index(fault)) for fault in small.faults)
-    flag = " --fields" if verdict.scenario != scenario_of(seed) else ""
+    flag = next(
+        f" --{name}" if name else ""
+        for name, made_from in SCENARIOS.items()
+        if made_from(seed) == verdict.scenario
+    )
     yield f"seed {seed} fails: python -m tests.simulation --seed {seed}{flag} --faults '{numbers}'"
     yield from (f"    {fault}" for fault in small.faults)
     yield from (f"    VIOLATED {violation}" for violation in small.violations[:5])

@@ -12,7 +12,6 @@ from tests.simulation import metrics_apis
 from tests.simulation.cluster import ApiError, Cluster, Document, status_response
 from tests.simulation.discovery import documents
 from tests.simulation.journal import (
-    Held,
     Journal,
     Measurement,
     ScaleWritten,
@@ -20,6 +19,7 @@ from tests.simulation.journal import (
 )
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA, Measured, metric_of
 from tests.simulation.network import Connection, Request, Response, rendered
+from tests.simulation.ownership import Ownership
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
@@ -67,7 +67,7 @@ class ApiServer:
         self.disturbances: list[Disturbance] = []
         self.workloads: dict[str, Workload] = {}
         self.discovery_with_nulls = False
-        self._identities: dict[str, str] = {}
+        self._ownership = Ownership(journal)
 
     def receive(self, request: Request, connection: Connection) -> None:
         """A request has left a process."""
@@ -280,6 +280,9 @@ class ApiServer:
     def _lease(self, request: Request, parts: tuple[str, ...]) -> Response:
         namespace = parts[4]
         collection = self._cluster["leases"]
+        if request.method == "GET" and parts[-1] == "leases":
+            # Without a limit there are no pages.
+            return Response(body=collection.listed(namespace, len(collection.objects), ""))
         if request.method == "GET":
             collection.find(namespace, parts[-1])
             return Response(body=collection.encoded(namespace, parts[-1]))
@@ -295,13 +298,7 @@ class ApiServer:
                 lambda found: found.update(spec=given["spec"]),
                 given=given["metadata"],
             )
-        holder = given["spec"].get("holderIdentity") or ""
-        if holder:
-            self._identities[holder] = request.process
-        who = self._identities.get(holder, "")
-        if not self._journal.holders or self._journal.holders[-1].process != who:
-            self._journal.say(self._timeline.now, f"the Lease names {who or 'no holder'}")
-            self._journal.holders.append(Held(at=self._timeline.now, process=who))
+        self._ownership.written(self._timeline.now, request.process, given)
         return Response(body=collection.encoded(namespace, name))
 
 

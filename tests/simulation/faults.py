@@ -9,7 +9,6 @@ from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, metric_of
 from tests.simulation.network import Request
 from tests.simulation.scenario import Scenario
 
-REPLICAS = ("scaler-a", "scaler-b")
 FIRST_FAULT_SECONDS = 60.0
 
 
@@ -52,8 +51,8 @@ def _lasting(rng: random.Random, scenario: Scenario, at: float, most: float = 30
     )
 
 
-def _who(rng: random.Random) -> str:
-    return rng.choice((*REPLICAS, "leader", "leader"))
+def _who(rng: random.Random, scenario: Scenario) -> str:
+    return rng.choice((*scenario.replicas, "leader", "leader"))
 
 
 def _key(rng: random.Random, scenario: Scenario) -> str:
@@ -63,28 +62,37 @@ def _key(rng: random.Random, scenario: Scenario) -> str:
 def _kill(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     down = _lasting(rng, scenario, at)
     return Fault(
-        kind="kill", at=at, seconds=down, who=rng.choice((*REPLICAS, "leader", "leader", "both"))
+        kind="kill",
+        at=at,
+        seconds=down,
+        who=rng.choice((*scenario.replicas, "leader", "leader", "both")),
     )
 
 
 def _terminate(rng: random.Random, scenario: Scenario, at: float) -> Fault:
-    return Fault(kind="terminate", at=at, who=rng.choice((*REPLICAS, "leader", "both")))
+    return Fault(kind="terminate", at=at, who=rng.choice((*scenario.replicas, "leader", "both")))
 
 
 def _pause(rng: random.Random, scenario: Scenario, at: float) -> Fault:
-    return Fault(kind="pause", at=at, seconds=_lasting(rng, scenario, at, 60.0), who=_who(rng))
+    return Fault(
+        kind="pause", at=at, seconds=_lasting(rng, scenario, at, 60.0), who=_who(rng, scenario)
+    )
 
 
 def _partition(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     how = rng.choice(("hangs", "refused"))
     return Fault(
-        kind="partition", at=at, seconds=_lasting(rng, scenario, at), who=_who(rng), how=how
+        kind="partition",
+        at=at,
+        seconds=_lasting(rng, scenario, at),
+        who=_who(rng, scenario),
+        how=how,
     )
 
 
 def _clock_step(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     amount = rng.choice((-3600.0, -400.0, -60.0, 60.0, 385.0, 3600.0))
-    return Fault(kind="clock-step", at=at, who=_who(rng), amount=amount)
+    return Fault(kind="clock-step", at=at, who=_who(rng, scenario), amount=amount)
 
 
 def _api(rng: random.Random, scenario: Scenario, at: float) -> Fault:
@@ -126,7 +134,7 @@ def _watches(rng: random.Random, scenario: Scenario, at: float) -> Fault:
         seconds=_lasting(rng, scenario, at),
         where=where,
         how=how,
-        who=rng.choice((*REPLICAS, "")),
+        who=rng.choice((*scenario.replicas, "")),
     )
 
 

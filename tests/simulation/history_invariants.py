@@ -113,16 +113,17 @@ def _next_reconcile(
 def _died_soon(run: Run, measured: Measurement) -> bool:
     soon = measured.at + 2 * run.scenario.period + 1
     ends = [end for process, _, end in run.journal.lives if process == measured.process]
+    held = run.journal.held(measured.target.partition("/")[0])
     lost = [
-        each.at for before, each in pairwise(run.journal.holders)
+        each.at for before, each in pairwise(held)
         if before.process == measured.process and each.at >= measured.at
     ]  # fmt: skip
     return any(measured.at <= at <= soon for at in (*ends, *lost))
 
 
 def _leads(run: Run, measured: Measurement) -> bool:
-    holder = next((each for each in reversed(run.journal.holders) if each.at <= measured.at), None)
-    return holder is not None and holder.process == measured.process
+    namespace = measured.target.partition("/")[0]
+    return run.journal.owner_of(namespace, measured.at) == measured.process
 
 
 def _recommendation(run: Run, measured: Measurement) -> int:

@@ -1,6 +1,7 @@
 """What happened in a simulation, as the model servers saw it: what the invariants judge."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -48,10 +49,19 @@ class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """The Lease named this process from now on; empty: no holder."""
+    """The Leases name this process for a namespace from now on; empty: no holder."""
 
     at: float
     process: str
+    namespace: str
+
+
+class Disturbed(msgspec.Struct, frozen=True, kw_only=True):
+    """A replica was killed, stopped, paused or cut off for a while."""
+
+    at: float
+    until: float
+    replica: str
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +87,10 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True):
 class Journal:
     """All of it, in the order of its happening."""
 
-    def __init__(self) -> None:
+    def __init__(self, namespaces: Iterable[str] = (), *, is_sharded: bool = False) -> None:
+        self.namespaces = tuple(dict.fromkeys(namespaces))
+        self.is_sharded = is_sharded
+        self.disturbed: list[Disturbed] = []
         self.reconciled: list[Reconciled] = []
         self.scales: list[ScaleWritten] = []
         self.measurements: list[Measurement] = []
@@ -96,6 +109,15 @@ class Journal:
         self.status_bytes_max = 0
         self.connections_max = 0
         self.trace: list[str] | None = None
+
+    def held(self, namespace: str) -> list[Held]:
+        """All holders of a namespace."""
+        return [each for each in self.holders if each.namespace == namespace]
+
+    def owner_of(self, namespace: str, at: float) -> str:
+        """The process that may write to it at this moment; empty: none."""
+        held = (each for each in reversed(self.holders) if each.namespace == namespace)
+        return next((each.process for each in held if each.at <= at), "")
 
     def lose_answer(self, at: float) -> None:
         """The scale written at this moment was not answered."""

@@ -143,7 +143,7 @@ def options_for(scenario: Scenario, kubeconfig: Path) -> Options:
             f"--sync-period={scenario.period}s",
             f"--concurrent-syncs={scenario.concurrent}",
             f"--downscale-stabilization={scenario.window}s",
-            "--leader-elect",
+            "--sharding" if scenario.is_sharded else "--leader-elect",
             f"--leader-elect-lease-duration={scenario.lease_seconds}s",
             f"--leader-elect-renew-deadline={scenario.renew_seconds}s",
             f"--leader-elect-retry-period={scenario.retry_seconds}s",

@@ -9,6 +9,7 @@ from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, UNITS_PER_
 from tests.simulation.workloads import Curve, Pace
 
 NAMESPACES = ("shop", "bank")
+REPLICAS = ("scaler-a", "scaler-b")
 # Wall clocks of the replicas differ by less than this, unless a fault steps them.
 CLOCK_ERROR_SECONDS = 1.0
 
@@ -71,6 +72,9 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     lease_seconds: float
     concurrent: int
     autoscalers: tuple[AutoscalerPlan, ...]
+    replicas: tuple[str, ...] = REPLICAS
+    is_sharded: bool = False
+    """Whether the replicas share the namespaces, instead of standing by while one leads."""
     calm_at: float
     """From here on there are no faults, and soon the load keeps still."""
     end: float
@@ -93,8 +97,8 @@ def made_from(seed: int) -> Scenario:
     window = rng.choice((0.0, 60.0, 60.0, 120.0, 300.0))
     calm_at = rng.choice((240.0, 300.0, 450.0))
     count = rng.choice((1, 1, 2, 2, 3))
-    autoscalers = tuple(_autoscaler(rng, number, calm_at) for number in range(count))
-    settling = max((_settling_seconds(each, window) for each in autoscalers), default=0.0)
+    autoscalers = tuple(autoscaler(rng, number, calm_at) for number in range(count))
+    settling = max((settling_seconds(each, window) for each in autoscalers), default=0.0)
     return Scenario(
         seed=seed,
         period=period,
@@ -107,7 +111,8 @@ def made_from(seed: int) -> Scenario:
     )
 
 
-def _autoscaler(rng: random.Random, number: int, calm_at: float) -> AutoscalerPlan:
+def autoscaler(rng: random.Random, number: int, calm_at: float) -> AutoscalerPlan:
+    """One of the autoscalers, by its number."""
     groups = rng.choice(
         (
             (EXTERNAL,),
@@ -161,7 +166,7 @@ def _curve(rng: random.Random, high: int, calm_at: float) -> Curve:
     return Curve(times=tuple(times), values=tuple(values))
 
 
-def _settling_seconds(plan: AutoscalerPlan, window: float) -> float:
+def settling_seconds(plan: AutoscalerPlan, window: float) -> float:
     """How long an undisturbed scaler may need at most from the last change of the load."""
     longest = window
     for rules in (plan.up, plan.down):

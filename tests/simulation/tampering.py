@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from tests.simulation.faults import FIRST_FAULT_SECONDS
 from tests.simulation.metrics_apis import EXTERNAL, metric_of
 from tests.simulation.network import Request, Response
 from wire.clock import Clock
@@ -23,6 +24,8 @@ class Tamper:
     """The kinds of faults that show it; empty: whatever the seed has."""
     field = ""
     """The additional field that shows it, by its name in `field_scenarios`."""
+    is_sharded = False
+    """Whether it needs replicas that share the namespaces."""
 
     def request(self, request: Request) -> Sequence[Request]:
         """What reaches the server instead: the first is answered, the others only cost."""
@@ -63,6 +66,36 @@ class HidesTheHolder(Tamper):
         if "leases" not in request.parts or request.method != "GET" or not response.ok:
             return response
         return _changed(response, lambda lease: lease["spec"].update(holderIdentity=""))
+
+
+class HidesMembers(Tamper):
+    """No replica sees the Leases of other members."""
+
+    invariant = "one writer"
+    is_sharded = True
+
+    def __init__(self) -> None:
+        self._processes: dict[str, str] = {}
+
+    def request(self, request: Request) -> Sequence[Request]:
+        if b"-member-" in request.body:
+            holder = msgspec.json.decode(request.body)["spec"]["holderIdentity"]
+            self._processes.setdefault(holder, request.process)
+        return [request]
+
+    def answer(self, request: Request, response: Response) -> Response:
+        if request.parts[-1] != "leases" or request.method != "GET" or not response.ok:
+            return response
+
+        def hide(found: dict[str, Any]) -> None:
+            found["items"] = [
+                each
+                for each in found["items"]
+                if "-member-" not in each["metadata"]["name"]
+                or self._processes.get(each["spec"]["holderIdentity"]) == request.process
+            ]
+
+        return _changed(response, hide)
 
 
 class HidesNews(Tamper):
@@ -254,9 +287,48 @@ class IgnoresRollouts(_IgnoresField):
     ignored = "podReadiness"
 
 
+class ClaimsAreLost(Tamper):
+    """From some moment on no shard is claimed."""
+
+    invariant = "taken over"
+    theme = ("kill",)
+    is_sharded = True
+
+    def request(self, request: Request) -> Sequence[Request]:
+        is_claim = request.method in ("PUT", "POST") and b"-shard-" in request.body
+        return [] if is_claim and request.sent_at > FIRST_FAULT_SECONDS else [request]
+
+
+class RepeatsWrites(Tamper):
+    """A proxy sends a write of a scale again, as the request of another replica."""
+
+    invariant = "written once"
+    is_sharded = True
+
+    def __init__(self) -> None:
+        self._write: Request | None = None
+
+    def request(self, request: Request) -> Sequence[Request]:
+        write = self._write
+        if _writes_scale(request):
+            self._write = request
+        elif (
+            write is not None
+            and write.replica != request.replica
+            and metric_of(request) is not None
+        ):
+            self._write = None
+            body = msgspec.json.decode(write.body)
+            body["metadata"].pop("resourceVersion", None)
+            again = {"process": request.process, "sent_at": request.sent_at}
+            return [msgspec.structs.replace(write, body=msgspec.json.encode(body), **again)]
+        return [request]
+
+
 PLANTED: tuple[Callable[[], Tamper], ...] = (
     AddsReplicas, HidesTheHolder, HidesNews, FailuresBecomeZero, ForgetsAnAutoscaler, OneAtATime,
     ClockRaises, ChattyEvents, WindowsExpire, BudgetsRenew, WritesAreLost,
+    ClaimsAreLost, RepeatsWrites, HidesMembers,
     IgnoresDryRun, IgnoresSuspension, IgnoresCooldown, IgnoresActivation, IgnoresRollouts,
 )  # fmt: skip
 

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.simulation.field_invariants import INVARIANTS
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
 from tests.simulation.invariants import Violation
+from tests.simulation.shard_invariants import INVARIANTS
+from tests.simulation.shard_scenarios import with_shards
 from tests.simulation.simulate import simulate
 from tests.simulation.tampering import PLANTED, Tamper
 
@@ -23,6 +24,8 @@ def test_a_planted_fault_is_found(plant: Callable[[], Tamper]) -> None:
 
 
 def _violations(seed: int, tamper: Tamper) -> tuple[Violation, ...]:
+    if tamper.is_sharded:
+        return simulate(seed, tamper=tamper, scenario=with_shards(seed)).violations
     if not tamper.field:
         return simulate(seed, tamper=tamper).violations
     scenario = with_fields(seed, tamper.field)

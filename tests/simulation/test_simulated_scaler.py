@@ -6,22 +6,28 @@ from tests.simulation.__main__ import described, simulated
 
 SEEDS = 100
 SEEDS_WITH_FIELDS = 60
+SEEDS_WITH_SHARDS = 20
 CHUNK = 10
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
 def test_no_fault_makes_a_wrong_scale(first: int) -> None:
-    assert failing(range(first, first + CHUNK), has_fields=False) == ""
+    assert failing(range(first, first + CHUNK), scenarios="") == ""
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS_WITH_FIELDS, CHUNK))
 def test_no_fault_makes_a_wrong_scale_of_an_autoscaler_with_additional_fields(first: int) -> None:
-    assert failing(range(first, first + CHUNK), has_fields=True) == ""
+    assert failing(range(first, first + CHUNK), scenarios="fields") == ""
 
 
-def failing(seeds: range, *, has_fields: bool) -> str:
+@pytest.mark.parametrize("first", range(0, SEEDS_WITH_SHARDS, CHUNK))
+def test_no_fault_makes_a_wrong_scale_by_replicas_that_share_the_namespaces(first: int) -> None:
+    assert failing(range(first, first + CHUNK), scenarios="shards") == ""
+
+
+def failing(seeds: range, *, scenarios: str) -> str:
     """The seeds that break an invariant, and how to replay them."""
-    verdicts = (simulated(seed, has_fields=has_fields) for seed in seeds)
+    verdicts = (simulated(seed, scenarios=scenarios) for seed in seeds)
     return "\n".join(
         line for verdict in verdicts if verdict.violations for line in described(verdict)
     )

@@ -165,6 +165,8 @@ class ProcessLoop(asyncio.BaseEventLoop):
     def wind_up(self) -> None:
         """The process is dead and cut off: let its tasks end, in a time of their own, and close."""
         self.paused = False
+        # What a task raises that is cancelled again while it ends says nothing about the scaler.
+        self.set_exception_handler(lambda *_: None)
         for _ in range(WINDING_UP_CANCELS):
             for task in asyncio.all_tasks(self):
                 task.cancel()

@@ -1,8 +1,7 @@
-"""One simulation: the cluster, two replicas of the scaler, and the faults of a seed, from beginning to end."""
+"""One simulation: the cluster, the replicas of the scaler, and the faults of a seed, from beginning to end."""
 
 import logging
 import random
-import re
 from asyncio import events
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,18 +9,17 @@ from pathlib import Path
 from tests.simulation import objects
 from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Cluster, Document
-from tests.simulation.faults import REPLICAS, Fault, matcher
+from tests.simulation.faults import Fault, matcher
 from tests.simulation.fields import Window
-from tests.simulation.journal import Bounds, Journal, Reconciled
-from tests.simulation.replica import Replica, options_for
+from tests.simulation.journal import Bounds, Disturbed, Journal
+from tests.simulation.log_handlers import Decisions, LogCounter
+from tests.simulation.replica import RESTART_SECONDS, Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
 from wire.loadline_api import API_VERSION
 
-# The identity of a candidate for the Lease, which the seed does not decide.
-_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 SAMPLE_SECONDS = 10.0
 CREATED_WITHIN_SECONDS = 20.0
 
@@ -35,7 +33,9 @@ class World:
         self.scenario = scenario
         self.faults = tuple(faults)
         self.timeline = Timeline()
-        self.journal = Journal()
+        self.journal = Journal(
+            (each.namespace for each in scenario.autoscalers), is_sharded=scenario.is_sharded
+        )
         self.cluster = Cluster(self.timeline)
         self._tamper = tamper
         self._random = random.Random(f"world {scenario.seed}")
@@ -52,13 +52,14 @@ class World:
                 self._random,
                 tamper,
             )
-            for name in REPLICAS
+            for name in scenario.replicas
         }
 
     def run(self) -> Journal:
         """From the first moment to the last."""
         random.seed(self.scenario.seed)
-        log_counter, decisions = _LogCounter(self), _Decisions(self)
+        followed = (self.timeline, self.journal, self.running_replica)
+        log_counter, decisions = LogCounter(*followed), Decisions(*followed)
         root = logging.getLogger()
         root.addHandler(log_counter)
         decisions.start()
@@ -87,8 +88,9 @@ class World:
 
     @property
     def leader(self) -> str:
-        """The replica that the Lease names now."""
-        return self.journal.holders[-1].process.partition(".")[0] if self.journal.holders else ""
+        """The replica that the Lease names now; with shards that of the first namespace."""
+        owner = self.journal.owner_of(self.journal.namespaces[0], self.timeline.now)
+        return owner.partition(".")[0]
 
     def _add_collections(self) -> None:
         add = self.cluster.add
@@ -139,18 +141,27 @@ class World:
     def _named(self, who: str) -> list[Replica]:
         if who == "both":
             return list(self.replicas.values())
-        return [self.replicas[self.leader or REPLICAS[0] if who == "leader" else who]]
+        first = self.scenario.replicas[0]
+        return [self.replicas[self.leader or first if who == "leader" else who]]
+
+    def _disturbed(self, fault: Fault) -> list[Replica]:
+        named = self._named(fault.who)
+        until = fault.at + fault.seconds + RESTART_SECONDS
+        self.journal.disturbed.extend(
+            Disturbed(at=fault.at, until=until, replica=each.name) for each in named
+        )
+        return named
 
     def _begin_kill(self, fault: Fault) -> None:
-        for replica in self._named(fault.who):
+        for replica in self._disturbed(fault):
             replica.kill(fault.seconds)
 
     def _begin_terminate(self, fault: Fault) -> None:
-        for replica in self._named(fault.who):
+        for replica in self._disturbed(fault):
             replica.terminate()
 
     def _begin_pause(self, fault: Fault) -> None:
-        for replica in self._named(fault.who):
+        for replica in self._disturbed(fault):
             replica.pause(fault.seconds)
 
     def _begin_clock_step(self, fault: Fault) -> None:
@@ -158,7 +169,7 @@ class World:
             replica.wall_offset += fault.amount
 
     def _begin_partition(self, fault: Fault) -> None:
-        for replica in self._named(fault.who):
+        for replica in self._disturbed(fault):
             replica.unreachable = fault.how
             name = replica.name
             cut = Disturbance(
@@ -201,7 +212,7 @@ class World:
             if fault.who in ("", each.process.partition(".")[0])
         ]
         if fault.how == "stale":
-            for process in (fault.who,) if fault.who else REPLICAS:
+            for process in (fault.who,) if fault.who else self.scenario.replicas:
                 self.cluster.holds[process, fault.where] = self.timeline.now + fault.seconds
             return
         if fault.how == "gone":
@@ -338,56 +349,3 @@ class World:
 def _is_active(window: Window, now: float) -> bool:
     """Whether its bounds apply, as far as a clock that is a second ahead can say."""
     return window.begin - CLOCK_ERROR_SECONDS <= now < window.end - CLOCK_ERROR_SECONDS
-
-
-class _LogCounter(logging.Handler):
-    """Counts the lines of each process, and keeps the tracebacks, which no fault may cause."""
-
-    def __init__(self, world: World) -> None:
-        super().__init__(logging.INFO)
-        self._world = world
-
-    def emit(self, record: logging.LogRecord) -> None:
-        replica = self._world.running_replica()
-        if replica is None:
-            return
-        name, journal = replica.name, self._world.journal
-        journal.log_lines[name] += 1
-        text = record.getMessage()
-        if record.exc_info:
-            text += f": {record.exc_info[1]!r}"
-            journal.crashes.append(text)
-        text = _RANDOM.sub("<random>", text)
-        journal.say(self._world.timeline.now, f"{name} {record.levelname} {text}")
-
-
-class _Decisions(logging.Handler):
-    """Notes what each reconcile found, from the scaler's debug messages."""
-
-    def __init__(self, world: World) -> None:
-        super().__init__(logging.DEBUG)
-        self._world = world
-        self._logger = logging.getLogger("scaler.reconcile")
-
-    def start(self) -> None:
-        self._logger.addHandler(self)
-        self._logger.setLevel(logging.DEBUG)
-
-    def stop(self) -> None:
-        self._logger.removeHandler(self)
-        self._logger.setLevel(logging.NOTSET)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        replica = self._world.running_replica()
-        if record.levelno != logging.DEBUG or replica is None or replica.wire is None:
-            return
-        _, target, replicas, pods = record.args  # by `_log_replicas`
-        self._world.journal.reconciled.append(
-            Reconciled(
-                at=self._world.timeline.now,
-                process=replica.wire.process,
-                target=target,
-                replicas=replicas,
-                pods=pods,
-            )
-        )

@@ -59,6 +59,83 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     spec: LeaseSpec = LeaseSpec()
 
 
+class ObservedLease:
+    """A Lease as it was read last, and for how long it has been unchanged by this machine's clock."""
+
+    def __init__(
+        self,
+        identity: str,
+        times: LeaseTimes,
+        *,
+        monotonic: Callable[[], float],
+        now: Callable[[], float],
+    ) -> None:
+        """`identity`: of the observer. `now` returns Unix seconds."""
+        self._identity = identity
+        self._times = times
+        self._monotonic = monotonic
+        self._now = now
+        self._read_at_seconds = -math.inf
+        self.lease: Lease | None = None
+        self.unchanged_since_seconds = 0.0
+        # Wall clock less this machine's monotonic clock: of the last other holder, or of this one at the start.
+        self._other_clock_difference_seconds = now() - monotonic()
+
+    @property
+    def holder(self) -> str:
+        """The holder when the lease was last read; empty when it was free."""
+        return (self.lease.spec.holder_identity or "") if self.lease else ""
+
+    @property
+    def term(self) -> tuple[str, int]:
+        """Differs between two holders. A Lease that was deleted and created again counts its transitions from zero,
+        so its uid is part of it.
+        """
+        lease = self.lease or Lease()
+        return lease.metadata.uid, lease.spec.lease_transitions or 0
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the holder has not renewed it for as long as it holds it."""
+        if self.lease is None or not self.holder:
+            return False
+        held_seconds = self.lease.spec.lease_duration_seconds or self._times.lease_seconds
+        return self._monotonic() >= self.unchanged_since_seconds + held_seconds
+
+    @property
+    def other_clock_ahead_seconds(self) -> float:
+        """See `LeaderElection.other_clock_ahead_seconds`."""
+        return self._other_clock_difference_seconds + self._monotonic() - self._now()
+
+    def read(self, lease: Lease | None) -> None:
+        """The lease has just been read; None if it does not exist."""
+        if lease is None:
+            self.lease = None
+            return
+        unread_seconds = self._monotonic() - self._read_at_seconds
+        self._read_at_seconds = self._monotonic()
+        if self.lease is None or lease.spec != self.lease.spec:
+            # By this machine's clock, from the moment it saw the change: another machine's clock may be wrong.
+            self.unchanged_since_seconds = self._monotonic()
+            is_others = self._identity not in (self.holder, lease.spec.holder_identity)
+            # After a longer time without a read, a renewal may be as old as that.
+            is_recent = unread_seconds <= 2 * self._times.retry_seconds
+            if self.lease is not None and is_others and is_recent:
+                self._compare_clocks(lease.spec.renew_time)
+        self.lease = lease
+
+    def written(self, lease: Lease, sent_at_seconds: float) -> None:
+        """The observer has written the lease. Others see that at some moment after it was sent."""
+        self.lease = lease
+        self.unchanged_since_seconds = sent_at_seconds
+
+    def _compare_clocks(self, renew_time: str | None) -> None:
+        """The renewal was sent after the previous read of the lease."""
+        with contextlib.suppress(ValueError):
+            renewed = datetime.datetime.fromisoformat(renew_time or "")
+            self._other_clock_difference_seconds = renewed.timestamp() - self._monotonic()
+
+
 class LeaderElection:
     """One candidate for one Lease."""
 
@@ -74,8 +151,14 @@ class LeaderElection:
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
+        role: str = "leading",
+        is_shared: bool = False,
     ) -> None:
-        """`identity` must differ from every other candidate's. `now` returns Unix seconds."""
+        """`identity` must differ from every other candidate's. `now` returns Unix seconds.
+
+        `role`: what the holder of the lease does, for the log. `is_shared`: others hold the lease too, with the same
+        identity; it is not released when this candidate ends.
+        """
         self._client = client
         self._folder = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._name = name
@@ -85,9 +168,9 @@ class LeaderElection:
         self._monotonic = monotonic
         self._now = now
         self._chance = chance
-        self._observed: Lease | None = None
-        self._observed_at_seconds = 0.0
-        self._read_at_seconds = -math.inf
+        self._role = role
+        self._is_shared = is_shared
+        self._observed = ObservedLease(identity, self._times, monotonic=monotonic, now=now)
         self._is_leading = False
         self._term: tuple[str, int] | None = None
         self._continues = False
@@ -97,14 +180,16 @@ class LeaderElection:
             recovered=f"lease {namespace}/{name} can be acquired or renewed again",
         )
         self.identity = identity
-        # Wall clock less this machine's monotonic clock: of the last other holder, or of this one at the start.
-        self._other_clock_difference_seconds = now() - monotonic()
 
     @property
     def is_leader(self) -> bool:
         """Whether this candidate leads now. False, too, after the process was suspended beyond the deadline."""
-        deadline_seconds = self._observed_at_seconds + self._times.renew_deadline_seconds
-        return self._is_leading and self._monotonic() < deadline_seconds
+        return self._is_leading and self._monotonic() < self._deadline_seconds
+
+    @property
+    def leads_without_gap(self) -> bool:
+        """Whether it leads now, and the Lease was not held by another one, deleted or cleared since it was acquired."""
+        return self.is_leader and self._observed.term == self._term
 
     @property
     def continues(self) -> bool:
@@ -114,7 +199,7 @@ class LeaderElection:
     @property
     def holder(self) -> str:
         """The holder when the lease was last read; empty when it was free."""
-        return (self._observed.spec.holder_identity or "") if self._observed else ""
+        return self._observed.holder
 
     @property
     def other_clock_ahead_seconds(self) -> float:
@@ -122,7 +207,11 @@ class LeaderElection:
 
         As long as no renewal of it was seen, it counts as equal to this one at the start of the process.
         """
-        return self._other_clock_difference_seconds + self._monotonic() - self._now()
+        return self._observed.other_clock_ahead_seconds
+
+    @property
+    def _deadline_seconds(self) -> float:
+        return self._observed.unchanged_since_seconds + self._times.renew_deadline_seconds
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work` whenever this candidate leads.
@@ -131,45 +220,57 @@ class LeaderElection:
         is acquired again. Returns when the work returns; then, and when cancelled, the lease is released.
         """
         while True:
-            await self._acquire()
-            self._begin_term()
-            log.info("leading: %s holds lease %s/%s", self.identity, self._namespace, self._name)
-            self._is_leading = True
-            working = asyncio.ensure_future(work())
-            renewing = asyncio.ensure_future(self._renew())
-            try:
-                await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
-                lost = not working.done()
-            finally:
-                # The lease is renewed until the work has ended, and released after that.
-                await _ended(working)
-                await _ended(renewing)
-                self._is_leading = False
-                if renewing.cancelled():
-                    await self._release()
-            if not lost:
-                return working.result()
-            log.warning(
-                "no longer leading: %s lost lease %s/%s", self.identity, self._namespace, self._name
-            )
+            while not await self.acquire():
+                # With jitter, so that candidates do not collide at every attempt.
+                await self._sleep(self._times.retry_seconds * (1 + 0.2 * self._chance()))
+            if not await self.lead(work):
+                return
 
-    async def _acquire(self) -> None:
-        while not await self._try():
-            # With jitter, so that candidates do not collide at every attempt.
-            await self._sleep(self._times.retry_seconds * (1 + 0.2 * self._chance()))
+    async def acquire(self) -> bool:
+        """One attempt to acquire the lease; `lead` must follow at once if it succeeds."""
+        return await self._try()
+
+    async def lead(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Run `work` while this candidate, which has acquired the lease, leads; whether it has lost the lease.
+
+        Then the work was cancelled. Otherwise it has returned, and the lease is released, as it is when this is cancelled.
+        """
+        self._begin_term()
+        log.info("%s: %s holds lease %s/%s", self._role, self.identity, self._namespace, self._name)
+        self._is_leading = True
+        working = asyncio.ensure_future(work())
+        renewing = asyncio.ensure_future(self._renew())
+        try:
+            await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
+            lost = not working.done()
+        finally:
+            # The lease is renewed until the work has ended, and released after that.
+            await _ended(working)
+            await _ended(renewing)
+            self._is_leading = False
+            if renewing.cancelled() and not self._is_shared:
+                await self._release()
+        if not lost:
+            working.result()
+            return False
+        log.warning(
+            "no longer %s: %s lost lease %s/%s",
+            self._role,
+            self.identity,
+            self._namespace,
+            self._name,
+        )
+        return True
 
     def _begin_term(self) -> None:
-        """A Lease that was deleted and created again counts its transitions from zero, so its uid is compared too."""
-        lease = self._observed or Lease()
-        term = (lease.metadata.uid, lease.spec.lease_transitions or 0)
-        self._continues = term == self._term
-        self._term = term
+        self._continues = self._observed.term == self._term
+        self._term = self._observed.term
 
     async def _renew(self) -> None:
         """Renew periodically. Returns when the lease could not be renewed in time."""
         while True:
             await self._sleep(self._times.retry_seconds)
-            deadline = self._observed_at_seconds + self._times.renew_deadline_seconds
+            deadline = self._deadline_seconds
             while not await self._try(timeout_seconds=deadline - self._monotonic()):
                 if self._monotonic() >= deadline or self.holder not in ("", self.identity):
                     return
@@ -183,57 +284,55 @@ class LeaderElection:
             timeout_seconds = self._times.renew_deadline_seconds
         try:
             async with asyncio.timeout(timeout_seconds):
-                await self._read()
-                if not self._may_acquire():
+                if not await self._written_or_shared():
                     return False
-                await self._write()
         except (StatusError, Unavailable, TimeoutError, msgspec.DecodeError) as error:
-            if isinstance(error, StatusError) and error.code == 409:
+            if _is_conflict(error):
                 return False  # another candidate was faster
             self._problem.set(str(error) or "no response in time")
             return False
         self._problem.set("")
         return True
 
+    async def _written_or_shared(self) -> bool:
+        started_seconds = self._monotonic()
+        await self._read()
+        if not self._may_acquire():
+            return False
+        before = self._observed.lease
+        try:
+            await self._write()
+        except StatusError as error:
+            if not (self._is_shared and _is_conflict(error)):
+                raise
+            await self._read()
+            after = self._observed.lease
+            if after is None or before is None or self.holder != self.identity:
+                return False
+            # Another one renewed it, after this one began to read.
+            self._observed.written(after, started_seconds)
+            return after.spec.renew_time != before.spec.renew_time
+        return True
+
     async def _read(self) -> None:
         try:
-            lease = kube_json.decode(await self._client.get(f"{self._folder}/{self._name}"), Lease)
+            path = f"{self._folder}/{self._name}"
+            lease: Lease | None = kube_json.decode(await self._client.get(path), Lease)
         except StatusError as error:
             if error.code != 404:
                 raise
-            self._observed = None
-            return
-        unread_seconds = self._monotonic() - self._read_at_seconds
-        self._read_at_seconds = self._monotonic()
-        if self._observed is None or lease.spec != self._observed.spec:
-            # By this machine's clock, from the moment it saw the change: another machine's clock may be wrong.
-            self._observed_at_seconds = self._monotonic()
-            is_others = self.identity not in (self.holder, lease.spec.holder_identity)
-            # After a longer time without a read, a renewal may be as old as that.
-            is_recent = unread_seconds <= 2 * self._times.retry_seconds
-            if self._observed is not None and is_others and is_recent:
-                self._compare_clocks(lease.spec.renew_time)
-        self._observed = lease
-
-    def _compare_clocks(self, renew_time: str | None) -> None:
-        """The renewal was sent after the previous read of the lease."""
-        with contextlib.suppress(ValueError):
-            renewed = datetime.datetime.fromisoformat(renew_time or "")
-            self._other_clock_difference_seconds = renewed.timestamp() - self._monotonic()
+            lease = None
+        self._observed.read(lease)
 
     def _may_acquire(self) -> bool:
-        if self.holder in ("", self.identity) or self._observed is None:
-            return True
-        held_seconds = self._observed.spec.lease_duration_seconds or self._times.lease_seconds
-        return self._monotonic() >= self._observed_at_seconds + held_seconds
+        return self.holder in ("", self.identity) or self._observed.is_expired
 
     async def _write(self) -> None:
-        now = _micro_time(self._now())
-        before = self._observed.spec if self._observed else LeaseSpec()
+        now = micro_time(self._now())
+        found = self._observed.lease
+        before = found.spec if found else LeaseSpec()
         renewal = before.holder_identity == self.identity
-        transitions = (before.lease_transitions or 0) + (
-            0 if renewal or self._observed is None else 1
-        )
+        transitions = (before.lease_transitions or 0) + (0 if renewal or found is None else 1)
         spec = LeaseSpec(
             holder_identity=self.identity,
             # Rounded up: others must not take over before this candidate has stopped.
@@ -243,43 +342,54 @@ class LeaderElection:
             lease_transitions=transitions,
         )
         sent_at_seconds = self._monotonic()
-        self._observed = await self._store(spec)
-        # From before the request: others see the renewal at some moment after that.
-        self._observed_at_seconds = sent_at_seconds
+        self._observed.written(await self._store(spec), sent_at_seconds)
 
     async def _store(self, spec: LeaseSpec) -> Lease:
-        if self._observed is None:
+        found = self._observed.lease
+        if found is None:
             metadata = ObjectMeta(name=self._name, namespace=self._namespace)
             body = msgspec.json.encode(Lease(metadata=metadata, spec=spec))
             return kube_json.decode(await self._client.create(self._folder, body), Lease)
         # The resourceVersion in the metadata lets only one of two concurrent updates succeed.
-        body = msgspec.json.encode(msgspec.structs.replace(self._observed, spec=spec))
+        body = msgspec.json.encode(msgspec.structs.replace(found, spec=spec))
         return kube_json.decode(
             await self._client.replace(f"{self._folder}/{self._name}", body), Lease
         )
 
     async def _release(self) -> None:
         """Let another candidate lead at once."""
-        if self._observed is None or self.holder != self.identity:
+        found = self._observed.lease
+        if found is None or self.holder != self.identity:
             return
-        spec = msgspec.structs.replace(
-            self._observed.spec,
-            holder_identity="",
-            lease_duration_seconds=1,
-            renew_time=_micro_time(self._now()),
-        )
+        spec = released(found.spec, self._now())
         with contextlib.suppress(StatusError, Unavailable, TimeoutError, msgspec.DecodeError):
             async with asyncio.timeout(self._times.retry_seconds):
-                self._observed = await self._store(spec)
+                self._observed.lease = await self._store(spec)
+
+
+def released(spec: LeaseSpec, now_unix_seconds: float) -> LeaseSpec:
+    """The spec without a holder, so that another candidate may lead at once."""
+    return msgspec.structs.replace(
+        spec,
+        holder_identity="",
+        lease_duration_seconds=1,
+        renew_time=micro_time(now_unix_seconds),
+    )
+
+
+def _is_conflict(error: Exception) -> bool:
+    return isinstance(error, StatusError) and error.code == 409
 
 
 async def _ended(task: asyncio.Future[None]) -> None:
-    """Cancel and wait; the result is left to the caller."""
+    """Cancel and wait; the result is left to the caller, who may be cancelled too and not need it."""
     task.cancel()
     await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()
 
 
-def _micro_time(unix_seconds: float) -> str:
-    """metav1.MicroTime, which has six digits, zeros included."""
+def micro_time(unix_seconds: float) -> str:
+    """As metav1.MicroTime, which has six digits, zeros included."""
     at = datetime.datetime.fromtimestamp(unix_seconds, datetime.UTC)
     return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -60,10 +60,13 @@ annotations:
 {{- end -}}
 {{- end -}}
 
-{{/* "true" if leader election is enabled. */}}
+{{/* "true" if several pods may run at a time: with leader election or with sharding. */}}
 {{- define "loadline-scaler.electsLeader" -}}
 {{- $enabled := .Values.leaderElection.enabled -}}
-{{- if kindIs "invalid" $enabled }}{{ $enabled = gt (int .Values.replicas) 1 }}{{ end -}}
+{{- if and .Values.sharding.enabled (not (kindIs "invalid" $enabled)) (not $enabled) -}}
+{{- fail "leaderElection.enabled must not be false with sharding.enabled: the pods share the namespaces by Leases" -}}
+{{- end -}}
+{{- if kindIs "invalid" $enabled }}{{ $enabled = or .Values.sharding.enabled (gt (int .Values.replicas) 1) }}{{ end -}}
 {{- if and (not $enabled) (gt (int .Values.replicas) 1) -}}
 {{- fail "leaderElection.enabled must not be false with replicas > 1: every pod would scale every target" -}}
 {{- end -}}

@@ -43,6 +43,9 @@ HEALTHY = {
     f'loadline_scaler_build_info{{{POD},version="1"}}': "1x120",
     f"loadline_scaler_leading{{{POD}}}": "1x120",
     'loadline_scaler_leading{namespace="monitoring",pod="a-1",job="loadline"}': "0x120",
+    f"loadline_scaler_shards_owned{{{POD}}}": "64x120",
+    'loadline_scaler_shards_owned{namespace="monitoring",pod="a-1",job="loadline"}': "0x120",
+    f"loadline_scaler_shards{{{POD}}}": "64x120",
     f'loadline_scaler_cache_age_seconds{{{POD},resource="pods"}}': "60x120",
     f'loadline_scaler_reconciliations_total{{{POD},error="none"}}': "0+600x120",
     f'loadline_scaler_reconciliations_total{{{POD},error="spec"}}': "0+600x120",
@@ -90,6 +93,10 @@ FAULTS: dict[str, dict[str, str]] = {
     "LoadlineScalerWithoutLeader": {f"loadline_scaler_leading{{{POD}}}": "0x120"},
     "LoadlineScalerTwoLeaders": {
         'loadline_scaler_leading{namespace="monitoring",pod="a-1",job="loadline"}': "1x120"
+    },
+    "LoadlineScalerShardsWithoutOwner": {f"loadline_scaler_shards_owned{{{POD}}}": "63x120"},
+    "LoadlineScalerShardsWithTwoOwners": {
+        'loadline_scaler_shards_owned{namespace="monitoring",pod="a-1",job="loadline"}': "1x120"
     },
     "LoadlineScalerCacheOutdated": {
         f'loadline_scaler_cache_age_seconds{{{POD},resource="pods"}}': "0+60x120"

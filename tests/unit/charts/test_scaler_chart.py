@@ -3,6 +3,9 @@
 import pytest
 import yaml
 
+from scaler.shards.assignment import SHARDS
+from scaler.shards.shard_leases import MEMBERS_MAX, member_name, shard_name
+
 BOUND = {
     "r-loadline-scaler",
     "r-loadline-scaler:why",
@@ -170,6 +173,31 @@ def test_two_pods_elect_a_leader(scaler):
 def test_two_pods_without_leader_election_are_rejected(scaler, refused):
     with pytest.raises(refused, match="every pod would scale every target"):
         scaler.render({"replicas": 2, "leaderElection": {"enabled": False}})
+
+
+def test_pods_that_share_the_namespaces_use_only_their_own_leases(scaler):
+    rendered = scaler.render({"replicas": 3, "sharding": {"enabled": True}})
+    assert "--sharding" in rendered.arguments
+    assert "--leader-elect" not in rendered.arguments
+    role = rendered.one("Role", ":leader-election")
+    assert permissions(role) == granted("coordination.k8s.io", "leases", "create get list update")
+    named = [name for rule in role["rules"] for name in rule.get("resourceNames", ())]
+    name = "r-loadline-scaler"
+    members = {member_name(name, number) for number in range(MEMBERS_MAX)}
+    shards = {shard_name(name, shard) for shard in range(SHARDS)}
+    assert set(named) == {name} | members | shards
+    assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "RollingUpdate"}
+
+
+def test_a_single_pod_with_sharding_can_be_joined_by_others(scaler):
+    rendered = scaler.render({"sharding": {"enabled": True}})
+    assert "--sharding" in rendered.arguments
+    assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "RollingUpdate"}
+
+
+def test_sharding_without_leases_is_rejected(scaler, refused):
+    with pytest.raises(refused, match="share the namespaces by Leases"):
+        scaler.render({"sharding": {"enabled": True}, "leaderElection": {"enabled": False}})
 
 
 def test_without_a_port_there_are_no_probes_and_no_delegated_authentication(scaler):

@@ -79,6 +79,13 @@ def test_hpas_can_be_watched_instead():
     assert parse(["--watch=horizontalpodautoscalers"]).kind is HORIZONTAL_POD_AUTOSCALERS
 
 
+def test_sharding_uses_the_times_of_leader_election():
+    election = parse(["--sharding", "--leader-elect-lease-duration=30s"]).leader_election
+    assert election.sharding
+    assert election.times.lease_seconds == 30
+    assert not parse([]).leader_election.sharding
+
+
 def test_leader_election_has_the_flags_of_kubernetes():
     options = parse(
         ["--leader-elect", "--leader-elect-lease-duration=30s", "--leader-elect-resource-name=x"]

@@ -230,6 +230,35 @@ def test_a_cancelled_reconcile_has_ended_before_the_controller_has():
     assert virtual_time.run(scenario()) == ["reconcile ended", "controller ended"]
 
 
+def test_some_autoscalers_can_be_stopped_while_the_others_go_on():
+    """Those of a shard that another replica will own; a reconcile in progress may finish."""
+
+    async def scenario() -> tuple[list[str], list[str], list[str]]:
+        started: list[str] = []
+        ended: list[str] = []
+
+        async def reconcile(key: str) -> bool:
+            started.append(key)
+            await virtual_time.passes(2)
+            ended.append(key)
+            return True
+
+        running = controller(reconcile)
+        for key in ("shop/a", "bank/a"):
+            running.enqueue(key, UID)
+        task = asyncio.create_task(run_for(running, 50))
+        await virtual_time.passes(16)
+        await running.stop(lambda key: key.startswith("shop/"))
+        at_the_stop = list(ended)
+        await task
+        return at_the_stop, started, ended
+
+    at_the_stop, started, ended = virtual_time.run(scenario())
+    assert "shop/a" in at_the_stop
+    assert started.count("shop/a") == ended.count("shop/a") == 1
+    assert started.count("bank/a") == 3
+
+
 def test_the_time_to_finish_is_an_option():
     async def scenario() -> float:
         async def reconcile(_: str) -> bool:

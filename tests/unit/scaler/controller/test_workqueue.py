@@ -122,10 +122,32 @@ def test_the_key_that_has_been_due_for_longest_comes_first():
     assert [queue.get(100.0), queue.get(100.0)] == [("a", 15.0), ("b", 30.0)]
 
 
-def test_a_cleared_key_can_be_added_again():
+def test_only_the_removed_keys_leave_the_queue():
+    queue = workqueue()
+    for key in ("shop/a", "bank/a"):
+        queue.add(key, UID, 0.0)
+    queue.remove(lambda key: key.startswith("shop/"))
+    assert queue.get(1_000.0) == ("bank/a", 15.0)
+    assert queue.get(1_000.0) is None
+
+
+def test_a_key_that_is_removed_while_it_is_processed_is_not_due_again():
     queue = workqueue()
     queue.add("ns/a", UID, 0.0)
-    queue.clear()
+    queue.get(15.0)
+    queue.remove(lambda _: True)
+    queue.done("ns/a", 16.0, requeue=True)
+    assert (queue.next_due_seconds, len(queue)) == (None, 0)
+    queue.add("ns/a", UID, 17.0)
+    queue.get(30.0)
+    queue.done("ns/a", 31.0, requeue=True)
+    assert queue.next_due_seconds == 45.0
+
+
+def test_a_removed_key_can_be_added_again():
+    queue = workqueue()
+    queue.add("ns/a", UID, 0.0)
+    queue.remove(lambda _: True)
     assert queue.get(1_000.0) is None
     queue.add("ns/a", UID, 1_000.0)
     assert queue.get(1_005.0) == ("ns/a", 1_005.0)

@@ -125,13 +125,47 @@ async def test_what_was_not_written_yet_is_kept_until_another_process_has_led():
     server = Server()
     store = await started(server)
     store.put("shop", "u1", history(3), is_urgent=False)
-    await store.load({"u1": "shop"})
+    await store.load({}, lambda namespace: namespace != "shop")
     await store.flush()
     assert server.uids() == {"shop": ["u1"]}
     server.objects.clear()
     store.forget()
     await store.load({"u1": "shop"})
     assert store.history("u1") is None
+
+
+async def test_only_the_memories_of_some_namespaces_are_read_again():
+    """Of those whose shard this replica has claimed; the others have newer ones in this process."""
+    server = Server()
+    other = await started(server)
+    for namespace, uid in (("shop", "u1"), ("bank", "u2")):
+        other.put(namespace, uid, history(3), is_urgent=False)
+    await other.flush()
+    store = await started(server, {"u1": "shop", "u2": "bank"})
+    store.put("bank", "u2", history(4), is_urgent=False)
+    other.put("shop", "u1", history(5), is_urgent=False)
+    await other.flush()
+    await store.load({"u1": "shop"}, lambda namespace: namespace == "shop")
+    assert store.history("u1") == history(5)
+    assert store.history("u2") == history(4)
+
+
+async def test_the_memories_of_a_namespace_that_another_replica_owns_are_neither_kept_nor_written():
+    server = Server()
+    owned = {"shop", "bank"}
+    store = MemoryStore(
+        server, namespace="loadline", period_seconds=1000.0, sleep=no_pause,
+        may_write=owned.__contains__,
+    )  # fmt: skip
+    await store.load({})
+    for namespace, uid in (("shop", "u1"), ("bank", "u2")):
+        store.put(namespace, uid, history(3), is_urgent=False)
+    owned.remove("shop")
+    await store.flush()
+    assert server.uids() == {"bank": ["u2"]}
+    store.forget(lambda namespace: namespace == "shop")
+    assert store.history("u1") is None
+    assert store.history("u2") == history(3)
 
 
 async def test_only_what_has_changed_is_written():

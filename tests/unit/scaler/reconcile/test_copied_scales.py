@@ -118,7 +118,7 @@ async def test_a_process_that_leads_again_reads_the_scale():
     world = World(copies=True)
     world.scaled(3)
     await world.sync(30)
-    world.reconciler.stop_leading()
+    world.reconciler.leave()
     await world.sync(30)
     assert scale_reads(world) == 2
 

@@ -159,7 +159,7 @@ async def test_the_memory_of_a_deleted_autoscaler_is_dropped():
 async def test_a_process_that_another_one_led_after_drops_its_memory():
     world = World()
     await world.reconcile()
-    world.reconciler.stop_leading()
+    world.reconciler.leave()
     world.reconciler.forget_memories()
     assert (world.reconciler._memories._kept, world.reconciler.derivation(KEY)) == ({}, None)
 
@@ -170,7 +170,7 @@ async def test_a_process_that_leads_again_continues_with_its_memory_though_nothi
     await world.sync(15)
     before = world.reconciler._memories._kept[KEY].memory
     assert before.recommendations
-    world.reconciler.stop_leading()
+    world.reconciler.leave()
     world.reconciler.forget_deleted()
     await world.sync(30)
     after = world.reconciler._memories._kept[KEY].memory
@@ -184,7 +184,7 @@ async def test_a_process_that_leads_again_continues_with_its_memory_though_nothi
 async def test_an_autoscaler_that_was_deleted_while_another_process_led_is_forgotten():
     world = World()
     await world.reconcile()
-    world.reconciler.stop_leading()
+    world.reconciler.leave()
     del world.autoscalers.by_key[KEY]
     world.reconciler.forget_deleted()
     assert world.reconciler._memories._kept == {}

@@ -124,7 +124,7 @@ class World:
             events=self.events,
             telemetry=self.telemetry,
             histories=self.histories,
-            other_clock_ahead_seconds=lambda: self.other_clock_ahead_seconds,
+            other_clock_ahead_seconds=lambda _: self.other_clock_ahead_seconds,
         )
         settings = Settings(
             kind=self.kind,

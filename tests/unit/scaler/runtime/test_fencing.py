@@ -31,28 +31,34 @@ class Recording:
 
 
 WRITES = [
-    pytest.param(lambda client: client.create("/a", b""), id="POST"),
-    pytest.param(lambda client: client.replace("/a", b""), id="PUT"),
-    pytest.param(lambda client: client.patch("/a", b""), id="PATCH"),
+    pytest.param(lambda client: client.create("/api/v1/namespaces/shop/pods", b""), id="POST"),
+    pytest.param(lambda client: client.replace("/api/v1/namespaces/shop/pods", b""), id="PUT"),
+    pytest.param(lambda client: client.patch("/api/v1/namespaces/shop/pods", b""), id="PATCH"),
 ]
 
 
 @pytest.mark.parametrize("write", WRITES)
 async def test_a_write_is_sent_while_the_replica_leads(write):
     client = Recording()
-    await write(WritesWhileLeading(client, lambda: True))
+    await write(WritesWhileLeading(client, lambda _: ""))
     assert len(client.sent) == 1
 
 
 @pytest.mark.parametrize("write", WRITES)
 async def test_a_write_is_not_sent_when_another_replica_may_lead(write):
     client = Recording()
-    with pytest.raises(Unavailable, match="no longer leads"):
-        await write(WritesWhileLeading(client, lambda: False))
+    with pytest.raises(Unavailable, match="no longer leads shop"):
+        await write(
+            WritesWhileLeading(
+                client, lambda namespace: f"this replica no longer leads {namespace}"
+            )
+        )
     assert client.sent == []
 
 
 async def test_reads_do_not_depend_on_the_lease():
     client = Recording()
-    await WritesWhileLeading(client, lambda: False).get("/a")
+    await WritesWhileLeading(
+        client, lambda namespace: f"this replica no longer leads {namespace}"
+    ).get("/a")
     assert client.sent == ["GET /a"]

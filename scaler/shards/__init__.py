@@ -1,0 +1,1 @@
+"""Several replicas share the autoscalers: which namespaces belong together, and which replica owns them."""

@@ -1,0 +1,187 @@
+"""Three scalers that share the namespaces, on a real control plane: every scale is written once, by the owner of its shard.
+
+Each scaler has a user of its own, so kube-apiserver's audit log shows who has written.
+"""
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from scaler.shards.assignment import SHARDS, shard_of
+from testbed.audit_log import AuditLog
+from testbed.cluster import Cluster
+from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
+from testbed.programs import LoadlineProcess
+from testbed.waiting import until
+from tests.e2e.conftest import StartScaler
+from tests.e2e.scaler_objects import (
+    CRD,
+    HPA,
+    LA,
+    MEMORY_CRD,
+    Json,
+    Workspace,
+    autoscaler,
+    plain_queue,
+    workload,
+)
+
+NAMESPACES = 12
+LEASE_SECONDS = 3
+PERIOD_SECONDS = 0.3
+# A renewal that was read late, the attempts to read and to claim, and a slow machine.
+TAKE_OVER_SECONDS = LEASE_SECONDS + 3 * 1.2 * 0.5 + PERIOD_SECONDS + 3
+FLAGS = (
+    "--sharding",
+    f"--leader-elect-lease-duration={LEASE_SECONDS}s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=500ms",
+    "--downscale-stabilization=0s",
+)
+
+
+@pytest.fixture(scope="module")
+def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
+    return AuditLog(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="module")
+def cluster(audit_log: AuditLog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A complete cluster without the HPA controller, with an audit log."""
+    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER, apiserver_flags=audit_log.flags)
+    with Cluster(options, directory=tmp_path_factory.mktemp("sharding")) as running:
+        running.apply_crd(CRD.read_text())
+        running.apply_crd(MEMORY_CRD.read_text())
+        yield running
+
+
+class Scalers:
+    """Replicas with one set of Leases, and the namespaces that they share."""
+
+    def __init__(
+        self, cluster: Cluster, start: StartScaler, lease_namespace: str, kind: str
+    ) -> None:
+        self._cluster = cluster
+        self._start = start
+        self._lease_namespace = lease_namespace
+        self._users = (f"{lease_namespace}-{number}" for number in itertools.count())
+        self._kind = kind
+        self.namespaces = [f"{lease_namespace}-{number}" for number in range(NAMESPACES)]
+        self.running: dict[str, LoadlineProcess] = {}
+
+    def start(self) -> str:
+        """One more replica; returns its user."""
+        user = next(self._users)
+        self.running[user] = self._start(
+            *FLAGS,
+            f"--watch={self._kind}",
+            f"--leader-elect-resource-namespace={self._lease_namespace}",
+            *(f"--namespace={each}" for each in self.namespaces),
+            kubeconfig=self._cluster.kubeconfig_for(user, ["system:masters"]),
+        )
+        return user
+
+    def owners(self) -> dict[int, str]:
+        """The holder of each shard's Lease."""
+        listed = self._cluster.kubectl(
+            "get", "leases", "--namespace", self._lease_namespace, "--output=json"
+        )
+        items: list[Json] = msgspec.json.decode(listed)["items"]
+        return {
+            int(each["metadata"]["name"][-2:]): each["spec"].get("holderIdentity") or ""
+            for each in items
+            if "-shard-" in each["metadata"]["name"]
+        }
+
+    def has_members(self, count: int) -> None:
+        """Wait until so many replicas own all shards."""
+
+        def shared() -> bool:
+            owners = self.owners()
+            assert len(owners) == SHARDS
+            assert "" not in owners.values()
+            assert len(set(owners.values())) == count
+            return True
+
+        until(shared, what=f"{count} owners", deadline_seconds=60)
+
+    def reach(self, replicas: int, *, deadline_seconds: float = 60.0) -> None:
+        """Wait until the targets of all namespaces have so many replicas."""
+
+        def reached() -> bool:
+            for each in self.namespaces:
+                assert Workspace(self._cluster, each).replicas() == replicas
+            return True
+
+        until(reached, what=f"{replicas} replicas", deadline_seconds=deadline_seconds)
+
+
+@pytest.fixture
+def scalers(cluster, namespace, start_scaler, metrics_api, request) -> Iterator[Scalers]:
+    api_version = request.param
+    kind = "loadautoscalers" if api_version == LA else "horizontalpodautoscalers"
+    shared = Scalers(cluster, start_scaler, namespace, kind)
+    for each in shared.namespaces:
+        cluster.kubectl("create", "namespace", each)
+        metrics_api.values[f"{each}/queue"] = "20"
+        cluster.apply(
+            workload("Deployment", each, 1),
+            autoscaler(each, plain_queue("10"), maxReplicas=9, api_version=api_version),
+        )
+    yield shared
+    cluster.kubectl("delete", "namespace", *shared.namespaces, "--wait=false")
+
+
+@pytest.mark.parametrize("scalers", [LA, HPA], indirect=True, ids=["LoadAutoscaler", "HPA"])
+def test_every_scale_is_written_once_by_the_owner_of_its_shard(scalers, audit_log, metrics_api):
+    def scale(replicas: int) -> None:
+        for each in scalers.namespaces:
+            metrics_api.values[f"{each}/queue"] = str(10 * replicas)
+
+    first, *_ = [scalers.start() for _ in range(3)]
+    scalers.has_members(3)
+    scalers.reach(2)
+    before = scalers.owners()
+    scale(4)
+    scalers.reach(4)
+
+    scale(6)
+    scalers.running.pop(first).kill()
+    killed_at_unix_seconds = time.time()
+    scalers.reach(6, deadline_seconds=TAKE_OVER_SECONDS)
+    scalers.has_members(2)
+    after = scalers.owners()
+    gone = set(before.values()) - set(after.values())
+    assert len(gone) == 1, "only the shards of the killed replica move"
+    assert all(after[each] == owner for each, owner in before.items() if owner not in gone)
+
+    # As in a rolling update: a new replica joins before an old one is stopped.
+    scalers.start()
+    scalers.has_members(3)
+    scale(3)
+    stopped = next(iter(scalers.running))
+    assert scalers.running.pop(stopped).stop() == 0
+    scalers.reach(3)
+    scalers.has_members(2)
+    scale(5)
+    scalers.reach(5)
+
+    writers: Counter[str] = Counter()
+    owned_by: set[tuple[str, str]] = set()
+    owners = scalers.owners()
+    for each in scalers.namespaces:
+        writes = audit_log.scale_writes(each)
+        values = [write.replicas for write in writes]
+        assert values == [2, 4, 6, 3, 5], f"{each}: every change is written once"
+        writers.update(write.user for write in writes)
+        late = [write for write in writes if write.at_unix_seconds > killed_at_unix_seconds + 1]
+        assert first not in {write.user for write in late}
+        owned_by.add((owners[shard_of(each)], writes[-1].user))
+    assert len(writers) == 4
+    # The scalers do not know the names of their users: each owner has exactly one.
+    assert len(owned_by) == len({owner for owner, _ in owned_by}) == 2
+    assert len({user for _, user in owned_by}) == 2

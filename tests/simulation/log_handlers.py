@@ -1,0 +1,72 @@
+"""What the journal takes from the log of a replica: lines, tracebacks, and what each reconcile found."""
+
+import logging
+import re
+from collections.abc import Callable
+
+from tests.simulation.journal import Journal, Reconciled
+from tests.simulation.replica import Replica
+from tests.simulation.timeline import Timeline
+
+# The identity of a candidate for the Lease, which the seed does not decide.
+_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+RunningReplica = Callable[[], Replica | None]
+"""The replica whose code runs now."""
+
+
+class LogCounter(logging.Handler):
+    """Counts the lines of each process, and keeps the tracebacks, which no fault may cause."""
+
+    def __init__(self, timeline: Timeline, journal: Journal, running: RunningReplica) -> None:
+        super().__init__(logging.INFO)
+        self._timeline = timeline
+        self._journal = journal
+        self._running_replica = running
+
+    def emit(self, record: logging.LogRecord) -> None:
+        replica = self._running_replica()
+        if replica is None:
+            return
+        name, journal = replica.name, self._journal
+        journal.log_lines[name] += 1
+        text = record.getMessage()
+        if record.exc_info:
+            text += f": {record.exc_info[1]!r}"
+            journal.crashes.append(text)
+        text = _RANDOM.sub("<random>", text)
+        journal.say(self._timeline.now, f"{name} {record.levelname} {text}")
+
+
+class Decisions(logging.Handler):
+    """Notes what each reconcile found, from the scaler's debug messages."""
+
+    def __init__(self, timeline: Timeline, journal: Journal, running: RunningReplica) -> None:
+        super().__init__(logging.DEBUG)
+        self._timeline = timeline
+        self._journal = journal
+        self._running_replica = running
+        self._logger = logging.getLogger("scaler.reconcile")
+
+    def start(self) -> None:
+        self._logger.addHandler(self)
+        self._logger.setLevel(logging.DEBUG)
+
+    def stop(self) -> None:
+        self._logger.removeHandler(self)
+        self._logger.setLevel(logging.NOTSET)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        replica = self._running_replica()
+        if record.levelno != logging.DEBUG or replica is None or replica.wire is None:
+            return
+        _, target, replicas, pods = record.args  # by `_log_replicas`
+        self._journal.reconciled.append(
+            Reconciled(
+                at=self._timeline.now,
+                process=replica.wire.process,
+                target=target,
+                replicas=replicas,
+                pods=pods,
+            )
+        )

@@ -1,0 +1,33 @@
+"""Which process owns which namespace, from the Leases that the model API server keeps."""
+
+from scaler.shards.assignment import shard_of
+from tests.simulation.cluster import Document
+from tests.simulation.journal import Held, Journal
+
+
+class Ownership:
+    """Follows the writes of Leases, and notes each change in the journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._processes: dict[str, str] = {}
+        self._holders: dict[str, str] = {}
+
+    def written(self, at: float, process: str, lease: Document) -> None:
+        """A process has written a Lease."""
+        name, holder = lease["metadata"]["name"], lease["spec"].get("holderIdentity") or ""
+        if holder and "-shard-" not in name:
+            self._processes.setdefault(holder, process)
+        self._holders[name] = holder
+        for namespace in self._journal.namespaces:
+            owner = self._owner(namespace)
+            if owner != self._journal.owner_of(namespace, at):
+                self._journal.say(at, f"{owner or 'no replica'} owns {namespace}")
+                self._journal.holders.append(Held(at=at, process=owner, namespace=namespace))
+
+    def _owner(self, namespace: str) -> str:
+        if not self._journal.is_sharded:
+            return self._processes.get(self._holders.get("loadline-scaler", ""), "")
+        holder = self._holders.get(f"loadline-scaler-shard-{shard_of(namespace):02}", "")
+        members = {held for name, held in self._holders.items() if "-member-" in name}
+        return self._processes.get(holder, "") if holder in members else ""

@@ -1,0 +1,80 @@
+"""The invariants of replicas that share the namespaces: each one is reconciled by exactly one of them, and soon by another one."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.simulation.field_invariants import INVARIANTS
+from tests.simulation.invariants import Run, Violation
+from tests.simulation.journal import Disturbed
+from tests.simulation.scenario import AutoscalerPlan
+
+# Only these stop a replica; everything else may delay the others too.
+STOPPING = ("kill", "terminate", "pause", "partition", "clock-step", "metrics", "pods")
+# A watch that was cut off, and the restart of a process.
+SETTLING_SECONDS = 90.0
+
+
+def taken_over(run: Run) -> Iterator[Violation]:
+    """While another replica is undisturbed, every target is reconciled again within the time of a Lease and one period."""
+    scenario = run.scenario
+    if not scenario.is_sharded or any(each.kind not in STOPPING for each in run.faults):
+        return
+    for index, disturbed in enumerate(run.journal.disturbed):
+        for plan in scenario.autoscalers:
+            # Up to the renewal that was seen last, until it is read again, and until the shard is claimed.
+            leases = scenario.lease_seconds + 3 * 1.2 * scenario.retry_seconds
+            longest = leases + 1.1 * run.period_of(plan) + 1
+            until = disturbed.at + longest
+            if not _is_alone(run, index, until) or not _exists(run, plan, disturbed, until):
+                continue
+            moments = [
+                each.at for each in run.journal.reconciled
+                if each.target == plan.key and disturbed.at < each.at <= until
+            ]  # fmt: skip
+            if not moments:
+                yield Violation(
+                    invariant="taken over", at=disturbed.at,
+                    what=f"{plan.key} was not reconciled for {longest:.0f} s after {disturbed.replica} was disturbed",
+                )  # fmt: skip
+
+
+def written_once(run: Run) -> Iterator[Violation]:
+    """No process writes a scale that another one has written since this one read it."""
+    for plan in run.scenario.autoscalers:
+        written = [each for each in run.journal.scales if each.target == plan.key]
+        for before, after in pairwise(written):
+            if before.process == after.process or run.lease_was_deleted(after.at):
+                continue
+            reads = [
+                each for each in run.journal.reconciled
+                if each.target == plan.key and each.process == after.process
+                and before.at <= each.at <= after.sent_at
+            ]  # fmt: skip
+            if not reads:
+                yield Violation(
+                    invariant="written once", at=after.at,
+                    what=f"{after.process} set {plan.key} to {after.after} without a read since {before.process} set {before.after}",
+                )  # fmt: skip
+
+
+def _is_alone(run: Run, index: int, until: float) -> bool:
+    """Whether no other disturbance begins meanwhile, and another replica has been undisturbed for some time."""
+    disturbed = run.journal.disturbed[index]
+    others = [each for each in run.journal.disturbed if each is not disturbed]
+    if any(disturbed.at <= each.at <= until for each in others):
+        return False
+    recent = {
+        each.replica for each in others
+        if each.at <= disturbed.at and each.until + SETTLING_SECONDS >= disturbed.at
+    }  # fmt: skip
+    return bool(set(run.scenario.replicas) - recent - {disturbed.replica})
+
+
+def _exists(run: Run, plan: AutoscalerPlan, disturbed: Disturbed, until: float) -> bool:
+    return until < run.scenario.end and bool(
+        run.bounds_of(plan.key, disturbed.at, disturbed.at)
+        and run.bounds_of(plan.key, until, until)
+    )
+
+
+INVARIANTS += [taken_over, written_once]

@@ -1,0 +1,87 @@
+"""The Leases of an API server, with optimistic locking and a consistent LIST, and one connection to it per replica."""
+
+import json
+
+from tests.fakes import virtual_time
+from wire.kube.requests import JSON, MERGE_PATCH
+from wire.status import StatusError, Unavailable
+
+
+class LeaseServer:
+    """Keeps Leases by name."""
+
+    def __init__(self):
+        self.leases = {}
+        self.version = 0
+        self.writes = []
+
+    def store(self, document):
+        self.version += 1
+        metadata = document["metadata"]
+        metadata["resourceVersion"] = str(self.version)
+        metadata.setdefault("uid", f"uid-{self.version}")
+        self.leases[metadata["name"]] = document
+        return json.dumps(document).encode()
+
+    def holder(self, name):
+        return self.leases.get(name, {}).get("spec", {}).get("holderIdentity") or ""
+
+    def named(self, part):
+        return {name: self.holder(name) for name in self.leases if part in name}
+
+
+class Connection:
+    """Of one replica. `is_cut`: no request arrives; `loses_responses`: it arrives, and the response does not."""
+
+    def __init__(self, server, seconds=0.0):
+        self.server = server
+        self.seconds = seconds
+        self.is_cut = False
+        self.loses_responses = False
+
+    async def get(self, path, params=None, *, accept=JSON):
+        await self._travel()
+        if path.endswith("/leases"):
+            answer = json.dumps({"items": list(self.server.leases.values())}).encode()
+        else:
+            found = self.server.leases.get(path.rpartition("/")[2])
+            if found is None:
+                raise StatusError("not found", code=404, reason="NotFound")
+            answer = json.dumps(found).encode()
+        return await self._answered(answer)
+
+    async def create(self, path, body, params=None):
+        await self._travel()
+        document = json.loads(body)
+        if document["metadata"]["name"] in self.server.leases:
+            raise StatusError("exists", code=409, reason="AlreadyExists")
+        return await self._written(document)
+
+    async def replace(self, path, body, params=None):
+        await self._travel()
+        document = json.loads(body)
+        found = self.server.leases.get(document["metadata"]["name"])
+        if found is None:
+            raise StatusError("not found", code=404, reason="NotFound")
+        if found["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
+            raise StatusError("changed", code=409, reason="Conflict")
+        return await self._written(document)
+
+    async def patch(self, path, body, *, content_type=MERGE_PATCH, params=None):
+        raise NotImplementedError
+
+    async def _written(self, document):
+        answer = self.server.store(document)
+        self.server.writes.append(document["metadata"]["name"])
+        return await self._answered(answer)
+
+    async def _travel(self):
+        await virtual_time.passes(self.seconds)
+        if self.is_cut:
+            raise Unavailable("no route")
+
+    async def _answered(self, answer):
+        if self.loses_responses or self.is_cut:
+            raise Unavailable("connection reset")
+        await virtual_time.passes(self.seconds)
+        return answer

@@ -1,0 +1,363 @@
+"""Replicas that share the shards, in virtual time: each shard has one owner, and soon another one."""
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scaler.shards.assignment import ALL_SHARDS, SHARDS, shard_of, shards_of
+from scaler.shards.membership import Membership
+from tests.fakes import virtual_time
+from tests.unit.scaler.shards.lease_server import Connection, LeaseServer
+from wire.kube.leases import LeaderElection, LeaseTimes
+
+TIMES = LeaseTimes()
+# One per shard.
+NAMESPACES = {}
+for number in range(10_000):
+    NAMESPACES.setdefault(shard_of(f"team-{number}"), f"team-{number}")
+# A renewal that was read late, and the attempts to read and to claim.
+TAKE_OVER_SECONDS = TIMES.lease_seconds + 3 * 1.2 * TIMES.retry_seconds
+
+
+class Work:
+    """Records what a replica reconciles. Ending takes `drain_seconds`."""
+
+    def __init__(self, drain_seconds=0.0):
+        self.shards = set()
+        self.continued = set()
+        self.drain_seconds = drain_seconds
+        self.is_running = False
+
+    async def run(self):
+        self.is_running = True
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.is_running = False
+            self.shards.clear()
+
+    async def begin(self, shards, *, continues):
+        self.shards |= shards
+        if continues:
+            self.continued |= shards
+
+    async def end(self, shards):
+        await virtual_time.passes(self.drain_seconds)
+        self.shards -= shards
+
+
+class Replica:
+    """One process: its connection, its clock and its work."""
+
+    def __init__(self, server, name, *, rate=1.0, drain_seconds=0.0, clock_ahead_seconds=0.0):
+        self.name = name
+        self.connection = Connection(server, seconds=0.005)
+        self.work = Work(drain_seconds)
+        loop = asyncio.get_running_loop()
+        self.membership = Membership(
+            self.connection,
+            self.work,
+            namespace="loadline",
+            name="scaler",
+            times=TIMES,
+            sleep=lambda seconds: virtual_time.passes(seconds / rate),
+            monotonic=lambda: loop.time() * rate,
+            now=lambda: 1_700_000_000 + loop.time() + clock_ahead_seconds,
+            chance=random.Random(name).random,
+            hostname=lambda: name,
+        )
+        self.task = asyncio.create_task(self.membership.run())
+
+    def writable(self):
+        return {
+            shard for shard, namespace in NAMESPACES.items() if self.membership.may_write(namespace)
+        }
+
+    async def stop(self):
+        """SIGTERM."""
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    async def kill(self):
+        """SIGKILL: nothing that it does on its way out reaches the server."""
+        self.connection.is_cut = True
+        await self.stop()
+
+
+def assert_shared(*replicas):
+    """Every shard has one owner, which reconciles it."""
+    owned = [replica.writable() for replica in replicas]
+    assert sorted(shard for each in owned for shard in each) == sorted(ALL_SHARDS)
+    assert [replica.work.shards for replica in replicas] == owned
+
+
+def test_a_single_replica_owns_everything():
+    async def scenario():
+        server = LeaseServer()
+        replica = Replica(server, "a")
+        await virtual_time.passes(3)
+        assert_shared(replica)
+        assert set(server.named("-shard-").values()) == set(server.named("-member-").values())
+
+    virtual_time.run(scenario())
+
+
+def test_three_replicas_share_the_shards_by_rendezvous():
+    async def scenario():
+        server = LeaseServer()
+        replicas = [Replica(server, name) for name in "abc"]
+        await virtual_time.passes(15)
+        assert_shared(*replicas)
+        shares = {frozenset(replica.work.shards) for replica in replicas}
+        assert shares == {shards_of(number, range(3)) for number in range(3)}
+
+    virtual_time.run(scenario())
+
+
+def test_in_a_steady_state_only_the_leases_of_members_are_renewed():
+    async def scenario():
+        server = LeaseServer()
+        [Replica(server, name) for name in "abc"]
+        await virtual_time.passes(20)
+        server.writes.clear()
+        await virtual_time.passes(60)
+        assert not [name for name in server.writes if "-shard-" in name]
+        # Each replica renews its own and that with which all of them exclude a leader.
+        assert len(server.writes) <= 3 * 2 * 60 / TIMES.retry_seconds
+
+    virtual_time.run(scenario())
+
+
+def test_a_replica_that_joins_gets_its_shards_from_owners_that_have_drained():
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a", drain_seconds=2)
+        await virtual_time.passes(3)
+        b = Replica(server, "b")
+        for _ in range(100):
+            await virtual_time.passes(0.1)
+            assert not a.writable() & b.writable()
+            assert not b.work.shards & a.work.shards
+        assert_shared(a, b)
+
+    virtual_time.run(scenario())
+
+
+def test_the_shards_of_a_replica_that_stops_are_free_at_once():
+    async def scenario():
+        server = LeaseServer()
+        a, b = Replica(server, "a"), Replica(server, "b")
+        await virtual_time.passes(10)
+        await a.stop()
+        assert not a.work.is_running
+        await virtual_time.passes(1.2 * TIMES.retry_seconds + 1)
+        assert_shared(b)
+
+    virtual_time.run(scenario())
+
+
+def test_the_shards_of_a_replica_that_was_killed_are_taken_over_within_the_time_of_a_lease():
+    async def scenario():
+        server = LeaseServer()
+        a, b, c = (Replica(server, name) for name in "abc")
+        await virtual_time.passes(15)
+        kept = set(b.work.shards)
+        await a.kill()
+        await virtual_time.passes(TAKE_OVER_SECONDS)
+        assert_shared(b, c)
+        assert kept <= b.work.shards
+
+    virtual_time.run(scenario())
+
+
+def test_a_replica_that_is_cut_off_writes_nothing_from_before_its_shards_are_claimed():
+    async def scenario():
+        server = LeaseServer()
+        a, b = Replica(server, "a"), Replica(server, "b")
+        await virtual_time.passes(10)
+        a.connection.is_cut = True
+        for _ in range(400):
+            await virtual_time.passes(0.1)
+            assert not a.writable() & b.writable()
+        assert_shared(b)
+        a.connection.is_cut = False
+        await virtual_time.passes(30)
+        assert_shared(a, b)
+
+    virtual_time.run(scenario())
+
+
+def test_a_replica_that_was_cut_off_for_a_moment_keeps_its_memory():
+    """It has lost its Lease, but no other replica was there to take over."""
+
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a")
+        await virtual_time.passes(3)
+        a.connection.is_cut = True
+        await virtual_time.passes(12)
+        assert not a.writable()
+        a.connection.is_cut = False
+        await virtual_time.passes(10)
+        assert_shared(a)
+        assert a.work.continued == ALL_SHARDS
+
+    virtual_time.run(scenario())
+
+
+def test_what_another_replica_has_owned_meanwhile_is_not_continued():
+    async def scenario():
+        server = LeaseServer()
+        a, b = Replica(server, "a"), Replica(server, "b")
+        await virtual_time.passes(10)
+        a.connection.is_cut = True
+        await virtual_time.passes(TAKE_OVER_SECONDS + 10)
+        a.connection.is_cut = False
+        await b.stop()
+        await virtual_time.passes(30)
+        assert_shared(a)
+        assert not a.work.continued
+
+    virtual_time.run(scenario())
+
+
+def test_a_claim_whose_response_was_lost_is_made_again():
+    async def scenario():
+        server = LeaseServer()
+        a, b = Replica(server, "a"), Replica(server, "b")
+        await virtual_time.passes(1)
+        b.connection.loses_responses = True
+        await virtual_time.passes(6)
+        b.connection.loses_responses = False
+        await virtual_time.passes(40)
+        assert_shared(a, b)
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("part", ["-member-0", "-shard-", "scaler"])
+def test_leases_that_a_user_deletes_are_created_again(part):
+    async def scenario():
+        server = LeaseServer()
+        a, b = Replica(server, "a"), Replica(server, "b")
+        await virtual_time.passes(10)
+        for name in list(server.leases):
+            if part in name:
+                del server.leases[name]
+        await virtual_time.passes(2 * TAKE_OVER_SECONDS)
+        assert_shared(a, b)
+
+    virtual_time.run(scenario())
+
+
+def test_another_scaler_in_the_same_namespace_is_independent():
+    async def scenario():
+        server = LeaseServer()
+        server.store({"metadata": {"name": "other-shard-00"}, "spec": {"holderIdentity": "x"}})
+        server.store({"metadata": {"name": "scaler-controller"}, "spec": {"holderIdentity": "y"}})
+        replica = Replica(server, "a")
+        await virtual_time.passes(3)
+        assert_shared(replica)
+        assert server.holder("other-shard-00") == "x"
+
+    virtual_time.run(scenario())
+
+
+def test_during_a_change_to_shards_and_back_nothing_has_two_writers():
+    """A Deployment that is updated from `--leader-elect` to `--sharding` runs both for a while."""
+
+    async def scenario():
+        server = LeaseServer()
+        loop = asyncio.get_running_loop()
+        leading = LeaderElection(
+            Connection(server), namespace="loadline", name="scaler", identity="old", times=TIMES,
+            monotonic=loop.time, now=loop.time, chance=lambda: 0.0,
+        )  # fmt: skip
+        leader = asyncio.create_task(leading.run(asyncio.Event().wait))
+        await virtual_time.passes(5)
+        a = Replica(server, "a")
+        await virtual_time.passes(60)
+        assert leading.is_leader
+        assert not a.writable()
+        leader.cancel()
+        await virtual_time.passes(6)
+        assert_shared(a)
+        leader = asyncio.create_task(leading.run(asyncio.Event().wait))
+        await virtual_time.passes(60)
+        assert not leading.is_leader
+        await a.stop()
+        await virtual_time.passes(TAKE_OVER_SECONDS)
+        assert leading.is_leader
+        leader.cancel()
+
+    virtual_time.run(scenario())
+
+
+def test_how_far_the_clock_of_the_previous_owner_is_ahead_is_known():
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a", clock_ahead_seconds=3600)
+        b = Replica(server, "b")
+        await virtual_time.passes(30)
+        taken = set(a.work.shards)
+        await a.kill()
+        await virtual_time.passes(TAKE_OVER_SECONDS + 10)
+        for shard in taken:
+            ahead_seconds = b.membership.other_clock_ahead_seconds(NAMESPACES[shard])
+            assert 3600 - 2.5 <= ahead_seconds <= 3600
+
+    virtual_time.run(scenario())
+
+
+faults = st.lists(
+    st.tuples(
+        st.floats(0.1, 25),
+        st.sampled_from(["cut", "heal", "lose", "stop", "kill", "start"]),
+        st.integers(0, 2),
+    ),
+    max_size=12,
+)
+
+
+@given(faults=faults, rates=st.tuples(*[st.floats(0.9, 1.1)] * 3))
+@settings(max_examples=25, deadline=None)
+def test_no_shard_ever_has_two_owners_and_each_has_one_after_the_faults(faults, rates):
+    virtual_time.run(_survived(faults, rates))
+
+
+async def _survived(faults, rates):
+    server = LeaseServer()
+    replicas = [Replica(server, str(n), rate=rate) for n, rate in enumerate(rates)]
+    everyone = list(replicas)
+    for seconds, fault, number in faults:
+        await _passes(seconds, everyone)
+        replica = replicas[number]
+        if fault in ("cut", "heal"):
+            replica.connection.is_cut = fault == "cut"
+        elif fault == "lose":
+            replica.connection.loses_responses = not replica.connection.loses_responses
+        elif fault in ("stop", "kill"):
+            await (replica.stop() if fault == "stop" else replica.kill())
+        elif replica.task.done():
+            replicas[number] = Replica(server, f"{number}'", rate=rates[number])
+            everyone.append(replicas[number])
+    for number, replica in enumerate(replicas):
+        replica.connection.is_cut = replica.connection.loses_responses = False
+        if replica.task.done():
+            replicas[number] = Replica(server, f"{number}''", rate=rates[number])
+            everyone.append(replicas[number])
+    await _passes(3 * TAKE_OVER_SECONDS, everyone)
+    assert_shared(*replicas)
+
+
+async def _passes(seconds, replicas):
+    """Any number of replicas, and at every moment at most one owner of each shard."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    while loop.time() < until:
+        await virtual_time.passes(0.5)
+        owned = [shard for replica in replicas for shard in replica.writable()]
+        assert len(owned) == len(set(owned)) <= SHARDS
