@@ -40,6 +40,8 @@ class Telemetry:
         self._shards = shards
         self._add_upstream_metrics()
         self._add_own_metrics()
+        self._add_metrics_of_the_share()
+        self._add_metrics_of_reading()
 
         # Finding a series by its labels takes longer than everything else that a reconcile without news does.
         self._metrics_api_requests = lru_cache(None)(self.metrics_api_requests_total.labels)
@@ -120,6 +122,14 @@ class Telemetry:
             "Reconciles that ended in an unexpected error; each is a bug, with a traceback in the log.",
             registry=self.registry,
         )
+        self.events_dropped_total = Counter(
+            "loadline_scaler_events_dropped_total",
+            "Events not written, by type (Normal, Warning) and reason (queue_full, refused, unavailable).",
+            ("type", "reason"),
+            registry=self.registry,
+        )
+
+    def _add_metrics_of_the_share(self) -> None:
         if self._shards:
             self._share = Gauge(
                 "loadline_scaler_shards_owned",
@@ -137,6 +147,8 @@ class Telemetry:
                 "1 while this process is the active one (the leader).",
                 registry=self.registry,
             )
+
+    def _add_metrics_of_reading(self) -> None:
         self.metrics_api_requests_total = Counter(
             "loadline_scaler_metrics_api_requests_total",
             "Reads of the metrics APIs by API group and result: sent, shared with an equal request, or streamed.",
@@ -167,12 +179,6 @@ class Telemetry:
             "loadline_scaler_direct_requests_total",
             "Requests to the adapter by result: answered, or failed and repeated through kube-apiserver.",
             ("result",),
-            registry=self.registry,
-        )
-        self.events_dropped_total = Counter(
-            "loadline_scaler_events_dropped_total",
-            "Events not written, by type (Normal, Warning) and reason (queue_full, refused, unavailable).",
-            ("type", "reason"),
             registry=self.registry,
         )
 

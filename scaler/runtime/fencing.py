@@ -7,14 +7,14 @@ that is minutes old, and before its election has noticed that another replica le
 from collections.abc import Callable, Mapping
 
 from scaler.runtime.watches import namespace_of
-from wire.kube.requests import JSON, MERGE_PATCH, Writer
+from wire.kube.requests import JSON, MERGE_PATCH, CheckedWriter
 from wire.status import Unavailable
 
 
 class WritesWhileLeading:
     """The requests of `client`; a write to a namespace with a `refusal` raises `Unavailable`."""
 
-    def __init__(self, client: Writer, refusal: Callable[[str], str]) -> None:
+    def __init__(self, client: CheckedWriter, refusal: Callable[[str], str]) -> None:
         """`refusal`: why this replica must not write to a namespace; empty while it may."""
         self._client = client
         self._refusal = refusal
@@ -29,15 +29,13 @@ class WritesWhileLeading:
         self, path: str, body: bytes, params: Mapping[str, str] | None = None
     ) -> bytes:
         """POST."""
-        self._check(path)
-        return await self._client.create(path, body, params)
+        return await self._client.create(path, body, params, before_each=self._check(path))
 
     async def replace(
         self, path: str, body: bytes, params: Mapping[str, str] | None = None
     ) -> bytes:
         """PUT."""
-        self._check(path)
-        return await self._client.replace(path, body, params)
+        return await self._client.replace(path, body, params, before_each=self._check(path))
 
     async def patch(
         self,
@@ -48,9 +46,16 @@ class WritesWhileLeading:
         params: Mapping[str, str] | None = None,
     ) -> bytes:
         """PATCH."""
-        self._check(path)
-        return await self._client.patch(path, body, content_type=content_type, params=params)
+        return await self._client.patch(
+            path, body, content_type=content_type, params=params, before_each=self._check(path)
+        )
 
-    def _check(self, path: str) -> None:
-        if refusal := self._refusal(namespace_of(path)):
-            raise Unavailable(f"{path} was not written: {refusal}")
+    def _check(self, path: str) -> Callable[[], None]:
+        """Before each attempt: a busy server may be waited for, or the process may be suspended while it waits."""
+        namespace = namespace_of(path)
+
+        def check() -> None:
+            if refusal := self._refusal(namespace):
+                raise Unavailable(f"{path} was not written: {refusal}")
+
+        return check

@@ -128,8 +128,10 @@ class Membership:
     async def _take_part(self) -> None:
         while True:
             self._own = await self._joined()
-            await self._own.lead(self._share)
-            self._past_identities.add(self._own.identity)
+            try:
+                await self._own.lead(self._share)
+            finally:
+                self._past_identities.add(self._own.identity)
 
     async def _joined(self) -> LeaderElection:
         """With the Lease of a member, under an identity that was never used before."""

@@ -20,7 +20,7 @@ from yarl import URL
 
 from wire import kube_json
 from wire.kube.connection import Connection
-from wire.kube.requests import JSON, MERGE_PATCH
+from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach
 from wire.kube.websocket import WebSocket, websocket
 from wire.status import Unavailable, from_response
 
@@ -77,16 +77,26 @@ class KubeClient:
         return await self._send("GET", path, params=params, accept=accept)
 
     async def create(
-        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """POST. Raises `StatusError` 409 AlreadyExists when the name is taken."""
-        return await self._send("POST", path, body=body, params=params)
+        return await self._send("POST", path, body=body, params=params, before_each=before_each)
 
     async def replace(
-        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """PUT. Raises `StatusError` 409 Conflict when the resourceVersion in the body is old."""
-        return await self._send("PUT", path, body=body, params=params)
+        return await self._send("PUT", path, body=body, params=params, before_each=before_each)
 
     async def patch(
         self,
@@ -95,9 +105,17 @@ class KubeClient:
         *,
         content_type: str = MERGE_PATCH,
         params: Mapping[str, str] | None = None,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """PATCH; `content_type` says of which kind."""
-        return await self._send("PATCH", path, body=body, params=params, content_type=content_type)
+        return await self._send(
+            "PATCH",
+            path,
+            body=body,
+            params=params,
+            content_type=content_type,
+            before_each=before_each,
+        )
 
     async def delete(
         self, path: str, params: Mapping[str, str] | None = None, *, body: bytes | None = None
@@ -166,6 +184,7 @@ class KubeClient:
         accept: str = JSON,
         body: bytes | None = None,
         content_type: str = JSON,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         timeout = aiohttp.ClientTimeout(
             total=self._timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
@@ -175,6 +194,8 @@ class KubeClient:
         busy_retries = refusals = closed = 0
         while True:
             pause_seconds = None
+            if before_each is not None:
+                before_each()
             try:
                 async with self._exchange(
                     self._requests,

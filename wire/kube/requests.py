@@ -4,7 +4,7 @@ Paths are sent as they are, so names in them must be escaped. Bodies are bytes. 
 `wire.status.StatusError` for an answer that is not 2xx and `Unavailable` where no answer came.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Protocol
 
 JSON = "application/json"
@@ -33,6 +33,10 @@ class Watcher(Reader, Protocol):
     ) -> AsyncGenerator[bytes, None]: ...
 
 
+BeforeEach = Callable[[], None]
+"""Called before each time that a request is sent, also after a busy server; raises if it must not be sent any more."""
+
+
 class Writer(Reader, Protocol):
     """GET, POST, PUT and PATCH."""
 
@@ -51,4 +55,36 @@ class Writer(Reader, Protocol):
         *,
         content_type: str = MERGE_PATCH,
         params: Mapping[str, str] | None = None,
+    ) -> bytes: ...
+
+
+class CheckedWriter(Writer, Protocol):
+    """A writer that can check before each attempt whether the request may still be sent."""
+
+    async def create(
+        self,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        before_each: BeforeEach | None = None,
+    ) -> bytes: ...
+
+    async def replace(
+        self,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        before_each: BeforeEach | None = None,
+    ) -> bytes: ...
+
+    async def patch(
+        self,
+        path: str,
+        body: bytes,
+        *,
+        content_type: str = MERGE_PATCH,
+        params: Mapping[str, str] | None = None,
+        before_each: BeforeEach | None = None,
     ) -> bytes: ...

@@ -17,15 +17,18 @@ class Recording:
         self.sent.append(f"GET {path}")
         return b"{}"
 
-    async def create(self, path, body, params=None):
+    async def create(self, path, body, params=None, *, before_each):
+        before_each()
         self.sent.append(f"POST {path}")
         return b"{}"
 
-    async def replace(self, path, body, params=None):
+    async def replace(self, path, body, params=None, *, before_each):
+        before_each()
         self.sent.append(f"PUT {path}")
         return b"{}"
 
-    async def patch(self, path, body, *, content_type=MERGE_PATCH, params=None):
+    async def patch(self, path, body, *, content_type=MERGE_PATCH, params=None, before_each):
+        before_each()
         self.sent.append(f"PATCH {path}")
         return b"{}"
 

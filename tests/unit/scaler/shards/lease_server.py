@@ -31,13 +31,17 @@ class LeaseServer:
 
 
 class Connection:
-    """Of one replica. `is_cut`: no request arrives; `loses_responses`: it arrives, and the response does not."""
+    """Of one replica. `is_cut`: no request arrives; `loses_responses`: it arrives, and the response does not.
+
+    `refused`: the name of a Lease that must not be written, if any.
+    """
 
     def __init__(self, server, seconds=0.0):
         self.server = server
         self.seconds = seconds
         self.is_cut = False
         self.loses_responses = False
+        self.refused = ""
 
     async def get(self, path, params=None, *, accept=JSON):
         await self._travel()
@@ -60,6 +64,8 @@ class Connection:
     async def replace(self, path, body, params=None):
         await self._travel()
         document = json.loads(body)
+        if document["metadata"]["name"] == self.refused:
+            raise StatusError("denied by a webhook", code=403, reason="Forbidden")
         found = self.server.leases.get(document["metadata"]["name"])
         if found is None:
             raise StatusError("not found", code=404, reason="NotFound")

@@ -1,97 +1,21 @@
-"""Replicas that share the shards, in virtual time: each shard has one owner, and soon another one."""
+"""Replicas that share the shards: each shard has one owner, and soon another one."""
 
 import asyncio
-import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scaler.shards.assignment import ALL_SHARDS, SHARDS, shard_of, shards_of
-from scaler.shards.membership import Membership
+from scaler.shards.assignment import ALL_SHARDS, SHARDS, shards_of
 from tests.fakes import virtual_time
 from tests.unit.scaler.shards.lease_server import Connection, LeaseServer
-from wire.kube.leases import LeaderElection, LeaseTimes
-
-TIMES = LeaseTimes()
-# One per shard.
-NAMESPACES = {}
-for number in range(10_000):
-    NAMESPACES.setdefault(shard_of(f"team-{number}"), f"team-{number}")
-# A renewal that was read late, and the attempts to read and to claim.
-TAKE_OVER_SECONDS = TIMES.lease_seconds + 3 * 1.2 * TIMES.retry_seconds
-
-
-class Work:
-    """Records what a replica reconciles. Ending takes `drain_seconds`."""
-
-    def __init__(self, drain_seconds=0.0):
-        self.shards = set()
-        self.continued = set()
-        self.drain_seconds = drain_seconds
-        self.is_running = False
-
-    async def run(self):
-        self.is_running = True
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.is_running = False
-            self.shards.clear()
-
-    async def begin(self, shards, *, continues):
-        self.shards |= shards
-        if continues:
-            self.continued |= shards
-
-    async def end(self, shards):
-        await virtual_time.passes(self.drain_seconds)
-        self.shards -= shards
-
-
-class Replica:
-    """One process: its connection, its clock and its work."""
-
-    def __init__(self, server, name, *, rate=1.0, drain_seconds=0.0, clock_ahead_seconds=0.0):
-        self.name = name
-        self.connection = Connection(server, seconds=0.005)
-        self.work = Work(drain_seconds)
-        loop = asyncio.get_running_loop()
-        self.membership = Membership(
-            self.connection,
-            self.work,
-            namespace="loadline",
-            name="scaler",
-            times=TIMES,
-            sleep=lambda seconds: virtual_time.passes(seconds / rate),
-            monotonic=lambda: loop.time() * rate,
-            now=lambda: 1_700_000_000 + loop.time() + clock_ahead_seconds,
-            chance=random.Random(name).random,
-            hostname=lambda: name,
-        )
-        self.task = asyncio.create_task(self.membership.run())
-
-    def writable(self):
-        return {
-            shard for shard, namespace in NAMESPACES.items() if self.membership.may_write(namespace)
-        }
-
-    async def stop(self):
-        """SIGTERM."""
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-
-    async def kill(self):
-        """SIGKILL: nothing that it does on its way out reaches the server."""
-        self.connection.is_cut = True
-        await self.stop()
-
-
-def assert_shared(*replicas):
-    """Every shard has one owner, which reconciles it."""
-    owned = [replica.writable() for replica in replicas]
-    assert sorted(shard for each in owned for shard in each) == sorted(ALL_SHARDS)
-    assert [replica.work.shards for replica in replicas] == owned
+from tests.unit.scaler.shards.sharing_replicas import (
+    NAMESPACES,
+    TAKE_OVER_SECONDS,
+    TIMES,
+    Replica,
+    assert_shared,
+    assert_writable,
+)
+from wire.kube.leases import LeaderElection
 
 
 def test_a_single_replica_owns_everything():
@@ -190,6 +114,57 @@ def test_a_replica_that_is_cut_off_writes_nothing_from_before_its_shards_are_cla
     virtual_time.run(scenario())
 
 
+def test_a_replica_that_was_suspended_does_not_write_when_it_goes_on():
+    """Before it has noticed anything: `may_write` is what a write asks that was about to be sent."""
+
+    async def scenario():
+        server = LeaseServer()
+        a, b = Replica(server, "a"), Replica(server, "b")
+        await virtual_time.passes(10)
+        a.goes_on.clear()
+        for _ in range(400):
+            await virtual_time.passes(0.1)
+            assert not a.writable() & b.writable()
+        assert_writable(b)
+        a.goes_on.set()
+        await virtual_time.passes(30)
+        assert_shared(a, b)
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("name", ["scaler", "scaler-member-0"])
+def test_a_replica_that_cannot_renew_one_of_its_leases_writes_nothing_while_it_stops(name):
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a", drain_seconds=3)
+        await virtual_time.passes(10)
+        assert_shared(a)
+        a.connection.refused = name
+        await virtual_time.passes(TIMES.renew_deadline_seconds + 0.5)
+        assert a.work.is_running, "reconciles in progress may still end"
+        assert not a.writable()
+
+    virtual_time.run(scenario())
+
+
+def test_a_replica_that_was_cut_off_has_its_shards_again_as_soon_as_it_is_connected():
+    """It does not wait until the Lease that it had before expires."""
+
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a")
+        await virtual_time.passes(3)
+        a.connection.is_cut = True
+        await virtual_time.passes(TIMES.renew_deadline_seconds + 1)
+        assert not a.writable()
+        a.connection.is_cut = False
+        await virtual_time.passes(1.2 * TIMES.retry_seconds + 0.5)
+        assert_shared(a)
+
+    virtual_time.run(scenario())
+
+
 def test_a_replica_that_was_cut_off_for_a_moment_keeps_its_memory():
     """It has lost its Lease, but no other replica was there to take over."""
 
@@ -249,6 +224,7 @@ def test_leases_that_a_user_deletes_are_created_again(part):
                 del server.leases[name]
         await virtual_time.passes(2 * TAKE_OVER_SECONDS)
         assert_shared(a, b)
+        assert len(server.named("-shard-")) == SHARDS
 
     virtual_time.run(scenario())
 
@@ -310,54 +286,3 @@ def test_how_far_the_clock_of_the_previous_owner_is_ahead_is_known():
             assert 3600 - 2.5 <= ahead_seconds <= 3600
 
     virtual_time.run(scenario())
-
-
-faults = st.lists(
-    st.tuples(
-        st.floats(0.1, 25),
-        st.sampled_from(["cut", "heal", "lose", "stop", "kill", "start"]),
-        st.integers(0, 2),
-    ),
-    max_size=12,
-)
-
-
-@given(faults=faults, rates=st.tuples(*[st.floats(0.9, 1.1)] * 3))
-@settings(max_examples=25, deadline=None)
-def test_no_shard_ever_has_two_owners_and_each_has_one_after_the_faults(faults, rates):
-    virtual_time.run(_survived(faults, rates))
-
-
-async def _survived(faults, rates):
-    server = LeaseServer()
-    replicas = [Replica(server, str(n), rate=rate) for n, rate in enumerate(rates)]
-    everyone = list(replicas)
-    for seconds, fault, number in faults:
-        await _passes(seconds, everyone)
-        replica = replicas[number]
-        if fault in ("cut", "heal"):
-            replica.connection.is_cut = fault == "cut"
-        elif fault == "lose":
-            replica.connection.loses_responses = not replica.connection.loses_responses
-        elif fault in ("stop", "kill"):
-            await (replica.stop() if fault == "stop" else replica.kill())
-        elif replica.task.done():
-            replicas[number] = Replica(server, f"{number}'", rate=rates[number])
-            everyone.append(replicas[number])
-    for number, replica in enumerate(replicas):
-        replica.connection.is_cut = replica.connection.loses_responses = False
-        if replica.task.done():
-            replicas[number] = Replica(server, f"{number}''", rate=rates[number])
-            everyone.append(replicas[number])
-    await _passes(3 * TAKE_OVER_SECONDS, everyone)
-    assert_shared(*replicas)
-
-
-async def _passes(seconds, replicas):
-    """Any number of replicas, and at every moment at most one owner of each shard."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + seconds
-    while loop.time() < until:
-        await virtual_time.passes(0.5)
-        owned = [shard for replica in replicas for shard in replica.writable()]
-        assert len(owned) == len(set(owned)) <= SHARDS

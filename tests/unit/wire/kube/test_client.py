@@ -139,6 +139,25 @@ async def test_a_request_is_repeated_after_the_retry_after_of_a_busy_server(serv
     assert len(paths) == 3
 
 
+@pytest.mark.parametrize("method", ["create", "replace", "patch"])
+async def test_a_write_is_checked_before_each_time_that_it_is_sent(serve, method):
+    """A replica may lose its Lease while it waits for a busy server."""
+    paths: list[str] = []
+
+    async def busy(request: web.Request) -> web.Response:
+        paths.append(request.path)
+        return web.Response(status=429, headers={"Retry-After": "0"})
+
+    def check() -> None:
+        if len(paths) == 2:
+            raise Unavailable("no longer leading")
+
+    client = await serve(busy)
+    with pytest.raises(Unavailable, match="no longer leading"):
+        await getattr(client, method)("/x", b"{}", before_each=check)
+    assert len(paths) == 2
+
+
 async def test_a_server_error_without_retry_after_is_final(serve):
     paths: list[str] = []
 

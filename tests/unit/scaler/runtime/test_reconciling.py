@@ -1,0 +1,189 @@
+"""A replica reconciles the autoscalers of its shards, with memories that are up to date."""
+
+import asyncio
+import json
+
+import pytest
+
+from scaler.controller import Controller
+from scaler.memory.store import MemoryStore
+from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS
+from scaler.runtime.reconciling import Reconciling
+from scaler.runtime.watches import Watches
+from scaler.shards.assignment import ALL_SHARDS, SHARDS, shard_of
+from scaler.telemetry import Telemetry
+from scaler.workqueue import WorkQueue
+from tests.fakes import virtual_time
+from tests.unit.scaler.memory.test_store import Server, history
+from tests.unit.scaler.reconcile.world import SPEC, World
+from tests.unit.scaler.runtime.test_watches import SilentServer
+
+NAMESPACES = ("bank", "shop")
+SHOP, BANK = (frozenset({shard_of(namespace)}) for namespace in ("shop", "bank"))
+OTHERS = ALL_SHARDS - SHOP - BANK
+PERIOD_SECONDS = 15.0
+
+
+class ListedHpas(SilentServer):
+    """Lists one HPA in each namespace."""
+
+    async def get(self, path, params=None, *, accept=""):
+        if not path.endswith("/horizontalpodautoscalers"):
+            return await super().get(path, params, accept=accept)
+        items = [
+            {
+                "metadata": {"namespace": each, "name": "web", "uid": f"uid-{each}"},
+                "spec": SPEC,
+            }
+            for each in NAMESPACES
+        ]
+        return json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode()
+
+
+class Replica:
+    """Everything but the Leases."""
+
+    def __init__(self, server: Server) -> None:
+        self.reconciled: list[str] = []
+        self.is_slow = False
+        self.telemetry = Telemetry(shards=SHARDS)
+        self.watches = Watches(
+            ListedHpas(), HORIZONTAL_POD_AUTOSCALERS, (), on_change=lambda _, new: self._seen(new)
+        )
+        self.store = MemoryStore(server, namespace="loadline", period_seconds=1000.0)
+        self.reconciling = Reconciling(
+            HORIZONTAL_POD_AUTOSCALERS,
+            self.watches,
+            World(kind=HORIZONTAL_POD_AUTOSCALERS).reconciler,
+            Controller(
+                WorkQueue(PERIOD_SECONDS),
+                self._reconcile,
+                self.telemetry,
+                concurrent=5,
+                monotonic=asyncio.get_running_loop().time,
+            ),
+            self.store,
+            self.telemetry,
+        )
+        self.tasks = [asyncio.create_task(each.run()) for each in self.watches.caches]
+        self.running = asyncio.create_task(self.reconciling.run())
+        self.tasks.append(self.running)
+
+    def _seen(self, autoscaler):
+        if autoscaler is not None:
+            self.reconciling.changed(autoscaler)
+
+    async def _reconcile(self, key):
+        self.reconciled.append(f"{key} begins")
+        await virtual_time.passes(2 if self.is_slow else 0)
+        self.reconciled.append(f"{key} ends")
+        return True
+
+    async def reconciles(self) -> set[str]:
+        """What is reconciled within a period."""
+        self.reconciled.clear()
+        await virtual_time.passes(PERIOD_SECONDS)
+        return {each.partition(" ")[0] for each in self.reconciled}
+
+    def owned(self) -> float | None:
+        return self.telemetry.registry.get_sample_value("loadline_scaler_shards_owned")
+
+    async def stop(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+def test_only_the_autoscalers_of_owned_shards_are_reconciled_and_shown():
+    async def scenario():
+        replica = Replica(Server())
+        assert await replica.reconciles() == set()
+        await replica.reconciling.begin(SHOP, continues=False)
+        assert await replica.reconciles() == {"shop/web"}
+        assert [each.key for each in replica.reconciling.autoscalers()] == ["shop/web"]
+        await replica.reconciling.begin(BANK, continues=False)
+        assert await replica.reconciles() == {"shop/web", "bank/web"}
+        assert replica.owned() == 2
+        await replica.reconciling.end(SHOP)
+        assert await replica.reconciles() == {"bank/web"}
+        assert replica.owned() == 1
+        await replica.stop()
+        assert replica.owned() == 0
+
+    virtual_time.run(scenario())
+
+
+def test_a_reconcile_in_progress_has_ended_before_a_shard_is_given_up():
+    async def scenario():
+        replica = Replica(Server())
+        replica.is_slow = True
+        await replica.reconciling.begin(SHOP, continues=False)
+        while "shop/web begins" not in replica.reconciled:
+            await virtual_time.passes(0.1)
+        await replica.reconciling.end(SHOP)
+        assert replica.reconciled == ["shop/web begins", "shop/web ends"]
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+def test_what_is_remembered_is_stored_before_a_shard_is_given_up_and_read_by_the_next_owner():
+    async def scenario():
+        server = Server()
+        one, other = Replica(server), Replica(server)
+        await one.reconciling.begin(SHOP | BANK, continues=False)
+        await other.reconciling.begin(OTHERS, continues=False)
+        one.store.put("shop", "uid-shop", history(5), is_urgent=False)
+        await one.reconciling.end(SHOP)
+        await other.reconciling.begin(SHOP, continues=False)
+        assert other.store.history("uid-shop") == history(5)
+        assert one.store.history("uid-shop") is None
+        await one.stop()
+        await other.stop()
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("continues", [True, False])
+def test_memories_are_read_again_only_if_another_replica_has_owned_the_shard(continues):
+    """Otherwise those of this process are newer than what is stored."""
+
+    async def scenario():
+        server = Server()
+        replica = Replica(server)
+        await replica.reconciling.begin(SHOP, continues=False)
+        replica.store.put("shop", "uid-shop", history(5), is_urgent=False)
+        await replica.reconciling.begin(SHOP, continues=continues)
+        assert (replica.store.history("uid-shop") == history(5)) is continues
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+def test_memories_that_could_not_be_read_the_first_time_are_read_although_the_term_continues():
+    async def scenario():
+        server = Server()
+        writer = Replica(server)
+        await writer.reconciling.begin(SHOP, continues=False)
+        writer.store.put("shop", "uid-shop", history(5), is_urgent=False)
+        await writer.stop()
+        replica = Replica(server)
+        await replica.reconciling.begin(SHOP, continues=True)
+        assert replica.store.history("uid-shop") == history(5)
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+def test_an_autoscaler_of_a_shard_whose_memories_are_being_read_waits():
+    """It appears between the claim of the shard and the LIST of the memories."""
+
+    async def scenario():
+        replica = Replica(Server())
+        await virtual_time.passes(1)
+        found = next(iter(replica.watches.autoscalers))
+        replica.reconciling.changed(found)
+        assert await replica.reconciles() == set()
+        await replica.stop()
+
+    virtual_time.run(scenario())
