@@ -40,7 +40,7 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 test: check assets  ## Run all checks and tests, including those against real programs
 	$(BIN)/python -m pytest tests/simulation tests/conformance tests/process tests/e2e
 
-test-backends: $(STAMP)  ## Build VictoriaMetrics and Thanos and compare them with Prometheus (builds ten minutes, once)
+test-backends: $(STAMP)  ## Build VictoriaMetrics and Thanos and compare them with Prometheus (five minutes of building, once)
 	@$(BIN)/python -m testbed build prometheus victoria-metrics thanos
 	$(BIN)/python -m pytest tests/backends
 
