@@ -84,7 +84,7 @@ def run(options: Options, report: Report) -> Result:
     with environment(count) as found:
         report(f"logs: {found.bench.directory}; {count} autoscalers")
         for number in range(options.rounds):
-            for program in (THROUGH_KUBE_APISERVER, DIRECT, STREAMED):
+            for program in (THROUGH_KUBE_APISERVER, STREAMED, DIRECT):
                 figures = found.turn(program)
                 shown = ", ".join(f"{name} {value:.3g}" for name, value in figures.items())
                 report(f"round {number + 1}, {program}: {shown}")
