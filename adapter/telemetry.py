@@ -104,6 +104,24 @@ OBJECTS_AGE_SECONDS = Gauge(
     "Time since the API server last confirmed the copy of a resource's objects that selectors are evaluated on.",
     ["resource", "phase"],
 )
+STREAMS = Gauge(
+    "loadline_adapter_streams",
+    "Clients that watch metrics.",
+)
+WATCHED = Gauge(
+    "loadline_adapter_watched_metrics",
+    "Different requests that are evaluated in each round for the clients that watch them.",
+)
+ROUND_SECONDS = Histogram(
+    "loadline_adapter_round_duration_seconds",
+    "Time to evaluate everything that is watched once.",
+    buckets=_SECONDS,
+)
+STREAMS_ENDED = Counter(
+    "loadline_adapter_streams_ended",
+    "Streams that the adapter ended, by reason: slow_client, not_admitted or protocol.",
+    ["reason"],
+)
 CONFIGURATION_GENERATION = Gauge(
     "loadline_adapter_configuration_generation",
     "Number of the active configuration: 1 for the first, one more after each reload.",

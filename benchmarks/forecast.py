@@ -7,8 +7,9 @@ as the policy that it is compared with. The first three days are not scored, bec
 
 import csv
 import math
+import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,7 @@ SERVED_SHARE = 0.9
 TARGET = 0.7
 HPA_TARGETS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.85)
 START_REPLICAS = 5
+COMPARABLE = ("under_provisioned_percent", "replica_hours", "longest_minutes")
 # Below that share of the time, a comparison in percent means nothing.
 LEAST_PERCENT = 0.01
 
@@ -57,12 +59,27 @@ def run(options: Options, report: Report) -> Result:
             for policy, figures in compared(recorded(file), start_up):
                 report(f"{case}, {file.stem}, {policy.name}: {_words(figures)}")
                 rounds.append(Round(case=case, program=policy.name, number=number, figures=figures))
+        for sentence in _summaries([each for each in rounds if each.case == case]):
+            report(sentence)
     return Result(
         benchmark="forecast",
         setting={"traces": len(files), "delay of the metric": f"{DELAY_SECONDS} s"},
         reference="HPA",
         rounds=tuple(rounds),
     )
+
+
+def _summaries(rounds: Sequence[Round]) -> Iterator[str]:
+    """Of each policy that is compared with the tuned HPA. The table has medians only."""
+    for policy in dict.fromkeys(each.program for each in rounds):
+        figures = [each.figures for each in rounds if each.program == policy]
+        changes = [each["change_percent"] for each in figures if "change_percent" in each]
+        if changes:
+            hours = statistics.median(each["more_replica_hours_percent"] for each in figures)
+            yield (
+                f"{rounds[0].case}, {policy}: median {statistics.median(changes):+.1f} %, best {min(changes):+.1f} %, "
+                f"worst {max(changes):+.1f} %, with {hours:+.1f} % replica-hours"
+            )
 
 
 def recorded(file: Path) -> Trace:
@@ -78,10 +95,15 @@ def compared(trace: Trace, start_up_seconds: int) -> list[tuple[Policy, Figures]
     hpa, *others = policies(lead_seconds)
     tuned = [replayed(trace, hpa, target, start_up_seconds).score for target in HPA_TARGETS]
     middle = tuned[HPA_TARGETS.index(TARGET)]
-    found = [(hpa, figures_of(Run(score=middle, seconds_per_decision=0.0), tuned))]
+    alone = figures_of(Run(score=middle, seconds_per_decision=0.0), tuned)
+    # It is compared with itself, and how long it takes was not measured.
+    own: Figures = {name: alone[name] for name in alone if name in COMPARABLE}
+    found = [(hpa, own)]
     for policy in others:
         run_ = replayed(trace, policy, TARGET, start_up_seconds)
-        found.append((policy, figures_of(run_, tuned)))
+        figures = figures_of(run_, tuned)
+        more = 100.0 * (run_.score.replica_hours / middle.replica_hours - 1.0)
+        found.append((policy, {**figures, "more_replica_hours_percent": more}))
     return found
 
 

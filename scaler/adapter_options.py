@@ -9,10 +9,15 @@ from wire.command_line.parsing import FlagGroup
 
 
 class AdapterOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The Service of loadline-adapter (namespace and name), and its URL for a scaler outside the cluster."""
+    """The Service of loadline-adapter (namespace and name), and its URL for a scaler outside the cluster.
+
+    `streams`: the adapter sends metrics that have changed. `reconciles_on_change`: they bring reconciles forward.
+    """
 
     service: tuple[str, str]
     url: str = ""
+    streams: bool = False
+    reconciles_on_change: bool = False
 
 
 def service(text: str) -> tuple[str, str]:
@@ -47,12 +52,33 @@ def add_adapter_flags(flags: FlagGroup) -> None:
         metavar="URL",
         help="URL of this Service for a scaler outside the cluster (default: https://NAME.NAMESPACE.svc)",
     )
+    flags.add_boolean(
+        "--stream-metrics",
+        help="let the adapter send custom and external metrics when they change, instead of requesting them in each reconcile",
+    )
+    flags.add_boolean(
+        "--reconcile-on-change",
+        help="reconcile before the end of the period, at most once a second, if a metric has changed so that the replica count would",
+    )
 
 
 def adapter_options(flags: argparse.Namespace) -> AdapterOptions | None:
     """The parsed flags; None without a direct connection. Raises `ValueError` when they contradict each other."""
+    given = {
+        "--adapter-url": flags.adapter_url,
+        "--stream-metrics": flags.stream_metrics,
+        "--reconcile-on-change": flags.reconcile_on_change,
+    }
+    for name, value in given.items():
+        if value and flags.adapter_service is None:
+            raise ValueError(f"{name} requires --adapter-service")
+    if flags.reconcile_on_change and not flags.stream_metrics:
+        raise ValueError("--reconcile-on-change requires --stream-metrics")
     if flags.adapter_service is None:
-        if flags.adapter_url:
-            raise ValueError("--adapter-url requires --adapter-service")
         return None
-    return AdapterOptions(service=flags.adapter_service, url=flags.adapter_url or "")
+    return AdapterOptions(
+        service=flags.adapter_service,
+        url=flags.adapter_url or "",
+        streams=flags.stream_metrics,
+        reconciles_on_change=flags.reconcile_on_change,
+    )

@@ -59,6 +59,12 @@ class Controller:
         self._queue.add(key, uid, self._monotonic(), period_seconds=period_seconds)
         self._changed.set()
 
+    def bring_forward(self, key: str) -> None:
+        """Reconcile it before the end of its period, at most once a second."""
+        if self._queue.bring_forward(key, self._monotonic()):
+            self._telemetry.brought_forward_total.inc()
+            self._changed.set()
+
     async def run(self) -> None:
         """Run until cancelled; reconciles in progress then get `drain_seconds` to finish.
 

@@ -97,6 +97,23 @@ class Decisions:
         last = self._last.get(key)
         return last if last is not None and self._is_unchanged(last) else None
 
+    def may_rescale(self, key: str) -> bool:
+        """Whether the metrics that are known now would lead to another replica count, as far as that is known without a request."""
+        last = self.unchanged(key)
+        if last is None or last.made.measured is None:
+            return True
+        measured = last.made.measured
+        readings = measured.reads.shared(counted=False)
+        if readings is None:
+            return True
+        if readings == last.readings:
+            return False
+        now = self._clock.now()
+        planned = plan(last.made.observed, last.made.memory, self._settings, now)
+        if isinstance(planned, Decision):
+            return True
+        return decide(planned, measured.pods, readings, now).rescale
+
     async def gather(self, last: LastDecision) -> Gathered:
         """Read the metrics of the last decision again."""
         measured = last.made.measured
@@ -154,6 +171,7 @@ class Decisions:
             ask.selector,
             period_seconds=autoscaler.spec.sync_period_seconds,
         )
+        self._with.followers.follow(autoscaler.key, reads.requests)
         readings = gathered.readings
         if pods.are_ambiguous:
             readings = ()

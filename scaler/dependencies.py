@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from scaler.gather.followers import Followers
 from scaler.memory.memories import Histories
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.schedules import FoundCalendar
@@ -25,6 +26,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     measurements: Measurements
     events: EventSink
     telemetry: Telemetry
+    followers: Followers = msgspec.field(default_factory=Followers)
+    """Which autoscalers a changed metric concerns."""
     outdated: Callable[[str], str] = lambda _: ""
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
     histories: Histories | None = None

@@ -4,7 +4,7 @@
 `wire.status.StatusError` and `Unavailable`, nothing else.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -77,8 +77,16 @@ class Pods(Protocol):
 class Reads(Protocol):
     """What is read from the metrics APIs in every reconcile of one autoscaler, as long as its spec stays the same."""
 
-    def shared(self) -> tuple[Reading, ...] | None:
-        """The readings, if other reconciles have just read all of them; None if a request has to be sent."""
+    @property
+    def requests(self) -> tuple[Hashable, ...]:
+        """One for each metric that is read. Equal requests have the same response."""
+        ...
+
+    def shared(self, *, counted: bool = True) -> tuple[Reading, ...] | None:
+        """The readings, if other reconciles have just read all of them; None if a request has to be sent.
+
+        `counted`: they are used for a reconcile.
+        """
         ...
 
     async def read(self) -> tuple[TimedReading, ...]:

@@ -114,6 +114,10 @@ class Reconciler:
         self._repeat(last, readings, started_seconds)
         return True
 
+    def may_rescale(self, key: str) -> bool:
+        """Whether a reconcile might change the replica count now; True if that is not known without a request."""
+        return self._decisions.may_rescale(key)
+
     async def reconcile(self, key: str) -> bool:
         """Reconcile once. False when the autoscaler no longer exists; then nothing is remembered of it."""
         autoscaler = self._with.autoscalers.get(key)
@@ -331,6 +335,7 @@ class Reconciler:
         self._repetition.forget(key)
         self._written_at_seconds.pop(key, None)
         self._decisions.forget(key)
+        self._with.followers.forget(key)
         self._derivations.pop(key, None)
         self._repeated_at_unix_seconds.pop(key, None)
         self._with.telemetry.forget(key)

@@ -40,6 +40,8 @@ class Telemetry:
         self._shards = shards
         self._add_upstream_metrics()
         self._add_own_metrics()
+        self._add_metrics_of_the_share()
+        self._add_metrics_of_reading()
 
         # Finding a series by its labels takes longer than everything else that a reconcile without news does.
         self._metrics_api_requests = lru_cache(None)(self.metrics_api_requests_total.labels)
@@ -120,6 +122,14 @@ class Telemetry:
             "Reconciles that ended in an unexpected error; each is a bug, with a traceback in the log.",
             registry=self.registry,
         )
+        self.events_dropped_total = Counter(
+            "loadline_scaler_events_dropped_total",
+            "Events not written, by type (Normal, Warning) and reason (queue_full, refused, unavailable).",
+            ("type", "reason"),
+            registry=self.registry,
+        )
+
+    def _add_metrics_of_the_share(self) -> None:
         if self._shards:
             self._share = Gauge(
                 "loadline_scaler_shards_owned",
@@ -137,9 +147,11 @@ class Telemetry:
                 "1 while this process is the active one (the leader).",
                 registry=self.registry,
             )
+
+    def _add_metrics_of_reading(self) -> None:
         self.metrics_api_requests_total = Counter(
             "loadline_scaler_metrics_api_requests_total",
-            "Reads of the metrics APIs by API group and result: sent, or shared with an equal request.",
+            "Reads of the metrics APIs by API group and result: sent, shared with an equal request, or streamed.",
             ("group", "result"),
             registry=self.registry,
         )
@@ -148,16 +160,25 @@ class Telemetry:
             "1 while metrics are read directly from the adapter, with --adapter-service.",
             registry=self.registry,
         )
+        self.stream_connected = Gauge(
+            "loadline_scaler_stream_connected",
+            "1 while the adapter streams the metrics that have changed, with --stream-metrics.",
+            registry=self.registry,
+        )
+        self.streamed_metrics = Gauge(
+            "loadline_scaler_streamed_metrics",
+            "Metrics with a response that the adapter has streamed.",
+            registry=self.registry,
+        )
+        self.brought_forward_total = Counter(
+            "loadline_scaler_reconciles_brought_forward_total",
+            "Reconciles before the end of the period, because a metric has changed, with --reconcile-on-change.",
+            registry=self.registry,
+        )
         self.direct_requests_total = Counter(
             "loadline_scaler_direct_requests_total",
             "Requests to the adapter by result: answered, or failed and repeated through kube-apiserver.",
             ("result",),
-            registry=self.registry,
-        )
-        self.events_dropped_total = Counter(
-            "loadline_scaler_events_dropped_total",
-            "Events not written, by type (Normal, Warning) and reason (queue_full, refused, unavailable).",
-            ("type", "reason"),
             registry=self.registry,
         )
 
@@ -188,9 +209,9 @@ class Telemetry:
             error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
             self._metric_outcome(action, error, metric.type).count(seconds)
 
-    def count_metrics_request(self, group: str, *, shared: bool) -> None:
-        """Count a metric that is read from an API of this group; `shared` if no request was sent for it."""
-        self._metrics_api_requests(group, "shared" if shared else "sent").inc()
+    def count_metrics_request(self, group: str, result: str) -> None:
+        """Count a metric that is read from an API of this group: `sent`, `shared` or `streamed`."""
+        self._metrics_api_requests(group, result).inc()
 
     def count_reconcile(self, action: Action, error: ErrorClass, seconds: float) -> None:
         """Count a reconcile and its duration."""

@@ -167,12 +167,13 @@ class Answers:
         self, query: MetricQuery, names: Sequence[str], observer: AnswerObserver
     ) -> Evaluation:
         """The rows of the request: of a wide query, or of its own query, which is also the one that is explained."""
-        if self._wide_plans and observer is UNOBSERVED:
+        if self._wide_plans and not observer.explains:
             found = await self._wide_plans.rows(query, names)
             if found is not None:
                 _WIDE.inc()
                 return found
         found = await own_rows(self._evaluator, query, names, observer)
+        observer.answered_alone()
         _OWN.inc()
         return found
 

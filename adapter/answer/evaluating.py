@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from adapter.answer.concurrently import together
-from adapter.answer.observer import UNOBSERVED, AnswerObserver
+from adapter.answer.observer import AnswerObserver
 from adapter.model import Evaluation, Lane, MetricQuery, Plan
 from adapter.ports import Evaluator, QueryFailed
 from adapter.translate.ages import dated
@@ -35,7 +35,7 @@ async def own_rows(
     Raises as `evaluated`.
     """
     plans = [query.plan, query.ages.plan] if query.ages else [query.plan]
-    if observer is not UNOBSERVED:
+    if observer.explains:
         plans = [msgspec.structs.replace(plan, lane=Lane.COMMAND) for plan in plans]
     evaluation, *ages = await together(
         [evaluated(evaluator, plan, rule=query.rule) for plan in plans]
@@ -43,7 +43,7 @@ async def own_rows(
     found = selected(evaluation, query.plan, query.rows, names)
     if query.ages:
         found = dated(found, ages[0], query.ages.labels)
-    if observer is not UNOBSERVED:
+    if observer.explains:
         if query.ages:
             evaluation = dated(evaluation, ages[0], query.ages.labels)
         observer.evaluated(query.plan, query.rows, evaluation)

@@ -21,6 +21,9 @@ from adapter.model import (
 class AnswerObserver:
     """Ignores every step; override the ones of interest. A method is called when its step has succeeded."""
 
+    explains = True
+    """Whether the request has a query of its own, which can be shown, also where a wide query would answer it."""
+
     def rule_chosen(self, offer: Offer) -> None:
         """A rule serves the metric."""
 
@@ -33,8 +36,17 @@ class AnswerObserver:
     def evaluated(self, plan: Plan, rows: Rows, evaluation: Evaluation) -> None:
         """What Prometheus returned for a plan, and which rows of it belong to the request."""
 
+    def answered_alone(self) -> None:
+        """The request had a query of its own, not a share of a wide query."""
+
     def answered(self, values: Sequence[ObjectValue | ExternalValue | UsageValue]) -> None:
         """The values of the answer."""
 
 
-UNOBSERVED = AnswerObserver()
+class Unobserved(AnswerObserver):
+    """Of a request that is served."""
+
+    explains = False
+
+
+UNOBSERVED = Unobserved()

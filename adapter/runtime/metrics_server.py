@@ -17,6 +17,8 @@ from adapter.runtime.server_settings import AdapterSettings
 from adapter.serve.app import MetricsAPI, count_requests, served_paths
 from adapter.serve.explain_endpoint import add_explain_route
 from adapter.serve.request_log import log_requests
+from adapter.watching.endpoint import MetricStreams
+from adapter.watching.rounds import Rounds
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.serving.event_loop import stop_requested
@@ -64,6 +66,8 @@ class _Server:
         self._parts = parts
         self._version = version
         telemetry.show_build(version)
+        self._rounds = Rounds(parts.answers.answer)
+        self._streams: MetricStreams | None = None
         self._reloader = ConfigurationReloader(
             settings.config, parts.activator.activate, poll_seconds=settings.config_poll_seconds
         )
@@ -75,6 +79,7 @@ class _Server:
         await self._reloader.start()
         listener = await self._listener(client)
         await listener.start()
+        tasks.start(self._rounds.run(), name="watched metrics")
         tasks.start(self._reloader.run(), name="configuration reload")
         tasks.start(self._follow_resources(), name="discovery")
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reloader.reload_now)
@@ -83,6 +88,8 @@ class _Server:
         for end in ends:
             end.cancel()
         log.info("stopping: no new connections; requests in flight are finished")
+        if self._streams is not None:
+            await self._streams.close()
         await listener.stop()
         return not tasks.failed.is_set()
 
@@ -104,7 +111,12 @@ class _Server:
         server.app.middlewares.insert(0, count_requests)
         if self._settings.logging.verbosity >= REQUESTS_LEVEL:
             server.app.middlewares.insert(0, log_requests)
-        MetricsAPI(self._parts.answers, version=self._version).add_routes(server.app)
+        api = MetricsAPI(self._parts.answers, version=self._version)
+        api.add_routes(server.app)
+        self._streams = MetricStreams(
+            self._rounds, api.parse, server.authenticator, server.authorizer
+        )
+        self._streams.add_route(server.app)
         add_explain_route(server.app, self._parts.explainer, server.authorizer)
         return server
 

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers
+from adapter.model import MetricRequest
 from adapter.serve import api_discovery, openapi
 from adapter.serve.parsed_requests import ParsedRequests
 from adapter.translate.parse import VERSIONS
@@ -56,6 +57,13 @@ class MetricsAPI:
                 return respond(request, self._documents.document(active, group, version))
             case ["apis", group, version, *rest] if self._is_served(group, version):
                 return respond(request, await self._metric(request, group, version, "/".join(rest)))
+        raise _no_such_path()
+
+    def parse(self, path: str, query: str) -> MetricRequest:
+        """The request of a decoded path and a query string. Raises `StatusError`."""
+        match split_path(path):
+            case ["apis", group, version, *rest] if rest and self._is_served(group, version):
+                return self._requests.parse(group, version, "/".join(rest), query)
         raise _no_such_path()
 
     async def openapi(self, request: web.Request) -> web.Response:

@@ -171,11 +171,13 @@ def fidelity(present: Played, scenario: Scenario) -> Fidelity | None:
     replicas = scenario.recording.replicas
     if replicas is None:
         return None
-    errors = [
-        abs(requested - round(count))
-        for now, requested in zip(present.times, present.requested, strict=True)
-        if (count := replicas.at(now)) is not None
-    ]
+    step = scenario.range.step_seconds
+    errors = []
+    for now, requested in zip(present.times, present.requested, strict=True):
+        # A decision is carried out and recorded a moment later, so often only at the next step.
+        counts = [count for at in (now, now + step) if (count := replicas.at(at)) is not None]
+        if counts:
+            errors.append(min(abs(requested - round(count)) for count in counts))
     return Fidelity.of(errors) if errors else None
 
 

@@ -66,17 +66,24 @@ class SimulatedPods:
 
     def ready_at(self, unix_seconds: float) -> int:
         """How many were ready at an earlier time, at most an hour ago."""
+        # The history has the times of `advance` only. Between two of them, pods that still exist may have become ready.
+        return max(self._known_at(unix_seconds), self._existing_at(unix_seconds))
+
+    def names_ready_since(self, unix_seconds: float) -> list[str]:
+        """Of the pods that still exist, those that were ready at that time."""
+        return self._names[: self._existing_at(unix_seconds)]
+
+    def _known_at(self, unix_seconds: float) -> int:
         for since, ready in reversed(self._history):
             if since <= unix_seconds:
                 return ready
         return self._history[0][1]
 
-    def names_ready_since(self, unix_seconds: float) -> list[str]:
-        """Of the pods that still exist, those that were ready at that time."""
+    def _existing_at(self, unix_seconds: float) -> int:
         count = self._ready
         while count and self._ready_at[count - 1] > unix_seconds:
             count -= 1
-        return self._names[:count]
+        return count
 
     def _remember(self, now: float) -> None:
         if self._history[-1][1] != self._ready:

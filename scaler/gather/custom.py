@@ -88,22 +88,27 @@ def _chosen(groups: tuple[_Group, ...]) -> str:
 class CustomMetrics:
     """Reads metrics of pods or of one object. Every method raises `MetricUnavailable`."""
 
-    def __init__(self, kube: Reader, version: PreferredVersion, mapper: Mapper) -> None:
-        self._kube = kube
+    def __init__(self, version: PreferredVersion, mapper: Mapper) -> None:
         self._version = version
         self._mapper = mapper
 
     async def of_pods(
-        self, namespace: str, metric: str, pods: Selector, metric_selector: Selector
+        self,
+        kube: Reader,
+        namespace: str,
+        metric: str,
+        pods: Selector,
+        metric_selector: Selector,
     ) -> MetricValueList:
         """The metric of every pod that the selector matches."""
         params = selector_params(labelSelector=pods, metricLabelSelector=metric_selector)
         # Upstream maps the kind Pod with its REST mapper, which always returns this resource.
         path = f"namespaces/{namespace}/pods/*/{quote(metric, safe='')}"
-        return await self._get(path, params, resource="pods", name="*")
+        return await self._get(kube, path, params, resource="pods", name="*")
 
     async def of_object(
         self,
+        kube: Reader,
         namespace: str,
         metric: str,
         described: CrossVersionObjectReference,
@@ -115,17 +120,17 @@ class CustomMetrics:
         group = described.api_version.partition("/")[0] if "/" in described.api_version else ""
         if described.kind == "Namespace" and not group:
             path = f"namespaces/{namespace}/metrics/{quoted}"
-            return await self._get(path, params, resource="metrics", name=metric)
+            return await self._get(kube, path, params, resource="metrics", name=metric)
         resource = await self._resource(group, described.kind)
         path = f"namespaces/{namespace}/{resource}/{quote(described.name, safe='')}/{quoted}"
-        return await self._get(path, params, resource=resource, name=described.name)
+        return await self._get(kube, path, params, resource=resource, name=described.name)
 
     async def _get(
-        self, path: str, params: dict[str, str], *, resource: str, name: str
+        self, kube: Reader, path: str, params: dict[str, str], *, resource: str, name: str
     ) -> MetricValueList:
         try:
             version = await self._version.get()
-            return decode(await self._kube.get(f"/apis/{GROUP}/{version}/{path}", params))
+            return decode(await kube.get(f"/apis/{GROUP}/{version}/{path}", params))
         except (StatusError, Unavailable) as error:
             raise MetricUnavailable(
                 worded(error, verb="get", resource=resource, group=GROUP, name=name)

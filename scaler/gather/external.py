@@ -16,22 +16,14 @@ from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 
 
-class ExternalMetrics:
-    """Reads all series of a metric in a namespace."""
-
-    def __init__(self, kube: Reader) -> None:
-        self._kube = kube
-
-    async def values(
-        self, namespace: str, metric: str, selector: Selector
-    ) -> ExternalMetricValueList:
-        """Raises `MetricUnavailable`."""
-        path = f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
-        try:
-            return decode(await self._kube.get(path, selector_params(labelSelector=selector)))
-        except (StatusError, Unavailable) as error:
-            raise MetricUnavailable(
-                worded(error, verb="get", resource=metric, group=GROUP)
-            ) from error
-        except msgspec.DecodeError as error:
-            raise MetricUnavailable(f"the response is malformed: {error}") from error
+async def external_metric(
+    kube: Reader, namespace: str, metric: str, selector: Selector
+) -> ExternalMetricValueList:
+    """All series of a metric in a namespace. Raises `MetricUnavailable`."""
+    path = f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
+    try:
+        return decode(await kube.get(path, selector_params(labelSelector=selector)))
+    except (StatusError, Unavailable) as error:
+        raise MetricUnavailable(worded(error, verb="get", resource=metric, group=GROUP)) from error
+    except msgspec.DecodeError as error:
+        raise MetricUnavailable(f"the response is malformed: {error}") from error

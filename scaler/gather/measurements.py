@@ -6,10 +6,12 @@ Upstream: the `Get*Metric*` calls of `ReplicaCalculator` (replica_calculator.go)
 import time
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from scaler.gather.bounded_reader import BoundedReader, no_answer
 from scaler.gather.custom import CustomMetrics, PreferredVersion
 from scaler.gather.direct_reader import DirectReader, Route
-from scaler.gather.external import ExternalMetrics
+from scaler.gather.external import external_metric
 from scaler.gather.metric_requests import (
     ExternalRequest,
     MetricRequest,
@@ -18,9 +20,11 @@ from scaler.gather.metric_requests import (
     UsageRequest,
     request_of,
 )
+from scaler.gather.metric_stream import MetricStream
 from scaler.gather.metrics_api import MetricUnavailable
 from scaler.gather.resource import ResourceMetrics
 from scaler.gather.shared_responses import Sent, SharedResponses, responded
+from scaler.gather.streamed_responses import StreamedReader, StreamedResponses
 from scaler.model.autoscaler import MetricSpec
 from scaler.model.readings import FormulaInputs, MetricFailed, Reading
 from scaler.ports import Mapper, TimedReading
@@ -37,6 +41,10 @@ DEADLINE_SECONDS_MIN = 5.0
 # The request of a shared response was sent at most this long ago, and at most a tenth of the sync period.
 FRESH_SECONDS_MAX = 1.0
 FRESH_PERIODS = 0.1
+# A streamed response holds for longer without a confirmation: the adapter confirms all about every second, and sends at once what changed.
+STREAMED_SECONDS_MAX = 5.0
+STREAMED_SECONDS_MIN = 2.5
+STREAMED_PERIODS = 1 / 3
 
 Response = Reading | PodMetricsList
 # A formula is computed from other metrics, and a metric without a usable request has failed.
@@ -54,22 +62,27 @@ class Measurements:
         *,
         period_seconds: float,
         route: Route | None = None,
+        stream: MetricStream | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`period_seconds`: of the autoscalers that do not have their own. `route`: to the adapter directly."""
+        """`period_seconds`: of the autoscalers that do not have their own. `route`: to the adapter directly,
+        `stream`: what it streams.
+        """
         self._telemetry = telemetry
         self._monotonic = monotonic
         self._period_seconds = period_seconds
-        deadline_seconds = _deadline_seconds(period_seconds)
+        self._deadline_seconds = _deadline_seconds(period_seconds)
         if route is not None:
-            kube = DirectReader(kube, route, telemetry, deadline_seconds=deadline_seconds)
-        bounded = BoundedReader(kube, deadline_seconds=deadline_seconds)
+            kube = DirectReader(kube, route, telemetry, deadline_seconds=self._deadline_seconds)
+        bounded = BoundedReader(kube, deadline_seconds=self._deadline_seconds)
         version = PreferredVersion(bounded, period_seconds=period_seconds, monotonic=monotonic)
-        self._custom = CustomMetrics(bounded, version, mapper)
-        self._external = ExternalMetrics(bounded)
+        self._custom = CustomMetrics(version, mapper)
         self._resource = ResourceMetrics(bounded)
         self._responses: SharedResponses[MetricRequest, Response] = SharedResponses(
             fresh_seconds_max=_fresh_seconds(period_seconds), monotonic=monotonic
+        )
+        self._streamed: StreamedResponses[Response] = StreamedResponses(
+            MetricStream(monotonic) if stream is None else stream, bounded, monotonic
         )
 
     def reads(
@@ -88,45 +101,70 @@ class Measurements:
         return MetricReads(
             self,
             tuple(request_of(namespace, metric, pod_selector) for metric in metrics),
-            fresh_seconds=_fresh_seconds(shorter),
+            ages=Ages(_fresh_seconds(shorter), _streamed_seconds(shorter)),
             deadline_seconds=_deadline_seconds(shorter),
             monotonic=self._monotonic,
         )
 
-    def find(self, request: MetricRequest, fresh_seconds: float) -> Sent[Response] | None:
-        """What was sent for it already, if that is new enough."""
-        return self._responses.find(_sent_as(request), fresh_seconds)
-
-    def find_or_send(self, request: MetricRequest, fresh_seconds: float) -> Sent[Response]:
-        """What was sent for it already, if that is new enough; otherwise it is sent now."""
+    def find(self, request: MetricRequest, ages: "Ages") -> Sent[Response] | None:
+        """What was streamed or sent for it already, if that is new enough."""
         sent_as = _sent_as(request)
-        found = self._responses.find(sent_as, fresh_seconds)
-        self._telemetry.count_metrics_request(request.group, shared=found is not None)
-        return found or self._responses.send(sent_as, lambda: self._response(sent_as))
+        streamed = self._streamed.find(sent_as, ages.streamed_seconds)
+        return streamed or self._responses.find(sent_as, ages.fresh_seconds)
 
-    def count_shared(self, request: MetricRequest) -> None:
-        """A response that was found is used."""
-        self._telemetry.count_metrics_request(request.group, shared=True)
+    def find_or_send(self, request: MetricRequest, ages: "Ages") -> Sent[Response]:
+        """The same; what is not found is sent now."""
+        found = self.find(request, ages)
+        if found is not None:
+            self.count_found(request, found)
+            return found
+        sent_as = _sent_as(request)
+        reader = self._streamed.reader(sent_as, ages.streamed_seconds)
+        result = "sent" if reader.streamed is None else "streamed"
+        self._telemetry.count_metrics_request(request.group, result)
+        sent = self._responses.send(sent_as, lambda: self._response(sent_as, reader))
+        sent.task.add_done_callback(lambda _: self._streamed.keep(sent_as, reader, sent))
+        return sent
 
-    async def _response(self, request: MetricRequest) -> Response:
+    def count_found(self, request: MetricRequest, found: Sent[Response]) -> None:
+        """A response is used for which no request is sent."""
+        result = "streamed" if found.was_streamed else "shared"
+        self._telemetry.count_metrics_request(request.group, result)
+
+    async def renewed(self, path: str) -> MetricRequest | None:
+        """Decode the streamed response of a path that has changed; its request, if there is one."""
+        request = self._streamed.request_of(path)
+        if request is not None:
+            ages = Ages(fresh_seconds=0.0, streamed_seconds=STREAMED_SECONDS_MAX)
+            await responded((self.find_or_send(request, ages),), self._deadline_seconds)
+        return request
+
+    async def _response(self, request: MetricRequest, kube: StreamedReader) -> Response:
         try:
             match request:
                 case ExternalRequest(namespace, metric, selector):
                     return samples.external_values(
-                        await self._external.values(namespace, metric, selector)
+                        await external_metric(kube, namespace, metric, selector)
                     )
                 case ObjectRequest(namespace, metric, described, selector):
                     return samples.object_value(
-                        await self._custom.of_object(namespace, metric, described, selector)
+                        await self._custom.of_object(kube, namespace, metric, described, selector)
                     )
                 case PodsRequest(namespace, metric, pods, selector):
                     return samples.pod_samples(
-                        await self._custom.of_pods(namespace, metric, pods, selector)
+                        await self._custom.of_pods(kube, namespace, metric, pods, selector)
                     )
                 case UsageRequest(namespace, pods):
                     return await self._resource.of_pods(namespace, pods)
         except MetricUnavailable as error:
             return samples.fetch_failed(request.api, str(error))
+
+
+class Ages(msgspec.Struct, frozen=True):
+    """How old a response may be that another request was sent for, and one that the adapter has streamed."""
+
+    fresh_seconds: float
+    streamed_seconds: float
 
 
 class MetricReads:
@@ -137,38 +175,43 @@ class MetricReads:
         measurements: Measurements,
         wanted: tuple[MetricRequest | FormulaInputs | MetricFailed, ...],
         *,
-        fresh_seconds: float,
+        ages: Ages,
         deadline_seconds: float,
         monotonic: Callable[[], float],
     ) -> None:
         """`wanted`: by metric, its request, or its reading if there is nothing to request."""
         self._measurements = measurements
         self._wanted = wanted
-        self._requests = [each for each in wanted if not isinstance(each, NOT_REQUESTED)]
-        self._fresh_seconds = fresh_seconds
+        self.requests = tuple(each for each in wanted if not isinstance(each, NOT_REQUESTED))
+        self._ages = ages
         self._deadline_seconds = deadline_seconds
         self._monotonic = monotonic
 
-    def shared(self) -> tuple[Reading, ...] | None:
-        """The readings of all metrics, if they need no request; None if a request has to be sent or is in flight."""
-        found: dict[MetricRequest, Reading] = {}
-        for request in self._requests:
-            sent = self._measurements.find(request, self._fresh_seconds)
+    def shared(self, *, counted: bool = True) -> tuple[Reading, ...] | None:
+        """The readings of all metrics, if they need no request; None if a request has to be sent or is in flight.
+
+        `counted`: they are used for a reconcile.
+        """
+        found: dict[MetricRequest, Sent[Response]] = {}
+        for request in self.requests:
+            sent = self._measurements.find(request, self._ages)
             if sent is None or not sent.task.done():
                 return None
-            found[request] = _reading(request, sent.task.result())
-        for request in self._requests:
-            self._measurements.count_shared(request)
+            found[request] = sent
+        if counted:
+            for request, sent in found.items():
+                self._measurements.count_found(request, sent)
         return tuple(
-            each if isinstance(each, NOT_REQUESTED) else found[each] for each in self._wanted
+            each if isinstance(each, NOT_REQUESTED) else _reading(each, found[each].task.result())
+            for each in self._wanted
         )
 
     async def read(self) -> tuple[TimedReading, ...]:
         """All metrics concurrently, in the order of the spec."""
         started_seconds = self._monotonic()
         sent = {
-            request: self._measurements.find_or_send(request, self._fresh_seconds)
-            for request in self._requests
+            request: self._measurements.find_or_send(request, self._ages)
+            for request in self.requests
         }
         await responded(sent.values(), self._deadline_seconds)
         return tuple(
@@ -212,3 +255,7 @@ def _deadline_seconds(period_seconds: float) -> float:
 
 def _fresh_seconds(period_seconds: float) -> float:
     return min(FRESH_SECONDS_MAX, FRESH_PERIODS * period_seconds)
+
+
+def _streamed_seconds(period_seconds: float) -> float:
+    return min(STREAMED_SECONDS_MAX, max(STREAMED_SECONDS_MIN, STREAMED_PERIODS * period_seconds))

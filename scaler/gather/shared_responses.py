@@ -17,11 +17,13 @@ Response = TypeVar("Response")
 class Sent(Generic[Response]):
     """A request that was sent; its response is the result of the task."""
 
-    __slots__ = ("_monotonic", "_responded_at_seconds", "sent_at_seconds", "task")
+    __slots__ = ("_monotonic", "_responded_at_seconds", "sent_at_seconds", "task", "was_streamed")
 
     def __init__(self, task: asyncio.Task[Response], monotonic: Callable[[], float]) -> None:
         self.task = task
         self.sent_at_seconds = monotonic()
+        self.was_streamed = False
+        """Whether the adapter had streamed the response, so that nothing was sent."""
         self._monotonic = monotonic
         self._responded_at_seconds: float | None = None
         task.add_done_callback(self._responded)

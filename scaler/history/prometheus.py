@@ -98,6 +98,21 @@ class HistoryClient:
         rows = self._answered(lambda: self._client.custom_query(promql, parameters), promql)
         return float(rows[0]["value"][1]) if rows else None
 
+    def names(self, matchers: str, span: TimeSpan) -> list[str]:
+        """The names of the series that match. Raises `HistoryUnavailable`."""
+        parameters = {
+            "match[]": f"{{{matchers}}}",
+            "start": str(span.start_unix_seconds),
+            "end": str(span.end_unix_seconds),
+        }
+        try:
+            found = self._client.get_label_values("__name__", parameters)
+        except self._failures as error:
+            raise HistoryUnavailable(
+                f"Prometheus at {self._access.url} cannot list series: {error}"
+            ) from error
+        return sorted(str(each) for each in found)
+
     def scrape_seconds(self, at_unix_seconds: float) -> float:
         """The usual time between two scrapes, from `up`. Raises `HistoryUnavailable`."""
         count = self.value("quantile(0.5, count_over_time(up[10m]))", at_unix_seconds)

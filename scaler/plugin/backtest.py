@@ -8,19 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 import msgspec
 
 from scaler.backtest.comparison import Played, Policy, Range, Scenario
 from scaler.backtest.loop import Decided
 from scaler.backtest.metric_models import ModelOptions, models_of
-from scaler.backtest.recording import Recording
+from scaler.backtest.recording import Recording, columns_of
 from scaler.backtest.report import OnDecision, Report, Request, backtest
 from scaler.config import add_algorithm_flags, settings_of
 from scaler.history.files import write_csv
 from scaler.history.found import History, StartUp
 from scaler.history.prometheus import HistoryUnavailable, Progress
+from scaler.model.autoscaler import metrics_of
 from scaler.model.extensions import ForecastMode
 from scaler.model.observed import PodSpec
 from scaler.model.schedules import FoundCalendar
@@ -35,6 +36,8 @@ from scaler.plugin.progress import shown_progress
 from scaler.plugin.recorded_history import history_of
 from scaler.plugin.target import FORMS, Target, target_of
 from wire.command_line.parsing import FlagParser
+
+T = TypeVar("T")
 
 PRESENT: Final = "present spec"
 _SHOWN_EVERY: Final = 500
@@ -124,7 +127,7 @@ def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
     present, history = inputs.present, inputs.history
     manifests = {PRESENT: present, **inputs.candidates}
     pod_spec = present.pod_spec or PodSpec()
-    models = models_of(present.autoscaler, history.recording, _options(given, history, pod_spec))
+    models = models_of(present.autoscaler, history.recording, _options(given, inputs, pod_spec))
     if not models.by_column:
         reasons = "; ".join(models.not_replayed)
         raise ValueError(f"no metric of {present.autoscaler.key} can be replayed: {reasons}")
@@ -200,12 +203,27 @@ def draw(
         given.html.write_text(page(report, drawn), "utf-8")
 
 
-def _options(given: argparse.Namespace, history: History, pod_spec: PodSpec) -> ModelOptions:
+def _options(given: argparse.Namespace, inputs: Inputs, pod_spec: PodSpec) -> ModelOptions:
+    autoscaler, history = inputs.present.autoscaler, inputs.history
+    columns = {
+        name: history.recording.column_of(metric) or name
+        for metric in metrics_of(autoscaler.spec)
+        for name in columns_of(metric)
+    }
+
+    def by_column(pairs: Sequence[tuple[str, T]]) -> dict[str, T]:
+        for name, _ in pairs:
+            if name not in columns:
+                raise ValueError(
+                    f"no metric has the name {name!r}: use one of {', '.join(columns)}"
+                )
+        return {columns[name]: value for name, value in pairs}
+
     return ModelOptions(
-        kinds=dict(given.kind),
-        capacities=dict(given.capacity),
-        service_rates=dict(given.service_rate),
-        delays={**history.delays, **dict(given.delay)},
+        kinds=by_column(given.kind),
+        capacities=by_column(given.capacity),
+        service_rates=by_column(given.service_rate),
+        delays={**history.delays, **by_column(given.delay)},
         queries=history.queries,
         pod_spec=pod_spec,
     )
@@ -269,7 +287,9 @@ def parser() -> FlagParser:
                 "kubectl loadline backtest --autoscaler=web.yaml --history=web.csv --candidate=web-60.yaml",
             ),
         ],
-        notes="Exit code 0: the comparison is printed. 1: the history cannot be read. 2: a flag or a file is wrong.",
+        notes="You need these rights: get the autoscaler, its target and the calendars of its schedules; list deployments in all "
+        "namespaces, or --adapter; for the queries of the adapter those of `explain`; for Prometheus get services, list and "
+        "get pods, get and create pods/portforward in its namespace, or --prometheus-url.\n\nExit code 0: the comparison is printed. 1: the history cannot be read. 2: a flag or a file is wrong.",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help=f"the autoscaler: {FORMS}")
     parser.add_file(

@@ -21,7 +21,7 @@ from scaler.plugin.flags import cluster_of
 from scaler.plugin.manifests import Manifest, Target
 from scaler.plugin.prometheus import prometheus_url
 from scaler.plugin.reaching import adapter_of, pods_of, tunnel
-from scaler.plugin.recorded_history import Explained, Explanations, history_of, read_explanations
+from scaler.plugin.recorded_history import Explained, explanations_in, history_of, read_explanations
 from scaler.plugin.simulate import settings_for
 from scaler.plugin.target import Target as Named
 from scaler.plugin.target import short_name
@@ -122,8 +122,8 @@ async def _explain(name: str, server: str, arguments: Sequence[str]) -> Sequence
     )  # fmt: skip
     output, _ = await process.communicate()
     try:
-        return msgspec.json.decode(output, type=Explanations).explanations
-    except msgspec.DecodeError as error:
+        return explanations_in(output)
+    except ValueError as error:
         raise Unreachable(f"the adapter does not explain {name}") from error
 
 

@@ -11,6 +11,8 @@ from scaler.model.amounts import milli
 from wire.command_line.parsing import FlagParser, FlagSet
 from wire.duration import parse_duration, parse_prometheus_duration
 
+STEP_SECONDS_MAX = 60
+
 
 def seconds(text: str) -> float:
     """`14d` or `1h30m`, more than 0."""
@@ -30,6 +32,14 @@ def whole_seconds(text: str) -> int:
     if found != int(found):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds")
     return int(found)
+
+
+def step_seconds(text: str) -> int:
+    """At most a minute: an autoscaler decides every 15 s, and its policies have periods of that length."""
+    found = whole_seconds(text)
+    if found > STEP_SECONDS_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is longer than {STEP_SECONDS_MAX} s")
+    return found
 
 
 def moment(text: str) -> float:
@@ -114,8 +124,8 @@ def add_history_flags(parser: FlagParser) -> None:
     )
     group.add_argument(
         "--step",
-        type=whole_seconds,
-        default=60,
+        type=step_seconds,
+        default=STEP_SECONDS_MAX,
         metavar="DURATION",
         help="time between two decisions, in seconds (default 60s)",
     )

@@ -45,7 +45,7 @@ def pictures(
     return {
         "load": _picture(lambda axes: _load(axes, request, played)),
         "replicas": _picture(lambda axes: _replicas(axes, request, played)),
-        "frontier": _picture(lambda axes: _frontier(axes, report, frontier)),
+        "frontier": _picture(lambda axes: _frontier(axes, request, report, frontier)),
     }
 
 
@@ -66,7 +66,7 @@ def _picture(draw: Callable[[Axes], None]) -> bytes:
     axes = figure.add_subplot()
     draw(axes)
     axes.grid(visible=True, alpha=0.3)
-    axes.legend(loc="upper left", fontsize="small")
+    axes.legend(loc="best", fontsize="small")
     written = io.BytesIO()
     figure.savefig(written, format="png")
     return written.getvalue()
@@ -82,7 +82,10 @@ def _load(axes: Axes, request: Request, played: Sequence[Played]) -> None:
         if any(not math.isnan(bound) for bound in each.bounds):
             moments, bounds = thinned(each.times, each.bounds)
             _, below = thinned(each.times, [model.load.at(now) or 0.0 for now in each.times])
-            axes.fill_between(moments, below, bounds, alpha=0.3, label=f"forecast of {each.name}")
+            axes.fill_between(moments, below, bounds, alpha=0.3, color="tab:blue")
+            axes.plot(
+                moments, bounds, linewidth=0.8, color="tab:blue", label=f"forecast, {each.name}"
+            )
             break
     axes.axvspan(
         datetime.fromtimestamp(scenario.range.start_unix_seconds, UTC),
@@ -114,13 +117,15 @@ def _replicas(axes: Axes, request: Request, played: Sequence[Played]) -> None:
     axes.set_ylabel("replicas")
 
 
-def _frontier(axes: Axes, report: Report, frontier: Frontier) -> None:
+def _frontier(axes: Axes, request: Request, report: Report, frontier: Frontier) -> None:
     for name, points in frontier.items():
         scores = sorted((each.score.replica_hours, each.score.under_timeshare) for each in points)
         axes.plot(
             *zip(*scores, strict=True), marker="o", markersize=3, label=f"{name}, other targets"
         )
     for each in report.results:
+        if each.start_up_seconds not in (0.0, request.start_ups[0]):
+            continue
         hours, short = each.score.replica_hours, each.score.under_timeshare
         axes.plot([hours], [short], "k+", markersize=8)
         axes.annotate(

@@ -37,6 +37,11 @@ COMMANDS: Final = (
         summary="Compare settings on the recorded load of an autoscaler",
         module="scaler.plugin.backtest",
     ),
+    Command(
+        name="suggest",
+        summary="Propose an autoscaler for a workload from its recorded series",
+        module="scaler.plugin.suggest",
+    ),
 )
 # A further command is a module with `parser() -> FlagParser` and `main(arguments) -> int`, and one entry above.
 

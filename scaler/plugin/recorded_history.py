@@ -77,7 +77,7 @@ def history_of(
     if not url:
         raise ValueError("give the recorded series with --prometheus-url=URL or --history=FILE")
     explained = explained or read_explanations(given.explanation)
-    return _from_prometheus(present, given, explained, _access(given, url))
+    return _from_prometheus(present, given, explained, access_of(given, url))
 
 
 def read_explanations(file: Path | None) -> Sequence[Explained]:
@@ -85,9 +85,14 @@ def read_explanations(file: Path | None) -> Sequence[Explained]:
     if file is None:
         return ()
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Explanations).explanations
-    except (OSError, msgspec.DecodeError) as error:
+        return explanations_in(file.read_bytes())
+    except (OSError, ValueError) as error:
         raise UnusableHistory(f"{file}: {error}") from error
+
+
+def explanations_in(document: bytes) -> Sequence[Explained]:
+    """Of the output of `explain --output json`. Raises ValueError for another document."""
+    return msgspec.json.decode(document, type=Explanations).explanations
 
 
 def metric_queries(
@@ -146,13 +151,8 @@ def _from_prometheus(
 ) -> History:
     autoscaler, extra = present.autoscaler, dict(given.query)
     queries = metric_queries(autoscaler, extra, explained)
-    client = HistoryClient(access, cache=given.cache or _default_cache())
-    end = int(time.time() if given.until is None else given.until)
-    span = TimeSpan(
-        start_unix_seconds=end - int(given.since or SINCE_SECONDS),
-        end_unix_seconds=end,
-        step_seconds=given.step,
-    )
+    client = HistoryClient(access, cache=cache_of(given))
+    span = span_of(given, time.time())
     wanted: dict[str, tuple[Selected, ...]] = {name: (query,) for name, query in queries.items()}
     wanted |= replica_queries(autoscaler, present.kind)
     wanted |= {
@@ -167,12 +167,12 @@ def _from_prometheus(
                 if found:
                     samples[name], sources[name] = found, _in_words(query)
                     break
-    scrape = client.scrape_seconds(end)
+    scrape = client.scrape_seconds(span.end_unix_seconds)
     return History(
         recording=_recording(samples, sources, given.step),
         queries={name: query.promql for name, query in queries.items()},
         delays={name: delay_of(query.promql, scrape) for name, query in queries.items()},
-        start_up=None if given.start_up else _start_up(client, autoscaler, span),
+        start_up=None if given.start_up else start_up_of(client, autoscaler, span),
     )
 
 
@@ -190,7 +190,8 @@ def _in_words(query: Selected) -> str:
     return f"{query.promql}, the rows with {where}"
 
 
-def _start_up(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:
+def start_up_of(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:
+    """As kube-state-metrics has recorded it; None without that. Raises `HistoryUnavailable`."""
     seconds = span.end_unix_seconds - span.start_unix_seconds
     found = [
         client.value(each, span.end_unix_seconds) for each in start_up_queries(autoscaler, seconds)
@@ -201,7 +202,8 @@ def _start_up(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -> 
     return StartUp(float(round(median)) or 1.0, float(round(p95)) or 1.0)
 
 
-def _access(given: argparse.Namespace, url: str) -> Access:
+def access_of(given: argparse.Namespace, url: str) -> Access:
+    """The flags; `url` is where Prometheus can be reached. Raises OSError for the file of a token."""
     headers = list(given.prometheus_header)
     if given.prometheus_token_file is not None:
         token = given.prometheus_token_file.read_text("utf-8").strip()
@@ -215,6 +217,17 @@ def _access(given: argparse.Namespace, url: str) -> Access:
     )
 
 
-def _default_cache() -> Path:
+def cache_of(given: argparse.Namespace) -> Path:
+    """The directory of the days that are kept."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "loadline" / "history"
+    return given.cache or Path(base) / "loadline" / "history"
+
+
+def span_of(given: argparse.Namespace, now_unix_seconds: float) -> TimeSpan:
+    """From `--since` to `--until`."""
+    end = int(now_unix_seconds if given.until is None else given.until)
+    return TimeSpan(
+        start_unix_seconds=end - int(given.since or SINCE_SECONDS),
+        end_unix_seconds=end,
+        step_seconds=given.step,
+    )

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 
 import msgspec
@@ -22,6 +23,7 @@ from wire.kube.api_services import APIService
 from wire.kube.cache import WatchCache
 from wire.kube.connection import ConnectionConfigError, connect_to
 from wire.kube.requests import Reader, Watcher
+from wire.kube.websocket import WebSocket
 from wire.problem_log import ProblemLog
 from wire.status import StatusError, Unavailable
 
@@ -44,6 +46,8 @@ class Address(msgspec.Struct, frozen=True):
 
 class AdapterClient(Reader, Protocol):
     """A client of the adapter. `KubeClient` is one."""
+
+    def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]: ...
 
     async def close(self) -> None: ...
 
@@ -97,6 +101,7 @@ class AdapterConnection:
         self._telemetry = telemetry
         self._connect = connect
         self._changed = asyncio.Event()
+        self._is_connected = asyncio.Event()
         self._registrations = WatchCache(
             client,
             API_SERVICES,
@@ -128,10 +133,25 @@ class AdapterConnection:
         if reader is self._connected:
             self._set_works(problem)
 
+    @property
+    def client(self) -> AdapterClient | None:
+        """A client of the adapter, while the connection works."""
+        return self._connected if self._works else None
+
+    async def connected(self) -> AdapterClient:
+        """Wait until the connection works."""
+        while (client := self.client) is None:
+            self._is_connected.clear()
+            await self._is_connected.wait()
+        return client
+
     async def run(self) -> None:
         """Follow the APIServices, and check the connection. Ends only by cancellation."""
         watching = asyncio.create_task(self._registrations.run(), name=f"watch {API_SERVICES}")
         try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await self._registrations.synced()
             while True:
                 self._changed.clear()
                 self._set_works(await self._check())
@@ -205,6 +225,8 @@ class AdapterConnection:
 
     def _set_works(self, problem: str) -> None:
         self._works = not problem
+        if self._works:
+            self._is_connected.set()
         self._telemetry.direct_connection.set(self._works)
         self._problem.set(problem)
 

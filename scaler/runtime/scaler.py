@@ -19,9 +19,9 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.observe.scales import Scales
 from scaler.reconcile import Reconciler
 from scaler.report.events import COMPONENT, Events
-from scaler.runtime.adapter_connection import adapter_connection
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
+from scaler.runtime.direct_metrics import DirectMetrics
 from scaler.runtime.fencing import WritesWhileLeading
 from scaler.runtime.reconciling import Reconciling
 from scaler.runtime.target_versions import TargetVersions
@@ -105,11 +105,20 @@ class Scaler:
         self._telemetry.show_build(version)
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._store = self._memory_store()
-        self._adapter = adapter_connection(
+        self._direct = DirectMetrics(
             options, clients.watches, self._telemetry, version=version, monotonic=clock.monotonic
         )
+        self._measurements = Measurements(
+            clients.metrics,
+            self._mapper,
+            self._telemetry,
+            period_seconds=options.sync_period_seconds,
+            route=self._direct.route,
+            stream=self._direct.stream,
+            monotonic=clock.monotonic,
+        )
         self._reconciler = self._new_reconciler()
-        controller = Controller(
+        self._controller = Controller(
             WorkQueue(options.sync_period_seconds),
             self._reconciler.reconcile,
             self._telemetry,
@@ -119,7 +128,12 @@ class Scaler:
             monotonic=clock.monotonic,
         )
         self._reconciling = Reconciling(
-            options.kind, self._watches, self._reconciler, controller, self._store, self._telemetry
+            options.kind,
+            self._watches,
+            self._reconciler,
+            self._controller,
+            self._store,
+            self._telemetry,
         )
         if options.autoscaler_metrics:
             self._telemetry.registry.register(
@@ -135,8 +149,9 @@ class Scaler:
             self._background.start(self._follow_discovery(), name="discovery")
             for cache in self._watches.caches:
                 self._background.start(cache.run(), name=f"watch {cache.path}")
-            if self._adapter is not None:
-                self._background.start(self._adapter.run(), name="direct connection")
+            self._direct.start(
+                self._background, self._measurements, self._reconciler, self._controller
+            )
             self._background.start(self._write_events(), name="events")
             self._background.start(self._scale(), name="scale")
             await _any_set(stop, self._background.failed)
@@ -148,14 +163,6 @@ class Scaler:
 
     def _new_reconciler(self) -> Reconciler:
         options, clock = self._options, self._clock
-        measurements = Measurements(
-            self._clients.metrics,
-            self._mapper,
-            self._telemetry,
-            period_seconds=options.sync_period_seconds,
-            route=self._adapter,
-            monotonic=clock.monotonic,
-        )
         dependencies = Dependencies(
             kube=WritesWhileLeading(self._clients.requests, self._refusal),
             scales=self._scales(),
@@ -163,7 +170,8 @@ class Scaler:
             pods=self._watches.pods,
             selectors=self._watches.selectors,
             rivals=self._watches.rivals,
-            measurements=measurements,
+            measurements=self._measurements,
+            followers=self._direct.followers,
             events=Events(self._recorder, options.kind),
             telemetry=self._telemetry,
             outdated=self._watches.outdated,

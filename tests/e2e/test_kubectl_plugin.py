@@ -181,6 +181,17 @@ def test_status_of_a_dry_run_compares_it_with_what_was(loadline, exporter, prome
     assert found["wanted_replica_hours"] / found["actual_replica_hours"] == pytest.approx(4 / 6)
 
 
+def test_backtest_finds_prometheus_and_the_queries_of_the_adapter(loadline, tmp_path, prometheus):
+    prometheus.wait_for('count_over_time(plugin_queue{namespace="shop"}[30s]) > 15')
+    place = ("-n", SHOP, "--since=15s", "--step=1s", f"--cache={tmp_path}")
+    printed = loadline("backtest", "la/web", *place, "--kind=plugin_queue=load", "-o", "json")
+    document = json.loads(printed)
+    assert 'plugin_queue{namespace="shop"}' in document["sources"]["plugin_queue"]
+    assert document["decisions"] >= 10
+    refused = loadline("backtest", "la/web", *place, code=2)
+    assert "plugin_queue is a queue: give what a replica completes per second" in refused
+
+
 @pytest.fixture(scope="module")
 def on_call(installed: Cluster) -> Plugin:
     """A user without any right yet."""

@@ -180,7 +180,12 @@ class FakeReads:
         self._measurements = measurements
         self._read_next = read_next
 
-    def shared(self) -> tuple[Reading, ...] | None:
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """None that others could share."""
+        return ()
+
+    def shared(self, *, counted: bool = True) -> tuple[Reading, ...] | None:
         """Nothing, unless `are_shared`."""
         if not self._measurements.are_shared:
             return None

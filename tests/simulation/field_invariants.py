@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from tests.simulation.history_invariants import INVARIANTS, ROUNDING_SECONDS
+from tests.simulation.api_server import proposal
+from tests.simulation.history_invariants import INVARIANTS, ROUNDING_SECONDS, created
 from tests.simulation.invariants import Run, Violation
-from tests.simulation.journal import ScaleWritten
+from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.metrics_apis import EXTERNAL
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
 
@@ -85,6 +86,89 @@ def held_in_rollout(run: Run) -> Iterator[Violation]:
             yield _violation("held in rollout", written, f"rolls out since {before[-1].at:.1f} s")
 
 
+def forecast_only_adds(run: Run) -> Iterator[Violation]:
+    """With a forecast, a target never has less than its load of the moment wants."""
+    for written, plan in _writes(run):
+        if not plan.fields.forecast or plan.fields.has_candidate or run.is_forced(written):
+            continue
+        wanted = _wanted(run, written, plan)
+        if wanted is None or written.after >= wanted:
+            continue
+        current = run.replicas_read(written)
+        is_limited = plan.has_behavior or plan.fields.ready_timeout_seconds is not None
+        if written.after < current or (not is_limited and written.after < max(2 * current, 4)):
+            yield _violation("forecast only adds", written, f"wants {wanted} for its load")
+
+
+def forecast_acts_only_with_mode_and_trust(run: Run) -> Iterator[Violation]:
+    """In a dry run, or suspended, it adds nothing: nothing grows beyond the highest load that was measured."""
+    for written, plan in _writes(run):
+        fields = plan.fields
+        if fields.forecast in ("", "Add") or fields.fallback is not None:
+            continue
+        if written.after <= max(run.replicas_read(written), 1) or run.is_forced(written):
+            continue
+        if not plan.follows_a_queue:
+            continue
+        highest = max(
+            (
+                proposal(each.value)
+                for each in run.journal.measurements
+                if each.target == plan.key and each.value is not None and each.at <= written.sent_at
+            ),
+            default=0,
+        )
+        if written.after > highest:
+            why = f"never had a load for more than {highest}"
+            yield _violation("forecast acts only with mode and trust", written, why)
+
+
+def candidate_stays_aborted(run: Run) -> Iterator[Violation]:
+    """Once it is aborted and that is stored, only the spec decides: nothing shrinks below what its load wants."""
+    for written, plan in _writes(run):
+        since = _aborted_at(run, plan, written.sent_at)
+        if since is None or written.after >= run.replicas_read(written) or run.is_forced(written):
+            continue
+        wanted = _wanted(run, written, plan)
+        if wanted is not None and written.after < wanted:
+            why = f"wants {wanted} for its load, and whose candidate was aborted at {since:.1f} s"
+            yield _violation("candidate stays aborted", written, why)
+
+
+def _aborted_at(run: Run, plan: AutoscalerPlan, until: float) -> float | None:
+    """When the first status was written after a load above the limit."""
+    above, begin = plan.fields.aborts_above, created(run, plan, until)
+    if above is None or not plan.fields.has_candidate:
+        return None
+    for each in run.journal.measurements:
+        if each.target != plan.key or not begin < each.at < until or (each.value or 0.0) <= above:
+            continue
+        for status in run.journal.statuses:
+            # What is read within one reconcile is written at its end.
+            is_its_own = status.key == plan.key and status.process == each.process
+            if is_its_own and each.at + run.period_of(plan) < status.at < until:
+                return status.at
+    return None
+
+
+def _wanted(run: Run, written: ScaleWritten, plan: AutoscalerPlan) -> int | None:
+    """What the last load that the process has read wants, within the bounds; None if that was unknown."""
+    if not plan.follows_a_queue:
+        return None
+    last: Measurement | None = None
+    for each in run.journal.measurements:
+        if each.at > written.sent_at:
+            break
+        if each.target == plan.key and each.process == written.process:
+            last = each
+    if last is None or last.value is None or last.at < written.sent_at - run.period_of(plan):
+        return None
+    if plan.fields.decides_on_activity and last.value <= (plan.fields.activation or 0):
+        return 0
+    bounds = run.bounds_of(plan.key, run.known_since(written.at), written.at)
+    return min((proposal(last.value), *(each.max_replicas for each in bounds)))
+
+
 def _writes(run: Run) -> Iterator[tuple[ScaleWritten, AutoscalerPlan]]:
     for written in run.journal.scales:
         yield written, run.plan_of(written.target)
@@ -95,4 +179,7 @@ def _violation(invariant: str, written: ScaleWritten, why: str) -> Violation:
     return Violation(invariant=invariant, at=written.at, what=what)
 
 
-INVARIANTS += [dry_run, suspended, zero_after_cooldown, zero_without_load, held_in_rollout]
+INVARIANTS += [
+    dry_run, suspended, zero_after_cooldown, zero_without_load, held_in_rollout,
+    forecast_only_adds, forecast_acts_only_with_mode_and_trust, candidate_stays_aborted,
+]  # fmt: skip

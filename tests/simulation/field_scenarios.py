@@ -140,12 +140,16 @@ def _calendar(rng: random.Random, scenario: Scenario, plan: AutoscalerPlan) -> d
     return {**_window(rng, scenario, plan), "is_by_calendar": True}
 
 
-def _forecast(_: random.Random, __: Scenario, plan: AutoscalerPlan) -> dict[str, Any]:
-    return {"has_forecast": plan.groups[0] == EXTERNAL}
+def _forecast(rng: random.Random, _: Scenario, plan: AutoscalerPlan) -> dict[str, Any]:
+    mode = rng.choice(("Add", "Add", "DryRun", "Suspended"))
+    return {"forecast": mode if plan.groups[0] == EXTERNAL else ""}
 
 
-def _candidate(_: random.Random, __: Scenario, plan: AutoscalerPlan) -> dict[str, Any]:
-    return {"has_candidate": plan.groups == (EXTERNAL,)}
+def _candidate(rng: random.Random, _: Scenario, plan: AutoscalerPlan) -> dict[str, Any]:
+    last = int(plan.load.values[-1]) + 1
+    has_higher = max(plan.load.values) > last
+    aborts_above = rng.choice((None, last, last)) if has_higher else None
+    return {"has_candidate": plan.groups == (EXTERNAL,), "aborts_above": aborts_above}
 
 
 CHOOSERS: dict[str, Chooser] = {

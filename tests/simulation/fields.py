@@ -55,10 +55,12 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
     rollout: str = ""
     window: Window | None = None
     is_by_calendar: bool = False
-    has_forecast: bool = False
-    """It learns for days, so it changes nothing in a simulation."""
+    forecast: str = ""
+    """Add, DryRun, or Suspended: it may add, but has wasted too much."""
     has_candidate: bool = False
     """A candidate with half of the decision, which wants half of the replicas."""
+    aborts_above: int | None = None
+    """It is aborted when the load is above that."""
 
     @property
     def decides_on_activity(self) -> bool:

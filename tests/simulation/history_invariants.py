@@ -36,7 +36,7 @@ def stabilized(run: Run) -> Iterator[Violation]:
             current = run.replicas_read(written)
             if written.target != plan.key or written.after >= current or run.is_forced(written):
                 continue
-            since = max(written.at - window + ROUNDING_SECONDS, _created(run, plan, written.at))
+            since = max(written.at - window + ROUNDING_SECONDS, created(run, plan, written.at))
             highest = max(
                 (n for begin, end, n in remembered if end > since and begin < written.sent_at - 1),
                 default=0,
@@ -59,7 +59,7 @@ def _window(run: Run, plan: AutoscalerPlan) -> float:
     return min(window, plan.down.window_seconds) if removed else float(plan.down.window_seconds)
 
 
-def _created(run: Run, plan: AutoscalerPlan, at: float) -> float:
+def created(run: Run, plan: AutoscalerPlan, at: float) -> float:
     """When the autoscaler that exists at this moment was created: an earlier one of its name does not count."""
     key = f"loadautoscalers/{plan.key}"
     created, existed = 0.0, False
@@ -161,7 +161,7 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
         changes = [
             each for each in run.journal.scales
             if each.target == plan.key and each.at < written.sent_at
-            and each.at > _created(run, plan, written.at)
+            and each.at > created(run, plan, written.at)
             and (each.process == written.process or not stepped)
         ]  # fmt: skip
         limit = _limit(plan, current, written, _as_stored(run, written, changes))

@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
 from tests.simulation.fields import Fields, Window
+from tests.simulation.learnt_forecast import learnt_status
 from tests.simulation.metrics_apis import (
     CANDIDATE_RATIO,
     CUSTOM,
@@ -35,7 +36,10 @@ def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
         _add_to_behavior(spec, plan.fields)
         spec |= _top_level(plan)
     metadata = {"namespace": plan.namespace, "name": plan.name}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+    found = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+    if "forecast" in spec:
+        found["status"] = learnt_status(plan, spec)
+    return found
 
 
 def calendar(plan: AutoscalerPlan) -> Document | None:
@@ -79,9 +83,10 @@ def _top_level(plan: AutoscalerPlan) -> Document:
         found["scaleToZero"] = {"cooldownSeconds": fields.cooldown_seconds}
     if fields.rollout:
         found["podReadiness"] = {"rollout": fields.rollout}
-    if fields.has_forecast:
+    if fields.forecast:
         name = "load" if fields.is_formula else "first"
-        found["forecast"] = {"metric": name, "mode": "Add"}
+        mode = "DryRun" if fields.forecast == "DryRun" else "Add"
+        found["forecast"] = {"metric": name, "mode": mode, "leadSeconds": 120}
     if fields.has_candidate:
         found["candidate"] = _candidate(plan)
     if fields.window is not None:
@@ -93,7 +98,15 @@ def _candidate(plan: AutoscalerPlan) -> Document:
     metric = metric_spec(EXTERNAL, plan.name)
     target = {"type": "AverageValue", "averageValue": str(UNITS_PER_REPLICA * CANDIDATE_RATIO)}
     metric["external"] = {**metric["external"], "target": target}
-    return {"metrics": [metric], "steps": [{"weightPercent": 50, "holdSeconds": 86400}]}
+    found: Document = {"metrics": [metric], "steps": [{"weightPercent": 50, "holdSeconds": 86400}]}
+    above = plan.fields.aborts_above
+    if above is not None:
+        found["abortWhen"] = [_abort_condition(metric, above)]
+    return found
+
+
+def _abort_condition(metric: Document, above: int) -> Document:
+    return {"metric": metric["external"]["metric"], "above": str(above), "forSeconds": 0}
 
 
 def _starts(plan: AutoscalerPlan, window: Window) -> Document:
@@ -125,7 +138,7 @@ def _add_to_metrics(metrics: list[Document], plan: AutoscalerPlan) -> None:
     if fields.fallback is not None:
         deciding.setdefault("name", "first")
         deciding["fallback"] = _fallback_document(fields)
-    if fields.has_forecast:
+    if fields.forecast:
         deciding.setdefault("name", "first")
     if fields.deletes_least_busy:
         costs = metric_spec(CUSTOM, plan.name)

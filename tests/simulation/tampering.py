@@ -325,11 +325,50 @@ class RepeatsWrites(Tamper):
         return [request]
 
 
+class RemovesReplicas(Tamper):
+    """A bug has a forecast remove: every write of a scale has one less."""
+
+    invariant = "forecast only adds"
+    field = "forecast"
+
+    def request(self, request: Request) -> Sequence[Request]:
+        if not _writes_scale(request):
+            return [request]
+        body = msgspec.json.decode(request.body)
+        body["spec"]["replicas"] = max(1, body["spec"].get("replicas", 0) - 1)
+        return [msgspec.structs.replace(request, body=msgspec.json.encode(body))]
+
+
+class ActsInDryRun(Tamper):
+    """The scaler does not know the mode of a forecast."""
+
+    invariant = "forecast acts only with mode and trust"
+    field = "forecast"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        if "forecast" not in spec:
+            return spec
+        return {**spec, "forecast": {**spec["forecast"], "mode": "Add"}}
+
+
+class IgnoresAbort(Tamper):
+    """The scaler does not know `abortWhen`."""
+
+    invariant = "candidate stays aborted"
+    field = "candidate"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        if "candidate" not in spec:
+            return spec
+        return {**spec, "candidate": _without(spec["candidate"], "abortWhen")}
+
+
 PLANTED: tuple[Callable[[], Tamper], ...] = (
     AddsReplicas, HidesTheHolder, HidesNews, FailuresBecomeZero, ForgetsAnAutoscaler, OneAtATime,
     ClockRaises, ChattyEvents, WindowsExpire, BudgetsRenew, WritesAreLost,
     ClaimsAreLost, RepeatsWrites, HidesMembers,
     IgnoresDryRun, IgnoresSuspension, IgnoresCooldown, IgnoresActivation, IgnoresRollouts,
+    RemovesReplicas, ActsInDryRun, IgnoresAbort,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import asyncio
 import socket
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
 import aiohttp
@@ -21,6 +21,7 @@ from yarl import URL
 from wire import kube_json
 from wire.kube.connection import Connection
 from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach
+from wire.kube.websocket import WebSocket, websocket
 from wire.status import Unavailable, from_response
 
 T = TypeVar("T")
@@ -149,6 +150,10 @@ class KubeClient:
             await self._raise_unless_ok(response)
             async for line in _lines(response.content.iter_any(), self._response_bytes_max):
                 yield line
+
+    def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
+        """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""
+        return websocket(self._connection, path, message_bytes_max=self._response_bytes_max)
 
     async def close(self) -> None:
         """Close every connection."""

@@ -112,6 +112,9 @@ class HTTPConnection(web.RequestHandler):
         """Parse, and count what does not complete a head."""
         if self._refused:
             return
+        if self._payload_parser is not None:
+            super().data_received(data)  # A WebSocket, which limits its messages itself.
+            return
         in_body = not self._body.is_eof()
         parsed_before = self._request_count
         super().data_received(data)

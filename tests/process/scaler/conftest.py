@@ -129,7 +129,7 @@ def direct_scaler(
     """Start a scaler with these flags for one autoscaler, which is at 1 replica."""
     undo: list[Callable[[], object]] = []
 
-    def start(*flags: str) -> DirectScaler:
+    def start(*flags: str, may_stream: bool = True) -> DirectScaler:
         namespace = f"direct-{uuid.uuid4().hex[:8]}"
         cluster.kubectl("create", "namespace", namespace)
         undo.append(lambda: cluster.kubectl("delete", "namespace", namespace, "--wait=false"))
@@ -137,7 +137,9 @@ def direct_scaler(
             cluster.kubectl("create", "serviceaccount", account, f"-n{namespace}")
         scrape = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
         _grant(cluster, f"{namespace}-prober", [scrape], f"{namespace}:prober")
-        _grant(cluster, f"{namespace}-scaler", RULES, f"{namespace}:scaler")
+        stream = {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]}
+        rules = [*RULES, stream] if may_stream else RULES
+        _grant(cluster, f"{namespace}-scaler", rules, f"{namespace}:scaler")
         _grant(cluster, f"{namespace}-metrics", METRICS_RULES, f"{namespace}:scaler")
         exporter.set("direct_waiting", 10, namespace=namespace)
         undo.append(lambda: exporter.remove("direct_waiting", namespace=namespace))

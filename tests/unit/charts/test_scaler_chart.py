@@ -54,6 +54,14 @@ def test_one_value_lets_the_scaler_read_metrics_directly_from_the_adapter(scaler
     )
 
 
+def test_the_stream_of_metrics_has_its_own_permission(scaler):
+    values = {"service": "metrics/adapter", "stream": True, "reconcileOnChange": True}
+    rendered = scaler.render({"adapter": values})
+    assert {"--stream-metrics", "--reconcile-on-change"} < set(rendered.arguments)
+    rules = rendered.one("ClusterRole", "loadline-scaler:adapter")["rules"]
+    assert {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]} in rules
+
+
 def test_patching_pods_is_allowed_only_on_request(scaler):
     allowed = scaler.render({"rbac": {"podDeletionCost": True}})
     assert ("", "pods", "patch") in permissions(allowed.one("ClusterRole", "loadline-scaler"))

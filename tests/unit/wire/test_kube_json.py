@@ -58,10 +58,10 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "adapter/fetch/history.py",
         "scaler/commands/why.py",
         "scaler/history/files.py",
-        "scaler/plugin/backtest_cluster.py",
         "scaler/plugin/recorded.py",
         "scaler/plugin/recorded_history.py",
         "wire/kube_json.py",
+        "wire/metric_stream.py",
         "wire/serving/rendering.py",
         "wire/serving/trust.py",
     }

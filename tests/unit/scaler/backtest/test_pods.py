@@ -61,3 +61,12 @@ def test_the_ready_pods_are_the_least_count_within_the_start_up_time(changes, st
         within = [count for at, count in counts if at > now - start_up_seconds]
         assert of.ready == min([before, *within])
         assert of.ready == count_ready(of.all())
+
+
+def test_a_pod_that_became_ready_between_two_steps_counts_from_then_on():
+    """Otherwise its sample would be a share among fewer pods than have one."""
+    of = pods(1, start_up_seconds=10)
+    of.scale_to(3, START)
+    of.advance(START + 60)
+    assert of.ready_at(START + 30) == len(of.names_ready_since(START + 30)) == 3
+    assert of.ready_at(START + 9) == 1

@@ -1,5 +1,6 @@
 """When an autoscaler is due for its next reconcile."""
 
+import itertools
 import random
 import uuid
 
@@ -234,3 +235,98 @@ def test_a_deleted_autoscaler_leaves_no_period_behind():
     queue.done("ns/a", 104.1, requeue=False)
     queue.add("ns/a", UID, 106.0)
     assert queue.next_due_seconds == 120.0
+
+
+def in_phase(at_seconds: float) -> WorkQueue:
+    """One key, which was reconciled at 15 s, and is due at 30 s, 45 s ..."""
+    queue = workqueue()
+    queue.add("ns/a", UID, 0.5)
+    queue.get(15.0)
+    queue.done("ns/a", 15.1, requeue=True)
+    assert queue.next_due_seconds == 30.0
+    assert at_seconds >= 15.1
+    return queue
+
+
+@pytest.mark.parametrize(
+    ("changed_at_seconds", "due_seconds"),
+    [
+        pytest.param(15.2, 16.0, id="at the earliest a second after the last one began"),
+        pytest.param(20.0, 20.0, id="at once"),
+        pytest.param(29.9, 29.9, id="just before its time"),
+        pytest.param(30.0, 30.0, id="when it is due anyway"),
+    ],
+)
+def test_a_reconcile_that_is_brought_forward_leaves_the_later_ones_at_their_times(
+    changed_at_seconds, due_seconds
+):
+    queue = in_phase(changed_at_seconds)
+    brought_forward = queue.bring_forward("ns/a", changed_at_seconds)
+    assert brought_forward == (changed_at_seconds < 30.0)
+    assert queue.get(due_seconds) == ("ns/a", due_seconds)
+    queue.done("ns/a", due_seconds + 0.01, requeue=True)
+    following = 30.0 if due_seconds < 29.0 else 45.0
+    assert queue.next_due_seconds == following, "but not just after it"
+    assert queue.get(following) == ("ns/a", following)
+
+
+def test_many_changes_cause_one_reconcile_a_second():
+    queue = in_phase(20.0)
+    began = []
+    for tenth in range(200, 240):
+        now = tenth / 10
+        queue.bring_forward("ns/a", now)
+        while queue.get(now):
+            began.append(now)
+            queue.done("ns/a", now, requeue=True)
+    assert began == [20.0, 21.0, 22.0, 23.0]
+
+
+def test_a_change_during_a_reconcile_causes_another_one_after_it():
+    queue = in_phase(20.0)
+    queue.bring_forward("ns/a", 20.0)
+    queue.get(20.0)
+    assert queue.bring_forward("ns/a", 20.1)
+    assert queue.get(20.2) is None, "it is never reconciled twice at once"
+    queue.done("ns/a", 20.2, requeue=True)
+    assert queue.next_due_seconds == 21.0
+    queue.get(21.0)
+    queue.done("ns/a", 21.1, requeue=True)
+    assert queue.next_due_seconds == 30.0
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_key_that_does_not_exist_is_not_brought_forward(when):
+    queue = in_phase(20.0)
+    if when == "after":
+        queue.get(30.0)
+        queue.done("ns/a", 30.1, requeue=False)
+    key = "ns/b" if when == "before" else "ns/a"
+    assert not queue.bring_forward(key, 30.2)
+    assert len(queue) == (1 if when == "before" else 0)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 5), st.sampled_from(["change", "run"])), max_size=60),
+    st.sampled_from([1.0, 5.0, 15.0]),
+)
+def test_whatever_changes_no_regular_reconcile_is_left_out(steps, period_seconds):
+    """Between two reconciles there is at most a period, and the pause after one that was brought forward."""
+    queue = WorkQueue(period_seconds)
+    queue.add("ns/a", UID, 0.0)
+    now, began, forward = 0.0, [], False
+    for seconds, what in steps:
+        end = now + seconds
+        while (due := queue.next_due_seconds) is not None and due <= end:
+            now = max(now, due)
+            assert queue.get(now) is not None
+            began.append(now)
+            queue.done("ns/a", now, requeue=True)
+        now = end
+        if what == "change":
+            forward = queue.bring_forward("ns/a", now) or forward
+    gaps = [later - earlier for earlier, later in itertools.pairwise(began)]
+    assert all(gap <= period_seconds * 1.05 + 1e-6 for gap in gaps)
+    assert not began or began[0] <= period_seconds
+    assert forward or all(gap == pytest.approx(period_seconds) for gap in gaps)
+    assert all(gap >= min(1.0, 0.05 * period_seconds) - 1e-6 for gap in gaps)

@@ -115,6 +115,9 @@ def test_the_page_needs_no_other_file(files, capsys):
     [
         pytest.param(("--candidate=nowhere.yaml",), "nowhere.yaml", id="candidate"),
         pytest.param(("--since=3m",), "it must have 10 steps", id="too short"),
+        pytest.param(
+            ("--kind=cup=load",), "no metric has the name 'cup': use one of cpu", id="kind"
+        ),
         pytest.param(("--learn=3d",), "ends before the forecast has learned", id="learning"),
     ],
 )
@@ -135,6 +138,12 @@ def test_the_autoscaler_is_either_a_name_or_a_file(capsys, arguments):
         main(arguments)
     assert ended.value.code == 2
     assert "either the NAME of an autoscaler, or its manifest" in capsys.readouterr().err
+
+
+def test_a_step_is_at_most_a_minute(files, capsys):
+    with pytest.raises(SystemExit):
+        backtest(files, "--step=5m")
+    assert "'5m' is longer than 60 s" in capsys.readouterr().err
 
 
 def test_durations_have_days():

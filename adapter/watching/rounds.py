@@ -1,0 +1,228 @@
+"""Evaluates everything that is watched, round after round, and keeps the newest response of each request.
+
+A request is evaluated once per round, however many clients watch it, and through the same path as a GET: so equal queries are
+sent once, and wide queries answer many requests. What no other request shares costs Prometheus a query per round, so the
+number of such requests is limited; a client sends a GET for the others.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, Protocol
+
+import msgspec
+
+from adapter import telemetry
+from adapter.answer.answering import AnswerDocument
+from adapter.answer.observer import AnswerObserver
+from adapter.model import MetricRequest
+from wire.custom_metrics import MetricValueList, MetricValueListV1beta1
+from wire.external_metrics import ExternalMetricValueList
+from wire.serving.rendering import as_status
+from wire.status import StatusError, Unavailable, failure, internal_error
+
+PERIOD_SECONDS: Final = 1.1
+"""A little more than the time for which a result is reused, so that each round has new ones."""
+OWN_QUERIES_MAX: Final = 50
+"""How many requests may have a query of their own in each round."""
+REFUSED_SECONDS: Final = 60.0
+"""How long a request beyond that is not evaluated."""
+CONCURRENT: Final = 64
+SLICE_SECONDS: Final = 0.005
+"""How long requests that need no waiting may follow each other before everything else gets its turn."""
+BUSY_RATIO: Final = 0.2
+"""The part of the CPU time of the process that rounds may take, roughly: with very many requests they follow each other more slowly."""
+PAUSE_SECONDS_MAX: Final = 4.0
+
+log = logging.getLogger(__name__)
+
+Answer = Callable[[MetricRequest, AnswerObserver], Awaitable[AnswerDocument]]
+"""Answers a request; raises `StatusError` and `Unavailable`."""
+
+
+class Listener(Protocol):
+    """A client of the rounds."""
+
+    def round_begins(self) -> None:
+        """Everything that is watched from now on is evaluated in the next round."""
+        ...
+
+    def round_ended(self) -> None:
+        """Everything that was watched when it began has been evaluated."""
+        ...
+
+
+class Watched:
+    """A request, and its newest response. `version` changes with the response; 0 before the first."""
+
+    __slots__ = ("body", "code", "has_own_query", "refused_until_seconds", "request", "users", "values", "version")  # fmt: skip
+
+    def __init__(self, request: MetricRequest) -> None:
+        self.request = request
+        self.users = 0
+        self.version = 0
+        self.code = 0
+        self.body = b""
+        self.values: object = None
+        self.has_own_query = False
+        self.refused_until_seconds = float("-inf")
+
+    def become(self, code: int, values: object, encoded: Callable[[], bytes]) -> None:
+        """Take a response. One that differs only in the timestamps of its values is the same."""
+        if self.version and (code, values) == (self.code, self.values):
+            return
+        self.version += 1
+        self.code, self.values, self.body = code, values, encoded()
+
+
+class Rounds:
+    """All watched requests. Run `run()` as a task."""
+
+    def __init__(
+        self,
+        answer: Answer,
+        *,
+        period_seconds: float = PERIOD_SECONDS,
+        own_queries_max: int = OWN_QUERIES_MAX,
+        monotonic: Callable[[], float] = time.monotonic,
+        busy_seconds: Callable[[], float] = time.process_time,
+    ) -> None:
+        """`period_seconds`: between the beginnings of two rounds, at least."""
+        self._answer = answer
+        self._period_seconds = period_seconds
+        self._own_queries_max = own_queries_max
+        self._monotonic = monotonic
+        self._busy_seconds = busy_seconds
+        self._watched: dict[MetricRequest, Watched] = {}
+        self._listeners: set[Listener] = set()
+        self._has_listeners = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def join(self, listener: Listener) -> None:
+        """Call `listener` for each round from now on."""
+        self._listeners.add(listener)
+        self._has_listeners.set()
+
+    def leave(self, listener: Listener) -> None:
+        """The opposite of `join`."""
+        self._listeners.discard(listener)
+        if not self._listeners:
+            self._has_listeners.clear()
+
+    def watch(self, request: MetricRequest) -> Watched:
+        """Evaluate it from the next round on, until it is released as often as it was watched."""
+        watched = self._watched.get(request)
+        if watched is None:
+            watched = self._watched[request] = Watched(request)
+            telemetry.WATCHED.set(len(self._watched))
+        watched.users += 1
+        return watched
+
+    def release(self, watched: Watched) -> None:
+        """One user less."""
+        watched.users -= 1
+        if not watched.users:
+            self._watched.pop(watched.request, None)
+            telemetry.WATCHED.set(len(self._watched))
+
+    async def run(self) -> None:
+        """Rounds while there are listeners. Ends only by cancellation."""
+        while True:
+            await self._has_listeners.wait()
+            began_at, busy_before = self._monotonic(), self._busy_seconds()
+            await self.round()
+            busy_seconds = self._busy_seconds() - busy_before
+            telemetry.ROUND_SECONDS.observe(self._monotonic() - began_at)
+            left_seconds = self._period_seconds - (self._monotonic() - began_at)
+            pause_seconds = max(left_seconds, busy_seconds * (1 / BUSY_RATIO - 1))
+            await asyncio.sleep(min(PAUSE_SECONDS_MAX, max(0.0, pause_seconds)))
+
+    async def round(self) -> None:
+        """Evaluate everything once."""
+        listeners = tuple(self._listeners)
+        for listener in listeners:
+            listener.round_begins()
+        now_seconds = self._monotonic()
+        due = iter(
+            [each for each in self._watched.values() if each.refused_until_seconds <= now_seconds]
+        )
+        await asyncio.gather(*(self._evaluate_all(due) for _ in range(CONCURRENT)))
+        self._refuse_own_queries(now_seconds)
+        for listener in listeners:
+            listener.round_ended()
+
+    async def _evaluate_all(self, due: Iterable[Watched]) -> None:
+        slice_ends_at = self._monotonic() + SLICE_SECONDS
+        for each in due:
+            await self._evaluate(each)
+            if self._monotonic() > slice_ends_at:
+                await asyncio.sleep(0)
+                slice_ends_at = self._monotonic() + SLICE_SECONDS
+
+    async def _evaluate(self, watched: Watched) -> None:
+        steps = _Steps()
+        try:
+            document = await self._answer(watched.request, steps)
+        except StatusError as error:
+            _fail(watched, error)
+        except Unavailable as error:
+            _fail(watched, as_status(error))
+        except Exception:
+            log.exception("a watched metric cannot be evaluated: %s", watched.request)
+            _fail(
+                watched, internal_error("an internal error occurred: send a GET, and see the log")
+            )
+        else:
+            watched.become(200, _values(document), lambda: msgspec.json.encode(document))
+        watched.has_own_query = steps.has_own_query
+
+    def _refuse_own_queries(self, now_seconds: float) -> None:
+        """Those that were watched first stay."""
+        own = [each for each in self._watched.values() if each.has_own_query]
+        for each in own[self._own_queries_max :]:
+            each.refused_until_seconds = now_seconds + REFUSED_SECONDS
+            each.has_own_query = False
+            _fail(
+                each,
+                failure(
+                    429,
+                    f"more than {self._own_queries_max} watched metrics have a query of their own: send a GET",
+                ),
+            )
+
+
+class _Steps(AnswerObserver):
+    """Whether the answer needed a query of its own."""
+
+    explains = False
+
+    def __init__(self) -> None:
+        self.has_own_query = False
+
+    def answered_alone(self) -> None:
+        self.has_own_query = True
+
+
+def _fail(watched: Watched, error: StatusError) -> None:
+    status = error.to_status()
+    watched.become(error.code, status, lambda: msgspec.json.encode(status))
+
+
+def _values(document: AnswerDocument) -> object:
+    """Everything in it that can change, except for the timestamps, which move with each evaluation.
+
+    A contract on the age of samples has been applied before: a value that is too old is another value, or a failure.
+    """
+    match document:
+        case MetricValueList() | MetricValueListV1beta1():
+            return [
+                (each.described_object, each.value, each.window_seconds) for each in document.items
+            ]
+        case ExternalMetricValueList():
+            return [
+                (each.metric_labels, each.value, each.window_seconds) for each in document.items
+            ]
+    raise TypeError(f"{type(document).__name__} cannot be watched")

@@ -1,0 +1,173 @@
+"""The newest responses that the adapter has streamed, and which paths it is to watch. No I/O: the connection is elsewhere.
+
+A response may be used in place of a GET while the adapter confirms it: it is what a GET would have returned that was sent at
+`as_of` by the clock of this process, since the adapter only repeats a time that it received before it evaluated the metric.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from wire.metric_stream import (
+    PATHS_MAX,
+    REQUEST_BYTES_MAX,
+    StreamRequest,
+    StreamUpdate,
+    WatchedPath,
+    encode,
+)
+
+DROP_SECONDS: Final = 10.0
+UNUSED_SECONDS: Final = 900.0
+"""A path whose response was not used for so long is no longer watched."""
+REFUSED_SECONDS: Final = 60.0
+"""How long a path that the adapter does not stream is not watched again."""
+# Not an answer to the request, but a reason to send it without a stream: kube-apiserver may decide otherwise.
+NOT_STREAMED: Final = (400, 401, 403, 429)
+_ENTRY_BYTES: Final = 64
+"""Of a path in a message, beside its text."""
+
+
+class Streamed(msgspec.Struct, frozen=True):
+    """A response. It is the same object until the adapter sends another one."""
+
+    code: int
+    body: bytes
+
+
+class _Path:
+    """A path that is watched."""
+
+    __slots__ = ("id", "response", "used_at_seconds")
+
+    def __init__(self, number: int, now_seconds: float) -> None:
+        self.id = number
+        self.used_at_seconds = now_seconds
+        self.response: Streamed | None = None
+
+
+class MetricStream:
+    """What is known by the stream of one connection at a time."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._serves: Callable[[str], bool] = lambda _: False
+        self._is_open = False
+        self._as_of_seconds = float("-inf")
+        self._paths: dict[str, _Path] = {}
+        self._path_of: dict[int, str] = {}
+        self._new: list[WatchedPath] = []
+        self._stopped: list[int] = []
+        self._refused_until: dict[str, float] = {}
+        self._last_id = 0
+        self._with_response = 0
+        self._dropped_at_seconds = float("-inf")
+        self.on_change: Callable[[str], None] = lambda _: None
+        """Called with each path whose response has changed, but not for its first one."""
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    @property
+    def responses(self) -> int:
+        """How many paths have one."""
+        return self._with_response
+
+    def opened(self, serves: Callable[[str], bool]) -> None:
+        """A connection is open. `serves`: whether its server is the one for this path now."""
+        self.closed()
+        self._is_open = True
+        self._serves = serves
+
+    def closed(self) -> None:
+        """The connection is lost: nothing is confirmed any more."""
+        self._is_open = False
+        self._as_of_seconds = float("-inf")
+        self._paths.clear()
+        self._with_response = 0
+        self._path_of.clear()
+        self._new.clear()
+        self._stopped.clear()
+
+    def watch(self, path: str) -> None:
+        """A GET of this path was sent: watch it, if the stream can."""
+        if not self._is_open or path in self._paths or len(self._paths) >= PATHS_MAX:
+            return
+        if len(path) > REQUEST_BYTES_MAX // 2 or not self._serves(path):
+            return
+        now_seconds = self._monotonic()
+        if self._refused_until.get(path, now_seconds) > now_seconds:
+            return
+        self._refused_until.pop(path, None)
+        self._last_id += 1
+        self._paths[path] = _Path(self._last_id, now_seconds)
+        self._path_of[self._last_id] = path
+        self._new.append(WatchedPath(self._last_id, path))
+
+    def current(self, path: str, max_age_seconds: float) -> Streamed | None:
+        """The response, if a GET that was sent at most that long ago would have had the same."""
+        watched = self._paths.get(path)
+        if watched is None or watched.response is None:
+            return None
+        now_seconds = self._monotonic()
+        if now_seconds - self._as_of_seconds > max_age_seconds or not self._serves(path):
+            return None
+        watched.used_at_seconds = now_seconds
+        return watched.response
+
+    def received(self, update: StreamUpdate) -> None:
+        """Take what the adapter sent."""
+        changed = []
+        for each in update.responses:
+            path = self._path_of.get(each.id)
+            if path is None:
+                continue
+            if each.code in NOT_STREAMED:
+                self._refused_until[path] = self._monotonic() + REFUSED_SECONDS
+                self._stop(path)
+                continue
+            watched = self._paths[path]
+            if watched.response is None:
+                self._with_response += 1
+            else:
+                changed.append(path)
+            watched.response = Streamed(each.code, bytes(each.body))
+        if update.as_of is not None:
+            self._as_of_seconds = max(self._as_of_seconds, update.as_of)
+        for path in changed:
+            self.on_change(path)
+
+    def requests(self) -> Iterator[bytes]:
+        """The messages to send now: the time, and what to watch and to stop, in as many messages as needed."""
+        self._drop_unused()
+        stop, self._stopped = tuple(self._stopped), []
+        new, self._new = self._new, []
+        watch: list[WatchedPath] = []
+        size = 0
+        for each in new:
+            size += len(each.path.encode()) + _ENTRY_BYTES
+            if size > REQUEST_BYTES_MAX // 2 and watch:
+                yield encode(StreamRequest(now=self._monotonic(), watch=tuple(watch), stop=stop))
+                watch, stop, size = [], (), len(each.path.encode()) + _ENTRY_BYTES
+            watch.append(each)
+        yield encode(StreamRequest(now=self._monotonic(), watch=tuple(watch), stop=stop))
+
+    def _drop_unused(self) -> None:
+        now_seconds = self._monotonic()
+        if now_seconds - self._dropped_at_seconds < DROP_SECONDS:
+            return
+        self._dropped_at_seconds = now_seconds
+        unused_since = now_seconds - UNUSED_SECONDS
+        for path in [path for path, until in self._refused_until.items() if until < now_seconds]:
+            del self._refused_until[path]
+        for path in [
+            path for path, each in self._paths.items() if each.used_at_seconds < unused_since
+        ]:
+            self._stop(path)
+
+    def _stop(self, path: str) -> None:
+        watched = self._paths.pop(path)
+        self._with_response -= watched.response is not None
+        del self._path_of[watched.id]
+        self._stopped.append(watched.id)

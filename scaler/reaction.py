@@ -1,0 +1,70 @@
+"""Brings the next reconcile forward of autoscalers whose replica count a changed metric would change.
+
+The metric has arrived by the stream of the adapter. Whether it changes the replica count is decided by the functions of a
+reconcile, from what the last one has read. That costs CPU time and no request; a change within the tolerance, or one that
+a window or a policy holds back, brings nothing forward.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+# The part of the CPU time that these decisions may take: with very many changes some autoscalers are left to their period.
+BUSY_RATIO: Final = 0.25
+# How long decisions may follow each other before everything else gets its turn.
+SLICE_SECONDS: Final = 0.005
+
+FollowersOf = Callable[[str], Awaitable[tuple[str, ...]]]
+"""Decode the new response of this path; the keys of the autoscalers that are decided from it."""
+MayRescale = Callable[[str], bool]
+"""Whether a reconcile of the autoscaler might change its replica count now."""
+BringForward = Callable[[str], None]
+
+
+class Reaction:
+    """Run `run()` as a task, and call `changed` for each path with a new response."""
+
+    def __init__(
+        self,
+        followers_of: FollowersOf,
+        may_rescale: MayRescale,
+        bring_forward: BringForward,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._followers_of = followers_of
+        self._may_rescale = may_rescale
+        self._bring_forward = bring_forward
+        self._monotonic = monotonic
+        self._sleep = sleep
+        # In the order of their changes; a path that changes again keeps its place.
+        self._changed: dict[str, None] = {}
+        self._has_changes = asyncio.Event()
+
+    def changed(self, path: str) -> None:
+        """The adapter has sent another response for it."""
+        self._changed[path] = None
+        self._has_changes.set()
+
+    async def run(self) -> None:
+        """Ends only by cancellation."""
+        while True:
+            await self._has_changes.wait()
+            self._has_changes.clear()
+            while self._changed:
+                path = next(iter(self._changed))
+                del self._changed[path]
+                await self._react(path)
+
+    async def _react(self, path: str) -> None:
+        slice_began_at = self._monotonic()
+        for key in await self._followers_of(path):
+            if self._may_rescale(key):
+                self._bring_forward(key)
+            busy_seconds = self._monotonic() - slice_began_at
+            if busy_seconds > SLICE_SECONDS:
+                await self._sleep(busy_seconds * (1 / BUSY_RATIO - 1))
+                slice_began_at = self._monotonic()
+        await self._sleep(0)

@@ -1,0 +1,97 @@
+"""Keeps the stream of changed metrics open while there is a direct connection to the adapter."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from scaler.gather.metric_stream import MetricStream
+from scaler.runtime.adapter_connection import AdapterClient, AdapterConnection
+from scaler.telemetry import Telemetry
+from wire.backoff import Backoff, BackoffLimits
+from wire.kube.websocket import WebSocket
+from wire.metric_stream import PATH, decode_update
+from wire.problem_log import ProblemLog
+from wire.status import StatusError, Unavailable
+
+# How often the adapter gets the time and the new paths. So much older a confirmation is at most than the metrics that it confirms.
+REQUEST_SECONDS: Final = 0.25
+# The adapter confirms about every second, or every few seconds with very many metrics.
+RECEIVE_SECONDS: Final = 15.0
+RETRIES: Final = BackoffLimits(initial_seconds=0.5, max_seconds=30.0, jitter_ratio=0.2)
+
+log = logging.getLogger(__name__)
+
+
+class StreamConnection:
+    """Run `run()` as a task."""
+
+    def __init__(
+        self, adapter: AdapterConnection, stream: MetricStream, telemetry: Telemetry
+    ) -> None:
+        self._adapter = adapter
+        self._stream = stream
+        self._telemetry = telemetry
+        self._problem = ProblemLog(
+            log,
+            failing="metrics are not streamed, and requested in each reconcile",
+            recovered="changed metrics are streamed by the adapter",
+        )
+        self._problem.problem = "not connected yet"
+
+    async def run(self) -> None:
+        """Connect again after each failure. Ends only by cancellation."""
+        backoff = Backoff(RETRIES)
+        while True:
+            client = await self._adapter.connected()
+            try:
+                async with client.websocket(PATH) as socket:
+                    self._stream.opened(self._served_by(client))
+                    self._telemetry.stream_connected.set(1)
+                    self._problem.set("")
+                    backoff.reset()
+                    await self._exchange(client, socket)
+                self._problem.set("the direct connection has ended")
+            except (StatusError, Unavailable) as error:
+                self._problem.set(error.message)
+            except msgspec.DecodeError as error:
+                self._problem.set(f"the adapter sent an invalid message: {error}")
+            finally:
+                self._stream.closed()
+                self._telemetry.stream_connected.set(0)
+                self._telemetry.streamed_metrics.set(0)
+            await asyncio.sleep(backoff.next_seconds())
+
+    async def _exchange(self, client: AdapterClient, socket: WebSocket) -> None:
+        """Send and receive until one of both fails, which it raises, or the direct connection ends."""
+        sending = asyncio.create_task(self._send(client, socket))
+        receiving = asyncio.create_task(self._receive(socket))
+        try:
+            done, _ = await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in (sending, receiving):
+                task.cancel()
+            await asyncio.gather(sending, receiving, return_exceptions=True)
+
+    async def _send(self, client: AdapterClient, socket: WebSocket) -> None:
+        while self._adapter.client is client:
+            for message in self._stream.requests():
+                await socket.send(message)
+            await asyncio.sleep(REQUEST_SECONDS)
+
+    async def _receive(self, socket: WebSocket) -> None:
+        while True:
+            message = await socket.receive(within_seconds=RECEIVE_SECONDS)
+            self._stream.received(decode_update(message))
+            self._telemetry.streamed_metrics.set(self._stream.responses)
+
+    def _served_by(self, client: AdapterClient) -> Callable[[str], bool]:
+        def serves(path: str) -> bool:
+            _, _, group, version, *_ = f"{path}////".split("/", 4)
+            return self._adapter.reader(group, version) is client
+
+        return serves

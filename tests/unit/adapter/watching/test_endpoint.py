@@ -1,0 +1,231 @@
+"""The stream of the adapter, with the client of the scaler, over real connections on loopback."""
+
+import asyncio
+import contextlib
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from adapter.watching import endpoint
+from adapter.watching.endpoint import MetricStreams
+from adapter.watching.rounds import Rounds
+from tests.unit.adapter.watching.test_rounds import Answers, document, request
+from wire.external_metrics import ExternalMetricValueList
+from wire.metric_stream import (
+    PATH,
+    StreamRequest,
+    WatchedPath,
+    decode_update,
+    encode,
+)
+from wire.serving.attributes import User
+from wire.serving.guard import USER
+from wire.serving.listener import Listener
+from wire.status import forbidden, not_found, unauthorized
+
+QUEUE = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
+
+
+class Access:
+    """Authenticates and authorizes as the test says."""
+
+    def __init__(self):
+        self.is_authenticated = True
+        self.forbidden = set()
+        self.checked = []
+
+    async def authenticate(self, _):
+        if not self.is_authenticated:
+            raise unauthorized()
+
+    async def authorize(self, user, attributes):
+        self.checked.append((user.name, attributes.verb, attributes.namespace, attributes.resource))
+        if attributes.resource in self.forbidden:
+            raise forbidden(f"{attributes.resource} is forbidden")
+
+
+def parse(path, query):
+    if not path.startswith("/apis/external.metrics.k8s.io"):
+        raise not_found("no such path")
+    return request(metric=path.rpartition("/")[2])
+
+
+class Adapter:
+    """A listener with nothing but the stream; the test begins the rounds."""
+
+    def __init__(self):
+        self.answers, self.access, self.seconds = Answers(), Access(), 1000.0
+        self.rounds = Rounds(self.answers.answer)
+        self.streams = MetricStreams(
+            self.rounds,
+            parse,
+            self.access,
+            self.access,
+            send_seconds=0.5,
+            monotonic=lambda: self.seconds,
+        )
+
+        @web.middleware
+        async def authenticated(requested, handler):
+            requested[USER] = User(name="scaler")
+            return await handler(requested)
+
+        app = web.Application(middlewares=[authenticated])
+        self.streams.add_route(app)
+        self.listener = Listener(app, drain_seconds=0.1)
+
+    @contextlib.asynccontextmanager
+    async def client(self):
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"http://127.0.0.1:{self.listener.port}{PATH}") as socket,
+        ):
+            yield Client(self, socket)
+
+
+class Client:
+    def __init__(self, adapter, socket):
+        self.adapter, self.socket, self.now = adapter, socket, 0.0
+
+    async def send(self, *, stop=(), **paths):
+        watch = tuple(WatchedPath(int(name[1:]), path) for name, path in paths.items())
+        self.now += 1.0
+        await self.socket.send_bytes(encode(StreamRequest(now=self.now, watch=watch, stop=stop)))
+
+    async def round(self, *, watched):
+        """The responses of a round that begins after the adapter has all messages: id to (code, body)."""
+        await arrives(lambda: len(self.adapter.rounds) == watched)
+        await self.adapter.rounds.round()
+        found = {}
+        while True:
+            update = decode_update(await self.socket.receive_bytes(timeout=5))
+            found |= {each.id: (each.code, bytes(each.body)) for each in update.responses}
+            if update.as_of is not None:
+                return update.as_of, found
+
+
+async def arrives(condition):
+    async with asyncio.timeout(5):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def adapter():
+    running = Adapter()
+    await running.listener.start("127.0.0.1", 0, tls=None)
+    yield running
+    await running.streams.close()
+    await running.listener.stop()
+
+
+async def test_the_first_round_sends_everything_and_later_ones_what_has_changed(adapter):
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE, _2=f"{QUEUE}_2")
+        as_of, found = await client.round(watched=2)
+        assert as_of == 1.0
+        assert found.keys() == {1, 2}
+        assert found[1][0] == 200
+        assert b'"value":"1"' in found[1][1]
+        assert await client.round(watched=2) == (1.0, {})
+        adapter.answers.responses["queue"] = document("2")
+        _, found = await client.round(watched=2)
+        assert found.keys() == {1}
+        assert b'"value":"2"' in found[1][1]
+
+
+async def test_each_path_is_authorized_as_a_get_of_it(adapter):
+    adapter.access.forbidden = {"secret"}
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE, _2=QUEUE.replace("queue", "secret"))
+        _, found = await client.round(watched=2)
+    assert {number: code for number, (code, _) in found.items()} == {1: 200, 2: 403}
+    assert b'"value"' not in found[2][1]
+    assert ("scaler", "list", "shop", "queue") in adapter.access.checked
+
+
+async def test_a_permission_that_is_revoked_ends_the_responses_of_its_path(adapter):
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE)
+        await client.round(watched=1)
+        adapter.access.forbidden = {"queue"}
+        adapter.answers.responses["queue"] = document("2")
+        adapter.seconds += endpoint.RECHECK_SECONDS
+        _, found = await client.round(watched=1)
+        assert found[1][0] == 403
+        adapter.answers.responses["queue"] = document("3")
+        assert (await client.round(watched=1))[1] == {}
+        adapter.access.forbidden = set()
+        adapter.seconds += endpoint.RECHECK_SECONDS
+        _, found = await client.round(watched=1)
+        assert found[1][0] == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("/apis/unknown/v1/x", id="no such API"),
+        pytest.param(f"{QUEUE}%zz", id="malformed"),
+    ],
+)
+async def test_a_path_that_is_none_is_refused_and_the_others_are_served(adapter, path):
+    async with adapter.client() as client:
+        await client.send(_1=path, _2=QUEUE)
+        _, found = await client.round(watched=1)
+    assert found[1][0] in (400, 404)
+    assert found[2][0] == 200
+
+
+async def test_what_is_no_longer_watched_is_not_evaluated_also_after_a_client_has_gone(adapter):
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE, _2=f"{QUEUE}_2")
+        await client.round(watched=2)
+        await client.send(stop=(1,))
+        await arrives(lambda: len(adapter.rounds) == 1)
+    await arrives(lambda: len(adapter.rounds) == 0)
+
+
+async def test_a_client_that_does_not_follow_the_protocol_is_disconnected(adapter):
+    async with adapter.client() as client:
+        await client.socket.send_bytes(b"not JSON")
+        message = await client.socket.receive(timeout=5)
+        assert message.type is aiohttp.WSMsgType.CLOSE
+
+
+async def test_a_plain_get_is_refused(adapter):
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{adapter.listener.port}{PATH}") as response,
+    ):
+        assert response.status >= 400
+
+
+async def test_a_stopping_adapter_ends_its_streams(adapter):
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE)
+        await client.round(watched=1)
+        closing = asyncio.create_task(adapter.streams.close())
+        message = await client.socket.receive(timeout=5)
+        assert message.type is aiohttp.WSMsgType.CLOSE
+        await closing
+
+
+async def test_a_client_that_does_not_read_is_disconnected_and_holds_up_no_round(adapter):
+    (item,) = document("1").items
+    many = ExternalMetricValueList(items=[item] * 10_000)
+    async with adapter.client() as slow, adapter.client() as quick:
+        paths = {f"_{number}": f"{QUEUE}_{number}" for number in range(1, 17)}
+        adapter.answers.responses = {f"queue_{number}": many for number in range(1, 17)}
+        await slow.send(**paths)
+        await quick.send(_1=QUEUE)
+        await arrives(lambda: len(adapter.rounds) == 17)
+        slow.socket._reader._protocol.pause_reading()
+        _, found = await quick.round(watched=17)
+        assert found.keys() == {1}
+        await arrives(lambda: len(adapter.rounds) == 1)
+        adapter.answers.responses["queue"] = document("2")
+        _, found = await quick.round(watched=1)
+        assert found.keys() == {1}

@@ -1,0 +1,179 @@
+"""What a round evaluates, and which responses count as changed."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from adapter.model import ExternalMetricRequest
+from adapter.watching.rounds import PAUSE_SECONDS_MAX, REFUSED_SECONDS, Rounds
+from tests.fakes import virtual_time
+from wire.external_metrics import ExternalMetricValue, ExternalMetricValueList
+from wire.labels import parse
+from wire.status import Unavailable, not_found
+
+
+def request(metric="queue", namespace="shop"):
+    return ExternalMetricRequest(namespace=namespace, metric=metric, selector=parse(""))
+
+
+def document(value, second=0, labels=None):
+    at = datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
+    value = ExternalMetricValue(metric_labels=labels, timestamp=at, value=value)
+    return ExternalMetricValueList(items=[value])
+
+
+class Answers:
+    """Responds with what the test has set for a metric; counts the requests."""
+
+    def __init__(self):
+        self.responses = {}
+        self.alone = set()
+        self.requested = []
+
+    async def answer(self, requested, observer):
+        self.requested.append(requested.metric)
+        response = self.responses.get(requested.metric, document("1"))
+        if isinstance(response, Exception):
+            raise response
+        if requested.metric in self.alone:
+            observer.answered_alone()
+        return response
+
+
+class Client:
+    """A listener that notes what happens."""
+
+    def __init__(self):
+        self.log = []
+
+    def round_begins(self):
+        self.log.append("begins")
+
+    def round_ended(self):
+        self.log.append("ended")
+
+
+class World:
+    def __init__(self, **options):
+        self.answers, self.client, self.seconds = Answers(), Client(), 1000.0
+        self.rounds = Rounds(self.answers.answer, monotonic=lambda: self.seconds, **options)
+        self.rounds.join(self.client)
+
+
+async def test_equal_requests_of_several_clients_are_evaluated_once_per_round():
+    world = World()
+    first, second = world.rounds.watch(request()), world.rounds.watch(request())
+    assert first is second
+    await world.rounds.round()
+    assert world.answers.requested == ["queue"]
+    world.rounds.release(first)
+    await world.rounds.round()
+    assert len(world.answers.requested) == 2
+    world.rounds.release(second)
+    await world.rounds.round()
+    assert len(world.answers.requested) == 2, "nothing is watched any more"
+    assert world.client.log == ["begins", "ended"] * 3
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "changes"),
+    [
+        pytest.param(document("1"), document("1", second=1), False, id="only the timestamp"),
+        pytest.param(document("1"), document("2"), True, id="value"),
+        pytest.param(document("1"), document("1", labels={"a": "b"}), True, id="labels"),
+        pytest.param(document("1"), ExternalMetricValueList(), True, id="no value any more"),
+        pytest.param(document("1"), not_found("no metric"), True, id="a failure"),
+        pytest.param(Unavailable("away"), Unavailable("away"), False, id="the same failure"),
+        pytest.param(Unavailable("away"), Unavailable("gone"), True, id="another failure"),
+    ],
+)
+async def test_a_response_has_changed_if_more_than_its_timestamps_differ(first, second, changes):
+    world = World()
+    watched = world.rounds.watch(request())
+    world.answers.responses["queue"] = first
+    await world.rounds.round()
+    body, version = watched.body, watched.version
+    world.answers.responses["queue"] = second
+    await world.rounds.round()
+    assert (watched.version != version, watched.body != body) == (changes, changes)
+
+
+async def test_a_failure_has_the_status_of_a_get():
+    world = World()
+    watched = world.rounds.watch(request())
+    world.answers.responses["queue"] = Unavailable("Prometheus is away")
+    await world.rounds.round()
+    assert watched.code == 503
+    assert b"Prometheus is away" in watched.body
+
+
+async def test_a_bug_in_one_evaluation_does_not_end_the_others():
+    world = World()
+    broken, healthy = world.rounds.watch(request("broken")), world.rounds.watch(request())
+    world.answers.responses["broken"] = ZeroDivisionError("bug")
+    await world.rounds.round()
+    assert (broken.code, healthy.code) == (500, 200)
+
+
+async def test_beyond_the_limit_requests_with_their_own_query_are_refused_and_tried_again_later():
+    world = World(own_queries_max=1)
+    world.answers.alone = {"a", "b"}
+    first, second, shared = (world.rounds.watch(request(name)) for name in ("a", "b", "c"))
+    await world.rounds.round()
+    assert (first.code, second.code, shared.code) == (200, 429, 200)
+    await world.rounds.round()
+    assert world.answers.requested.count("b") == 1
+    world.seconds += REFUSED_SECONDS
+    world.answers.alone = {"a"}
+    await world.rounds.round()
+    assert second.code == 200
+
+
+async def test_what_is_watched_during_a_round_is_evaluated_in_the_next_one():
+    world = World()
+
+    async def answer(requested, _):
+        world.rounds.watch(request("later"))
+        return document("1")
+
+    world.rounds = Rounds(answer)
+    world.rounds.watch(request())
+    await world.rounds.round()
+    assert world.rounds.watch(request("later")).version == 0
+    await world.rounds.round()
+    assert world.rounds.watch(request("later")).version == 1
+
+
+@pytest.mark.parametrize(
+    ("busy_seconds", "expected_seconds"),
+    [
+        pytest.param(0.01, 1.1, id="the period"),
+        pytest.param(0.5, 2.0, id="four times the CPU time of the round"),
+        pytest.param(10.0, PAUSE_SECONDS_MAX, id="the longest pause"),
+    ],
+)
+def test_rounds_that_take_much_cpu_time_follow_each_other_more_slowly(
+    busy_seconds, expected_seconds
+):
+    busy = iter([0.0, busy_seconds, 0.0, busy_seconds])
+    began = []
+
+    async def answer(*_):
+        began.append(asyncio.get_running_loop().time())
+        return document("1")
+
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        rounds = Rounds(
+            answer, period_seconds=1.1, monotonic=loop.time, busy_seconds=lambda: next(busy)
+        )
+        rounds.watch(request())
+        rounds.join(Client())
+        running = asyncio.create_task(rounds.run())
+        while len(began) < 2:
+            await virtual_time.passes(0.01)
+        running.cancel()
+
+    virtual_time.run(scenario())
+    assert began[1] - began[0] == pytest.approx(expected_seconds)

@@ -1,0 +1,51 @@
+"""The messages of the stream of changed metrics: JSON over a WebSocket at `PATH` of the adapter.
+
+The client names the paths that it would otherwise GET. The adapter evaluates all of them in rounds, and sends the responses that
+have changed. A round confirms all others: they are what a GET would have returned after the client's time `as_of`.
+"""
+
+from typing import Final
+
+import msgspec
+
+PATH: Final = "/watch/metrics"
+
+PATHS_MAX: Final = 20_000
+"""What one client may watch."""
+REQUEST_BYTES_MAX: Final = 1 << 20
+"""Of a client's message."""
+
+
+class WatchedPath(msgspec.Struct, frozen=True):
+    """A path of the metrics APIs with its query, as in a GET. The client chooses the number."""
+
+    id: int
+    path: str
+
+
+class StreamRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """From the client. `now` is the time of its own clock, in seconds on any scale."""
+
+    now: float
+    watch: tuple[WatchedPath, ...] = ()
+    stop: tuple[int, ...] = ()
+
+
+class StreamedResponse(msgspec.Struct, frozen=True):
+    """What a GET of the path would have returned: the status code and the body."""
+
+    id: int
+    code: int
+    body: msgspec.Raw
+
+
+class StreamUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """From the adapter. `as_of` is the newest `now` that had arrived before the round; None before the end of a round."""
+
+    responses: tuple[StreamedResponse, ...] = ()
+    as_of: float | None = None
+
+
+decode_request = msgspec.json.Decoder(StreamRequest).decode
+decode_update = msgspec.json.Decoder(StreamUpdate).decode
+encode = msgspec.json.encode
