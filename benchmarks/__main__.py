@@ -5,10 +5,13 @@ import sys
 from pathlib import Path
 
 from benchmarks import (
+    adapter_different_requests,
     adapter_discovery,
+    adapter_growth,
     adapter_requests,
     adapter_wave,
     forecast,
+    reaction,
     scaler_failing_autoscalers,
     scaler_hanging_metric,
     scaler_sizes,
@@ -20,9 +23,12 @@ from benchmarks.measurement_options import Options
 
 BENCHMARKS = {
     "adapter_requests": adapter_requests,
+    "adapter_different_requests": adapter_different_requests,
     "adapter_wave": adapter_wave,
+    "adapter_growth": adapter_growth,
     "adapter_discovery": adapter_discovery,
     "forecast": forecast,
+    "reaction": reaction,
     "scaler_syncs": scaler_syncs,
     "scaler_sizes": scaler_sizes,
     "scaler_hanging_metric": scaler_hanging_metric,
@@ -49,6 +55,7 @@ def main() -> int:
         "--seconds", type=float, default=default.seconds, help="duration of each turn"
     )
     parser.add_argument("--autoscalers", type=int, help="number of them (default: per benchmark)")
+    parser.add_argument("--series", type=int, nargs="+", default=[], help="of adapter_discovery")
     parser.add_argument(
         "--programs", nargs="+", default=[], help="of the adapter benchmarks (default: all)"
     )
@@ -83,6 +90,7 @@ def main() -> int:
         traces=arguments.traces,
         concurrency=tuple(arguments.concurrency),
         metrics=tuple(MetricKind(each) for each in arguments.metrics),
+        series=tuple(arguments.series),
         programs=tuple(arguments.programs),
         loadline_flags=tuple(arguments.loadline_flags),
     )

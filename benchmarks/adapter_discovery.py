@@ -15,7 +15,7 @@ import msgspec
 
 from benchmarks.instruments import proc
 from benchmarks.instruments.adapters import RunningAdapter
-from benchmarks.instruments.environment import SIDE_BY_SIDE, UPSTREAM, Environment, Programs
+from benchmarks.instruments.environment import UPSTREAM, Environment, Programs, chosen
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
 from testbed.prometheus import PrometheusServer, QueryFailed
@@ -78,11 +78,11 @@ def _exposition(size: int) -> Iterator[str]:
 def run(options: Options, report: Report) -> Result:
     """Measure. Raises AssertionError if the programs list different names."""
     rounds: list[Round] = []
-    for size in SIZES:
+    for size in options.series or SIZES:
         with ExitStack() as undo:
             programs = _programs(undo, size, report)
             for number in range(options.rounds):
-                for setup in SIDE_BY_SIDE:
+                for setup in chosen(options):
                     setup = msgspec.structs.replace(setup, flags=(*setup.flags, *FLAGS))
                     with ExitStack() as end_of_turn:
                         environment = Environment.started(

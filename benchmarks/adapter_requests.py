@@ -72,7 +72,7 @@ def run(options: Options, report: Report) -> Result:
             for name in case.programs:
                 wait_until_correct(environment.adapters[name], case.requests[-1:], HEADERS)
             for connections in options.concurrency:
-                rounds += _case(environment, case, connections, options, report)
+                rounds += measured(environment, case, connections, options, report)
     return Result(
         benchmark="adapter_requests",
         setting={
@@ -174,7 +174,7 @@ def _text(manifest: Mapping[str, object]) -> str:
     return msgspec.json.encode(manifest).decode()
 
 
-def _case(
+def measured(
     environment: Environment, case: Case, connections: int, options: Options, report: Report
 ) -> list[Round]:
     """All rounds of a case. Throttled programs run in the first round only: their throughput does not vary."""

@@ -7,7 +7,7 @@ requests, spread over namespaces. The user is a ServiceAccount whose rights are 
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from benchmarks.instruments import load, proc
-from benchmarks.instruments.adapters import ProgramSetup, RunningAdapter
+from benchmarks.instruments.adapters import RunningAdapter
 from benchmarks.instruments.environment import (
     UPSTREAM,
     Environment,
@@ -82,9 +82,12 @@ class Wave(msgspec.Struct, frozen=True):
         """The namespace of an autoscaler."""
         return f"team-{number % self.namespaces}"
 
-    def requests(self) -> tuple[load.ExpectedResponse, ...]:
-        """Kinds and namespaces alternate, as autoscalers of different teams do."""
-        return tuple(self._request(number) for number in range(self.size))
+    def requests(self, namespaces: int | None = None) -> tuple[load.ExpectedResponse, ...]:
+        """Of all namespaces, or of the first ones. Kinds and namespaces alternate, as autoscalers of different teams do."""
+        first = namespaces or self.namespaces
+        return tuple(
+            self._request(number) for number in range(self.size) if number % self.namespaces < first
+        )
 
     def _request(self, number: int) -> load.ExpectedResponse:
         namespace = self.namespace(number)
@@ -181,7 +184,11 @@ def run(options: Options, report: Report) -> Result:
     wave = Wave(options.autoscalers or AUTOSCALERS)
     rounds: list[Round] = []
     with ExitStack() as undo:
-        environment = start(undo, wave, chosen(options), report)
+        directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
+        programs = prepared(undo, directory, wave, report)
+        environment = Environment.started(
+            undo, programs, configuration=CONFIGURATION, setups=chosen(options)
+        )
         for name, adapter in environment.adapters.items():
             waves = periods(environment, adapter, wave.requests(), options.rounds + 1)
             for number, figures in enumerate(waves):
@@ -250,17 +257,15 @@ def _figures(outcome: load.Outcome, used: Used, rss_mib: float) -> Figures:
     }
 
 
-def start(
-    undo: ExitStack, wave: Wave, setups: Sequence[ProgramSetup], report: Report
-) -> Environment:
-    directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="loadline-bench-")))
+def prepared(undo: ExitStack, directory: Path, wave: Wave, report: Report) -> Programs:
+    """A control plane with the pods, and a Prometheus with the series; `undo` stops them."""
     programs = Programs.started(undo, directory, scrape_interval_seconds=15)
     wave.expose(programs.exporter)
     report(f"logs: {directory}; creating the pods")
     programs.cluster.apply(*_rights())
     asyncio.run(_create(programs.cluster, wave))
     programs.prometheus.wait_for("wave_requests", deadline_seconds=60.0)
-    return Environment.started(undo, programs, configuration=CONFIGURATION, setups=setups)
+    return programs
 
 
 async def _create(cluster: Cluster, wave: Wave) -> None:

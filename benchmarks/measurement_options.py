@@ -21,5 +21,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricKind, ...] = tuple(MetricKind)
     traces: Path | None = None  # directory of recorded loads
     concurrency: tuple[int, ...] = (1, 50)
+    series: tuple[int, ...] = ()  # of the benchmark of discovery; empty: its own sizes
     programs: tuple[str, ...] = ()  # of the adapter benchmarks; empty: all
     loadline_flags: tuple[str, ...] = ()  # further flags of loadline-adapter

@@ -9,6 +9,7 @@ from typing import Literal, Self
 import msgspec
 
 from testbed import assets, ports, web
+from testbed.as_in_a_pod import PodIdentity
 from testbed.processes import Process, start
 
 REPOSITORY = Path(__file__).parent.parent
@@ -73,14 +74,15 @@ def start_program(
     port: int | None = None,
     environment: Mapping[str, str] | None = None,
     repository: Path = REPOSITORY,
+    identity: PodIdentity | None = None,
     wait: bool = True,
 ) -> LoadlineProcess:
     """Start `python -m <program> --secure-port=... --bind-address=127.0.0.1 <flags>` and wait for /readyz.
 
-    `repository` is the checkout with the program's code.
+    `repository` is the checkout with the program's code. With `identity`, it runs as in a pod.
     """
     port = port or ports.reserve()
-    command = [
+    command: list[str | Path] = [
         sys.executable,
         "-m",
         program,
@@ -88,6 +90,9 @@ def start_program(
         f"--secure-port={port}",
         "--bind-address=127.0.0.1",
     ]
+    if identity:
+        command = identity.command(command)
+        environment = {**identity.environment, **(environment or {})}
     process = start(
         program,
         command,

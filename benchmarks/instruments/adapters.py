@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from testbed import ports, web
+from testbed.as_in_a_pod import PodIdentity
 from testbed.cluster import Cluster
 from testbed.programs import start_program, start_prometheus_adapter
 
@@ -43,23 +44,27 @@ def started(
     configuration: Path,
     prometheus_url: str,
     directory: Path,
+    identity: PodIdentity,
 ) -> Iterator[RunningAdapter]:
-    """Start it and wait for /readyz; stopped afterwards."""
+    """Start it and wait for /readyz; stopped afterwards. Loadline runs as in a pod, because a kubeconfig takes memory."""
     port = ports.reserve()
     flags = (
         f"--config={configuration}",
         f"--prometheus-url={prometheus_url}",
-        f"--lister-kubeconfig={cluster.kubeconfig}",
-        f"--authentication-kubeconfig={cluster.kubeconfig}",
-        f"--authorization-kubeconfig={cluster.kubeconfig}",
         f"--cert-dir={directory / f'certificates-{port}'}",
         "--metrics-relist-interval=1m",
         *setup.flags,
     )
     if setup.program == "adapter":
-        process = start_program("adapter", *flags, log_directory=directory, port=port).process
+        process = start_program(
+            "adapter", *flags, log_directory=directory, port=port, identity=identity
+        ).process
     else:
-        process = start_prometheus_adapter(flags, port=port, log_directory=directory)
+        uses = ("lister", "authentication", "authorization")
+        kubeconfigs = (f"--{use}-kubeconfig={cluster.kubeconfig}" for use in uses)
+        process = start_prometheus_adapter(
+            (*flags, *kubeconfigs), port=port, log_directory=directory
+        )
     try:
         yield RunningAdapter(name=setup.name, port=port, pid=process.pid, tls=_aggregator(cluster))
     finally:

@@ -10,6 +10,7 @@ import msgspec
 from benchmarks.instruments import load, proc, scrape
 from benchmarks.instruments.adapters import ProgramSetup, RunningAdapter, started
 from benchmarks.measurement_options import Options
+from testbed.as_in_a_pod import PodIdentity, administrator
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from testbed.exporter import Exporter
@@ -51,6 +52,7 @@ class Programs(msgspec.Struct, frozen=True, kw_only=True):
     cluster: Cluster
     exporter: Exporter
     prometheus: PrometheusServer
+    identity: PodIdentity
     directory: Path
 
     @classmethod
@@ -68,7 +70,13 @@ class Programs(msgspec.Struct, frozen=True, kw_only=True):
             )
         )
         prometheus.add_target(exporter.target)
-        return cls(cluster=cluster, exporter=exporter, prometheus=prometheus, directory=directory)
+        return cls(
+            cluster=cluster,
+            exporter=exporter,
+            prometheus=prometheus,
+            identity=administrator(cluster, directory),
+            directory=directory,
+        )
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +105,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
                     file,
                     programs.prometheus.url,
                     programs.directory / "adapters",
+                    programs.identity,
                 )
             )
             for each in setups

@@ -151,7 +151,7 @@ def demanded(models: Models, now: float) -> int | None:
     needed = [
         demand(load, model.served)
         for model in models.by_column.values()
-        if (load := model.load.at(now)) is not None
+        if model.is_demand and (load := model.load.at(now)) is not None
     ]
     return max(needed) if needed else None
 
@@ -196,7 +196,9 @@ def censored_minutes(scenario: Scenario) -> float:
 
 def _is_censored(models: Mapping[str, MetricModel], now: float, ready: float) -> bool:
     return any(
-        (load := model.load.at(now)) is not None and load >= CENSORED_SHARE * model.served * ready
+        model.is_demand
+        and (load := model.load.at(now)) is not None
+        and load >= CENSORED_SHARE * model.served * ready
         for model in models.values()
     )
 

@@ -1,6 +1,6 @@
 """From the recorded series of a metric to its value with other replica counts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -35,7 +35,7 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
 class MetricModel(msgspec.Struct, frozen=True, kw_only=True):
     """One series: `served` is the load that a ready replica can serve, in the unit of the load.
 
-    `idle` is the part of a resource that each pod uses without any load.
+    `idle` is the part of a resource that each pod uses without any load. `is_demand`: whether the demand depends on it.
     """
 
     column: str
@@ -46,6 +46,7 @@ class MetricModel(msgspec.Struct, frozen=True, kw_only=True):
     served_from: str
     delay_seconds: float = DELAY_SECONDS
     idle: float = 0.0
+    is_demand: bool = True
 
 
 class Models(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,30 +61,60 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         return next(iter(self.by_column.values()))
 
 
-def models_of(present: Autoscaler, recording: Recording, options: ModelOptions) -> Models:
-    """Of all metrics of the present spec; what a replica serves follows from its targets."""
+def models_of(
+    present: Autoscaler,
+    recording: Recording,
+    options: ModelOptions,
+    candidates: Sequence[Autoscaler] = (),
+) -> Models:
+    """Of all metrics of the present spec; what a replica serves, and so the demand, follows from its targets.
+
+    Metrics that only candidates have are read, but do not change the demand.
+    """
     found: dict[str, MetricModel] = {}
     missing: list[str] = []
+    _add(present, found, missing, recording, options)
+    if found:
+        for each in candidates:
+            _add(each, found, missing, recording, options)
     remarks: list[str] = []
-    for metric in metrics_of(present.spec):
+    for column in found:
+        found[column], remark = _with_idle(found[column], found, recording)
+        remarks.extend(remark)
+    return Models(
+        by_column=found, not_replayed=tuple(dict.fromkeys(missing)), remarks=tuple(remarks)
+    )
+
+
+def _add(
+    autoscaler: Autoscaler,
+    found: dict[str, MetricModel],
+    missing: list[str],
+    recording: Recording,
+    options: ModelOptions,
+) -> None:
+    before = set(found)
+    for metric in metrics_of(autoscaler.spec):
         if metric.type == MetricSourceType.FORMULA:
             continue
         column = recording.column_of(metric)
         if column is None:
-            names = " or ".join(columns_of(metric)) or metric.type
-            missing.append(f"there is no recorded series for {names}")
-        elif column in found:
+            missing.append(_without_series(metric))
+        elif column in found and column not in before:
             missing.append(f"two metrics have the name {column}: set metrics[*].name")
-        else:
+        elif column not in found:
             made = _model(metric, column, recording, options)
             if isinstance(made, NotReplayable):
                 missing.append(made.reason)
             else:
-                found[column] = made
-    for column in found:
-        found[column], remark = _with_idle(found[column], found, recording)
-        remarks.extend(remark)
-    return Models(by_column=found, not_replayed=tuple(missing), remarks=tuple(remarks))
+                found[column] = msgspec.structs.replace(made, is_demand=not before)
+
+
+def _without_series(metric: MetricSpec) -> str:
+    kind = kind_of(metric, "")
+    if isinstance(kind, NotReplayable):
+        return kind.reason
+    return f"there is no recorded series for {' or '.join(columns_of(metric)) or metric.type}"
 
 
 def replayable(autoscaler: Autoscaler, recording: Recording, models: Models) -> Autoscaler:
@@ -123,8 +154,6 @@ def left_out(autoscaler: Autoscaler, recording: Recording, models: Models) -> It
         name = " or ".join(columns_of(metric)) or metric.type
         if metric.type == MetricSourceType.FORMULA:
             yield f"the formula {name}: an input of it cannot be replayed"
-        elif recording.column_of(metric) is None:
-            yield f"the metric {name}: there is no recorded series for it"
         else:
             yield f"the metric {name}"
     if spec.suspend is not None:

@@ -15,7 +15,7 @@ LEARNING_MINUTES = 3 * MINUTES_PER_DAY
 LEARNING_GAPS_MAX = 0.1
 
 # Of the allowed waste. The rest is for what is decided before the next verdict, and for a day that becomes quieter.
-SUSPENDED_ABOVE = 0.85
+SUSPENDED_ABOVE = 0.8
 AGAIN_BELOW = 0.6
 HOUR_WASTE_FACTOR = 3.0
 USEFUL_PERCENT_MIN = 20.0

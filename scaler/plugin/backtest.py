@@ -74,8 +74,7 @@ async def _backtest(given: argparse.Namespace, target: Target | None) -> int:
         if target is None:
             inputs = _from_files(given, candidates)
         else:
-            kinds = [each.kind for each in candidates.values()]
-            found = await read_from_cluster(given, target, kinds)
+            found = await read_from_cluster(given, target, list(candidates.values()))
             inputs = Inputs(
                 present=found.present,
                 candidates=candidates,
@@ -94,7 +93,7 @@ def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -
     return Inputs(
         present=present,
         candidates=candidates,
-        history=history_of(present, given),
+        history=history_of(present, given, candidates=list(candidates.values())),
         settings={kind.kind: settings_of(given, kind) for kind in kinds},
     )
 
@@ -127,7 +126,9 @@ def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
     present, history = inputs.present, inputs.history
     manifests = {PRESENT: present, **inputs.candidates}
     pod_spec = present.pod_spec or PodSpec()
-    models = models_of(present.autoscaler, history.recording, _options(given, inputs, pod_spec))
+    others = [each.autoscaler for each in inputs.candidates.values()]
+    options = _options(given, inputs, pod_spec)
+    models = models_of(present.autoscaler, history.recording, options, others)
     if not models.by_column:
         reasons = "; ".join(models.not_replayed)
         raise ValueError(f"no metric of {present.autoscaler.key} can be replayed: {reasons}")
@@ -204,10 +205,11 @@ def draw(
 
 
 def _options(given: argparse.Namespace, inputs: Inputs, pod_spec: PodSpec) -> ModelOptions:
-    autoscaler, history = inputs.present.autoscaler, inputs.history
+    history = inputs.history
     columns = {
         name: history.recording.column_of(metric) or name
-        for metric in metrics_of(autoscaler.spec)
+        for each in (inputs.present, *inputs.candidates.values())
+        for metric in metrics_of(each.autoscaler.spec)
         for name in columns_of(metric)
     }
 

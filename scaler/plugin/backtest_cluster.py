@@ -10,7 +10,6 @@ import msgspec
 from scaler.history.found import History
 from scaler.history.prometheus import HistoryUnavailable
 from scaler.model.autoscaler import Autoscaler, metrics_of
-from scaler.model.kinds import WatchedKind
 from scaler.model.observed import PodSpec
 from scaler.model.schedules import FoundCalendar
 from scaler.model.settings import Settings
@@ -40,9 +39,9 @@ class FromCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def read_from_cluster(
-    given: argparse.Namespace, named: Named, kinds: Sequence[WatchedKind]
+    given: argparse.Namespace, named: Named, candidates: Sequence[Manifest]
 ) -> FromCluster:
-    """Read everything for the autoscaler; `kinds` are those of the candidates.
+    """Read everything for the autoscaler and for the metrics of the candidates.
 
     Raises `StatusError`, `Unavailable`, `Unreachable`, and ValueError for a metric without a query.
     """
@@ -53,28 +52,33 @@ async def read_from_cluster(
             kind=kind, autoscaler=autoscaler, pod_spec=await _pod_spec(session, autoscaler)
         )
         settings = {}
-        for each in {each.kind: each for each in (kind, *kinds)}.values():
+        kinds = (kind, *(each.kind for each in candidates))
+        for each in {each.kind: each for each in kinds}.values():
             settings[each.kind], problem = await settings_for(session, each, namespace, "")
             if problem:
                 _note(f"with the default flags of the scaler, because {problem}")
         explained = await _explained(session, given, present)
         return FromCluster(
             present=present,
-            history=await _history(session, given, present, explained),
+            history=await _history(session, given, present, explained, candidates),
             settings=settings,
             calendars=await read_calendars(session.client, autoscaler),
         )
 
 
 async def _history(
-    session: Session, given: argparse.Namespace, present: Manifest, explained: Sequence[Explained]
+    session: Session,
+    given: argparse.Namespace,
+    present: Manifest,
+    explained: Sequence[Explained],
+    candidates: Sequence[Manifest],
 ) -> History:
     if given.history:
-        return history_of(present, given)
+        return history_of(present, given, candidates=candidates)
     try:
         async with prometheus_url(session, url=given.prometheus_url, adapter=given.program) as url:
             # In a thread, because the client is synchronous, and the forwarded port needs the event loop.
-            return await asyncio.to_thread(history_of, present, given, explained, url)
+            return await asyncio.to_thread(history_of, present, given, explained, url, candidates)
     except HistoryUnavailable as error:
         raise Unreachable(str(error)) from error
 

@@ -3,11 +3,12 @@
 import argparse
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from scaler.backtest.metric_kinds import NotReplayable, kind_of
 from scaler.backtest.recording import READY_REPLICAS, REPLICAS, Recording, columns_of
 from scaler.backtest.series import series_of
 from scaler.history.files import Samples, UnusableHistory, read_csv, read_range
@@ -66,8 +67,11 @@ def history_of(
     given: argparse.Namespace,
     explained: Sequence[Explained] = (),
     url: str = "",
+    candidates: Sequence[Manifest] = (),
 ) -> History:
     """As the flags say; `url` is where Prometheus can be reached, if that is not the URL of the flag.
+
+    It has the metrics of the candidates as well.
 
     Raises `HistoryUnavailable`, and ValueError if there is no source or no query for a metric.
     """
@@ -77,7 +81,10 @@ def history_of(
     if not url:
         raise ValueError("give the recorded series with --prometheus-url=URL or --history=FILE")
     explained = explained or read_explanations(given.explanation)
-    return _from_prometheus(present, given, explained, access_of(given, url))
+    queries = metric_queries(present.autoscaler, dict(given.query), explained)
+    for each in candidates:
+        queries |= metric_queries(each.autoscaler, dict(given.query), (), known=queries)
+    return _from_prometheus(present, given, queries, access_of(given, url))
 
 
 def read_explanations(file: Path | None) -> Sequence[Explained]:
@@ -96,12 +103,21 @@ def explanations_in(document: bytes) -> Sequence[Explained]:
 
 
 def metric_queries(
-    autoscaler: Autoscaler, given: Mapping[str, str], explained: Sequence[Explained]
+    autoscaler: Autoscaler,
+    given: Mapping[str, str],
+    explained: Sequence[Explained],
+    *,
+    known: Collection[str] = (),
 ) -> dict[str, Selected]:
-    """By the name of a metric: as given, as the adapter computes it, or cAdvisor's usage. Raises ValueError without any."""
+    """By the name of a metric: as given, as the adapter computes it, or cAdvisor's usage. Raises ValueError without any.
+
+    A metric that cannot be replayed needs none, and one that is `known` has one.
+    """
     found: dict[str, Selected] = {}
     metrics = metrics_of(autoscaler.spec)
     for name, metric in described(autoscaler):
+        if any(each in known for each in columns_of(metric)):
+            continue
         named = next((each for each in columns_of(metric) if each in given), None)
         index = metrics.index(metric)
         if named is not None:
@@ -110,7 +126,7 @@ def metric_queries(
             found[name] = _explained(metric, explained[index], autoscaler)
         elif (usage := usage_query(metric, autoscaler)) is not None:
             found[name] = usage
-        else:
+        elif not isinstance(kind_of(metric, ""), NotReplayable):
             raise ValueError(
                 f"no query is known for the metric {name}: give it with --query {name}=PROMQL, or the output of "
                 "`kubectl loadline explain NAME -o json` with --explanation=FILE"
@@ -147,10 +163,9 @@ def _from_files(present: Manifest, given: argparse.Namespace) -> History:
 
 
 def _from_prometheus(
-    present: Manifest, given: argparse.Namespace, explained: Sequence[Explained], access: Access
+    present: Manifest, given: argparse.Namespace, queries: Mapping[str, Selected], access: Access
 ) -> History:
     autoscaler, extra = present.autoscaler, dict(given.query)
-    queries = metric_queries(autoscaler, extra, explained)
     client = HistoryClient(access, cache=cache_of(given))
     span = span_of(given, time.time())
     wanted: dict[str, tuple[Selected, ...]] = {name: (query,) for name, query in queries.items()}

@@ -60,10 +60,11 @@ def _judge(name: str, series: Series, cpu: Series | None) -> Judged:
 
 
 def hourly_medians(series: Series) -> list[float]:
-    """One for each hour that has values, at least one."""
+    """One for each hour that has values, at least one; of a history of less than 12 hours, for each twelfth."""
+    seconds = min(HOUR_SECONDS, (series.end_unix_seconds - series.start_unix_seconds) / 12)
     return [
         median(values)
-        for _, group in groupby(_known(series), key=lambda each: each[0] // HOUR_SECONDS)
+        for _, group in groupby(_known(series), key=lambda each: each[0] // seconds)
         if (values := [value for _, value in group])
     ] or [0.0]
 

@@ -1,5 +1,6 @@
 """A candidate with an SLO query, and a forecast, on a real control plane with metrics from Prometheus."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
 from tests.e2e.conftest import StartScaler
+from tests.e2e.learnt_days import learnt_days
 from tests.e2e.scaler_objects import CRD, Workspace, autoscaler, queue, workload
 
 # The SLO is a query over two series of the workload, as for a burn rate.
@@ -107,3 +109,50 @@ def test_a_forecast_shows_its_state_and_stores_what_it_learns(
         return digest
 
     assert until(stored, what="the digest of the forecast")
+
+
+def start_with_learnt_days(
+    cluster: Cluster, namespace: str, start_scaler: StartScaler, *, wasted_percent: float
+) -> Workspace:
+    """A target with two replicas for a queue of 60, and a forecast that expects 120 within its lead."""
+    document = autoscaler(namespace, {**queue("30"), "name": "load"})
+    document["spec"]["forecast"] = {"metric": "load", "mode": "Add"}
+    cluster.apply(workload("Deployment", namespace, 2), document)
+    digest = learnt_days(document["spec"], wasted_percent=wasted_percent)
+    patch = json.dumps({"status": {"history": {"forecast": digest}}})
+    arguments = ("patch", "la", "web", f"-n{namespace}", "--subresource=status", "--type=merge")
+    cluster.kubectl(*arguments, "--patch", patch)
+    start_scaler()
+    return Workspace(cluster, namespace)
+
+
+def test_a_forecast_adds_replicas_before_the_load_arrives(
+    cluster: Cluster, adapter, exporter, namespace: str, start_scaler: StartScaler
+):
+    exporter.set("queue_length", 60, queue="mail", namespace=namespace)
+    workspace = start_with_learnt_days(cluster, namespace, start_scaler, wasted_percent=1.0)
+    workspace.reaches(4)
+    assert workspace.status()["forecast"]["addedReplicas"] == 2
+    assert workspace.has_condition("ForecastReliable", "True", "Reliable")
+    assert workspace.has_event("SuccessfulRescale", lambda message: "forecast of load" in message)
+    exporter.set("queue_length", 120, queue="mail", namespace=namespace)
+
+    def needed() -> bool:
+        return bool(workspace.status()["forecast"]["addedReplicas"] == 0)
+
+    assert until(needed, what="the load that was expected")
+    assert workspace.replicas() == 4
+
+
+def test_a_forecast_that_wasted_too_much_says_what_it_would_add_and_adds_nothing(
+    cluster: Cluster, adapter, exporter, namespace: str, start_scaler: StartScaler
+):
+    exporter.set("queue_length", 60, queue="mail", namespace=namespace)
+    workspace = start_with_learnt_days(cluster, namespace, start_scaler, wasted_percent=6.0)
+    assert workspace.has_condition("ForecastReliable", "False", "TooMuchWaste")
+
+    def would_add() -> bool:
+        return bool(workspace.status()["forecast"].get("addedReplicas") == 2)
+
+    assert until(would_add, what="the replicas that the forecast would add")
+    assert workspace.replicas() == 2

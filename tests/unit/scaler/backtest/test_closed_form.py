@@ -190,3 +190,29 @@ def test_a_metric_object_of_a_candidate_finds_the_series_of_the_same_metric():
     halved = msgspec.structs.replace(of, spec=spec(named(of_pods(average("5")), "load")))
     found = play(Policy(name="half", autoscaler=halved, settings=LA), within, 60)
     assert found.requested[0] == 8
+
+
+def test_a_candidate_on_another_metric_is_replayed_and_does_not_change_the_demand():
+    """The load needs 7 replicas for 90 (a replica serves 9/7 of 10); by its CPU usage, the candidate has 4."""
+    of = autoscaler(spec(REQUESTS))
+    other = msgspec.structs.replace(of, spec=spec(resource(utilization(50))))
+    names = {"load": [90] * 4, "cpu": [2] * 4, "replicas": [9] * 4}
+    series = {
+        name: Series(start_unix_seconds=START, step_seconds=60, values=tuple(values))
+        for name, values in names.items()
+    }
+    recording = Recording(step_seconds=60, series=series)
+    options = ModelOptions(pod_spec=CPU_POD)
+    within = msgspec.structs.replace(
+        scenario({"load": [90] * 4}, of),
+        recording=recording,
+        models=models_of(of, recording, options, [other]),
+    )
+    found = play(Policy(name="cpu", autoscaler=other, settings=LA), within, 60)
+    assert found.requested[-1] == 9
+    at_once = msgspec.structs.replace(other.spec, behavior=AT_ONCE)
+    other = msgspec.structs.replace(other, spec=at_once)
+    found = play(Policy(name="cpu", autoscaler=other, settings=LA), within, 60)
+    assert found.requested[-1] == 4
+    # Of the last minute, the load is not known yet.
+    assert list(oracle(within, of, 60).requested)[:3] == [7] * 3

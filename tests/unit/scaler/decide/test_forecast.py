@@ -330,7 +330,7 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
         settings=LA,
     )
     assert [each.reason for each in found.events] == ["ForecastSuspended"]
-    assert "of the last 24 hours, more than 85 % of the allowed 5 %" in found.events[0].message
+    assert "of the last 24 hours, more than 80 % of the allowed 5 %" in found.events[0].message
     assert found.memory.forecast != ""
 
 

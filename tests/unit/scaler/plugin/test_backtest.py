@@ -7,6 +7,7 @@ import math
 import msgspec
 import pytest
 
+from scaler.history.extra import MissingExtra, require
 from scaler.model.derivation import Derivation
 from scaler.plugin.backtest import main
 from scaler.plugin.backtest_options import seconds, start_up
@@ -18,7 +19,7 @@ from scaler.plugin.recorded_history import (
     ExplainedRow,
     metric_queries,
 )
-from tests.unit.scaler.objects import autoscaler, average, of_pods, spec
+from tests.unit.scaler.objects import autoscaler, average, named, of_pods, resource, spec
 
 START = 1_795_305_600
 HPA = """
@@ -169,3 +170,18 @@ def test_the_queries_of_the_adapter_are_used_where_none_is_given():
     assert metric_queries(of, {"requests": "mine"}, explained)["requests"].promql == "mine"
     with pytest.raises(ValueError, match="give it with --query requests=PROMQL"):
         metric_queries(of, {}, ())
+
+
+def test_a_metric_of_a_candidate_that_is_known_needs_no_query_of_its_own():
+    of = autoscaler(spec(named(of_pods(average("1"), name="requests"), "load")))
+    assert metric_queries(of, {}, (), known={"requests": None}) == {}
+
+
+def test_a_metric_that_cannot_be_replayed_needs_no_query():
+    of = autoscaler(spec(resource(average("1Gi"), name="memory"), resource(average("1"))))
+    assert list(metric_queries(of, {}, ())) == ["cpu"]
+
+
+def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it():
+    with pytest.raises(MissingExtra, match=r"^missing_library is not installed: run pip install"):
+        require("missing_library.part")

@@ -135,6 +135,14 @@ def test_series_that_are_flat_idle_or_unrelated_are_rejected_with_the_reason():
     assert "its correlation with their CPU usage" in reasons["unrelated"]
 
 
+def test_a_short_history_is_judged_by_its_twelfths():
+    minutes = range(24)
+    (found,) = judged({"requests": series([100 + 100 * (minute // 8) for minute in minutes])})
+    assert found.rejected == ""
+    (found,) = judged({"requests": series([100 + minute for minute in minutes])})
+    assert "it is flat" in found.rejected
+
+
 def test_a_full_replica_has_the_95th_percentile_of_the_recorded_load():
     recording = Recording(
         step_seconds=60, series={"load": series(range(1, 101)), "ready_replicas": series([2] * 100)}

@@ -1,0 +1,43 @@
+"""What a forecast has learnt from eight days with 60 in the queue, and 120 for a while each day, soon after now."""
+
+import time
+from array import array
+
+import msgspec
+
+from scaler.forecast.digest import digest_of
+from scaler.model.autoscaler import AutoscalerSpec
+from scaler.model.forecast import FEATURES, RELIABLE, Forecast, Outcomes, Sums, Verdict
+from scaler.model.load_levels import MINUTES_PER_DAY, Levels
+from scaler.plan.forecast import forecast_rules
+from tests.e2e.scaler_objects import Json
+
+DAYS = 8
+USUAL, RAISED = 60.0, 120.0
+# Of the minutes after now.
+RAISED_MINUTES = range(3, 60)
+AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
+
+
+def learnt_days(spec: Json, *, wasted_percent: float = 1.0) -> str:
+    """The digest, for an autoscaler with this spec. It may act, unless it has wasted too much."""
+    decoded = msgspec.convert(spec, AutoscalerSpec)
+    assert decoded.forecast is not None
+    rules = forecast_rules(decoded, decoded.forecast)
+    assert rules is not None
+    now = int(time.time() // 60)
+    first = now - DAYS * MINUTES_PER_DAY
+    is_raised = [(minute - now) % MINUTES_PER_DAY in RAISED_MINUTES for minute in range(first, now)]
+    values = array("f", (RAISED if each else USUAL for each in is_raised))
+    interval = Sums(alone=100.0, added=4 * wasted_percent, useful=3 * wasted_percent, minutes=10)
+    is_wasteful = wasted_percent > rules.waste_percent_max
+    state = Forecast(
+        identity=rules.identity,
+        lead_minutes=rules.lead_minutes,
+        levels=Levels(values=values, end_minute=now - 1),
+        offset=0.1 * sum(values) / len(values),
+        weights=AS_YESTERDAY,
+        outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
+        verdict=Verdict(reason="TooMuchWaste" if is_wasteful else RELIABLE, message="learnt"),
+    )
+    return digest_of(state)
