@@ -59,8 +59,10 @@ class Reaction:
                 await self._react(path)
 
     async def _react(self, path: str) -> None:
+        keys = await self._followers_of(path)
+        # Only the decisions count, not the time in which other tasks had their turn.
         slice_began_at = self._monotonic()
-        for key in await self._followers_of(path):
+        for key in keys:
             if self._may_rescale(key):
                 self._bring_forward(key)
             busy_seconds = self._monotonic() - slice_began_at
