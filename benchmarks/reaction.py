@@ -84,7 +84,7 @@ def run(options: Options, report: Report) -> Result:
     with environment(count) as found:
         report(f"logs: {found.bench.directory}; {count} autoscalers")
         for number in range(options.rounds):
-            for program in (THROUGH_KUBE_APISERVER, DIRECT, STREAMED):
+            for program in (THROUGH_KUBE_APISERVER, STREAMED, DIRECT):
                 figures = found.turn(program)
                 shown = ", ".join(f"{name} {value:.3g}" for name, value in figures.items())
                 report(f"round {number + 1}, {program}: {shown}")
@@ -109,11 +109,15 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     bench: BenchCluster
     adapter: DirectAdapter
     load: Load
+    prometheus: PrometheusServer
     count: int
 
     def turn(self, program: str) -> Figures:
         """Start the scaler, let it scale to the values of the start, measure, double, and wait for the replicas."""
         self.load.reset()
+        # Otherwise a target is scaled to the last values, and stays there for the stabilization window.
+        start = sum(depth(number) for number in range(self.count))
+        self.prometheus.wait_for(f"sum({SERIES}) == {start}")
         self.bench.targets.reset()
         flags = {
             THROUGH_KUBE_APISERVER: (),
@@ -220,7 +224,9 @@ def environment(count: int) -> Iterator[Environment]:
                 served=((EXTERNAL, "v1beta1"),),
             )
         )
-        yield Environment(bench=bench, adapter=adapter, load=load, count=count)
+        yield Environment(
+            bench=bench, adapter=adapter, load=load, prometheus=prometheus, count=count
+        )
 
 
 def _folder(directory: Path, name: str) -> Path:

@@ -1,6 +1,7 @@
 """A proposed autoscaler: the choices of which it consists, and the manifest that has them."""
 
 import math
+import re
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from scaler.suggest.series_choice import CPU
 from wire.loadline_api import API_VERSION
 from wire.meta import ObjectMeta
 
+_NAME_MAX = 63
 FAST_UP = "100 % per 15 s"
 NO_LIMIT_UP = "the default"
 
@@ -59,7 +61,9 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
 def autoscaler_of(choices: Choices, workload: Workload) -> Autoscaler:
     """A LoadAutoscaler in DryRun."""
-    forecast = ForecastSpec(metric=choices.metric, mode="Add", lead_seconds=workload.lead_seconds)
+    forecast = ForecastSpec(
+        metric=entry_name(choices.metric), mode="Add", lead_seconds=workload.lead_seconds
+    )
     return Autoscaler(
         api_version=API_VERSION,
         kind="LoadAutoscaler",
@@ -84,6 +88,11 @@ def manifest_of(choices: Choices, workload: Workload) -> dict[str, Any]:
     return found
 
 
+def entry_name(metric: str) -> str:
+    """The name of the entry in `spec.metrics`: `http-requests-per-second`, of at most 63 lower-case letters, digits and `-`."""
+    return re.sub("[^a-z0-9]+", "-", metric.lower())[:_NAME_MAX].strip("-")
+
+
 def quantity_of(amount: float) -> str:
     """With three digits, rounded down: `350m`, `1250`."""
     milli = amount * 1000
@@ -101,9 +110,9 @@ def _metric(choices: Choices) -> MetricSpec:
     identifier = MetricIdentifier(name=choices.metric)
     if choices.is_external:
         external = ExternalMetricSource(metric=identifier, target=target)
-        return MetricSpec(type="External", name=choices.metric, external=external)
+        return MetricSpec(type="External", name=entry_name(choices.metric), external=external)
     source = PodsMetricSource(metric=identifier, target=target)
-    return MetricSpec(type="Pods", name=choices.metric, pods=source)
+    return MetricSpec(type="Pods", name=entry_name(choices.metric), pods=source)
 
 
 def _behavior(choices: Choices) -> Behavior | None:

@@ -97,17 +97,19 @@ class Scalers:
             if "-shard-" in each["metadata"]["name"]
         }
 
-    def has_members(self, count: int) -> None:
-        """Wait until so many replicas own all shards."""
+    def has_members(self, count: int) -> dict[str, str]:
+        """Wait until so many replicas own all shards; returns the owner of each."""
+        owners: dict[str, str] = {}
 
         def shared() -> bool:
-            owners = self.owners()
+            owners.update(self.owners())
             assert len(owners) == SHARDS
             assert "" not in owners.values()
             assert len(set(owners.values())) == count
             return True
 
         until(shared, what=f"{count} owners", deadline_seconds=60)
+        return owners
 
     def reach(self, replicas: int, *, deadline_seconds: float = 60.0) -> None:
         """Wait until the targets of all namespaces have so many replicas."""
@@ -147,16 +149,15 @@ def test_every_scale_is_written_once_whichever_replica_owns_its_shard(
     first, *_ = [scalers.start() for _ in range(3)]
     scalers.has_members(3)
     scalers.reach(2)
-    before = scalers.owners()
     scale(4)
     scalers.reach(4)
 
+    before = scalers.has_members(3)
     scale(6)
     scalers.running.pop(first).kill()
     killed_at_unix_seconds = time.time()
     scalers.reach(6, deadline_seconds=TAKE_OVER_SECONDS)
-    scalers.has_members(2)
-    after = scalers.owners()
+    after = scalers.has_members(2)
     gone = set(before.values()) - set(after.values())
     assert len(gone) == 1, "only the shards of the killed replica move"
     assert all(after[each] == owner for each, owner in before.items() if owner not in gone)

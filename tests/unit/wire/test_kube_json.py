@@ -58,6 +58,7 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "adapter/fetch/history.py",
         "scaler/commands/why.py",
         "scaler/history/files.py",
+        "scaler/plugin/page/deciding.py",
         "scaler/plugin/recorded.py",
         "scaler/plugin/recorded_history.py",
         "wire/kube_json.py",

@@ -1,6 +1,8 @@
 """A proposal is the cheapest within the goal, made without the time that judges it."""
 
 import math
+import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -27,6 +29,7 @@ from scaler.suggest.search import SHARES, Problem, bounds, searched
 from scaler.suggest.series_choice import judged
 from tests.unit.scaler.objects import autoscaler, average, named, of_pods, spec
 
+CRD = Path(__file__).parents[4] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 START = 1_000_020
 MINUTES = 360
 WORKLOAD = Workload(namespace="shop", name="web", kind="Deployment", api_version="apps/v1", lead_seconds=240)  # fmt: skip
@@ -151,6 +154,21 @@ def test_a_full_replica_has_the_95th_percentile_of_the_recorded_load():
     assert full_load(recording, "load", times) == 48
     with pytest.raises(ValueError, match="--query ready_replicas=PROMQL"):
         full_load(Recording(step_seconds=60, series={"load": series([1])}), "load", times)
+
+
+@pytest.mark.parametrize("metric", ["http_requests_per_second", "cpu", "Bytes:in__", "a" * 100])
+def test_the_names_in_the_manifest_fit_the_crd(metric):
+    (version,) = yaml.safe_load(CRD.read_text())["spec"]["versions"]
+    spec_schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    name = spec_schema["metrics"]["items"]["properties"]["name"]
+    choices = Choices(
+        metric=metric, share=1, target=1, min_replicas=2, max_replicas=9, forecast=True
+    )
+    manifest = manifest_of(choices, WORKLOAD)["spec"]
+    used = manifest["metrics"][0]["name"]
+    assert re.fullmatch(name["pattern"], used)
+    assert len(used) <= name["maxLength"]
+    assert manifest["forecast"]["metric"] == used
 
 
 @pytest.fixture
