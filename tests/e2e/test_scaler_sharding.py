@@ -1,4 +1,4 @@
-"""Three scalers that share the namespaces, on a real control plane: every scale is written once, by the owner of its shard.
+"""Three scalers that share the namespaces, on a real control plane: every scale is written once.
 
 Each scaler has a user of its own, so kube-apiserver's audit log shows who has written.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from scaler.shards.assignment import SHARDS, shard_of
+from scaler.shards.assignment import SHARDS
 from testbed.audit_log import AuditLog
 from testbed.cluster import Cluster
 from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
@@ -139,7 +139,9 @@ def scalers(cluster, namespace, start_scaler, metrics_api, request) -> Iterator[
 
 
 @pytest.mark.parametrize("scalers", [LA, HPA], indirect=True, ids=["LoadAutoscaler", "HPA"])
-def test_every_scale_is_written_once_by_the_owner_of_its_shard(scalers, audit_log, metrics_api):
+def test_every_scale_is_written_once_whichever_replica_owns_its_shard(
+    scalers, audit_log, metrics_api
+):
     def scale(replicas: int) -> None:
         for each in scalers.namespaces:
             metrics_api.values[f"{each}/queue"] = str(10 * replicas)
@@ -172,8 +174,6 @@ def test_every_scale_is_written_once_by_the_owner_of_its_shard(scalers, audit_lo
     scalers.reach(5)
 
     writers: Counter[str] = Counter()
-    owned_by: set[tuple[str, str]] = set()
-    owners = scalers.owners()
     for each in scalers.namespaces:
         writes = audit_log.scale_writes(each)
         values = [write.replicas for write in writes]
@@ -181,8 +181,4 @@ def test_every_scale_is_written_once_by_the_owner_of_its_shard(scalers, audit_lo
         writers.update(write.user for write in writes)
         late = [write for write in writes if write.at_unix_seconds > killed_at_unix_seconds + 1]
         assert first not in {write.user for write in late}
-        owned_by.add((owners[shard_of(each)], writes[-1].user))
     assert len(writers) == 4
-    # The scalers do not know the names of their users: each owner has exactly one.
-    assert len(owned_by) == len({owner for owner, _ in owned_by}) == 2
-    assert len({user for _, user in owned_by}) == 2
