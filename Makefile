@@ -7,13 +7,14 @@ DEPENDENCIES := $(VENV)/.dependencies
 SOURCES := adapter scaler wire testbed tests benchmarks
 DEMO_SECONDS ?= 240
 SEEDS ?= 0..1000
+PAGE_AUTOSCALERS ?= 10
 # Without the programs that only tests and benchmarks run: prometheus-adapter.
 DEMO_ASSETS := helm etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok prometheus
-export DEMO_SECONDS
+export DEMO_SECONDS PAGE_AUTOSCALERS
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-backends simulate check bench lint format unit site assets constraints clean
+.PHONY: help demo test test-backends test-page simulate check bench lint format unit site assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -42,6 +43,10 @@ test: check assets  ## Run all checks and tests, including those against real pr
 test-backends: $(STAMP)  ## Build VictoriaMetrics and Thanos and compare them with Prometheus (five minutes of building, once)
 	@$(BIN)/python -m testbed build prometheus victoria-metrics thanos
 	$(BIN)/python -m pytest tests/backends
+
+test-page: $(STAMP)  ## Test the page of `kubectl loadline ui` in a real Chromium, with axe-core (PAGE_AUTOSCALERS=10,1000)
+	@$(BIN)/python -m testbed build etcd kube-apiserver kubectl prometheus promtool
+	AXE=$$($(BIN)/python -m testbed.axe) $(BIN)/python -m pytest -s tests/browser
 
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)

@@ -48,10 +48,16 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with _silence():
             metrics, explanations = run(_explained(given))
-    except (StatusError, Unavailable) as error:
+    except StatusError as error:
         print(f"loadline-adapter explain: {error.message}", file=sys.stderr)
         return MISSING
-    except (ConfigError, ConnectionConfigError, ServingConfigError, OSError) as error:
+    except Unavailable as error:
+        print(f"loadline-adapter explain: {error.message}{_hint(given)}", file=sys.stderr)
+        return MISSING
+    except ConnectionConfigError as error:
+        print(f"loadline-adapter explain: {error}{_hint(given)}", file=sys.stderr)
+        return WRONG
+    except (ConfigError, ServingConfigError, OSError) as error:
         print(f"loadline-adapter explain: {error}", file=sys.stderr)
         return WRONG
     if given.output == "json":
@@ -61,6 +67,15 @@ def main(arguments: Sequence[str]) -> int:
         pairs = zip(metrics, explanations, strict=True)
         print("\n\n".join(text_of(each.title, explanation) for each, explanation in pairs))
     return OK if all(each.value_count for each in explanations) else MISSING
+
+
+def _hint(given: _Given) -> str:
+    """For a user outside the cluster, unless the plugin itself runs this command."""
+    if given.config or given.insecure_skip_tls_verify:
+        return ""
+    target = target_of(given.target)
+    words = f"{target.name} -n {target.namespace}" if isinstance(target, Autoscaler) else target
+    return f"\nTo find and reach the adapter of the cluster: kubectl loadline explain {words}"
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ does not read it in time is disconnected.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import unquote
 
@@ -60,12 +60,14 @@ class MetricStreams:
         authorizer: Authorizer,
         *,
         send_seconds: float = SEND_SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`send_seconds`: how long a client may take to read what was sent after a round."""
         self._rounds = rounds
         self._parse = parse
         self._send_seconds = send_seconds
+        self._sleep = sleep
         self._authenticator = authenticator
         self._authorizer = authorizer
         self._monotonic = monotonic
@@ -115,7 +117,7 @@ class MetricStreams:
     async def _stay_authenticated(self, request: web.Request) -> None:
         """Until the credentials are no longer valid."""
         while True:
-            await asyncio.sleep(RECHECK_SECONDS)
+            await self._sleep(RECHECK_SECONDS)
             with contextlib.suppress(Unavailable):
                 try:
                     await self._authenticator.authenticate(request)
@@ -277,7 +279,7 @@ class _Stream:
             await self._socket.send_bytes(encode(StreamUpdate(responses=tuple(responses))))
 
     async def _check_rights(self) -> None:
-        """A path that may no longer be read is refused; if that cannot be known, nothing changes for now."""
+        """Refuse the paths that may no longer be read, and those for which that cannot be reviewed, as a GET is refused then."""
         now_seconds = self._monotonic()
         due = [
             each

@@ -31,9 +31,9 @@ REFUSED_SECONDS: Final = 60.0
 CONCURRENT: Final = 64
 SLICE_SECONDS: Final = 0.005
 """How long requests that need no waiting may follow each other before everything else gets its turn."""
-BUSY_RATIO: Final = 0.2
+BUSY_RATIO: Final = 0.25
 """The part of the CPU time of the process that rounds may take, roughly: with very many requests they follow each other more slowly."""
-PAUSE_SECONDS_MAX: Final = 4.0
+PAUSE_SECONDS_MAX: Final = 3.0
 
 log = logging.getLogger(__name__)
 

@@ -37,14 +37,24 @@ def main(arguments: Sequence[str]) -> int:
                 insecure_skip_tls_verify=given.insecure_skip_tls_verify,
             )
         )
-    except (StatusError, Unavailable) as error:
+    except StatusError as error:
         print(f"loadline-scaler why: {error.message}", file=sys.stderr)
         return 1
+    except Unavailable as error:
+        print(f"loadline-scaler why: {error.message}\n{_hint(given.autoscaler)}", file=sys.stderr)
+        return 1
     except ConnectionConfigError as error:
-        print(f"loadline-scaler why: {error}", file=sys.stderr)
+        print(f"loadline-scaler why: {error}\n{_hint(given.autoscaler)}", file=sys.stderr)
         return 2
     print(printed(body, given.output))
     return 0
+
+
+def _hint(autoscaler: str) -> str:
+    namespace, name = autoscaler.split("/")
+    return (
+        f"To find and reach the scaler of the cluster: kubectl loadline why {name} -n {namespace}"
+    )
 
 
 def printed(body: bytes, output: str) -> str:

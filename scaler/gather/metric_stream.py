@@ -64,7 +64,7 @@ class MetricStream:
         self._with_response = 0
         self._dropped_at_seconds = float("-inf")
         self.on_change: Callable[[str], None] = lambda _: None
-        """Called with each path whose response has changed, but not for its first one."""
+        """Called with each path that has another response. The first one may differ from that of the last GET, too."""
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -128,10 +128,8 @@ class MetricStream:
                 self._stop(path)
                 continue
             watched = self._paths[path]
-            if watched.response is None:
-                self._with_response += 1
-            else:
-                changed.append(path)
+            self._with_response += watched.response is None
+            changed.append(path)
             watched.response = Streamed(each.code, bytes(each.body))
         if update.as_of is not None:
             self._as_of_seconds = max(self._as_of_seconds, update.as_of)

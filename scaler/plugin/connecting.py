@@ -56,12 +56,18 @@ async def connected(cluster: Cluster) -> AsyncIterator[Session]:
 async def existing(session: Session, target: Target) -> tuple[WatchedKind, str, bytes]:
     """The kind, the namespace and the object that `target` means. Raises `StatusError` and `Unavailable`."""
     namespace = target.namespace or session.namespace
+    forbidden = None
     for kind in target.kinds:
         try:
             return kind, namespace, await session.client.get(kind.object(namespace, target.name))
         except StatusError as error:
-            if error.code != 404:
+            # A kind that the cluster does not have is forbidden, too, to a user who is not an administrator.
+            if error.code == 403:
+                forbidden = forbidden or error
+            elif error.code != 404:
                 raise
+    if forbidden is not None:
+        raise forbidden
     kinds = " or ".join(kind.kind for kind in target.kinds)
     raise not_found(
         f"there is no {kinds} {target.name} in the namespace {namespace}: "

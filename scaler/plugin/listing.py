@@ -21,15 +21,33 @@ class _List(msgspec.Struct, frozen=True):
     items: tuple[Autoscaler, ...] = ()
 
 
-async def rows(client: Reader, namespace: str) -> list[Row]:
-    """Sorted by namespace, name and kind; of all namespaces if `namespace` is empty.
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows, sorted by namespace, name and kind; `refused` is why one of the kinds is missing."""
 
-    A cluster without the kind LoadAutoscaler has HPAs only. Raises `StatusError` and `Unavailable`.
+    rows: tuple[Row, ...]
+    refused: str = ""
+
+
+async def listed(client: Reader, namespace: str) -> Listing:
+    """Of all namespaces if `namespace` is empty. A cluster without the kind LoadAutoscaler has HPAs only.
+
+    A kind that the user may not list is left out. Raises `StatusError` if that is true of both, and `Unavailable`.
     """
-    found = [
-        row_of(each, kind) for kind in KINDS async for each in _objects(client, kind, namespace)
-    ]
-    return sorted(found, key=lambda each: (each.namespace, each.name, each.kind))
+    found: list[Row] = []
+    refusals: list[StatusError] = []
+    for kind in KINDS:
+        try:
+            found += [row_of(each, kind) async for each in _objects(client, kind, namespace)]
+        except StatusError as error:
+            if error.code != 403:
+                raise
+            refusals.append(error)
+    if len(refusals) == len(KINDS):
+        raise refusals[0]
+    return Listing(
+        rows=tuple(sorted(found, key=lambda each: (each.namespace, each.name, each.kind))),
+        refused="; ".join(each.message for each in refusals),
+    )
 
 
 async def _objects(client: Reader, kind: WatchedKind, namespace: str) -> AsyncIterator[Autoscaler]:

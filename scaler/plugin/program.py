@@ -28,6 +28,11 @@ COMMANDS: Final = (
         module="scaler.plugin.simulate",
     ),
     Command(
+        name="ui",
+        summary="Serve a page on this machine with every autoscaler, its last hours and a what-if",
+        module="scaler.plugin.ui",
+    ),
+    Command(
         name="check",
         summary="Validate the configuration of the running adapter, or a file",
         module="scaler.plugin.check",

@@ -1,6 +1,7 @@
 """`kubectl loadline status [NAME]`: every autoscaler in a line, or one, and what its dry run would have done."""
 
 import argparse
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from scaler.plugin.flags import (
     add_program_flag,
     cluster_of,
 )
-from scaler.plugin.listing import rows
+from scaler.plugin.listing import listed
 from scaler.plugin.prometheus import add_prometheus_flag, prometheus_url
 from scaler.plugin.recorded import CURRENT, DESIRED, recorded, replicas_query, step_for
 from scaler.plugin.row import Row, row_of
@@ -60,9 +61,12 @@ def main(arguments: Sequence[str]) -> int:
 async def _list(given: Namespace) -> int:
     async with connected(cluster_of(given)) as session:
         namespace = "" if given.all_namespaces else session.namespace
-        found = await rows(session.client, namespace)
+        listing = await listed(session.client, namespace)
+    found = listing.rows
+    if listing.refused:
+        print(f"kubectl loadline status: without a kind: {listing.refused}", file=sys.stderr)
     if given.output == "json":
-        _print_json(_Document(autoscalers=tuple(found)))
+        _print_json(_Document(autoscalers=found))
     elif found:
         print(table(found, with_namespace=given.all_namespaces))
     else:

@@ -81,7 +81,10 @@ async def decision_of(
             except StatusError as error:
                 problem = error.message
                 if error.code in (401, 403):
-                    problem += ". You need the right to get the nonResourceURL /debug/decisions/*"
+                    problem += (
+                        ". You need the right to get the nonResourceURL /debug/decisions/*, which the ClusterRole "
+                        f"{scaler.name}:why of the chart grants"
+                    )
                     break
             except Unavailable as error:
                 problem = forward.problem or error.message

@@ -31,7 +31,7 @@ from wire.status import StatusError, Unavailable
 AGE_SECONDS_MAX: Final = 90.0
 # Between two checks of the connection, and how long the adapter may take for one.
 CHECK_SECONDS: Final = 5.0
-CHECK_WAIT_SECONDS: Final = 2.0
+CHECK_WAIT_SECONDS: Final = 4.0
 
 log = logging.getLogger(__name__)
 

@@ -10,16 +10,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
 
-from testbed import apiservices, ports
+from testbed import apiservices, ports, web
 from testbed.chart_programs import start_chart_program
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions, HPAOptions
 from testbed.exporter import Exporter
 from testbed.helm import Helm
+from testbed.processes import start
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
 
@@ -112,8 +114,9 @@ def _create_web(cluster: Cluster) -> None:
     )
 
     def scaled() -> bool:
-        found = cluster.get(f"/apis/apps/v1/namespaces/{SHOP}/deployments/web")
-        return bool(found["spec"]["replicas"] == 4)
+        path = f"/apis/loadline.io/v1beta1/namespaces/{SHOP}/loadautoscalers/web"
+        decision = cluster.get(path).get("status", {}).get("decision", {})
+        return str(decision.get("summary", "")).startswith("stays at 4 replicas")
 
     until(scaled, what="four replicas")
     for deployment in ("a-loadline-adapter", "s-loadline-scaler"):
@@ -245,3 +248,37 @@ def test_each_refusal_names_the_right_that_is_missing(on_call, installed):
     rules = [{"nonResourceURLs": ["/debug/decisions/*"], "verbs": ["get"]}]
     _grant(installed, "on-call-decisions", rules)
     until(lambda: "shop/web stays at 4 replicas." in on_call(*why, code=0), what="the decision")
+
+
+def test_the_page_has_the_decision_of_the_running_scaler(loadline, tmp_path):
+    environment = {"KUBECONFIG": str(loadline.kubeconfig), "PATH": loadline.path}
+    command = [loadline.cluster.kubectl_path, "loadline", "ui", "--open=false"]
+    with start("ui", command, log_path=tmp_path / "ui.log", environment=environment) as process:
+        process.wait_until(lambda: "http://127.0.0.1:" in process.log(), what="the address")
+        address = urlsplit(process.log().split()[-1])
+
+        def get(path: str) -> str:
+            response = web.get(int(address.port or 0), f"{address.path}{path}")
+            assert response is not None
+            assert response.status == 200, response.text
+            return response.text
+
+        assert f"{SHOP}/web" in get("")
+        decision = get(f"la/{SHOP}/web/decision")
+        assert "The last decision of the Deployment loadline-system/s-loadline-scaler." in decision
+        assert 'name="value.plugin_queue"' in decision
+        what_if = get(f"la/{SHOP}/web/what-if?value.plugin_queue=65000")
+        assert "shop/web goes from 4 to 7 replicas." in what_if
+        # It scrapes no metrics of the scaler here.
+        assert "in its status" in get(f"la/{SHOP}/web/series")
+
+
+def test_kubectl_completes_the_names_of_autoscalers(loadline):
+    done = subprocess.run(
+        [loadline.cluster.kubectl_path, "__complete", "loadline", "why", "-n", SHOP, "w"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": loadline.path, "KUBECONFIG": str(loadline.kubeconfig)},
+    )
+    assert done.stdout.split() == ["web", ":4"]

@@ -54,6 +54,19 @@ def test_one_value_lets_the_scaler_read_metrics_directly_from_the_adapter(scaler
     )
 
 
+@pytest.mark.parametrize(
+    ("values", "fix"),
+    [
+        ({"stream": True}, "requires adapter.service"),
+        ({"service": "metrics/adapter", "reconcileOnChange": True}, "requires adapter.stream"),
+        ({"service": "adapter"}, "service"),
+    ],
+)
+def test_values_for_a_stream_without_an_adapter_are_rejected(scaler, refused, values, fix):
+    with pytest.raises(refused, match=fix):
+        scaler.render({"adapter": values})
+
+
 def test_the_stream_of_metrics_has_its_own_permission(scaler):
     values = {"service": "metrics/adapter", "stream": True, "reconcileOnChange": True}
     rendered = scaler.render({"adapter": values})

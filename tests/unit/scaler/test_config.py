@@ -2,6 +2,7 @@
 
 import pytest
 
+from scaler.adapter_options import AdapterOptions
 from scaler.commands.run import parse
 from scaler.config import Options
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
@@ -98,6 +99,18 @@ def test_leader_election_has_the_flags_of_kubernetes():
     assert not parse(["--leader-elect=false"]).leader_election.enabled
 
 
+def test_a_reconcile_on_change_requires_the_stream(capsys):
+    with pytest.raises(SystemExit):
+        parse(["--adapter-service=monitoring/adapter", "--reconcile-on-change"])
+    assert "--reconcile-on-change requires --stream-metrics" in capsys.readouterr().err
+
+
+def test_the_adapter_is_read_directly_only_on_request():
+    assert parse([]).adapter is None
+    given = parse(["--adapter-service=monitoring/adapter", "--adapter-url=https://a:1/"])
+    assert given.adapter == AdapterOptions(service=("monitoring", "adapter"), url="https://a:1")
+
+
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
@@ -116,6 +129,9 @@ def test_leader_election_has_the_flags_of_kubernetes():
         ),
         pytest.param("--leader-elect-lease-duration=1s", "must be longer than", id="lease"),
         pytest.param("--color=blue", "unknown flag --color", id="unknown"),
+        pytest.param("--adapter-service=adapter", "form NAMESPACE/NAME", id="service"),
+        pytest.param("--adapter-url=http://a", "'http://a' is not a URL", id="no TLS"),
+        pytest.param("--stream-metrics", "requires --adapter-service", id="stream of nothing"),
     ],
 )
 def test_a_wrong_flag_exits_with_2_and_says_what_is_wrong(argument, message, capsys):

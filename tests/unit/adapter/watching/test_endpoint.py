@@ -11,7 +11,6 @@ from adapter.watching import endpoint
 from adapter.watching.endpoint import MetricStreams
 from adapter.watching.rounds import Rounds
 from tests.unit.adapter.watching.test_rounds import Answers, document, request
-from wire.external_metrics import ExternalMetricValueList
 from wire.metric_stream import (
     PATH,
     StreamRequest,
@@ -22,7 +21,7 @@ from wire.metric_stream import (
 from wire.serving.attributes import User
 from wire.serving.guard import USER
 from wire.serving.listener import Listener
-from wire.status import forbidden, not_found, unauthorized
+from wire.status import Unavailable, forbidden, not_found, unauthorized
 
 QUEUE = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
 
@@ -32,6 +31,7 @@ class Access:
 
     def __init__(self):
         self.is_authenticated = True
+        self.is_away = False
         self.forbidden = set()
         self.checked = []
 
@@ -41,6 +41,8 @@ class Access:
 
     async def authorize(self, user, attributes):
         self.checked.append((user.name, attributes.verb, attributes.namespace, attributes.resource))
+        if self.is_away:
+            raise Unavailable("no connection to kube-apiserver")
         if attributes.resource in self.forbidden:
             raise forbidden(f"{attributes.resource} is forbidden")
 
@@ -56,6 +58,7 @@ class Adapter:
 
     def __init__(self):
         self.answers, self.access, self.seconds = Answers(), Access(), 1000.0
+        self.time_passes = asyncio.Event()
         self.rounds = Rounds(self.answers.answer)
         self.streams = MetricStreams(
             self.rounds,
@@ -63,6 +66,7 @@ class Adapter:
             self.access,
             self.access,
             send_seconds=0.5,
+            sleep=self.sleep,
             monotonic=lambda: self.seconds,
         )
 
@@ -75,11 +79,18 @@ class Adapter:
         self.streams.add_route(app)
         self.listener = Listener(app, drain_seconds=0.1)
 
+    async def sleep(self, _):
+        await self.time_passes.wait()
+        self.time_passes.clear()
+
     @contextlib.asynccontextmanager
     async def client(self):
         async with (
             aiohttp.ClientSession() as session,
-            session.ws_connect(f"http://127.0.0.1:{self.listener.port}{PATH}") as socket,
+            session.ws_connect(
+                f"http://127.0.0.1:{self.listener.port}{PATH}",
+                timeout=aiohttp.ClientWSTimeout(ws_close=0.1),
+            ) as socket,
         ):
             yield Client(self, socket)
 
@@ -164,6 +175,18 @@ async def test_a_permission_that_is_revoked_ends_the_responses_of_its_path(adapt
         assert found[1][0] == 200
 
 
+async def test_a_permission_that_cannot_be_reviewed_is_a_failure_until_it_can_be(adapter):
+    async with adapter.client() as client:
+        adapter.access.is_away = True
+        await client.send(_1=QUEUE)
+        _, found = await client.round(watched=1)
+        assert found[1][0] == 503
+        assert (await client.round(watched=1))[1] == {}
+        adapter.access.is_away = False
+        _, found = await client.round(watched=1)
+        assert found[1][0] == 200
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -195,6 +218,17 @@ async def test_a_client_that_does_not_follow_the_protocol_is_disconnected(adapte
         assert message.type is aiohttp.WSMsgType.CLOSE
 
 
+async def test_a_token_that_is_no_longer_valid_ends_the_stream(adapter):
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE)
+        adapter.time_passes.set()
+        await client.round(watched=1)
+        adapter.access.is_authenticated = False
+        adapter.time_passes.set()
+        message = await client.socket.receive(timeout=5)
+        assert message.type is aiohttp.WSMsgType.CLOSE
+
+
 async def test_a_plain_get_is_refused(adapter):
     async with (
         aiohttp.ClientSession() as session,
@@ -214,11 +248,10 @@ async def test_a_stopping_adapter_ends_its_streams(adapter):
 
 
 async def test_a_client_that_does_not_read_is_disconnected_and_holds_up_no_round(adapter):
-    (item,) = document("1").items
-    many = ExternalMetricValueList(items=[item] * 10_000)
+    large = document("1", labels={"large": "x" * 1_000_000})
     async with adapter.client() as slow, adapter.client() as quick:
         paths = {f"_{number}": f"{QUEUE}_{number}" for number in range(1, 17)}
-        adapter.answers.responses = {f"queue_{number}": many for number in range(1, 17)}
+        adapter.answers.responses = {f"queue_{number}": large for number in range(1, 17)}
         await slow.send(**paths)
         await quick.send(_1=QUEUE)
         await arrives(lambda: len(adapter.rounds) == 17)

@@ -3,12 +3,14 @@
 import json
 
 import msgspec
+import pytest
 
-from scaler.plugin.listing import rows
+from scaler.plugin.listing import listed
 from scaler.plugin.row import Row
 from scaler.plugin.status import remembered
 from scaler.plugin.status_text import detail, table
 from tests.fakes.scaler import FakeKube
+from wire.status import StatusError, forbidden
 
 LAS = "/apis/loadline.io/v1beta1/loadautoscalers"
 HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
@@ -33,14 +35,27 @@ async def test_both_kinds_are_listed_page_by_page_and_sorted():
     kube = PagedKube()
     kube.serve(LAS, {"items": [item("shop", "web")]})
     kube.serve(HPAS, {"metadata": {"continue": "token"}, "items": [item("shop", "web")]})
-    found = await rows(kube, "")
-    assert [each.key for each in found] == ["hpa/a/last", "hpa/shop/web", "la/shop/web"]
+    found = await listed(kube, "")
+    assert [each.key for each in found.rows] == ["hpa/a/last", "hpa/shop/web", "la/shop/web"]
 
 
 async def test_a_cluster_without_the_kind_loadautoscaler_has_hpas_only():
     kube = FakeKube()
     kube.serve(HPAS, {"items": [item("shop", "web")]})
-    assert [each.kind for each in await rows(kube, "")] == ["hpa"]
+    found = await listed(kube, "")
+    assert ([each.kind for each in found.rows], found.refused) == (["hpa"], "")
+
+
+async def test_a_kind_that_the_user_may_not_list_is_left_out_and_named():
+    kube = FakeKube()
+    kube.serve(HPAS, {"items": [item("shop", "web")]})
+    kube.answers[LAS] = forbidden("cannot list loadautoscalers")
+    found = await listed(kube, "")
+    assert [each.kind for each in found.rows] == ["hpa"]
+    assert found.refused == "cannot list loadautoscalers"
+    kube.answers[HPAS] = forbidden("cannot list hpas")
+    with pytest.raises(StatusError, match="cannot list loadautoscalers"):
+        await listed(kube, "")
 
 
 def test_the_table_has_one_line_per_autoscaler_and_no_line_break_in_a_reason():

@@ -1,0 +1,24 @@
+"""What each limit of an autoscaler means, in one sentence."""
+
+from collections.abc import Mapping
+from typing import Final
+
+EXPLANATIONS: Final[Mapping[str, str]] = {
+    "no scaler": "No controller has reconciled it yet.",
+    "target": "The scale of its target cannot be read or written.",
+    "metric": "A metric has no value, so it does not scale down.",
+    "disabled": "A user has scaled the target to 0.",
+    "shared target": "Another autoscaler scales the same pods.",
+    "window": "Recent recommendations in the stabilization window hold the count.",
+    "policy": "A scaling policy limits how fast the count may change.",
+    "max": "The metrics want more than the maximum.",
+    "min": "The metrics want less than the minimum.",
+    "schedule": "A schedule sets the bound, or cannot be read.",
+    "fallback": "A failed metric is replaced by its fallback.",
+    "cooldown": "It waits before it goes to zero.",
+    "suspended": "spec.suspend holds the count.",
+    "rollout": "While pods of several revisions run, it is held.",
+    "panic": "A sharp rise of the load overrides windows and policies.",
+    "unready pods": "New pods do not become ready, so it does not scale up.",
+    "old cache": "The scaler's view of the cluster is too old to scale down.",
+}

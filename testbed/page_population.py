@@ -1,0 +1,167 @@
+"""Many autoscalers with the statuses that a scaler would have written, for the page of `kubectl loadline ui`."""
+
+import asyncio
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from testbed.cluster import Cluster
+from wire.kube.client import KubeClient
+from wire.kube.connection import connect
+from wire.meta import time_from_unix
+
+NAMESPACES: Final = ("billing", "checkout", "search", "shop")
+NAMES: Final = ("api", "cart", "index", "mail", "orders", "prices", "reports", "web", "worker")
+AT_ONCE: Final = 40
+CRD: Final = Path(__file__).parents[1] / "charts/scaler/files/crds/loadautoscalers.yaml"
+DAY_SECONDS: Final = 86_400
+RECORDED_STEP_SECONDS: Final = 60
+
+Json = dict[str, Any]
+
+# Name, replicas, wanted, conditions, decision.
+_STATES: Final[tuple[tuple[int, int, dict[str, str], Json], ...]] = (
+    (5, 5, {}, {"summary": "stays at 5 replicas: queue_length proposes 5"}),
+    (4, 8, {"ScalingLimited": "ScaleUpLimit"}, {"summary": "goes from 4 to 8 replicas: queue_length proposes 17; limited to 8 (ScaleUpLimit)", "proposedReplicas": 17, "stabilizedReplicas": 17}),
+    (9, 9, {}, {"summary": "stays at 9 replicas: queue_length proposes 3; recent recommendations hold it at 9", "proposedReplicas": 3, "stabilizedReplicas": 9}),
+    (20, 20, {"ScalingLimited": "TooManyReplicas"}, {"summary": "stays at 20 replicas: queue_length proposes 31; limited to 20 (TooManyReplicas)", "proposedReplicas": 31, "stabilizedReplicas": 31}),
+    (2, 2, {"ScalingLimited": "TooFewReplicas"}, {"summary": "stays at 2 replicas: queue_length proposes 1; limited to 2 (TooFewReplicas)", "proposedReplicas": 1, "stabilizedReplicas": 1}),
+    (6, 4, {}, {"summary": "would go from 6 to 4 replicas: queue_length proposes 4"}),
+)  # fmt: skip
+_FAILED: Final = "the HPA was unable to compute the replica count: unable to get external metric shop/queue_length: no rows"
+
+
+def objects(count: int) -> Iterator[Json]:
+    """LoadAutoscalers with statuses, in four namespaces. Every 97th has a failed metric, the first one has not."""
+    for index in range(count):
+        namespace = NAMESPACES[index % len(NAMESPACES)]
+        name = NAMES[index // len(NAMESPACES) % len(NAMES)]
+        number = index // (len(NAMESPACES) * len(NAMES))
+        name = f"{name}-{number}" if number else name
+        state = _STATES[index % len(_STATES)]
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+        spec = {
+            "scaleTargetRef": target,
+            "minReplicas": 2,
+            "maxReplicas": 20,
+            "metrics": [_metric()],
+        }
+        if index % len(_STATES) == len(_STATES) - 1:
+            spec["mode"] = "DryRun"
+        yield {
+            "apiVersion": "loadline.io/v1beta1",
+            "kind": "LoadAutoscaler",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": spec,
+            "status": _status(state, failed=index % 97 == 7),
+        }
+
+
+async def populate(cluster: Cluster, count: int) -> None:
+    """Create the CRD, the namespaces, and `count` autoscalers; the first one with its Deployment."""
+    cluster.apply_crd(CRD.read_text("utf-8"))
+    for namespace in NAMESPACES:
+        cluster.kubectl("create", "namespace", namespace)
+    first = next(objects(1))["metadata"]
+    cluster.kubectl(
+        "create",
+        "deployment",
+        first["name"],
+        "--image=web",
+        "--replicas=5",
+        f"-n{first['namespace']}",
+    )
+    cluster.kubectl(
+        "patch",
+        "deployment",
+        first["name"],
+        f"-n{first['namespace']}",
+        "--subresource=status",
+        "--type=merge",
+        '--patch={"status": {"replicas": 5, "readyReplicas": 5}}',
+    )
+    client = KubeClient(await connect(cluster.kubeconfig, user_agent="loadline-testbed"))
+    limit = asyncio.Semaphore(AT_ONCE)
+
+    async def create(each: Json) -> None:
+        path = (
+            f"/apis/loadline.io/v1beta1/namespaces/{each['metadata']['namespace']}/loadautoscalers"
+        )
+        async with limit:
+            created = msgspec.json.decode(await client.create(path, msgspec.json.encode(each)))
+            body = msgspec.json.encode({**created, "status": each["status"]})
+            await client.replace(f"{path}/{each['metadata']['name']}/status", body)
+
+    try:
+        await asyncio.gather(*map(create, objects(count)))
+    finally:
+        await client.close()
+
+
+def recorded_day(namespace: str, name: str, *, until_unix_seconds: float) -> str:
+    """A day of both counts in OpenMetrics, for `promtool tsdb create-blocks-from openmetrics`."""
+    labels = f'{{namespace="{namespace}",name="{name}",kind="LoadAutoscaler"}}'
+    start = int(until_unix_seconds) - DAY_SECONDS
+    times = range(start, int(until_unix_seconds), RECORDED_STEP_SECONDS)
+    wanted = [round(8 + 6 * math.sin(at / DAY_SECONDS * 4 * math.tau)) for at in times]
+    # The window of 5 minutes delays a scale-down.
+    current = [max(wanted[max(0, index - 5) : index + 1]) for index in range(len(wanted))]
+    lines = []
+    for which, counts in (("current", current), ("desired", wanted)):
+        metric = f"loadline_scaler_autoscaler_status_{which}_replicas"
+        lines.append(f"# TYPE {metric} gauge")
+        lines += (f"{metric}{labels} {count} {at}" for at, count in zip(times, counts, strict=True))
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def _metric() -> Json:
+    selector = {"matchLabels": {"queue": "mail"}}
+    metric = {"name": "queue_length", "selector": selector}
+    target = {"type": "AverageValue", "averageValue": "30"}
+    return {"type": "External", "external": {"metric": metric, "target": target}}
+
+
+def _status(state: tuple[int, int, dict[str, str], Json], *, failed: bool) -> Json:
+    replicas, wanted, reasons, decision = state
+    limited = reasons.get("ScalingLimited")
+    conditions = [
+        _condition("AbleToScale", "True", "ReadyForNewScale", "recommended size matches current size"),
+        _condition("ScalingActive", "True", "ValidMetricFound", "the HPA was able to calculate a replica count"),
+        _condition("ScalingLimited", str(bool(limited)), limited or "DesiredWithinRange", "the desired count"),
+    ]  # fmt: skip
+    if failed:
+        wanted, conditions[2] = replicas, _condition("ScalingLimited", "False", "DesiredWithinRange", "the desired count")  # fmt: skip
+        conditions[1] = _condition("ScalingActive", "False", "FailedGetExternalMetric", _FAILED)
+        decision = {"summary": f"keeps {replicas} replicas: its metric failed"}
+    now = time.time()
+    steps = [
+        {
+            "replicas": wanted + index % 3,
+            "sinceUnixSeconds": now - 300 + 30 * index,
+            "untilUnixSeconds": now - 275 + 30 * index,
+        }
+        for index in range(10)
+    ]
+    return {
+        "currentReplicas": replicas,
+        "desiredReplicas": wanted,
+        "currentMetrics": [],
+        "conditions": conditions,
+        "decision": decision,
+        "history": {"recommendations": steps},
+    }
+
+
+def _condition(type_: str, status: str, reason: str, message: str) -> Json:
+    at = time_from_unix(time.time()).isoformat().replace("+00:00", "Z")
+    return {
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": at,
+    }

@@ -1,0 +1,85 @@
+"""Both charts with the adapter's managed certificate, and a scaler whose chart values name the adapter's Service."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed import apiservices, ports
+from testbed.chart_programs import start_chart_program
+from testbed.cluster import Cluster
+from testbed.exporter import Exporter
+from testbed.helm import Helm
+from testbed.programs import LoadlineProcess
+from testbed.prometheus import PrometheusServer
+from testbed.waiting import until
+from tests.e2e.scaler_objects import autoscaler, workload
+
+METRICS = [{"name": "waiting", "query": "sum by (namespace) (direct_chart_waiting)"}]
+
+
+@pytest.fixture
+def scaler(
+    cluster: Cluster, prometheus: PrometheusServer, namespace: str, tmp_path: Path
+) -> Iterator[LoadlineProcess]:
+    cluster.kubectl("create", "serviceaccount", "scraper", f"-n{namespace}")
+    port = ports.reserve()
+    helm = Helm(cluster, namespace)
+    adapter_values = {
+        "service": {"type": "ExternalName", "externalName": "localhost", "port": port},
+        "prometheus": {"url": "http://127.0.0.1", "port": prometheus.port},
+        "rules": {"default": False, "metrics": METRICS},
+    }
+    scaler_values = {
+        "adapter": {
+            "service": "{{ .Release.Namespace }}/a-loadline-adapter",
+            "stream": True,
+            "reconcileOnChange": True,
+        },
+        # There is no cluster DNS here.
+        "extraArguments": [f"--adapter-url=https://127.0.0.1:{port}"],
+        "syncPeriod": "10s",
+        "serviceMonitor": {"scrapers": [{"name": "scraper", "namespace": namespace}]},
+    }
+    helm.install("adapter", release="a", values=adapter_values)
+    helm.install("scaler", release="s", values=scaler_values)
+    place = {"namespace": namespace, "directory": tmp_path}
+    with start_chart_program(cluster, "adapter", release="a", port=port, **place):
+        apiservices.wait_until_available(cluster, "v1beta1.external.metrics.k8s.io")
+        with start_chart_program(cluster, "scaler", release="s", **place) as running:
+            yield running
+    for release in helm.releases():
+        helm.uninstall(release)
+
+
+def test_metrics_are_streamed_with_the_values_and_permissions_of_the_charts(
+    scaler, cluster, prometheus, exporter: Exporter, namespace
+):
+    labels = {"namespace": namespace}
+    exporter.set("direct_chart_waiting", 10, **labels)
+    prometheus.wait_for(f'direct_chart_waiting{{namespace="{namespace}"}} == 10')
+    token = cluster.kubectl("create", "token", "scraper", f"-n{namespace}").strip()
+    metric = {"name": "waiting", "selector": {"matchLabels": labels}}
+    target = {"type": "AverageValue", "averageValue": "10"}
+    external = {"type": "External", "external": {"metric": metric, "target": target}}
+    cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, external))
+
+    def has(sample: str) -> bool:
+        text = scaler.get("/metrics", Authorization=f"Bearer {token}").text
+        assert f"\nloadline_scaler_{sample}" in text
+        return True
+
+    until(lambda: has("streamed_metrics 1.0"), what="the metric to be streamed")
+    exporter.set("direct_chart_waiting", 40, **labels)
+
+    def scaled() -> bool:
+        path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web"
+        assert cluster.get(path)["spec"]["replicas"] == 4
+        return True
+
+    until(scaled, what="four replicas")
+    has("direct_connection 1.0")
+    log = scaler.process.log()
+    assert "metrics are read directly from the adapter" in log
+    assert "forbidden" not in log.lower(), scaler.process.log_tail()
+    exporter.remove("direct_chart_waiting", **labels)

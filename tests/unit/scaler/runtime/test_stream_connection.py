@@ -1,0 +1,133 @@
+"""The stream stays open while there is a direct connection, and nothing is used after it is lost."""
+
+import asyncio
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from scaler.gather.metric_stream import MetricStream
+from scaler.runtime.stream_connection import StreamConnection
+from scaler.telemetry import Telemetry
+from wire.kube.client import KubeClient
+from wire.kube.connection import Access, Connection
+from wire.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
+
+METRIC = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
+
+
+class Source:
+    def __init__(self, server):
+        self.server = server
+
+    async def read(self):
+        return Access(server=self.server, authorization="Bearer secret")
+
+
+class World:
+    """A server on loopback, and a scaler with a direct connection to it."""
+
+    def __init__(self):
+        self.sockets, self.tokens, self.watched = [], [], []
+        self.refusal = 0
+        self.client = None
+        self.stream = MetricStream(asyncio.get_running_loop().time)
+        self.telemetry = Telemetry()
+        self.connection = StreamConnection(self, self.stream, self.telemetry)
+
+    async def connected(self):
+        await self.becomes(lambda: self.client is not None)
+        return self.client
+
+    def reader(self, group, version):
+        return self.client if group == "external.metrics.k8s.io" else None
+
+    async def serve(self, request):
+        self.tokens.append(request.headers["Authorization"])
+        if self.refusal:
+            return web.Response(status=self.refusal)
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        self.sockets.append(socket)
+        async for message in socket:
+            found = decode_request(message.data)
+            self.watched += [each.path for each in found.watch]
+            for each in found.watch:
+                response = StreamedResponse(each.id, 200, msgspec.Raw(b"{}"))
+                await socket.send_bytes(encode(StreamUpdate(responses=(response,))))
+            await socket.send_bytes(encode(StreamUpdate(as_of=found.now)))
+        return socket
+
+    @property
+    def is_open(self):
+        name = "loadline_scaler_stream_connected"
+        return self.telemetry.registry.get_sample_value(name) == 1
+
+    async def becomes(self, condition):
+        async with asyncio.timeout(10):
+            while True:
+                if condition():
+                    return
+                await asyncio.sleep(0)
+
+    def has_response(self):
+        self.stream.watch(METRIC)
+        return self.stream.current(METRIC, 5.0) is not None
+
+
+@pytest.fixture
+async def world():
+    made = World()
+    app = web.Application()
+    app.router.add_get(PATH, made.serve)
+    runner = web.AppRunner(app, shutdown_timeout=0.01)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    source = Source(f"http://127.0.0.1:{runner.addresses[0][1]}")
+    made.client = KubeClient(Connection(source, await source.read(), user_agent="test/1"))
+    task = asyncio.create_task(made.connection.run())
+    yield made
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await runner.cleanup()
+
+
+async def test_a_watched_metric_has_its_response(world):
+    await world.becomes(world.has_response)
+    assert world.is_open
+    assert world.watched == [METRIC]
+    assert world.tokens == ["Bearer secret"]
+
+
+async def test_after_the_server_has_disconnected_nothing_is_used_until_it_is_connected_again(world):
+    await world.becomes(world.has_response)
+    await world.sockets[0].close()
+    await world.becomes(lambda: not world.is_open)
+    assert world.stream.current(METRIC, 5.0) is None
+    await world.becomes(world.has_response)
+    assert len(world.sockets) == 2
+    assert world.watched == [METRIC, METRIC]
+
+
+async def test_an_invalid_message_ends_the_stream(world, caplog):
+    await world.becomes(lambda: world.sockets)
+    await world.sockets[0].send_bytes(b"not JSON")
+    await world.becomes(lambda: "sent an invalid message" in caplog.text)
+
+
+async def test_the_stream_ends_with_the_direct_connection(world):
+    await world.becomes(world.has_response)
+    first, world.client = world.client, None
+    assert world.stream.current(METRIC, 5.0) is None, "another server may serve it now"
+    await world.becomes(lambda: not world.is_open)
+    world.client = first
+    await world.becomes(world.has_response)
+
+
+async def test_a_stream_that_the_adapter_refuses_is_reported_and_tried_again(world, caplog):
+    world.refusal = 403
+    await world.becomes(lambda: "metrics are not streamed" in caplog.text)
+    await world.becomes(lambda: len(world.tokens) > 1)
+    world.refusal = 0
+    await world.becomes(world.has_response)
