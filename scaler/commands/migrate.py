@@ -157,9 +157,22 @@ def _write_rules(converted: Sequence[Converted], file: Path | None) -> None:
         )
         return
     backends = {backend["name"]: backend for each in converted for backend in each.backends}
-    configuration = {"backends": list(backends.values()), "metrics": metrics}
-    file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
     print(f"{file}: {len(metrics)} metrics for the configuration of the adapter", file=sys.stderr)
+    configuration: Json = {"metrics": metrics}
+    if len(backends) == 1:
+        [only] = backends.values()
+        configuration = {"metrics": [_of_default_backend(metric) for metric in metrics]}
+        print(
+            f"They are read from the Prometheus of the adapter, which must be {only['url']}",
+            file=sys.stderr,
+        )
+    elif backends:
+        configuration = {"backends": list(backends.values()), "metrics": metrics}
+    file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
+
+
+def _of_default_backend(metric: Json) -> Json:
+    return {name: value for name, value in metric.items() if name != "backend"}
 
 
 def _sentence(remark: Remark) -> str:

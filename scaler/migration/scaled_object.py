@@ -21,6 +21,8 @@ API_VERSION: Final = "keda.sh/v1alpha1"
 MAX_REPLICAS: Final = 100
 POLLING_INTERVAL_SECONDS: Final = 30
 COOLDOWN_SECONDS: Final = 300
+# The default of the HPA controller.
+WINDOW_SECONDS: Final = 300
 
 _PAUSED: Final = "autoscaling.keda.sh/paused"
 
@@ -50,6 +52,7 @@ def from_scaled_object(scaled_object: Mapping[str, Any], *, dry_run: bool) -> Co
     spec["metrics"] = metrics
     _add_fallback(given, metrics, remarks)
     _read_advanced(given, spec, remarks)
+    _remark_window(spec, remarks)
     return Converted(
         original=original,
         autoscaler=load_autoscaler(scaled_object, spec),
@@ -145,6 +148,20 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
         if spec.get(name):
             remarks.add(f"spec.{name}", _INTERVALS[name])
     return bounds
+
+
+def _remark_window(spec: Mapping[str, Any], remarks: Remarks) -> None:
+    """In KEDA the window belongs to the HPA, which never goes to zero; here it applies to zero too."""
+    scale_down = (spec.get("behavior") or {}).get("scaleDown") or {}
+    window_seconds = scale_down.get("stabilizationWindowSeconds", WINDOW_SECONDS)
+    cooldown_seconds = spec.get("scaleToZero", {}).get("cooldownSeconds", window_seconds)
+    if cooldown_seconds < window_seconds:
+        remarks.add(
+            "spec.cooldownPeriod",
+            f"the stabilization window ({window_seconds} s) delays going to zero too, and it is longer than the cooldown "
+            f"({cooldown_seconds} s)",
+            "Set behavior.scaleDown.stabilizationWindowSeconds to at most the cooldown to go to zero as early as KEDA.",
+        )
 
 
 _INTERVALS: Final = {

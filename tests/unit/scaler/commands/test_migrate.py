@@ -41,10 +41,19 @@ def test_hpas_and_scaled_objects_are_converted_and_other_objects_left_out(tmp_pa
     assert [each["metadata"]["name"] for each in found] == ["web", "worker"]
     assert {each["spec"]["mode"] for each in found} == {"DryRun"}
     assert "2 of 2 autoscalers converted; 1 other objects are left out" in output.err
+    assert "which must be http://p:9090" in output.err
     assert yaml.safe_load(rules.read_text()) == {
-        "backends": [{"name": "p", "url": "http://p:9090"}],
-        "metrics": [{"name": "shop_worker_0", "query": "sum(queue)", "backend": "p", "signal": {"onEmpty": "zero"}}],
+        "metrics": [{"name": "shop_worker_0", "query": "sum(queue)", "signal": {"onEmpty": "zero"}}],
     }  # fmt: skip
+
+
+def test_metrics_of_several_prometheus_servers_name_their_backend(tmp_path):
+    rules = tmp_path / "rules.yaml"
+    other = SCALED_OBJECT.replace("http://p:9090", "http://q:9090").replace("worker", "other")
+    assert main(["migrate", f"--rules={rules}", written(tmp_path, SCALED_OBJECT, other)]) == 0
+    configuration = yaml.safe_load(rules.read_text())
+    assert [each["url"] for each in configuration["backends"]] == ["http://p:9090", "http://q:9090"]
+    assert [each["backend"] for each in configuration["metrics"]] == ["p", "q"]
 
 
 def test_the_items_of_a_list_are_converted(tmp_path, capsys):

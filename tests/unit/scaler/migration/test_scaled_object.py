@@ -193,6 +193,21 @@ def test_a_cron_trigger_does_not_exceed_the_upper_bound():
     assert found["schedules"][0]["minReplicas"] == 4
 
 
+@pytest.mark.parametrize(
+    ("cooldown", "window", "remarks"),
+    [
+        (300, None, []),
+        (10, None, ["spec.cooldownPeriod"]),
+        (10, 10, []),
+        (10, 60, ["spec.cooldownPeriod"]),
+    ],
+)
+def test_a_stabilization_window_that_delays_zero_is_reported(cooldown, window, remarks):
+    behavior = {"scaleDown": {} if window is None else {"stabilizationWindowSeconds": window}}
+    advanced = {"horizontalPodAutoscalerConfig": {"behavior": behavior}}
+    assert remarked(prometheus(), cooldownPeriod=cooldown, advanced=advanced) == remarks
+
+
 def test_the_behavior_of_the_hpa_is_kept():
     behavior = {"scaleDown": {"stabilizationWindowSeconds": 60}}
     advanced = {"horizontalPodAutoscalerConfig": {"behavior": behavior}}
