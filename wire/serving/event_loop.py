@@ -8,18 +8,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-YOUNG_OBJECTS_MAX = 5_000
-"""New objects before the garbage collector checks them, which takes a few milliseconds; Python's default is 700."""
-
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """`asyncio.run`, on uvloop if it is installed, which halves the time per TLS request.
 
     What was imported stays as long as the program, so the garbage collector does not check it again, which takes 30 ms each time.
-    New objects are checked less often than by default: nearly all of a request's are gone by then.
+    New objects are checked as often as by default: less often, large requests of hostile clients would stay in memory for longer.
     """
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS_MAX)
     try:
         import uvloop
     except ImportError:
