@@ -23,6 +23,8 @@ UNUSED_SECONDS: Final = 900.0
 """A path whose response was not used for so long is no longer watched."""
 REFUSED_SECONDS: Final = 60.0
 """How long a path that the adapter does not stream is not watched again."""
+DENIED_SECONDS: Final = 10.0
+"""The same without permission, which the adapter cannot check either while kube-apiserver restarts."""
 # Not an answer to the request, but a reason to send it without a stream: kube-apiserver may decide otherwise.
 NOT_STREAMED: Final = (400, 401, 403, 429)
 _ENTRY_BYTES: Final = 64
@@ -124,7 +126,8 @@ class MetricStream:
             if path is None:
                 continue
             if each.code in NOT_STREAMED:
-                self._refused_until[path] = self._monotonic() + REFUSED_SECONDS
+                wait_seconds = DENIED_SECONDS if each.code in (401, 403) else REFUSED_SECONDS
+                self._refused_until[path] = self._monotonic() + wait_seconds
                 self._stop(path)
                 continue
             watched = self._paths[path]

@@ -3,7 +3,12 @@
 import msgspec
 import pytest
 
-from scaler.gather.metric_stream import REFUSED_SECONDS, UNUSED_SECONDS, MetricStream
+from scaler.gather.metric_stream import (
+    DENIED_SECONDS,
+    REFUSED_SECONDS,
+    UNUSED_SECONDS,
+    MetricStream,
+)
 from wire.metric_stream import (
     REQUEST_BYTES_MAX,
     StreamedResponse,
@@ -113,8 +118,11 @@ def test_a_path_that_another_server_serves_now_is_neither_used_nor_watched():
     assert len(world.stream) == 1
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 429])
-def test_a_path_that_the_adapter_refuses_is_requested_and_watched_again_later(code):
+@pytest.mark.parametrize(
+    ("code", "seconds"),
+    [(400, REFUSED_SECONDS), (401, DENIED_SECONDS), (403, DENIED_SECONDS), (429, REFUSED_SECONDS)],
+)
+def test_a_path_that_the_adapter_refuses_is_requested_and_watched_again_later(code, seconds):
     world = watching()
     world.receives(_1=b'"a"', as_of=1000.0)
     world.receives(_1=b"{}", code=code)
@@ -122,7 +130,10 @@ def test_a_path_that_the_adapter_refuses_is_requested_and_watched_again_later(co
     assert world.sent()[2] == [1]
     world.stream.watch(PATH)
     assert len(world.stream) == 0
-    world.seconds += REFUSED_SECONDS
+    world.seconds += seconds - 0.1
+    world.stream.watch(PATH)
+    assert len(world.stream) == 0
+    world.seconds += 0.1
     world.stream.watch(PATH)
     assert len(world.stream) == 1
 
