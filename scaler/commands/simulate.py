@@ -9,7 +9,6 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -34,7 +33,7 @@ from scaler.runtime.clients import Clients
 from scaler.signal.simulated import names_of, simulated
 from scaler.telemetry import Telemetry
 from wire import kube_json
-from wire.command_line.parsing import FlagParser, FlagSet
+from wire.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
@@ -176,16 +175,6 @@ def _metric_value(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _moment(text: str) -> float:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time such as 2026-11-27T08:00 (UTC) or 2026-11-27T08:00+01:00"
-        ) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
 def _replicas(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
@@ -206,7 +195,7 @@ def add_simulation_flags(flags: FlagSet) -> None:
     flags.add_argument(
         "--at",
         metavar="TIME",
-        type=_moment,
+        type=moment_unix_seconds,
         help="time of the decision, in UTC unless it has an offset (default: now)",
     )
     flags.add_argument(

@@ -30,11 +30,11 @@ from scaler.plugin.backtest_cluster import read_from_cluster
 from scaler.plugin.backtest_options import add_history_flags, add_model_flags, price, seconds
 from scaler.plugin.backtest_text import text_of
 from scaler.plugin.connecting import OK, Unreachable, ended
-from scaler.plugin.flags import add_cluster_flags, add_output_flag, add_program_flag
+from scaler.plugin.flags import add_cluster_flags, add_output_flag, add_program_flag, given_target
 from scaler.plugin.manifests import Manifest, read_manifest
 from scaler.plugin.progress import shown_progress
 from scaler.plugin.recorded_history import history_of
-from scaler.plugin.target import FORMS, Target, target_of
+from scaler.plugin.target import FORMS, Target
 from wire.command_line.parsing import FlagParser
 
 T = TypeVar("T")
@@ -61,10 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     given = flags.parse_args(arguments)
     if (given.name is None) == (given.autoscaler is None):
         flags.error("give either the NAME of an autoscaler, or its manifest with --autoscaler=FILE")
-    try:
-        target = None if given.name is None else target_of(given.name, namespace=given.namespace)
-    except ValueError as error:
-        flags.error(str(error))
+    target = None if given.name is None else given_target(flags, given.name, given.namespace)
     return ended("backtest", _backtest(given, target))
 
 

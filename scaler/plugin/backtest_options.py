@@ -2,13 +2,12 @@
 
 import argparse
 import math
-from datetime import UTC, datetime
 from pathlib import Path
 
 from scaler.backtest.metric_kinds import MetricKind
 from scaler.history.found import StartUp
 from scaler.model.amounts import milli
-from wire.command_line.parsing import FlagParser, FlagSet
+from wire.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
 from wire.duration import parse_duration, parse_prometheus_duration
 
 STEP_SECONDS_MAX = 60
@@ -40,17 +39,6 @@ def step_seconds(text: str) -> int:
     if found > STEP_SECONDS_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is longer than {STEP_SECONDS_MAX} s")
     return found
-
-
-def moment(text: str) -> float:
-    """An RFC 3339 time, in UTC unless it has an offset."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time such as 2026-11-27T08:00 (UTC) or 2026-11-27T08:00+01:00"
-        ) from None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def start_up(text: str) -> StartUp:
@@ -118,7 +106,7 @@ def add_history_flags(parser: FlagParser) -> None:
     )
     group.add_argument(
         "--until",
-        type=moment,
+        type=moment_unix_seconds,
         metavar="TIME",
         help="end of the time, in UTC unless it has an offset (default: now, or the end of the file)",
     )

@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from wire.command_line.parsing import FlagSet
+from scaler.plugin.target import Target, target_of
+from wire.command_line.parsing import FlagParser, FlagSet
 
 OUTPUTS: Final = ("text", "json")
 
@@ -37,6 +38,14 @@ def add_cluster_flags(parser: FlagSet) -> None:
 def cluster_of(given: argparse.Namespace) -> Cluster:
     """What these flags say."""
     return Cluster(kubeconfig=given.kubeconfig, context=given.context, namespace=given.namespace)
+
+
+def given_target(parser: FlagParser, text: str, namespace: str) -> Target:
+    """The autoscaler that the command line names; ends the program with the fix if it names none."""
+    try:
+        return target_of(text, namespace=namespace)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def add_output_flag(parser: FlagSet) -> None:

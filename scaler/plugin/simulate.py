@@ -18,9 +18,10 @@ from scaler.plugin.flags import (
     add_output_flag,
     add_program_flag,
     cluster_of,
+    given_target,
 )
 from scaler.plugin.reaching import scaler_of
-from scaler.plugin.target import FORMS, Target, target_of
+from scaler.plugin.target import FORMS, Target
 from scaler.runtime.clients import Clients
 from wire.command_line.parsing import FlagParser
 from wire.kube.mapper import RestMapper
@@ -30,10 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     """Print the decision; returns 1 when something cannot be read, 2 when the command line is wrong."""
     flags = parser()
     given = flags.parse_args(arguments)
-    try:
-        target = target_of(given.autoscaler, namespace=given.namespace)
-    except ValueError as error:
-        flags.error(str(error))
+    target = given_target(flags, given.autoscaler, given.namespace)
     return ended("simulate", _simulate(given, target))
 
 

@@ -17,13 +17,14 @@ from scaler.plugin.flags import (
     add_output_flag,
     add_program_flag,
     cluster_of,
+    given_target,
 )
 from scaler.plugin.listing import listed
 from scaler.plugin.prometheus import add_prometheus_flag, prometheus_url
 from scaler.plugin.recorded import CURRENT, DESIRED, recorded, replicas_query, step_for
 from scaler.plugin.row import Row, row_of
 from scaler.plugin.status_text import comparison_sentence, counted, detail, table
-from scaler.plugin.target import FORMS, Target, target_of
+from scaler.plugin.target import FORMS, Target
 from scaler.report.status import stored_memory
 from wire import kube_json
 from wire.command_line.parsing import FlagParser
@@ -51,10 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     given = flags.parse_args(arguments)
     if not given.autoscaler:
         return ended("status", _list(given))
-    try:
-        target = target_of(given.autoscaler, namespace=given.namespace)
-    except ValueError as error:
-        flags.error(str(error))
+    target = given_target(flags, given.autoscaler, given.namespace)
     return ended("status", _one(given, target))
 
 

@@ -21,9 +21,10 @@ from scaler.plugin.flags import (
     add_output_flag,
     add_program_flag,
     cluster_of,
+    given_target,
 )
 from scaler.plugin.reaching import pods_of, scaler_of, tunnel
-from scaler.plugin.target import FORMS, Target, short_name, target_of
+from scaler.plugin.target import FORMS, Target, short_name
 from wire import kube_json
 from wire.command_line.parsing import FlagParser
 from wire.status import StatusError, Unavailable
@@ -33,10 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     """Print the explanation; returns 1 when it cannot be read, 2 when the command line is wrong."""
     flags = parser()
     given = flags.parse_args(arguments)
-    try:
-        target = target_of(given.autoscaler, namespace=given.namespace)
-    except ValueError as error:
-        flags.error(str(error))
+    target = given_target(flags, given.autoscaler, given.namespace)
     return ended("why", _why(cluster_of(given), target, given.program, given.output))
 
 

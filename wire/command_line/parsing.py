@@ -11,6 +11,7 @@ commas, durations in Go's syntax; no abbreviations. Help shows groups, units and
 import argparse
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import fill, wrap
@@ -41,6 +42,17 @@ def duration_seconds(text: str) -> float:
         return parse_duration(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def moment_unix_seconds(text: str) -> float:
+    """An RFC 3339 time, in UTC unless it has an offset."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time such as 2026-11-27T08:00 (UTC) or 2026-11-27T08:00+01:00"
+        ) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def port(text: str) -> int:
