@@ -15,6 +15,7 @@ import msgspec
 
 from benchmarks.instruments import proc
 from scaler.observe.pods import WatchedPods
+from wire.kube.requests import OnAccepted
 from wire.labels import parse
 
 PODS = 100_000
@@ -47,6 +48,7 @@ class ManyPods:
         *,
         accept: str = "",
         timeout_seconds: float = 0.0,
+        on_accepted: OnAccepted = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
         """No events."""
         await asyncio.Event().wait()

@@ -144,6 +144,7 @@ class WatchCache(Generic[T]):
         self._confirmed_at_seconds = monotonic()
         self._list_duration_seconds = 0.0
         self._is_watch_refused = False
+        self._was_watch_accepted = False
         self._problem = ProblemLog(
             log,
             failing=f"{path} is not kept up to date",
@@ -220,12 +221,7 @@ class WatchCache(Generic[T]):
                 log.info("%s: listing again, the watch fell too far behind", self.path)
             except _WatchRefusedError as refusal:
                 self._resource_version = ""
-                self._is_watch_refused = True
-                pause_seconds = max(RELIST_SECONDS, RELIST_DURATIONS * self._list_duration_seconds)
-                self._problem.set(
-                    f"{refusal}. It is listed every {RELIST_SECONDS:g} s or more instead: "
-                    "grant the verb watch to see changes at once"
-                )
+                pause_seconds = self._pause_after_refused_watch(str(refusal))
             except (StatusError, msgspec.DecodeError) as error:
                 if not (isinstance(error, StatusError) and error.code == 429):
                     # As client-go: what the server refuses once it may refuse whenever it is sent this version.
@@ -238,6 +234,22 @@ class WatchCache(Generic[T]):
             if pause_seconds is None:
                 pause_seconds = self._backoff.next_seconds()
             await self._sleep(pause_seconds)
+
+    def _pause_after_refused_watch(self, refusal: str) -> float | None:
+        """In seconds. None, which is the usual backoff, when the last watch was accepted.
+
+        A kube-apiserver that has just started refuses everything until it has read the roles.
+        """
+        self._is_watch_refused = True
+        if self._was_watch_accepted:
+            self._was_watch_accepted = False
+            self._problem.set(refusal)
+            return None
+        self._problem.set(
+            f"{refusal}. It is listed every {RELIST_SECONDS:g} s or more instead: "
+            "grant the verb watch to see changes at once"
+        )
+        return max(RELIST_SECONDS, RELIST_DURATIONS * self._list_duration_seconds)
 
     async def _list(self) -> None:
         """Replace the copy. Upstream: client-go's pager, which lists in one piece when paging took too long."""
@@ -307,7 +319,11 @@ class WatchCache(Generic[T]):
         }
         started_seconds, events = self._monotonic(), 0
         lines = self._client.watch(
-            self.path, params, accept=self._accept_object, timeout_seconds=WATCH_SECONDS
+            self.path,
+            params,
+            accept=self._accept_object,
+            timeout_seconds=WATCH_SECONDS,
+            on_accepted=self._accepted,
         )
         try:
             async with aclosing(lines):
@@ -344,10 +360,15 @@ class WatchCache(Generic[T]):
         self._confirmed_at_seconds = self._monotonic()
         self._works()
 
+    def _accepted(self) -> None:
+        """The watch will report every change: the next event may be a long time away."""
+        self._is_watch_refused = False
+        self._was_watch_accepted = True
+        self._problem.set("")
+
     def _works(self) -> None:
         """The watch delivers: what was wrong before is over."""
-        self._is_watch_refused = False
-        self._problem.set("")
+        self._accepted()
         self._backoff.reset()
 
     def _store(self, new: T, *, is_deleted: bool) -> None:

@@ -20,7 +20,7 @@ from yarl import URL
 
 from wire import kube_json
 from wire.kube.connection import Connection
-from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach
+from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach, OnAccepted
 from wire.kube.websocket import WebSocket, websocket
 from wire.status import Unavailable, from_response
 
@@ -130,9 +130,9 @@ class KubeClient:
         *,
         accept: str = JSON,
         timeout_seconds: float = 300.0,
+        on_accepted: OnAccepted = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
         """Each event of a watch as one line, until the server ends it.
-
         Close it (`contextlib.aclosing`) to give the connection up. The server is requested to end the
         watch after `timeout_seconds`; one that is silent for longer than that is considered dead.
         """
@@ -148,6 +148,7 @@ class KubeClient:
             self._watches, "GET", path, params=query, accept=accept, timeout=timeout
         ) as response:
             await self._raise_unless_ok(response)
+            on_accepted()
             async for line in _lines(response.content.iter_any(), self._response_bytes_max):
                 yield line
 

@@ -12,6 +12,10 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
 
+OnAccepted = Callable[[], None]
+"""Called when the server has accepted a watch: its first event may be a long time away."""
+
+
 class Reader(Protocol):
     """GET."""
 
@@ -30,6 +34,7 @@ class Watcher(Reader, Protocol):
         *,
         accept: str = JSON,
         timeout_seconds: float = ...,
+        on_accepted: OnAccepted = ...,
     ) -> AsyncGenerator[bytes, None]: ...
 
 

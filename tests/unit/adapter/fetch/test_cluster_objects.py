@@ -12,6 +12,7 @@ from adapter.fetch.cluster_objects import LISTS_MAX, WatchedObjects
 from adapter.model import NODES, PODS, GroupResource, UnknownResource
 from wire import labels
 from wire.kube.mapper import RestMapper
+from wire.kube.requests import OnAccepted
 from wire.status import Unavailable, forbidden
 
 EVERYTHING = labels.parse("")
@@ -83,6 +84,7 @@ class FakeCluster:
         *,
         accept: str = "",
         timeout_seconds: float = 0.0,
+        on_accepted: OnAccepted = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
         while True:
             event = await self.events.get()

@@ -8,6 +8,7 @@ import pytest
 from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.runtime.watches import AGE_SECONDS_MAX, Watches
 from scaler.telemetry import Telemetry
+from wire.kube.requests import OnAccepted
 from wire.status import StatusError, Unavailable
 
 EMPTY = b'{"metadata": {"resourceVersion": "1"}, "items": []}'
@@ -39,6 +40,7 @@ class SilentServer:
         *,
         accept: str = "",
         timeout_seconds: float = 0,
+        on_accepted: OnAccepted = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
         await asyncio.Event().wait()
         yield b""

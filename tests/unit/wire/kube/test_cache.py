@@ -9,7 +9,7 @@ import pytest
 
 from wire.backoff import Backoff
 from wire.kube.cache import METADATA_LIST, RELIST_SECONDS, PartialObject, WatchCache
-from wire.kube.requests import JSON
+from wire.kube.requests import JSON, OnAccepted
 from wire.status import StatusError, Unavailable
 
 PATH = "/api/v1/pods"
@@ -59,12 +59,14 @@ class ScriptedServer:
         *,
         accept: str = JSON,
         timeout_seconds: float = 1,
+        on_accepted: OnAccepted = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
         self.requests.append((dict(params or {}), accept))
         response = self.script.pop(0) if self.script else [STAY]
         if isinstance(response, Exception):
             raise response
         assert isinstance(response, list), "a LIST was expected"
+        on_accepted()
         for line in response:
             if line is STAY:
                 self.exhausted.set()
@@ -81,6 +83,8 @@ class Watched:
         self.server = server
         self.changes: list[str] = []
         self.pauses_seconds: list[float] = []
+        self.errors: list[str] = []
+        """What was shown at the beginning of each pause."""
         self.now_seconds = 0.0
         self.cache = WatchCache(
             server,
@@ -103,6 +107,7 @@ class Watched:
 
     async def pause(self, seconds: float) -> None:
         self.pauses_seconds.append(seconds)
+        self.errors.append(self.cache.last_error)
         self.now_seconds += seconds
 
     def names(self) -> list[str]:
@@ -210,15 +215,24 @@ async def test_without_the_right_to_watch_the_list_is_repeated():
     assert watched.cache.age_seconds == 0.0
 
 
-async def test_a_refused_watch_is_logged_once_and_shown_until_it_works(caplog):
+async def test_a_refused_watch_is_logged_once_and_shown_until_the_next_is_accepted(caplog):
     caplog.set_level("INFO")
-    watched = await play(page(version=1), REFUSED, page(version=2), REFUSED, page(version=3))
-    assert "grant the verb watch" in watched.cache.last_error
-    assert len(caplog.records) == 1
     watched = await play(
-        page(version=1), REFUSED, page(version=2), [event("ADDED", pod("a", 3)), STAY]
+        page(version=1), REFUSED, page(version=2), REFUSED, page(version=3), [STAY]
     )
-    assert watched.cache.last_error == ""
+    assert len(watched.errors) == 2
+    assert all("grant the verb watch" in error for error in watched.errors)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+    assert watched.cache.last_error == "", "though no event has arrived"
+
+
+async def test_after_a_watch_that_worked_a_refusal_is_tried_again_soon():
+    """A kube-apiserver that has just started refuses everything until it has read the roles."""
+    worked = [event("ADDED", pod("a", 2))]
+    watched = await play(
+        page(version=1), worked, REFUSED, page(version=2), REFUSED, page(version=3)
+    )
+    assert watched.pauses_seconds == [0.8, RELIST_SECONDS]
 
 
 async def test_a_slow_list_is_repeated_less_often():

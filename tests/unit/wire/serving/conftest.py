@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from testbed.certificates import Authority, KeyPair
 from testbed.waiting import until
 from wire.kube.cache import NameAndLabels
-from wire.kube.requests import JSON
+from wire.kube.requests import JSON, OnAccepted
 from wire.serving.guard import USER
 from wire.serving.health import Check
 from wire.serving.options import ServingOptions
@@ -53,6 +53,7 @@ class FakeApiServer:
         *,
         accept: str = JSON,
         timeout_seconds: float = 300.0,
+        on_accepted: OnAccepted = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
         await asyncio.Event().wait()
         yield b""
