@@ -50,58 +50,53 @@ def victoria_metrics(prometheus: PrometheusServer, directory: Path, *flags: str)
         shutil.rmtree(directory / "storage", ignore_errors=True)
 
 
+class Thanos(msgspec.Struct, frozen=True, kw_only=True):
+    """A running Thanos program: a sidecar or Query. `address` is that of its StoreAPI."""
+
+    process: Process
+    address: str
+    url: str
+
+
 @contextmanager
-def thanos_sidecar(prometheus: PrometheusServer, directory: Path) -> Iterator["Sidecar"]:
-    """A sidecar of `prometheus`, which needs external labels."""
+def _thanos(command: str, directory: Path, *flags: str) -> Iterator[Thanos]:
     directory.mkdir(parents=True, exist_ok=True)
     grpc, http = ports.reserve(), ports.reserve()
-    command: list[str | Path] = [
-        assets.find("thanos"),
-        "sidecar",
-        f"--grpc-address=127.0.0.1:{grpc}",
-        f"--http-address=127.0.0.1:{http}",
-        f"--prometheus.url={prometheus.url}",
-        f"--tsdb.path={prometheus.directory / 'storage'}",
-    ]
-    process = start("thanos-sidecar", command, log_path=directory / f"thanos-sidecar-{grpc}.log")
+    address, url = f"127.0.0.1:{grpc}", f"127.0.0.1:{http}"
+    process = start(
+        f"thanos-{command}",
+        [
+            assets.find("thanos"),
+            command,
+            f"--grpc-address={address}",
+            f"--http-address={url}",
+            *flags,
+        ],
+        log_path=directory / f"thanos-{command}-{http}.log",
+    )
     try:
-        process.wait_until(lambda: web.is_ok(http, "/-/ready"), what="the Thanos sidecar")
-        yield Sidecar(process=process, address=f"127.0.0.1:{grpc}")
+        process.wait_until(lambda: web.is_ok(http, "/-/ready"), what=f"thanos {command}")
+        yield Thanos(process=process, address=address, url=f"http://{url}")
     finally:
         process.kill()
         ports.release(grpc)
         ports.release(http)
 
 
-class Sidecar(msgspec.Struct, frozen=True, kw_only=True):
-    """A running sidecar, and the address of its StoreAPI."""
-
-    process: Process
-    address: str
+@contextmanager
+def thanos_sidecar(prometheus: PrometheusServer, directory: Path) -> Iterator[Thanos]:
+    """A sidecar of `prometheus`, which needs external labels."""
+    path = f"--tsdb.path={prometheus.directory / 'storage'}"
+    with _thanos("sidecar", directory, f"--prometheus.url={prometheus.url}", path) as sidecar:
+        yield sidecar
 
 
 @contextmanager
-def thanos_query(sidecars: Sequence[Sidecar], directory: Path, *flags: str) -> Iterator[str]:
+def thanos_query(sidecars: Sequence[Thanos], directory: Path, *flags: str) -> Iterator[str]:
     """The URL of a Thanos Query over these sidecars; the label `replica` differs between equal Prometheus servers.
 
     A sidecar that is down stays known, so that its absence is reported.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    grpc, http = ports.reserve(), ports.reserve()
-    command: list[str | Path] = [
-        assets.find("thanos"),
-        "query",
-        f"--grpc-address=127.0.0.1:{grpc}",
-        f"--http-address=127.0.0.1:{http}",
-        "--query.replica-label=replica",
-        *(f"--endpoint-strict={each.address}" for each in sidecars),
-        *flags,
-    ]
-    process = start("thanos-query", command, log_path=directory / f"thanos-query-{http}.log")
-    try:
-        process.wait_until(lambda: web.is_ok(http, "/-/ready"), what="Thanos Query")
-        yield f"http://127.0.0.1:{http}"
-    finally:
-        process.kill()
-        ports.release(grpc)
-        ports.release(http)
+    endpoints = (f"--endpoint-strict={each.address}" for each in sidecars)
+    with _thanos("query", directory, "--query.replica-label=replica", *endpoints, *flags) as query:
+        yield query.url

@@ -5,7 +5,7 @@ The client is prometheus-api-client, of the extra `history`.
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -91,6 +91,15 @@ class HistoryClient:
             found += self._chunk(query, chunk)
         progress(name, len(chunks), len(chunks))
         return found
+
+    def first_samples(
+        self, name: str, alternatives: Sequence[Selected], span: TimeSpan, progress: Progress
+    ) -> tuple[Selected, Samples] | None:
+        """The first of these queries that has samples. Raises `HistoryUnavailable`."""
+        for query in alternatives:
+            if found := self.samples(name, query, span, progress):
+                return query, found
+        return None
 
     def value(self, promql: str, at_unix_seconds: float) -> float | None:
         """The value of an instant query with one row at most. Raises `HistoryUnavailable`."""

@@ -177,11 +177,9 @@ def _from_prometheus(
     sources: dict[str, str] = {}
     with shown_progress() as progress:
         for name, alternatives in wanted.items():
-            for query in alternatives:
-                found = client.samples(name, query, span, progress)
-                if found:
-                    samples[name], sources[name] = found, _in_words(query)
-                    break
+            if found := client.first_samples(name, alternatives, span, progress):
+                query, samples[name] = found
+                sources[name] = _in_words(query)
     scrape = client.scrape_seconds(span.end_unix_seconds)
     return History(
         recording=_recording(samples, sources, given.step),

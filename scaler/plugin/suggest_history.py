@@ -67,11 +67,9 @@ def _from_prometheus(workload: FoundWorkload, given: argparse.Namespace, url: st
     sources: dict[str, str] = {}
     with shown_progress() as progress:
         for name, alternatives in wanted.items():
-            for query in alternatives:
-                found = client.samples(name, query, span, progress)
-                if found:
-                    samples[name], sources[name] = found, query.promql
-                    break
+            if found := client.first_samples(name, alternatives, span, progress):
+                query, samples[name] = found
+                sources[name] = query.promql
     scrape = client.scrape_seconds(span.end_unix_seconds)
     metrics = [name for name in samples if name not in (REPLICAS, READY_REPLICAS)]
     return History(

@@ -10,7 +10,7 @@ import msgspec
 from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend, Evaluation, Plan
-from testbed.backends import Sidecar, thanos_query, thanos_sidecar, victoria_metrics
+from testbed.backends import Thanos, thanos_query, thanos_sidecar, victoria_metrics
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
@@ -35,7 +35,7 @@ class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: PrometheusServer
     backend_url: str
     differences: Differences
-    sidecars: tuple[Sidecar, ...] = ()
+    sidecars: tuple[Thanos, ...] = ()
 
 
 @contextmanager
