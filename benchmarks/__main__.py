@@ -16,6 +16,7 @@ from benchmarks import (
     scaler_hanging_metric,
     scaler_sizes,
     scaler_syncs,
+    scaler_with_adapter,
 )
 from benchmarks.instruments.figures import document, table
 from benchmarks.instruments.metric_kinds import MetricKind
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "reaction": reaction,
     "scaler_syncs": scaler_syncs,
     "scaler_sizes": scaler_sizes,
+    "scaler_with_adapter": scaler_with_adapter,
     "scaler_hanging_metric": scaler_hanging_metric,
     "scaler_failing_autoscalers": scaler_failing_autoscalers,
 }
@@ -57,7 +59,10 @@ def main() -> int:
     parser.add_argument("--autoscalers", type=int, help="number of them (default: per benchmark)")
     parser.add_argument("--series", type=int, nargs="+", default=[], help="of adapter_discovery")
     parser.add_argument(
-        "--programs", nargs="+", default=[], help="of the adapter benchmarks (default: all)"
+        "--programs",
+        nargs="+",
+        default=[],
+        help="to measure, of the benchmarks with several of Loadline's (default: all)",
     )
     parser.add_argument(
         "--loadline-flags",
