@@ -45,6 +45,7 @@ class Server:
             raise self.failures.pop(0)
 
     async def get(self, path, params=None, *, accept=""):
+        await self._wait()
         self._fail()
         if path != FOLDER:
             return self._one(path.rpartition("/")[2])
