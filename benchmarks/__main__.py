@@ -87,18 +87,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.benchmark) - BENCHMARKS.keys()):
         parser.error(f"unknown benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
-    options = Options(
-        rounds=arguments.rounds,
-        seconds=arguments.seconds,
-        autoscalers=arguments.autoscalers,
-        other_checkout=arguments.other_checkout,
-        traces=arguments.traces,
-        concurrency=tuple(arguments.concurrency),
-        metrics=tuple(MetricKind(each) for each in arguments.metrics),
-        series=tuple(arguments.series),
-        programs=tuple(arguments.programs),
-        loadline_flags=tuple(arguments.loadline_flags),
-    )
+    options = _options(arguments)
     results = []
     if "forecast" in arguments.benchmark and arguments.traces is None:
         parser.error("forecast needs --traces DIRECTORY: CSV files with Unix seconds and load")
@@ -112,6 +101,21 @@ def main() -> int:
     if arguments.output == "json":
         print(document(results).decode())
     return 0
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    return Options(
+        rounds=arguments.rounds,
+        seconds=arguments.seconds,
+        autoscalers=arguments.autoscalers,
+        other_checkout=arguments.other_checkout,
+        traces=arguments.traces,
+        concurrency=tuple(arguments.concurrency),
+        metrics=tuple(MetricKind(each) for each in arguments.metrics),
+        series=tuple(arguments.series),
+        programs=tuple(arguments.programs),
+        loadline_flags=tuple(arguments.loadline_flags),
+    )
 
 
 def _report(progress: str) -> None:
