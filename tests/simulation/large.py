@@ -23,6 +23,7 @@ from tests.simulation.world import World
 
 OBJECTS = 10_000
 OBJECTS_PER_NAMESPACE = 50
+NAMESPACES_MIN = 12
 PERIOD_SECONDS = 15.0
 LEASE_SECONDS = 15.0
 MAX_REPLICAS = 6
@@ -63,11 +64,11 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     crashes: int
 
 
-def scenario(objects: int = OBJECTS, *, seed: int = 0) -> Scenario:
+def scenario(objects: int = OBJECTS, *, seed: int = 0, kills: int = KILLS) -> Scenario:
     """So many autoscalers; the load of each changes twice."""
     rng = random.Random(f"large {seed}")
-    calm_at = FIRST_KILL_SECONDS + KILLS * KILL_EVERY_SECONDS
-    namespaces = max(1, objects // OBJECTS_PER_NAMESPACE)
+    calm_at = FIRST_KILL_SECONDS + kills * KILL_EVERY_SECONDS
+    namespaces = max(NAMESPACES_MIN, objects // OBJECTS_PER_NAMESPACE)
     return Scenario(
         seed=seed, period=PERIOD_SECONDS, window=0.0, lease_seconds=LEASE_SECONDS, concurrent=20,
         autoscalers=tuple(_plan(rng, number, namespaces, calm_at) for number in range(objects)),
@@ -90,7 +91,8 @@ def faults(of: Scenario) -> tuple[Fault, ...]:
     """Each replica is killed in its turn, at a random moment; the wall clock of another one is stepped."""
     rng = random.Random(f"large faults {of.seed}")
     found = []
-    for number in range(KILLS):
+    kills = round((of.calm_at - FIRST_KILL_SECONDS) / KILL_EVERY_SECONDS)
+    for number in range(kills):
         at = FIRST_KILL_SECONDS + number * KILL_EVERY_SECONDS + rng.uniform(0, of.period)
         who = of.replicas[number % len(of.replicas)]
         found.append(Fault(kind="kill", at=at, seconds=rng.uniform(1.0, 30.0), who=who))
