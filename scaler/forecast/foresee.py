@@ -158,9 +158,7 @@ def _with_alone(state: Forecast, load: Load, policy: Policy) -> Forecast:
     before = state.alone_by_minute[-1] if state.alone_by_minute else 0
     keeps = before > 0 and policy.tolerances.is_within(needed / before)
     count = before if keeps else _replicas(load.total, load)
-    return msgspec.structs.replace(
-        state, alone_by_minute=(*state.alone_by_minute[1 - window :], count)
-    )
+    return msgspec.structs.replace(state, alone_by_minute=(*state.alone_by_minute, count)[-window:])
 
 
 def _replayed_minutes(state: Forecast) -> int:

@@ -31,6 +31,7 @@ from scaler.serve import scaler_server
 from scaler.shards.assignment import ALL_SHARDS, SHARDS
 from scaler.shards.membership import Membership
 from scaler.telemetry import Telemetry
+from scaler.warm_start.warm_starts import WarmStarts
 from scaler.workqueue import WorkQueue
 from wire.background_tasks import BackgroundTasks, stopped
 from wire.backoff import Backoff, BackoffLimits
@@ -109,13 +110,7 @@ class Scaler:
         self._direct = DirectMetrics(
             options, clients.watches, self._telemetry, version=version, monotonic=clock.monotonic
         )
-        self._warm_starts = warm_starts(
-            options.prometheus,
-            self._direct.route,
-            self._mapper,
-            self._telemetry,
-            monotonic=clock.monotonic,
-        )
+        self._warm_starts = self._new_warm_starts()
         self._measurements = Measurements(
             clients.metrics,
             self._mapper,
@@ -191,6 +186,16 @@ class Scaler:
             other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
+
+    def _new_warm_starts(self) -> WarmStarts | None:
+        """None without --prometheus-url."""
+        return warm_starts(
+            self._options.prometheus,
+            self._direct.route,
+            self._mapper,
+            self._telemetry,
+            monotonic=self._clock.monotonic,
+        )
 
     def _memory_store(self) -> MemoryStore | None:
         """None for a kind that has its memory in its status."""

@@ -119,6 +119,16 @@ def test_missing_minutes_are_as_those_that_were_not_read(loads):
     assert without_digest(learnt) == without_digest(read)
 
 
+@pytest.mark.parametrize(
+    ("window_seconds", "kept"), [(0, 1), (60, 1), (61, 2), (300, 5)], ids=lambda n: f"{n}"
+)
+def test_only_the_counts_of_the_scale_down_window_hold_the_replicas_up(window_seconds, kept):
+    window = msgspec.structs.replace(POLICY, downscale_stabilization_seconds=window_seconds)
+    state = replayed(new(), recorded(range(20)), RULES, window, PER_REPLICA)
+    assert len(state.alone_by_minute) == kept
+    assert state.issued[-1].alone == max(state.alone_by_minute)
+
+
 def test_the_verdict_says_that_it_is_from_recorded_history(four_days):
     assert four_days.verdict.is_reliable
     assert four_days.verdict.message.endswith("; learnt from 4.0 days of recorded history")

@@ -106,20 +106,20 @@ class Adapter:
 
     def __init__(self, response):
         self.response = response
-        self.asked = []
+        self.requests = []
 
     async def get(self, path, params=None, *, accept=""):
-        self.asked.append((path, params))
+        self.requests.append((path, params))
         if isinstance(self.response, Exception):
             raise self.response
         return self.response
 
 
-async def test_the_running_adapter_is_asked_about_the_path_of_the_metric():
+async def test_the_running_adapter_explains_about_the_path_of_the_metric():
     adapter = Adapter(b'{"code": 200, "queries": [{"backend": "default", "query": "up"}]}')
     assert await load_query(adapter, MAPPER, "shop", external()) == "sum((up))"
     path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue%3Alen"
-    assert adapter.asked == [("/debug/explain", {"path": path})]
+    assert adapter.requests == [("/debug/explain", {"path": path})]
 
 
 @pytest.mark.parametrize("response", [b"<html>", b"{}", Unavailable("it is away")])

@@ -54,7 +54,7 @@ async def test_fifteen_days_are_requested_by_day(server):
     assert spans[-1][1] == (FIRST + 15 * 1440 + 6) * 60
 
 
-async def test_values_that_are_no_numbers_are_missing(server):
+async def test_values_that_are_not_numbers_are_missing(server):
     server.says = matrix((FIRST * 60, "NaN"), ((FIRST + 1) * 60, "+Inf"), ((FIRST + 2) * 60, "3"))
     assert await read(server) == {FIRST + 2: 3.0}
 

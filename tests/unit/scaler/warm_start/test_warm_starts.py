@@ -59,7 +59,7 @@ class Recorded:
 
     def __init__(self):
         self.failures = []
-        self.asked = []
+        self.queries = []
         self.at_once = self.at_once_max = 0
         self.loads = {START + m: daily(m) for m in range(4 * MINUTES_PER_DAY + 1)}
 
@@ -68,7 +68,7 @@ class Recorded:
 
     async def by_minute(self, promql, first, last):
         loop = asyncio.get_running_loop()
-        self.asked.append((loop.time(), promql, first, last))
+        self.queries.append((loop.time(), promql, first, last))
         self.at_once += 1
         self.at_once_max = max(self.at_once, self.at_once_max)
         await passes(1.0)
@@ -138,7 +138,7 @@ def test_fifteen_days_are_queried_up_to_the_minute_that_was_read():
     async def scenario(running):
         running.follow()
         await passes(10)
-        ((_, promql, first, last),) = running.recorded.asked
+        ((_, promql, first, last),) = running.recorded.queries
         assert promql == "sum(queue)"
         assert (last, last - first + 1) == (NOW, 15 * MINUTES_PER_DAY)
 
@@ -163,7 +163,7 @@ def test_what_has_learnt_from_history_is_not_queried_again():
         running.follow(state=running.found().state)
         assert running.found() is None
         await passes(10 * HOUR)
-        assert len(running.recorded.asked) == 1
+        assert len(running.recorded.queries) == 1
 
     with_running(scenario)
 
@@ -182,7 +182,7 @@ def test_another_lead_or_target_is_learnt_again(changed):
         assert running.found() is None
         await passes(10)
         assert running.found().state.verdict.is_reliable
-        assert len(running.recorded.asked) == 2
+        assert len(running.recorded.queries) == 2
 
     with_running(scenario)
 
@@ -198,7 +198,7 @@ def test_after_a_failure_it_is_tried_again_with_growing_pauses(caplog):
         assert running.found().state is None
         await passes(HOUR)
         assert running.found().state.verdict.is_reliable
-        times = [each[0] for each in recorded.asked]
+        times = [each[0] for each in recorded.queries]
         pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
         assert pauses == sorted(pauses)
         assert pauses[0] >= 10
@@ -219,7 +219,7 @@ def test_the_attempts_are_bounded():
     async def scenario(running):
         running.follow()
         await passes(1000 * HOUR)
-        assert len(recorded.asked) == ATTEMPTS_MAX
+        assert len(recorded.queries) == ATTEMPTS_MAX
         assert running.found().problem.endswith("Prometheus is down")
 
     with_running(scenario, recorded)
@@ -289,7 +289,7 @@ def test_a_metric_of_pods_is_not_queried_and_says_why():
         running.follow(web(metric=of_pods("10")))
         await passes(HOUR)
         assert "type Pods has no warm start" in running.found().problem
-        assert running.recorded.asked == []
+        assert running.recorded.queries == []
 
     with_running(scenario)
 
@@ -318,6 +318,6 @@ def test_a_forecast_without_a_value_yet_waits_for_its_first():
         of = web()
         running.follow(of, new_forecast(policy(of).forecast))
         await passes(HOUR)
-        assert running.recorded.asked == []
+        assert running.recorded.queries == []
 
     with_running(scenario)
