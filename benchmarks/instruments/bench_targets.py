@@ -25,42 +25,94 @@ NAMESPACE = "bench"
 GROUP, PLURAL, KIND = "bench.loadline.io", "benchtargets", "BenchTarget"
 SCALER_ACCOUNT = "scaler"
 CONCURRENT_REQUESTS = 50
-_TARGETS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}"
-_PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-_HPAS = f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers"
+PER_NAMESPACE = 50
+"""How many targets a namespace has if they are spread."""
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A kind of objects: the targets, or one of both kinds of autoscalers, whose specs have the same fields."""
+
+    api_version: str
+    kind: str
+    plural: str
+
+    def path(self, namespace: str) -> str:
+        """Of the collection."""
+        return f"/apis/{self.api_version}/namespaces/{namespace}/{self.plural}"
+
+
+HPA = Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+_TARGET = Kind(f"{GROUP}/v1", KIND, PLURAL)
+LOAD_AUTOSCALER = Kind("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 
 
 class Targets:
     """All targets, accessed as the administrator."""
 
     def __init__(
-        self, cluster: Cluster, count: int, kind: MetricKind = MetricKind.EXTERNAL
+        self,
+        cluster: Cluster,
+        count: int,
+        kind: MetricKind = MetricKind.EXTERNAL,
+        *,
+        spread: bool = False,
     ) -> None:
-        """`kind`: of the metrics of all autoscalers."""
+        """`kind`: of the metrics of all autoscalers. `spread`: over namespaces, or else they are all in one."""
+        self._spread = spread
         self._cluster = cluster
         self._kind = kind
         self._count = count
+        self.autoscalers = HPA
+        self._metric_of: Callable[[int], str] = lambda _: METRIC
         self._port = int(cluster.api_url.rsplit(":", 1)[1])
         self.tls = cluster.administrator_tls()
 
-    def create(self, metric_of: Callable[[int], str] = lambda _: METRIC) -> None:
-        """Create every target and its autoscaler on the metric `metric_of(number)`."""
+    def create(self, metric_of: Callable[[int], str], *, with_pods: bool) -> None:
+        """Create every target and its HPA on the metric `metric_of(number)`."""
+        self._metric_of = metric_of
+
+        async def create_namespace(client: KubeClient, number: int) -> None:
+            if self._spread and number % PER_NAMESPACE == 0:
+                metadata = {"name": self._namespace_of(number)}
+                namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+                await client.create("/api/v1/namespaces", _text(namespace))
 
         async def create(client: KubeClient, number: int) -> None:
-            await client.create(_TARGETS, _text(_target(number)))
-            await client.create(_HPAS, _text(_hpa(number, self._kind, metric_of(number))))
-            for name in pod_names(number) if self._kind.has_pods else ():
-                await client.create(_PODS, _text(_pod(number, name)))
-                await client.patch(f"{_PODS}/{name}/status", _text(_READY))
+            namespace = self._namespace_of(number)
+            await client.create(_TARGET.path(namespace), _text(_target(number)))
+            await client.create(HPA.path(namespace), self._autoscaler(number))
+            pods = f"/api/v1/namespaces/{namespace}/pods"
+            for name in pod_names(number) if with_pods else ():
+                await client.create(pods, _text(_pod(number, name)))
+                await client.patch(f"{pods}/{name}/status", _text(_READY))
 
+        asyncio.run(self._for_each(create_namespace))
         asyncio.run(self._for_each(create))
+
+    def replace_autoscalers(self, kind: Kind) -> None:
+        """Delete those that there are, and create those of another kind with the same specs."""
+        before, self.autoscalers = self.autoscalers, kind
+
+        async def replace(client: KubeClient, number: int) -> None:
+            namespace = self._namespace_of(number)
+            await client.delete(f"{before.path(namespace)}/web-{number}")
+            await client.create(kind.path(namespace), self._autoscaler(number))
+
+        asyncio.run(self._for_each(replace))
+
+    def _namespace_of(self, number: int) -> str:
+        return f"{NAMESPACE}-{number // PER_NAMESPACE}" if self._spread else NAMESPACE
+
+    def _autoscaler(self, number: int) -> bytes:
+        metric = metric_spec(self._kind, number, self._metric_of(number))
+        return _text(_autoscaler(self.autoscalers, number, metric))
 
     def reset(self) -> None:
         """Set every target to one replica."""
         one = _text({"spec": {"replicas": 1}})
 
         async def reset(client: KubeClient, number: int) -> None:
-            await client.patch(f"{_TARGETS}/web-{number}", one)
+            await client.patch(f"{_TARGET.path(self._namespace_of(number))}/web-{number}", one)
 
         asyncio.run(self._for_each(reset))
 
@@ -80,18 +132,26 @@ class Targets:
 
     def have_expected_replicas(self) -> bool:
         """Whether each target has the replicas for its metric's value."""
-        items = self._list(_TARGETS)
+        items = self._list(_TARGET)
         return {n: each["spec"]["replicas"] for n, each in items.items()} == {
             n: replicas(n) for n in range(self._count)
         }
 
     def check_statuses(self) -> None:
         """Check the measured value and desired replicas in every status. Raises AssertionError."""
-        for number, each in self._list(_HPAS).items():
+        for number, each in self._list(self.autoscalers).items():
             assert each["status"]["desiredReplicas"] == replicas(number), each
             assert is_expected(self._kind, number, each["status"]), each
 
-    def _list(self, path: str) -> dict[int, Any]:
+    def statuses(self) -> dict[int, dict[str, Any]]:
+        """The status of every autoscaler, without its times and what only one controller writes."""
+        return {
+            number: _comparable(each["status"])
+            for number, each in self._list(self.autoscalers).items()
+        }
+
+    def _list(self, kind: Kind) -> dict[int, Any]:
+        path = f"/apis/{kind.api_version}/{kind.plural}"
         response = web.get(self._port, path, tls=self.tls)
         assert response is not None, "kube-apiserver does not respond"
         assert response.status == 200, response.text
@@ -110,7 +170,7 @@ def _target(number: int) -> dict[str, Any]:
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": KIND,
-        "metadata": {"name": f"web-{number}", "namespace": NAMESPACE},
+        "metadata": {"name": f"web-{number}"},
         "spec": {"replicas": 1},
         # No controller runs them: the metric is divided by this constant number.
         "status": {"replicas": replicas(number), "selector": f"app=web-{number}"},
@@ -132,23 +192,32 @@ def _pod(number: int, name: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": f"web-{number}"}},
+        "metadata": {"name": name, "labels": {"app": f"web-{number}"}},
         "spec": {"containers": [container]},
     }
 
 
-def _hpa(number: int, kind: MetricKind, metric: str) -> dict[str, Any]:
+def _autoscaler(kind: Kind, number: int, metric: dict[str, Any]) -> dict[str, Any]:
     return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": f"web-{number}", "namespace": NAMESPACE},
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": {"name": f"web-{number}"},
         "spec": {
             "scaleTargetRef": {"apiVersion": f"{GROUP}/v1", "kind": KIND, "name": f"web-{number}"},
             "minReplicas": 1,
             "maxReplicas": 50,
-            "metrics": [metric_spec(kind, number, metric)],
+            "metrics": [metric],
         },
     }
+
+
+def _comparable(status: dict[str, Any]) -> dict[str, Any]:
+    conditions = [
+        {name: text for name, text in each.items() if name != "lastTransitionTime"}
+        for each in status["conditions"]
+    ]
+    compared = ("currentReplicas", "desiredReplicas", "currentMetrics")
+    return {"conditions": conditions, **{name: status.get(name) for name in compared}}
 
 
 def _definition() -> dict[str, Any]:
@@ -185,6 +254,7 @@ def _account() -> Iterator[dict[str, Any]]:
     rules = [
         (["autoscaling"], ["horizontalpodautoscalers"], watching),
         (["autoscaling"], ["horizontalpodautoscalers/status"], ["update"]),
+        (["loadline.io"], ["*"], ["*"]),
         ([""], ["pods"], watching),
         ([GROUP], [f"{PLURAL}/scale"], ["get", "update"]),
         ([GROUP], [PLURAL], ["list", "watch"]),

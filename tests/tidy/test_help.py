@@ -19,8 +19,8 @@ COMMANDS = {
 def parsers(parser: FlagParser) -> list[argparse.ArgumentParser]:
     """This one and those of its subcommands."""
     found: list[argparse.ArgumentParser] = [parser]
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
             found += action.choices.values()
     return found
 
