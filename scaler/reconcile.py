@@ -160,9 +160,8 @@ class Reconciler:
             raise
         self._memories.keep(autoscaler, outcome, _replicas_after(outcome))
         self._decisions.keep(autoscaler, made, outcome)
-        if self._with.warm_starts is not None:
-            state = outcome.memory.forecast_state
-            self._with.warm_starts.follow(autoscaler, made.decision.policy, state)
+        if (warm_starts := self._with.warm_starts) is not None:
+            warm_starts.follow(autoscaler, made.decision.policy, outcome.memory.forecast_state)
         self._repeated_at_unix_seconds.pop(key, None)
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
