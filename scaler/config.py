@@ -13,6 +13,7 @@ import msgspec
 from scaler.adapter_options import AdapterOptions, adapter_options, add_adapter_flags
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.settings import Settings
+from scaler.prometheus_options import PrometheusOptions, add_prometheus_flags, prometheus_options
 from wire.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.kube.leases import LeaseTimes
 from wire.logs import LoggingOptions, add_logging_flags
@@ -48,6 +49,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         metric_status_max_age_seconds=LOAD_AUTOSCALERS.metric_status_max_age_seconds,
     )
     adapter: AdapterOptions | None = None
+    prometheus: PrometheusOptions | None = None
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)
     logging: LoggingOptions = LoggingOptions()
@@ -124,6 +126,7 @@ def add_run_flags(parser: FlagParser) -> None:
     add_algorithm_flags(algorithm)
     _add_run_only_flags(algorithm)
     add_adapter_flags(parser.group("metrics"))
+    add_prometheus_flags(parser.group("history for forecasts"))
     _add_leader_flags(parser.group("leader election"))
     add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
     add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")
@@ -290,6 +293,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         autoscaler_metrics=flags.autoscaler_metrics,
         settings=settings,
         adapter=adapter_options(flags),
+        prometheus=prometheus_options(flags),
         leader_election=_leader_election(flags),
         serving=from_arguments(flags),
         logging=LoggingOptions(format=flags.logging_format, verbosity=flags.verbosity),

@@ -11,7 +11,7 @@ import msgspec
 
 from scaler.candidate.evaluate import Blended, blend
 from scaler.forecast.foresee import Foreseen, acting_floor, foresee, remembered
-from scaler.forecast.remark import forecast_remark, verdict_events
+from scaler.forecast.remark import forecast_remark, learnt_event, verdict_events
 from scaler.model.activity import Activity
 from scaler.model.autoscaler import MetricSpec
 from scaler.model.decision import (
@@ -202,7 +202,6 @@ def _by_metrics(
     foreseen: Foreseen | None,
     candidate: _CandidateSignals | None,
 ) -> Decision:
-    policy = situation.policy
     found = _found(situation, metrics, workload, recommended, foreseen, candidate)
     extended, forecast, blended = found.extended, found.forecast, found.blended
     normalized = extended.normalized
@@ -220,7 +219,7 @@ def _by_metrics(
             forecast=forecast,
             bound=normalized.bound,
             candidate=None if blended is None else blended.step,
-            remarks=_remarks(derivation, extended.remarks, forecast, blended, policy),
+            remarks=_remarks(situation, derivation, extended.remarks, forecast, blended),
         ),
         desired=found.desired,
         reason=_reason_of(found, workload.spec_replicas, recommended.winner_name),
@@ -334,16 +333,17 @@ def _highest_of_others(
 
 
 def _remarks(
+    situation: Situation,
     derivation: Derivation,
     found: tuple[Remark, ...],
     forecast: ForecastStep | None,
     blended: Blended | None,
-    policy: Policy,
 ) -> tuple[Remark, ...]:
     """Those that `plan` made from the last reconcile are replaced."""
     added = found
-    if forecast is not None and policy.forecast is not None:
-        added = (forecast_remark(policy.forecast, forecast.verdict, forecast), *added)
+    rules, history = situation.policy.forecast, situation.history
+    if forecast is not None and rules is not None:
+        added = (forecast_remark(rules, forecast.verdict, forecast, history=history), *added)
     if blended is not None:
         added = (*added, blended.remark)
     known = {each.condition for each in added}
@@ -352,9 +352,13 @@ def _remarks(
 
 def _forecast_events(situation: Situation, forecast: ForecastStep | None) -> tuple[Event, ...]:
     before = situation.memory.forecast_state
-    if forecast is None or before is None:
+    rules = situation.policy.forecast
+    if forecast is None or before is None or rules is None:
         return ()
-    return verdict_events(before.verdict, forecast.verdict)
+    turned = verdict_events(before.verdict, forecast.verdict)
+    if situation.has_learnt_history and before.recorded is not None:
+        return (learnt_event(rules, before, before.recorded), *turned)
+    return turned
 
 
 def _reason(proposed: int, current: int, winner_name: str) -> str:

@@ -54,12 +54,14 @@ class Decisions:
         gathered: Gathered = NOT_GATHERED,
     ) -> Made:
         """Decide. The metrics are read, unless they have just been `gathered`. `now` in Unix seconds."""
+        warm_starts = self._with.warm_starts
         observed = Observed(
             autoscaler=autoscaler,
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
             outdated=self._with.outdated(autoscaler.metadata.namespace),
             rivals=self._rivals(autoscaler),
             calendars=self._calendars(autoscaler),
+            warm_start=None if warm_starts is None else warm_starts.found(autoscaler.key),
         )
         planned = plan(observed, memory, self._settings, now())
         if isinstance(planned, Decision):

@@ -9,7 +9,7 @@ from scaler.memory.memories import Histories
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.schedules import FoundCalendar
 from scaler.observe.rivals import Selectors, Targets
-from scaler.ports import Autoscalers, EventSink, Measurements, Pods, Scales
+from scaler.ports import Autoscalers, EventSink, Measurements, Pods, Scales, WarmStarts
 from scaler.telemetry import Telemetry
 from wire.kube.requests import Writer
 
@@ -32,6 +32,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
     histories: Histories | None = None
     """Where the memories of HPAs are stored."""
+    warm_starts: WarmStarts | None = None
+    """None without recorded history."""
     calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
     """The calendars that the schedules of an autoscaler refer to."""
     other_clock_ahead_seconds: Callable[[str], float] = lambda _: 0.0

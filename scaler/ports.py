@@ -11,7 +11,9 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler, MetricSpec
 from scaler.model.decision import Event
+from scaler.model.forecast import Forecast, WarmStart
 from scaler.model.observed import Pod, ScaleUnavailable, ScaleView
+from scaler.model.policy import Policy
 from scaler.model.readings import Reading
 from wire.kube.mapping import GroupVersionResource, Resource
 from wire.labels import Selector
@@ -107,6 +109,18 @@ class Measurements(Protocol):
     ) -> Reads:
         """`period_seconds`: of this autoscaler, None for the flag's. It limits the age of readings, and the time to read them."""
         ...
+
+
+class WarmStarts(Protocol):
+    """Forecasts that learn from recorded history; `scaler.warm_start.warm_starts` implements it. Nothing waits or raises."""
+
+    def found(self, key: str) -> WarmStart | None: ...
+
+    def follow(self, autoscaler: Autoscaler, policy: Policy, state: Forecast | None) -> None: ...
+
+    def forget(self, key: str) -> None: ...
+
+    def clear(self, includes: Callable[[str], bool]) -> None: ...
 
 
 class EventSink(Protocol):

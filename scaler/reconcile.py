@@ -98,6 +98,8 @@ class Reconciler:
     def leave(self, includes: Callable[[str], bool] = every) -> None:
         """Other processes may scale these from now on; the memories stay, in case that none does."""
         self._decisions.clear(includes)
+        if self._with.warm_starts is not None:
+            self._with.warm_starts.clear(includes)
         self._with.scales.clear(includes)
         for key in [key for key in self._derivations if includes(key)]:
             del self._derivations[key]
@@ -158,6 +160,8 @@ class Reconciler:
             raise
         self._memories.keep(autoscaler, outcome, _replicas_after(outcome))
         self._decisions.keep(autoscaler, made, outcome)
+        if (warm_starts := self._with.warm_starts) is not None:
+            warm_starts.follow(autoscaler, made.decision.policy, outcome.memory.forecast_state)
         self._repeated_at_unix_seconds.pop(key, None)
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
@@ -347,6 +351,8 @@ class Reconciler:
         self._written_at_seconds.pop(key, None)
         self._decisions.forget(key)
         self._with.followers.forget(key)
+        if self._with.warm_starts is not None:
+            self._with.warm_starts.forget(key)
         self._derivations.pop(key, None)
         self._repeated_at_unix_seconds.pop(key, None)
         self._with.telemetry.forget(key)

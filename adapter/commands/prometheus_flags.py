@@ -2,10 +2,10 @@
 
 import argparse
 
-from adapter.fetch.credentials import Address
 from adapter.model import Backend
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.command_line.parsing import FlagParser
+from wire.prometheus_access import Address
 
 _REREAD = "re-read when it changes"
 _FILES = {

@@ -60,7 +60,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class EvaluatedQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One query and its result. Only rows that belong to the request are shown; `rows_returned` counts all of them."""
+    """One query and its result. Only rows that belong to the request are shown; `rows_returned` counts all of them.
+
+    `row_labels`: a row belongs to the request if it has all of these; empty for a request for several objects.
+    """
 
     backend: str
     query: str
@@ -68,6 +71,7 @@ class EvaluatedQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rows_returned: int = 0
     rows_counted: int = 0
     rows: tuple[Row, ...] = ()
+    row_labels: dict[str, str] = {}
     warnings: tuple[str, ...] = ()
     partial: bool = False
 

@@ -95,7 +95,9 @@ class Trace(AnswerObserver):
         return tuple(
             self._evaluated(evaluations[plan])
             if plan in evaluations
-            else EvaluatedQuery(backend=plan.backend, query=plan.query)
+            else EvaluatedQuery(
+                backend=plan.backend, query=plan.query, row_labels=self._row_labels(plan)
+            )
             for plan in self.plans
         )
 
@@ -112,6 +114,15 @@ class Trace(AnswerObserver):
         having = {each.subject.name for each in self.values or () if isinstance(each, UsageValue)}
         return [name for name in self.names or () if name not in having]
 
+    def _row_labels(self, plan: Plan) -> dict[str, str]:
+        if self.query is None or plan != self.query.plan:
+            return {}
+        rows, names = self.query.rows, self.names or ()
+        of_object = {rows.object_label: names[0]} if rows.object_label and len(names) == 1 else {}
+        if rows.object_label and not of_object:
+            return {}
+        return {**dict(rows.where), **of_object}
+
     def _evaluated(self, plan: PlanEvaluation) -> EvaluatedQuery:
         rows = self.counted(plan)
         evaluation = plan.evaluation
@@ -122,6 +133,7 @@ class Trace(AnswerObserver):
             rows_returned=len(evaluation.samples),
             rows_counted=len(rows),
             rows=tuple(_row(each) for each in rows[:SHOWN_MAX]),
+            row_labels=self._row_labels(plan.plan),
             warnings=evaluation.warnings,
             partial=evaluation.partial,
         )

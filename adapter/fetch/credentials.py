@@ -1,44 +1,14 @@
 """How the adapter authenticates to a Prometheus, and how it verifies that Prometheus.
 
-Every file is checked for every request, so that a rotated token, CA or certificate needs no restart
-(prometheus-adapter reads them once).
+`wire.prometheus_access` has the credentials from files.
 """
 
-import base64
 import ssl
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit, urlunsplit
 
-import msgspec
-
-from adapter.model import Backend
-from wire.followed_file import FollowedFile
 from wire.kube.connection import Connection
-
-
-class Address(msgspec.Struct, frozen=True):
-    """The parts of a backend's URL, so that the part which is shown contains no secret."""
-
-    base: str
-    """Scheme, host and path; without the last slash, user and parameters. Safe to show."""
-    parameters: str
-    """The URL's own query string, sent with every request."""
-    userinfo: str
-    """`user:password` of the URL, or nothing."""
-
-    @classmethod
-    def of(cls, url: str) -> "Address":
-        """Split a URL; raises `ValueError` that says the fix."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(
-                "the URL of Prometheus must look like http://host:9090 or https://host/path"
-            )
-        userinfo, _, host = parts.netloc.rpartition("@")
-        base = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
-        return cls(base=base, parameters=parts.query, userinfo=unquote(userinfo))
+from wire.prometheus_access import FileCredentials
 
 
 class Credentials(Protocol):
@@ -51,63 +21,6 @@ class Credentials(Protocol):
     def tls(self) -> ssl.SSLContext | bool:
         """The context of the next connection; True for the system's CA certificates."""
         ...
-
-
-class FileCredentials:
-    """Credentials from the files a backend names."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._token = _file(backend.token_file)
-        self._password = _file(backend.password_file)
-        self._userinfo = backend.username or Address.of(backend.url).userinfo
-        self._ca = _file(backend.ca_file)
-        self._certificate = _file(backend.client_cert_file)
-        self._key = _file(backend.client_key_file)
-        self._built_of: tuple[int, ...] = ()
-        self._context: ssl.SSLContext | bool = True
-
-    def check(self) -> None:
-        """Read every file once, so that an unusable one is found at the start; raises `OSError`, `ValueError`."""
-        for file in (self._token, self._password):
-            if file:
-                file.read().decode()
-        self.tls()
-
-    async def headers(self) -> Mapping[str, str]:
-        """A bearer token has priority over a user and password, as in Go's client."""
-        if self._token:
-            # Tokens written by hand end with a newline, which is not allowed in a header.
-            return {"Authorization": f"Bearer {self._token.read().decode().strip()}"}
-        if self._userinfo:
-            secret = self._userinfo
-            if self._password:
-                secret = f"{secret}:{self._password.read().decode().strip()}"
-            return {"Authorization": f"Basic {base64.b64encode(secret.encode()).decode()}"}
-        return {}
-
-    def tls(self) -> ssl.SSLContext | bool:
-        """The context of the newest files, built again when one of them has changed."""
-        files = [f for f in (self._ca, self._certificate, self._key) if f]
-        for file in files:
-            file.read()
-        generations = tuple(f.generation for f in files)
-        if generations != self._built_of:
-            try:
-                self._context = self._build()
-                self._built_of = generations
-            except ssl.SSLError:
-                # Certificate and key are replaced one after the other: until they match, the old pair is used.
-                if not self._built_of:
-                    raise
-        return self._context
-
-    def _build(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cadata=self._ca.read().decode() if self._ca else None)
-        # Many private CAs lack the key identifiers that this flag requires; Go does not require them.
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        if self._certificate:
-            context.load_cert_chain(self._certificate.path, self._key.path if self._key else None)
-        return context
 
 
 class ClusterCredentials:
@@ -131,7 +44,3 @@ class ClusterCredentials:
     def tls(self) -> ssl.SSLContext | bool:
         """The cluster's CA, and the client certificate if there is one."""
         return self._connection.tls or True
-
-
-def _file(path: Path | None) -> FollowedFile | None:
-    return FollowedFile(path) if path else None

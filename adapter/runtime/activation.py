@@ -12,11 +12,11 @@ from pathlib import Path
 from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import ConfigError, ConfigProblem, Configuration, ProblemCode
 from adapter.fetch.catalog import DiscoveredCatalog, Times
-from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.model import Backend, ResourceMapping
 from wire import custom_metrics, external_metrics, resource_metrics
 from wire.background_tasks import BackgroundTasks
+from wire.prometheus_access import FileCredentials
 
 FIRST_LISTING_SECONDS = 20.0
 """How long a reload waits for the series of new rules, so that their metrics do not disappear in between."""

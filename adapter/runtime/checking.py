@@ -10,7 +10,6 @@ from adapter.diagnosis.check_report import Problem, Report
 from adapter.diagnosis.rule_check import RuleChecker
 from adapter.fetch.builtin_resources import built_in_mapping
 from adapter.fetch.cluster_mapping import ClusterMapping
-from adapter.fetch.credentials import Address
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.runtime.activation import backend_clients
 from adapter.runtime.prometheus_identity import prometheus_credentials
@@ -18,6 +17,7 @@ from adapter.runtime.server_settings import PrometheusSettings
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
+from wire.prometheus_access import Address
 
 
 async def checked(

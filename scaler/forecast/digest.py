@@ -15,7 +15,7 @@ from scaler.forecast.bound import judged
 from scaler.forecast.features import rise, seen
 from scaler.forecast.outcomes import summed
 from scaler.forecast.regression import predicted
-from scaler.model.forecast import Errors, Forecast, Moments, Outcomes, Sums, Verdict
+from scaler.model.forecast import Errors, Forecast, Moments, Outcomes, Recorded, Sums, Verdict
 from scaler.model.load_levels import MINUTES_PER_DAY, MISSING, Levels
 
 VERSION = 2
@@ -41,6 +41,7 @@ class _Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     intervals: bytes
     verdict: Verdict
     alone_by_minute: tuple[int, ...]
+    recorded: Recorded | None = None
 
 
 def digest_of(state: Forecast) -> str:
@@ -68,6 +69,7 @@ def digest_of(state: Forecast) -> str:
         ).tobytes(),
         verdict=state.verdict,
         alone_by_minute=state.alone_by_minute,
+        recorded=state.recorded,
     )
     return base64.b64encode(zlib.compress(msgspec.msgpack.encode(digest))).decode()
 
@@ -96,6 +98,7 @@ def restored(text: str, minute: int) -> Forecast | None:
         verdict=found.verdict,
         alone_by_minute=found.alone_by_minute,
         digest_minute=found.end_minute,
+        recorded=found.recorded,
     )
     return msgspec.structs.replace(state, errors=_errors(state, found.alpha))
 

@@ -9,6 +9,7 @@ from scaler.forecast.learner import counted, observed
 from scaler.model.derivation import ForecastStep
 from scaler.model.floor import Floor, lifted
 from scaler.model.forecast import Forecast, Load
+from scaler.model.load_levels import MINUTES_PER_DAY
 from scaler.model.memory import Memory
 from scaler.model.policy import ForecastRules, Policy
 
@@ -30,7 +31,7 @@ def foresee(
 ) -> Foreseen:
     """Learn from the first load of each minute. `load` is None if the metric has no value now."""
     minute = int(now_unix_seconds // SECONDS_PER_MINUTE)
-    before = memory.forecast_state or _new(rules)
+    before = memory.forecast_state or new_forecast(rules)
     if load is None:
         return Foreseen(state=before)
     state = observed(
@@ -69,8 +70,7 @@ def remembered(
         if acts:
             # The tolerance can keep replicas that only the forecast added: they count as added.
             alone = min(stabilized, max(others, *state.alone_by_minute))
-        final = after if state.verdict.is_on_trial else alone
-        state = counted(state, alone=_bounded(alone, policy), final=_bounded(final, policy))
+        state = _counted(state, policy, alone=alone, after=after)
     text = memory.forecast
     before = memory.forecast_state
     has_turned = before is not None and before.verdict is not state.verdict
@@ -89,10 +89,27 @@ def remembered(
         after=after,
         verdict=state.verdict,
         day=state.outcomes.day,
+        replayed_minutes=_replayed_minutes(state),
     )
     if state is before:
         return memory, step
     return msgspec.structs.replace(memory, forecast=text, forecast_state=state), step
+
+
+def replayed_minute(
+    state: Forecast, rules: ForecastRules, policy: Policy, *, minute: int, load: Load
+) -> Forecast:
+    """With a minute of recorded load, as a dry run of this metric alone would have learnt and judged it.
+
+    The count without the forecast is the highest of the metric in the scale-down window.
+    """
+    memory = Memory(forecast_state=state)
+    found = foresee(rules, memory, load, minute * SECONDS_PER_MINUTE)
+    if not found.is_new_minute:
+        return state
+    learnt = _with_alone(found.state, load, policy)
+    alone = max(learnt.alone_by_minute)
+    return _counted(learnt, policy, alone=alone, after=lifted(alone, _floor(found, policy)))
 
 
 def acting_floor(found: Foreseen, policy: Policy) -> Floor | None:
@@ -113,13 +130,14 @@ def continued(memory: Memory, rules: ForecastRules | None, now_unix_seconds: flo
     if state is None and memory.forecast:
         state = restored(memory.forecast, int(now_unix_seconds // SECONDS_PER_MINUTE))
     if state is None or state.identity != rules.identity:
-        state = _new(rules)
+        state = new_forecast(rules)
     if state is memory.forecast_state:
         return memory
     return msgspec.structs.replace(memory, forecast_state=state)
 
 
-def _new(rules: ForecastRules) -> Forecast:
+def new_forecast(rules: ForecastRules) -> Forecast:
+    """Nothing is learnt yet."""
     return Forecast(identity=rules.identity, lead_minutes=rules.lead_minutes)
 
 
@@ -140,9 +158,21 @@ def _with_alone(state: Forecast, load: Load, policy: Policy) -> Forecast:
     before = state.alone_by_minute[-1] if state.alone_by_minute else 0
     keeps = before > 0 and policy.tolerances.is_within(needed / before)
     count = before if keeps else _replicas(load.total, load)
-    return msgspec.structs.replace(
-        state, alone_by_minute=(*state.alone_by_minute[1 - window :], count)
-    )
+    return msgspec.structs.replace(state, alone_by_minute=(*state.alone_by_minute, count)[-window:])
+
+
+def _replayed_minutes(state: Forecast) -> int:
+    """Of the last day."""
+    if state.recorded is None:
+        return 0
+    online = state.levels.end_minute - state.recorded.end_minute
+    return max(0, min(state.recorded.minutes, MINUTES_PER_DAY - online))
+
+
+def _counted(state: Forecast, policy: Policy, *, alone: int, after: int) -> Forecast:
+    """With the replicas of this minute. A suspended forecast adds none."""
+    final = after if state.verdict.is_on_trial else alone
+    return counted(state, alone=_bounded(alone, policy), final=_bounded(final, policy))
 
 
 def _replicas(load: float, per: Load) -> int:

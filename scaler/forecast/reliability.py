@@ -30,7 +30,7 @@ def verdict(state: Forecast, waste_percent_max: float) -> Verdict:
     before = state.verdict
     if before.reason == LEARNING and not _has_learnt(state.outcomes, state.levels):
         return before
-    reason, message = _problem(state, waste_percent_max) or _good(state.outcomes)
+    reason, message = _problem(state, waste_percent_max) or good(state.outcomes)
     both_suspended = not before.is_on_trial and reason != RELIABLE
     if reason == before.reason or both_suspended:
         return before
@@ -93,7 +93,8 @@ def _too_much_waste(state: Forecast, waste_percent_max: float) -> str:
     return ""
 
 
-def _good(outcomes: Outcomes) -> tuple[str, str]:
+def good(outcomes: Outcomes) -> tuple[str, str]:
+    """The reason and message of a forecast that may act."""
     day = outcomes.day
     if not day.added:
         return RELIABLE, "in the 24 hours before, it added nothing"

@@ -3,7 +3,8 @@
 from scaler.model.autoscaler import ConditionType
 from scaler.model.decision import Event, EventType
 from scaler.model.derivation import ForecastStep
-from scaler.model.forecast import LEARNING, Verdict
+from scaler.model.forecast import LEARNING, Forecast, Recorded, Verdict
+from scaler.model.load_levels import MINUTES_PER_DAY
 from scaler.model.policy import ForecastRules
 from scaler.model.remark import Remark
 
@@ -11,9 +12,16 @@ CANNOT_BE_FORECAST = "CannotBeForecast"
 
 
 def forecast_remark(
-    rules: ForecastRules, verdict: Verdict | None, step: ForecastStep | None = None
+    rules: ForecastRules,
+    verdict: Verdict | None,
+    step: ForecastStep | None = None,
+    *,
+    history: str = "",
 ) -> Remark:
-    """The condition ForecastReliable; `verdict` is None if the metric cannot be forecast."""
+    """The condition ForecastReliable; `verdict` is None if the metric cannot be forecast.
+
+    `history`: what became of the recorded load, while it still learns.
+    """
     if rules.problem or verdict is None:
         return Remark(
             condition=ConditionType.FORECAST_RELIABLE,
@@ -26,7 +34,7 @@ def forecast_remark(
         condition=ConditionType.FORECAST_RELIABLE,
         active=verdict.is_reliable,
         reason=verdict.reason,
-        message=_message(rules, verdict),
+        message=_message(rules, verdict, history),
         holds=changes,
     )
 
@@ -42,9 +50,21 @@ def verdict_events(before: Verdict, after: Verdict) -> tuple[Event, ...]:
     return (event,)
 
 
-def _message(rules: ForecastRules, verdict: Verdict) -> str:
+def learnt_event(rules: ForecastRules, state: Forecast, recorded: Recorded) -> Event:
+    """The event of a warm start, whatever the verdict is."""
+    message = _message(rules, state.verdict, recorded_text(recorded))
+    return Event(type=EventType.NORMAL, reason="ForecastLearntHistory", message=message)
+
+
+def recorded_text(recorded: Recorded) -> str:
+    """How much of what was learnt was recorded."""
+    return f"{recorded.minutes / MINUTES_PER_DAY:.1f} days of it are from recorded history"
+
+
+def _message(rules: ForecastRules, verdict: Verdict, history: str) -> str:
     if verdict.reason == LEARNING:
-        return f"the forecast of {rules.metric} needs 3 days of load, with at most 10 % missing, before it may act"
+        needs = f"the forecast of {rules.metric} needs 3 days of load, with at most 10 % missing, before it may act"
+        return f"{needs}; {history}" if history else needs
     if verdict.is_reliable:
         return f"the forecast of {rules.metric} may act: {verdict.message}"
     return f"the forecast of {rules.metric} is suspended: {verdict.message}"

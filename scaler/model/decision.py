@@ -79,6 +79,10 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     derivation: Derivation
     outdated: str = ""
     """See `Observed.outdated`."""
+    history: str = ""
+    """What became of the recorded load of the forecast, for its condition."""
+    has_learnt_history: bool = False
+    """Whether the forecast has just learnt from recorded load."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):

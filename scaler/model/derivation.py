@@ -142,6 +142,8 @@ class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
     after: int
     verdict: Verdict
     day: Sums
+    replayed_minutes: int = 0
+    """How many of the minutes of `day` are of recorded history, which the scaler has not read itself."""
 
 
 class CandidateStep(msgspec.Struct, frozen=True, kw_only=True):

@@ -109,6 +109,13 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
     final: int = 0
 
 
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """How many minutes of load were learnt from recorded history, and the last of them."""
+
+    minutes: int
+    end_minute: int
+
+
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """What is known after the last whole minute. `bound` is the highest load of the lead, in the metric's unit."""
 
@@ -130,11 +137,27 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     alone_by_minute: tuple[int, ...] = ()
     """What the metric would have set without the forecast, in the minutes of the scale-down window."""
     digest_minute: int = 0
+    recorded: Recorded | None = None
+    """None if everything was learnt from readings."""
+
+    @property
+    def wants_recorded_load(self) -> bool:
+        """Whether recorded history would make it usable earlier: it still learns, and has used none."""
+        return self.verdict.reason == LEARNING and self.recorded is None
+
+
+class WarmStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the recorded load of one metric: the state that it led to, or why there is none."""
+
+    state: Forecast | None = None
+    per_replica: float = 0.0
+    """The load that one replica is to have."""
+    problem: str = ""
 
 
 def moved(state: Forecast, minutes: int) -> Forecast:
     """The same load at the same ages, on a wall clock that was set forward by so many minutes."""
-    levels = state.levels
+    levels, recorded = state.levels, state.recorded
     return msgspec.structs.replace(
         state,
         levels=msgspec.structs.replace(levels, end_minute=levels.end_minute + minutes),
@@ -142,6 +165,8 @@ def moved(state: Forecast, minutes: int) -> Forecast:
             msgspec.structs.replace(each, minute=each.minute + minutes) for each in state.issued
         ),
         solved_at_minute=state.solved_at_minute + minutes,
+        recorded=recorded
+        and msgspec.structs.replace(recorded, end_minute=recorded.end_minute + minutes),
         # What was stored has the minutes of the other clock.
         digest_minute=0,
     )

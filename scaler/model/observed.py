@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from scaler.model.autoscaler import Autoscaler
+from scaler.model.forecast import WarmStart
 from scaler.model.schedules import FoundCalendar
 
 
@@ -116,6 +117,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Why the cached objects may be out of date, so that nothing may be scaled down; empty while they are not."""
     calendars: tuple[FoundCalendar, ...] = ()
     """Those that its schedules refer to."""
+    warm_start: WarmStart | None = None
+    """What became of the recorded load of its forecast; None while nothing is known."""
 
 
 class TargetPods(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import msgspec
 from scaler.candidate.progress import waiting_remark
 from scaler.forecast.foresee import continued
 from scaler.forecast.remark import forecast_remark
+from scaler.forecast.warm_start import history_text, warm_started
 from scaler.model.decision import Ask, Branch, Decision, ErrorClass, Situation, warning
 from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory, StoredMemory
@@ -67,6 +68,9 @@ def _situation(
 ) -> Situation:
     autoscaler, current = observed.autoscaler, scale.spec_replicas
     memory = _continued(observed, memory, policy, current, now)
+    state = memory.forecast_state
+    memory = warm_started(memory, policy, observed.warm_start, now)
+    history = history_text(memory.forecast_state, observed.warm_start)
     by_controller = was_scaled_to_zero(autoscaler, policy, memory)
     branch = branch_of(current, policy, was_scaled_to_zero=by_controller)
     if observed.rivals:
@@ -92,18 +96,20 @@ def _situation(
             status_replicas=scale.status_replicas,
             min_replicas=policy.min_replicas,
             max_replicas=policy.max_replicas,
-            remarks=_remarks(policy, memory),
+            remarks=_remarks(policy, memory, history),
         ),
+        history=history,
+        has_learnt_history=memory.forecast_state is not state,
     )
 
 
-def _remarks(policy: Policy, memory: Memory) -> tuple[Remark, ...]:
+def _remarks(policy: Policy, memory: Memory, history: str) -> tuple[Remark, ...]:
     """What is known before any metric is read."""
     remarks = () if policy.schedule is None else (policy.schedule.remark,)
     if policy.forecast is not None:
         state = memory.forecast_state
         verdict = None if state is None else state.verdict
-        remarks = (*remarks, forecast_remark(policy.forecast, verdict))
+        remarks = (*remarks, forecast_remark(policy.forecast, verdict, history=history))
     if policy.candidate is not None:
         remarks = (*remarks, waiting_remark(memory.candidate))
     return remarks

@@ -15,7 +15,9 @@ def forecast_sentence(step: ForecastStep) -> str:
         f"Forecast: {load}, and expected to reach {step.bound:.4g} within "
         f"{step.lead_seconds:g} s, which needs {_counted(step.floor)}"
     )
-    return f"{expected}, so {_forecast_result(step)}. {_forecast_day(step.day)}"
+    return (
+        f"{expected}, so {_forecast_result(step)}. {_forecast_day(step.day, step.replayed_minutes)}"
+    )
 
 
 def _forecast_result(step: ForecastStep) -> str:
@@ -27,13 +29,17 @@ def _forecast_result(step: ForecastStep) -> str:
     return f"{step.before} would become {step.after}, but {why} it adds nothing"
 
 
-def _forecast_day(day: Sums) -> str:
+def _forecast_day(day: Sums, replayed_minutes: int) -> str:
     if not day.minutes:
         return "Its worth is not known yet."
     return (
         f"In the last 24 hours it added {day.added / 60:.1f} replica-hours, or would have; "
-        f"{day.useful / 60:.1f} of them were needed."
+        f"{day.useful / 60:.1f} of them were needed.{_replay(replayed_minutes)}"
     )
+
+
+def _replay(minutes: int) -> str:
+    return f" Of these hours, {minutes / 60:.1f} are from recorded history." if minutes else ""
 
 
 def candidate_sentence(step: CandidateStep) -> str:

@@ -24,12 +24,14 @@ from scaler.runtime.clients import Clients
 from scaler.runtime.direct_metrics import DirectMetrics
 from scaler.runtime.fencing import WritesWhileLeading
 from scaler.runtime.reconciling import Reconciling
+from scaler.runtime.recorded_history import warm_starts
 from scaler.runtime.target_versions import TargetVersions
 from scaler.runtime.watches import Watches
 from scaler.serve import scaler_server
 from scaler.shards.assignment import ALL_SHARDS, SHARDS
 from scaler.shards.membership import Membership
 from scaler.telemetry import Telemetry
+from scaler.warm_start.warm_starts import WarmStarts
 from scaler.workqueue import WorkQueue
 from wire.background_tasks import BackgroundTasks, stopped
 from wire.backoff import Backoff, BackoffLimits
@@ -108,6 +110,7 @@ class Scaler:
         self._direct = DirectMetrics(
             options, clients.watches, self._telemetry, version=version, monotonic=clock.monotonic
         )
+        self._warm_starts = self._new_warm_starts()
         self._measurements = Measurements(
             clients.metrics,
             self._mapper,
@@ -152,6 +155,8 @@ class Scaler:
             self._direct.start(
                 self._background, self._measurements, self._reconciler, self._controller
             )
+            if self._warm_starts is not None:
+                self._background.start(self._warm_starts.run(), name="warm starts")
             self._background.start(self._write_events(), name="events")
             self._background.start(self._scale(), name="scale")
             await _any_set(stop, self._background.failed)
@@ -177,9 +182,20 @@ class Scaler:
             outdated=self._watches.outdated,
             histories=self._store,
             calendars=self._watches.calendars_of,
+            warm_starts=self._warm_starts,
             other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
+
+    def _new_warm_starts(self) -> WarmStarts | None:
+        """None without --prometheus-url."""
+        return warm_starts(
+            self._options.prometheus,
+            self._direct.route,
+            self._mapper,
+            self._telemetry,
+            monotonic=self._clock.monotonic,
+        )
 
     def _memory_store(self) -> MemoryStore | None:
         """None for a kind that has its memory in its status."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend, Evaluation, Plan
 from testbed.backends import Thanos, thanos_query, thanos_sidecar, victoria_metrics
@@ -15,6 +14,7 @@ from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 from tests.wide_comparison import EXACT_DIGITS, NAMESPACES, expose
+from wire.prometheus_access import FileCredentials
 
 SERIES = 9
 """Of the metric `depth`."""

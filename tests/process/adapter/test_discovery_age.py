@@ -5,13 +5,13 @@ import time
 import msgspec
 import pytest
 
-from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend
 from testbed import web
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
+from wire.prometheus_access import FileCredentials
 from wire.serving import event_loop
 
 MAX_AGE_SECONDS = 4.0

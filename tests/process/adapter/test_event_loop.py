@@ -15,7 +15,6 @@ import pytest
 from adapter.answer import Answers
 from adapter.config import parse
 from adapter.fetch.catalog import Times
-from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Backend, Freshness, MetricEntry, Plan
@@ -25,6 +24,7 @@ from testbed.processes import start
 from tests.fakes.adapter import FakeMapping, FakeObjects
 from tests.process.adapter.large_responses import SERIES_PER_NAME
 from wire.background_tasks import BackgroundTasks
+from wire.prometheus_access import FileCredentials
 from wire.serving import event_loop
 
 BLOCKED_SECONDS_MAX = 0.020

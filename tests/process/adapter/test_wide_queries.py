@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from tests.wide_comparison import compare, expose
+from wire.prometheus_access import FileCredentials
 
 PAIRS_MIN = 300
 """Template and selector, both for Pods and for External metrics; each with the requests of several namespaces."""

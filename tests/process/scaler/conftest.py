@@ -19,6 +19,9 @@ CONFIGURATION = """
 metrics:
 - name: waiting
   query: sum by (namespace) (direct_waiting)
+- name: waiting_here
+  query: sum by (namespace) (direct_waiting)
+  labels: {namespace: namespace}
 - name: load
   describes: pods
   query: sum by (namespace, pod) (direct_load)
@@ -129,8 +132,11 @@ def direct_scaler(
     """Start a scaler with these flags for one autoscaler, which is at 1 replica."""
     undo: list[Callable[[], object]] = []
 
-    def start(*flags: str, may_stream: bool = True) -> DirectScaler:
-        namespace = f"direct-{uuid.uuid4().hex[:8]}"
+    def start(
+        *flags: str, may_stream: bool = True, namespace: str = "", forecast: str = ""
+    ) -> DirectScaler:
+        """`forecast`: its mode, with the permission to learn which query has the load."""
+        namespace = namespace or f"direct-{uuid.uuid4().hex[:8]}"
         cluster.kubectl("create", "namespace", namespace)
         undo.append(lambda: cluster.kubectl("delete", "namespace", namespace, "--wait=false"))
         for account in ("scaler", "prober"):
@@ -138,12 +144,17 @@ def direct_scaler(
         scrape = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
         _grant(cluster, f"{namespace}-prober", [scrape], f"{namespace}:prober")
         stream = {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]}
-        rules = [*RULES, stream] if may_stream else RULES
+        explain = {"nonResourceURLs": ["/debug/explain"], "verbs": ["get"]}
+        rules = [*RULES, *([stream] if may_stream else []), *([explain] if forecast else [])]
         _grant(cluster, f"{namespace}-scaler", rules, f"{namespace}:scaler")
         _grant(cluster, f"{namespace}-metrics", METRICS_RULES, f"{namespace}:scaler")
         exporter.set("direct_waiting", 10, namespace=namespace)
         undo.append(lambda: exporter.remove("direct_waiting", namespace=namespace))
-        cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, _waiting()))
+        metric = _waiting("waiting_here" if forecast else "waiting")
+        document = autoscaler(namespace, {**metric, "name": "waiting"})
+        if forecast:
+            document["spec"]["forecast"] = {"metric": "waiting", "mode": forecast}
+        cluster.apply(workload("Deployment", namespace, 1), document)
         program = start_program(
             "scaler",
             f"--kubeconfig={cluster.kubeconfig_for_service_account(namespace, 'scaler')}",
@@ -162,7 +173,7 @@ def direct_scaler(
         each()
 
 
-def _waiting() -> dict[str, Any]:
-    metric = {"name": "waiting"}
+def _waiting(name: str) -> dict[str, Any]:
+    metric = {"name": name}
     target = {"type": "AverageValue", "averageValue": "10"}
     return {"type": "External", "external": {"metric": metric, "target": target}}

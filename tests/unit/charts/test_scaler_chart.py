@@ -75,6 +75,16 @@ def test_the_stream_of_metrics_has_its_own_permission(scaler):
     assert {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]} in rules
 
 
+def test_recorded_history_for_forecasts_has_its_own_permission(scaler, refused):
+    values = {"prometheus": {"url": "http://prometheus.{{ .Release.Namespace }}.svc:9090"}}
+    rendered = scaler.render({**values, "adapter": {"service": "metrics/adapter"}})
+    assert "--prometheus-url=http://prometheus.metrics.svc:9090" in rendered.arguments
+    rules = rendered.one("ClusterRole", "loadline-scaler:adapter")["rules"]
+    assert {"nonResourceURLs": ["/debug/explain"], "verbs": ["get"]} in rules
+    with pytest.raises(refused, match=r"requires adapter\.service"):
+        scaler.render(values)
+
+
 def test_patching_pods_is_allowed_only_on_request(scaler):
     allowed = scaler.render({"rbac": {"podDeletionCost": True}})
     assert ("", "pods", "patch") in permissions(allowed.one("ClusterRole", "loadline-scaler"))

@@ -1,11 +1,14 @@
 """Flags to options, or to a message that names the flag."""
 
+from pathlib import Path
+
 import pytest
 
 from scaler.adapter_options import AdapterOptions
 from scaler.commands.run import parse
 from scaler.config import Options
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.prometheus_options import PrometheusOptions
 
 
 def test_the_defaults_are_those_of_kube_controller_manager():
@@ -109,6 +112,49 @@ def test_the_adapter_is_read_directly_only_on_request():
     assert parse([]).adapter is None
     given = parse(["--adapter-service=monitoring/adapter", "--adapter-url=https://a:1/"])
     assert given.adapter == AdapterOptions(service=("monitoring", "adapter"), url="https://a:1")
+
+
+def test_forecasts_learn_from_recorded_history_only_on_request():
+    assert parse([]).prometheus is None
+    given = parse(
+        [
+            "--adapter-service=monitoring/adapter", "--prometheus-url=https://prometheus:9090", "--prometheus-header=X-Scope-OrgID=7",
+            "--prometheus-username=me", "--prometheus-password-file=p", "--prometheus-ca-file=ca",
+        ]
+    )  # fmt: skip
+    assert given.prometheus == PrometheusOptions(
+        url="https://prometheus:9090",
+        headers=(("X-Scope-OrgID", "7"),),
+        username="me",
+        password_file=Path("p"),
+        ca_file=Path("ca"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(("--prometheus-url=http://p",), "requires --adapter-service", id="no adapter"),
+        pytest.param(("--prometheus-token-file=t",), "require --prometheus-url", id="no URL"),
+        pytest.param(("--prometheus-url=p", "--adapter-service=a/b"), "must look like", id="URL"),
+        pytest.param(
+            (
+                "--prometheus-url=http://p",
+                "--adapter-service=a/b",
+                "--prometheus-client-tls-key-file=k",
+            ),
+            "must be given together",
+            id="half a certificate",
+        ),
+        pytest.param(("--prometheus-header=s3cret",), "not of the form NAME=VALUE", id="header"),
+    ],
+)
+def test_flags_of_prometheus_that_do_not_fit_are_refused(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        parse(arguments)
+    error = capsys.readouterr().err
+    assert message in error
+    assert "s3cret" not in error
 
 
 @pytest.mark.parametrize(

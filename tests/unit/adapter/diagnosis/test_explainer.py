@@ -201,6 +201,7 @@ async def test_the_document_for_programs_keeps_its_names():
         "rowsReturned",
         "rowsCounted",
         "rows",
+        "rowLabels",
         "warnings",
         "partial",
     ]

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.model import Backend, Plan, ResultKind, Series
 from adapter.ports import QueryFailed
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
+from wire.prometheus_access import FileCredentials
 
 PLAN = Plan('sum by (pod) (rate(x{a="b"}[1m]))')
 

@@ -6,12 +6,12 @@ import ssl
 
 import pytest
 
-from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend, Plan
 from adapter.ports import QueryFailed
 from testbed.certificates import Authority
 from tests.unit.adapter.fetch.canned import CannedServer
+from wire.prometheus_access import FileCredentials
 
 PLAN = Plan("up")
 

@@ -7,7 +7,6 @@ import pytest
 from adapter.answer import Answers
 from adapter.config import ConfigError, parse
 from adapter.fetch.catalog import Listing, Selection, Times
-from adapter.fetch.credentials import FileCredentials
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Backend, ExternalMetricRequest, Freshness, Plan, Series
@@ -17,6 +16,7 @@ from tests.fakes.adapter import FakeMapping, FakeObjects, Kind
 from tests.unit.adapter.fetch.canned import CannedServer, answer, vector
 from wire.background_tasks import BackgroundTasks
 from wire.labels import EVERYTHING
+from wire.prometheus_access import FileCredentials
 
 TWO_BACKENDS = """
 backends:

@@ -1,0 +1,98 @@
+"""The flags of the Prometheus from which new forecasts learn. They are those of the adapter."""
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from wire.command_line.parsing import FlagGroup
+from wire.prometheus_access import Address
+
+_REREAD = "re-read when it changes"
+_FILES = {
+    "token-file": f"file with a bearer token; {_REREAD}",
+    "password-file": f"file with the password for basic authentication; {_REREAD}",
+    "ca-file": f"file with the CA certificates to verify Prometheus' certificate with; {_REREAD}",
+    "client-tls-cert-file": f"file with a client certificate; {_REREAD}",
+    "client-tls-key-file": f"file with the key of the client certificate; {_REREAD}",
+}
+
+
+class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where it is, and how to authenticate. The URL and the headers may contain secrets."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    token_file: Path | None = None
+    username: str = ""
+    password_file: Path | None = None
+    ca_file: Path | None = None
+    client_cert_file: Path | None = None
+    client_key_file: Path | None = None
+
+
+def header(text: str) -> tuple[str, str]:
+    """`NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        # The text may be a secret.
+        raise argparse.ArgumentTypeError("a header is not of the form NAME=VALUE")
+    return name, value
+
+
+def add_prometheus_flags(flags: FlagGroup) -> None:
+    """Declare the flags."""
+    flags.add_argument(
+        "--prometheus-url",
+        default="",
+        metavar="URL",
+        help="URL of the Prometheus HTTP API: new forecasts learn from the history that it has recorded. "
+        "Requires --adapter-service (default: they learn from what they read from now on)",
+    )
+    flags.add_argument(
+        "--prometheus-header",
+        type=header,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="header to send with every request to Prometheus; may be repeated",
+    )
+    for name, meaning in _FILES.items():
+        flags.add_file(f"--prometheus-{name}", help=meaning)
+    flags.add_argument(
+        "--prometheus-username",
+        default="",
+        metavar="NAME",
+        help="user name for basic authentication",
+    )
+
+
+def prometheus_options(flags: argparse.Namespace) -> PrometheusOptions | None:
+    """The parsed flags; None without --prometheus-url. Raises `ValueError` when they contradict each other."""
+    given = PrometheusOptions(
+        url=flags.prometheus_url,
+        headers=tuple(flags.prometheus_header),
+        token_file=flags.prometheus_token_file,
+        username=flags.prometheus_username,
+        password_file=flags.prometheus_password_file,
+        ca_file=flags.prometheus_ca_file,
+        client_cert_file=flags.prometheus_client_tls_cert_file,
+        client_key_file=flags.prometheus_client_tls_key_file,
+    )
+    if not given.url:
+        if given != PrometheusOptions(url=""):
+            raise ValueError("the --prometheus-* flags require --prometheus-url")
+        return None
+    if flags.adapter_service is None:
+        raise ValueError(
+            "--prometheus-url requires --adapter-service: the adapter knows the query of each metric"
+        )
+    if (given.client_cert_file is None) != (given.client_key_file is None):
+        raise ValueError(
+            "--prometheus-client-tls-cert-file and --prometheus-client-tls-key-file must be given together"
+        )
+    try:
+        Address.of(given.url)
+    except ValueError as error:
+        raise ValueError(f"--prometheus-url: {error}") from error
+    return given
