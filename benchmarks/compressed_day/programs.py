@@ -30,6 +30,11 @@ FRESHNESS_SECONDS = 5.0
 # Of real time, for the start of the scaler.
 STARTING_SECONDS = 10.0
 ACCOUNT = "reader"
+OPTIONS = ClusterOptions(
+    controllers=WITHOUT_HPA_CONTROLLER,
+    # kwok renews its nodes less often than every 50 s, and the pods of a node that seems dead are not ready.
+    controller_manager_flags=("--node-monitor-grace-period=2h",),
+)
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,9 +63,7 @@ def started(
 ) -> Iterator[Running]:
     """Start everything. Compressed time begins some seconds after this returns."""
     with ExitStack() as running:
-        cluster = running.enter_context(
-            Cluster(ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER), directory=directory)
-        )
+        cluster = running.enter_context(Cluster(OPTIONS, directory=directory))
         exporter = running.enter_context(Exporter())
         prometheus = running.enter_context(
             PrometheusServer(
