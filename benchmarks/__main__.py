@@ -16,6 +16,7 @@ from benchmarks import (
     scaler_hanging_metric,
     scaler_sizes,
     scaler_syncs,
+    scaler_with_adapter,
 )
 from benchmarks.instruments.figures import document, table
 from benchmarks.instruments.metric_kinds import MetricKind
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "reaction": reaction,
     "scaler_syncs": scaler_syncs,
     "scaler_sizes": scaler_sizes,
+    "scaler_with_adapter": scaler_with_adapter,
     "scaler_hanging_metric": scaler_hanging_metric,
     "scaler_failing_autoscalers": scaler_failing_autoscalers,
 }
@@ -57,7 +59,10 @@ def main() -> int:
     parser.add_argument("--autoscalers", type=int, help="number of them (default: per benchmark)")
     parser.add_argument("--series", type=int, nargs="+", default=[], help="of adapter_discovery")
     parser.add_argument(
-        "--programs", nargs="+", default=[], help="of the adapter benchmarks (default: all)"
+        "--programs",
+        nargs="+",
+        default=[],
+        help="to measure, of the benchmarks with several of Loadline's (default: all)",
     )
     parser.add_argument(
         "--loadline-flags",
@@ -82,18 +87,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.benchmark) - BENCHMARKS.keys()):
         parser.error(f"unknown benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
-    options = Options(
-        rounds=arguments.rounds,
-        seconds=arguments.seconds,
-        autoscalers=arguments.autoscalers,
-        other_checkout=arguments.other_checkout,
-        traces=arguments.traces,
-        concurrency=tuple(arguments.concurrency),
-        metrics=tuple(MetricKind(each) for each in arguments.metrics),
-        series=tuple(arguments.series),
-        programs=tuple(arguments.programs),
-        loadline_flags=tuple(arguments.loadline_flags),
-    )
+    options = _options(arguments)
     results = []
     if "forecast" in arguments.benchmark and arguments.traces is None:
         parser.error("forecast needs --traces DIRECTORY: CSV files with Unix seconds and load")
@@ -107,6 +101,21 @@ def main() -> int:
     if arguments.output == "json":
         print(document(results).decode())
     return 0
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    return Options(
+        rounds=arguments.rounds,
+        seconds=arguments.seconds,
+        autoscalers=arguments.autoscalers,
+        other_checkout=arguments.other_checkout,
+        traces=arguments.traces,
+        concurrency=tuple(arguments.concurrency),
+        metrics=tuple(MetricKind(each) for each in arguments.metrics),
+        series=tuple(arguments.series),
+        programs=tuple(arguments.programs),
+        loadline_flags=tuple(arguments.loadline_flags),
+    )
 
 
 def _report(progress: str) -> None:

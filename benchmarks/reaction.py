@@ -7,26 +7,21 @@ only if every target reaches the replicas for its doubled metric.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, aclosing, contextmanager
-from pathlib import Path
+from collections.abc import Mapping
+from contextlib import aclosing
 
 import msgspec
 
 from benchmarks.instruments import proc, scrape
-from benchmarks.instruments.bench_cluster import BenchCluster, bench_cluster
-from benchmarks.instruments.bench_targets import (
-    GROUP,
-    NAMESPACE,
-    PLURAL,
-    SCALER_ACCOUNT,
+from benchmarks.instruments.adapter_environment import (
+    SERIES,
+    AdapterEnvironment,
+    adapter_environment,
 )
+from benchmarks.instruments.bench_targets import GROUP, NAMESPACE, PLURAL
 from benchmarks.instruments.figures import Figures, Result, Round, percentile
-from benchmarks.instruments.metric_kinds import METRIC, depth, replicas
+from benchmarks.instruments.metric_kinds import depth, replicas
 from benchmarks.measurement_options import Options, Report
-from testbed.direct_adapter import EXTERNAL, DirectAdapter, direct_adapter
-from testbed.exporter import Exporter
-from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import elapse, until
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
@@ -41,50 +36,18 @@ THROUGH_KUBE_APISERVER, DIRECT, STREAMED = (
     "directly from the adapter",
     "streamed, reconciled on change",
 )
-SERIES = "bench_queue_depth"
-CONFIGURATION = f"""
-metrics:
-- name: {METRIC}
-  query: sum by (queue) ({SERIES})
-"""
 _TARGETS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}"
-
-
-class Load:
-    """The exported series of all autoscalers, which double together."""
-
-    def __init__(self, exporter: Exporter, count: int) -> None:
-        self._factor = 1
-        self.scraped_at: float | None = None
-        """When the doubled values were scraped first, by `time.monotonic`."""
-        for number in range(count):
-            exporter.set_function(SERIES, self._value_of(number), queue=str(number))
-
-    def reset(self) -> None:
-        """The values of the start."""
-        self._factor, self.scraped_at = 1, None
-
-    def double(self) -> None:
-        """From the next scrape on."""
-        self._factor = 2
-
-    def _value_of(self, number: int) -> Callable[[], float]:
-        def value() -> float:
-            if self._factor == 2 and self.scraped_at is None:
-                self.scraped_at = time.monotonic()
-            return float(self._factor * depth(number))
-
-        return value
 
 
 def run(options: Options, report: Report) -> Result:
     """Measure. Raises DeadlineExceeded if a target does not reach its replicas."""
     count = options.autoscalers or AUTOSCALERS
     rounds = []
-    with environment(count) as found:
-        report(f"logs: {found.bench.directory}; {count} autoscalers")
+    with adapter_environment(count, SCRAPE_SECONDS) as environment:
+        report(f"logs: {environment.bench.directory}; {count} autoscalers")
+        found = Measurement(environment)
         for number in range(options.rounds):
-            for program in (THROUGH_KUBE_APISERVER, STREAMED, DIRECT):
+            for program in options.programs or (THROUGH_KUBE_APISERVER, STREAMED, DIRECT):
                 figures = found.turn(program)
                 shown = ", ".join(f"{name} {value:.3g}" for name, value in figures.items())
                 report(f"round {number + 1}, {program}: {shown}")
@@ -103,21 +66,20 @@ def run(options: Options, report: Report) -> Result:
     )
 
 
-class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything but the scaler."""
+class Measurement:
+    """Turns of the scaler."""
 
-    bench: BenchCluster
-    adapter: DirectAdapter
-    load: Load
-    prometheus: PrometheusServer
-    count: int
+    def __init__(self, environment: AdapterEnvironment) -> None:
+        self._environment = environment
+        self.bench, self.adapter = environment.bench, environment.adapter
+        self.load, self.count = environment.load, environment.count
 
     def turn(self, program: str) -> Figures:
         """Start the scaler, let it scale to the values of the start, measure, double, and wait for the replicas."""
         self.load.reset()
         # Otherwise a target is scaled to the last values, and stays there for the stabilization window.
         start = sum(depth(number) for number in range(self.count))
-        self.prometheus.wait_for(f"sum({SERIES}) == {start}")
+        self._environment.prometheus.wait_for(f"sum({SERIES}) == {start}")
         self.bench.targets.reset()
         flags = {
             THROUGH_KUBE_APISERVER: (),
@@ -139,6 +101,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
             steady = self._steady(scaler.process.pid, scaler.port)
             reactions = asyncio.run(self._reactions())
         return {
+            "reaction_min_seconds": reactions[0],
             "reaction_p50_seconds": percentile(reactions, 50),
             "reaction_p99_seconds": percentile(reactions, 99),
             "reaction_max_seconds": reactions[-1],
@@ -152,7 +115,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
         metric = "loadline_scaler_reconciliations_total"
         tls = self.bench.targets.tls
         before = {name: proc.cpu_seconds(each) for name, each in pids.items()}
-        syncs, queries = scrape.total(port, metric, tls=tls), self._queries()
+        syncs, queries = scrape.total(port, metric, tls=tls), self._environment.queries()
         elapse(STEADY_SECONDS)
         done = scrape.total(port, metric, tls=tls) - syncs
         return {
@@ -160,13 +123,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
                 f"{name}_cpu_ms_per_sync": 1000 * (proc.cpu_seconds(each) - before[name]) / done
                 for name, each in pids.items()
             },
-            "queries_per_second": (self._queries() - queries) / STEADY_SECONDS,
+            "queries_per_second": (self._environment.queries() - queries) / STEADY_SECONDS,
         }
-
-    def _queries(self) -> float:
-        """To Prometheus."""
-        name = "loadline_adapter_prometheus_requests_total"
-        return scrape.total(self.adapter.port, name, tls=self.bench.targets.tls)
 
     async def _reactions(self) -> list[float]:
         """Double the load; the sorted seconds from its scrape until each target has its replicas."""
@@ -200,58 +158,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
                 reached.setdefault(number, time.monotonic())
                 if len(reached) == self.count:
                     return
-
-
-@contextmanager
-def environment(count: int) -> Iterator[Environment]:
-    """Start it."""
-    with ExitStack() as stack:
-        bench = stack.enter_context(bench_cluster(count))
-        bench.cluster.apply(*_permissions())
-        exporter = stack.enter_context(Exporter())
-        options = PrometheusOptions(scrape_interval_seconds=SCRAPE_SECONDS)
-        directory = _folder(bench.directory, "prometheus")
-        prometheus = stack.enter_context(PrometheusServer(options, directory=directory))
-        load = Load(exporter, count)
-        prometheus.add_target(exporter.target)
-        prometheus.wait_for(f"count({SERIES}) == {count}")
-        adapter = stack.enter_context(
-            direct_adapter(
-                bench.cluster,
-                CONFIGURATION,
-                _folder(bench.directory, "adapter"),
-                f"--prometheus-url={prometheus.url}",
-                served=((EXTERNAL, "v1beta1"),),
-            )
-        )
-        yield Environment(
-            bench=bench, adapter=adapter, load=load, prometheus=prometheus, count=count
-        )
-
-
-def _folder(directory: Path, name: str) -> Path:
-    folder = directory / name
-    folder.mkdir()
-    return folder
-
-
-def _permissions() -> Iterator[dict[str, object]]:
-    """What the scaler needs for the direct connection and the stream."""
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "bench-direct"}}
-    registrations = {
-        "apiGroups": ["apiregistration.k8s.io"],
-        "resources": ["apiservices"],
-        "verbs": ["list", "watch"],
-    }
-    stream = {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]}
-    yield {**role, "kind": "ClusterRole", "rules": [registrations, stream]}
-    subject = {"kind": "ServiceAccount", "name": SCALER_ACCOUNT, "namespace": NAMESPACE}
-    reference = {
-        "apiGroup": "rbac.authorization.k8s.io",
-        "kind": "ClusterRole",
-        "name": "bench-direct",
-    }
-    yield {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [subject]}
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):

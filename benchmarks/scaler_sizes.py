@@ -40,13 +40,13 @@ def _measured(count: int, kind: MetricKind, options: Options, report: Report) ->
         report(f"logs: {environment.directory}; {count} autoscalers on {kind} metrics")
         for changing in (False, True):
             for period_seconds in (PERIOD_SECONDS, MAXIMUM_RATE_PERIOD_SECONDS):
-                case = _case(count, kind, period_seconds, changing=changing)
+                case = case_of(count, kind, period_seconds, changing=changing)
                 for number in range(options.rounds):
                     for name in (UPSTREAM, LOADLINE):
                         figures = environment.turn(
                             name, period_seconds, _seconds(options), changing=changing
                         )
-                        report(f"{case}: {name}: {_shown(figures)}")
+                        report(f"{case}: {name}: {shown(figures)}")
                         rounds.append(
                             Round(case=case, program=name, number=number, figures=figures)
                         )
@@ -58,10 +58,12 @@ def _seconds(options: Options) -> float:
     return max(options.seconds, PERIOD_SECONDS)
 
 
-def _case(count: int, kind: MetricKind, period_seconds: float, *, changing: bool) -> str:
+def case_of(count: int, kind: str, period_seconds: float, *, changing: bool) -> str:
+    """The name of a case."""
     rate = "every 15 s" if period_seconds == PERIOD_SECONDS else "maximum rate"
     return f"{count} on {'changing' if changing else 'constant'} {kind} metrics, {rate}"
 
 
-def _shown(figures: Mapping[str, float]) -> str:
+def shown(figures: Mapping[str, float]) -> str:
+    """All figures in a line."""
     return ", ".join(f"{name} {value:.3g}" for name, value in figures.items())

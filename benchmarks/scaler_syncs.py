@@ -6,8 +6,9 @@ reaches the replicas for its metric and keeps them.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import MappingProxyType
 
 import msgspec
 
@@ -28,6 +29,7 @@ AUTOSCALERS = 200
 WORKERS = 20
 DEFAULT_QPS, DEFAULT_WORKERS = 20, 5
 LIFTED_QPS = 10_000
+NO_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 DEADLINE_SECONDS = 180.0  # a throttled program needs more than a minute
 
 
@@ -94,9 +96,24 @@ def run(options: Options, report: Report) -> Result:
 class Environment:
     """The cluster with its autoscalers, and the controller that scales them."""
 
-    def __init__(self, bench: BenchCluster, count: int) -> None:
+    def __init__(
+        self,
+        bench: BenchCluster,
+        count: int,
+        *,
+        metrics_pid: int | None = None,
+        set_changing: Callable[[bool], None] | None = None,
+        flags: Mapping[str, tuple[str, ...]] = NO_FLAGS,
+    ) -> None:
+        """`metrics_pid`, `set_changing`: of the program that serves the metrics, by default the API of `bench`.
+
+        `flags`: programs that are Loadline with further flags.
+        """
         self.directory = bench.directory
         self._bench = bench
+        self._metrics_pid = metrics_pid or bench.metrics_api_pid
+        self._set_changing = set_changing or _changing_api(bench.metrics_api_port)
+        self._flags = flags
         self._cluster = bench.cluster
         self._count = count
         self._targets = bench.targets
@@ -109,7 +126,7 @@ class Environment:
         `changing`: every metric has another value in each reconcile, which needs the same replicas.
         """
         self._targets.reset()
-        metrics_api.set_changing(self._bench.metrics_api_port, changing=changing)
+        self._set_changing(changing)
         with self._controller(name, period_seconds) as running:
             until(
                 self._targets.have_expected_replicas,
@@ -132,7 +149,7 @@ class Environment:
 
     def _measured(self, running: Running, seconds: float) -> Figures:
         apiserver_pid = self._cluster.components["kube-apiserver"].pid
-        pids = (running.pid, apiserver_pid, self._bench.metrics_api_pid)
+        pids = (running.pid, apiserver_pid, self._metrics_pid)
         syncs, requests, began = running.syncs(), self._requests(), time.perf_counter()
         delays = running.delays()
         before = [proc.cpu_seconds(pid) for pid in pids]
@@ -159,8 +176,8 @@ class Environment:
         return scrape.total(port, "apiserver_request_total", tls=self._targets.tls)
 
     def _controller(self, name: str, period_seconds: float) -> AbstractContextManager[Running]:
-        if name == LOADLINE:
-            return self._loadline(period_seconds)
+        if name == LOADLINE or name in self._flags:
+            return self._loadline(period_seconds, self._flags.get(name, ()))
         qps, workers = (
             (DEFAULT_QPS, DEFAULT_WORKERS) if name == THROTTLED else (LIFTED_QPS, WORKERS)
         )
@@ -193,10 +210,9 @@ class Environment:
             self._cluster.stop_component("kube-controller-manager")
 
     @contextmanager
-    def _loadline(self, period_seconds: float) -> Iterator[Running]:
-        with self._bench.start_scaler(
-            f"--sync-period={round(1000 * period_seconds)}ms", f"--concurrent-syncs={WORKERS}"
-        ) as program:
+    def _loadline(self, period_seconds: float, flags: tuple[str, ...]) -> Iterator[Running]:
+        period = f"--sync-period={round(1000 * period_seconds)}ms"
+        with self._bench.start_scaler(period, f"--concurrent-syncs={WORKERS}", *flags) as program:
             port, tls = program.port, self._targets.tls
             metric = "loadline_scaler_reconciliations_total"
             yield Running(
@@ -204,6 +220,10 @@ class Environment:
                 syncs=lambda: scrape.total(port, metric, tls=tls),
                 delays=lambda: scrape.by_label(port, DELAY_BUCKETS, "le", tls=tls),
             )
+
+
+def _changing_api(port: int) -> Callable[[bool], None]:
+    return lambda changing: metrics_api.set_changing(port, changing=changing)
 
 
 def _or_zero(count: Callable[[], float]) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from scaler.actuate.deletion_cost import write_deletion_costs
-from scaler.actuate.scale import rescale
+from scaler.actuate.scale import rescale, rescale_unchanged
 from scaler.decisions import NOT_GATHERED, Decisions, Gathered
 from scaler.dependencies import Dependencies
 from scaler.last_decision import LastDecision, Made
@@ -188,8 +188,10 @@ class Reconciler:
         """`now` in Unix seconds; a step of the wall clock does not move it."""
         target = await self._with.scales.read(autoscaler)
         made = await self._decide(autoscaler, target, memory, now, gathered)
-        if made.decision.rescale and _is_copy(target):
-            # Nothing is written on the basis of a copy: it may be some milliseconds old.
+        if made.decision.rescale and isinstance(target, TargetScale) and target.is_copy:
+            written = await self._rescale_copy(made.decision, target)
+            if written is not None:
+                return made, await self._report(autoscaler, settle(made.decision, written, now()))
             copy, decided_at_seconds = target, now()
             target = await self._with.scales.read(autoscaler, newest=True)
             is_old = now() - decided_at_seconds > DECISION_SECONDS_MAX
@@ -257,6 +259,15 @@ class Reconciler:
             await self._mark_pods(decision)
         self._with.scales.forget(decision.autoscaler.key)
         return await rescale(self._with.kube, target, desired)
+
+    async def _rescale_copy(self, decision: Decision, copy: TargetScale) -> Actuation | None:
+        """Write on the basis of a copy, which succeeds only if it is not outdated; None if the Scale must be read first."""
+        desired = decision.desired_replicas
+        # These need other writes first, which an outdated copy must not cause.
+        if not desired or decision.deletion_costs:
+            return None
+        self._with.scales.forget(decision.autoscaler.key)
+        return await rescale_unchanged(self._with.kube, copy, desired)
 
     async def _mark_pods(self, decision: Decision) -> None:
         """So that the least busy pods are deleted. A failure is reported, and does not stop the scale-down."""
@@ -358,10 +369,6 @@ def _log_replicas(autoscaler: Autoscaler, target: TargetScale) -> None:
     name = f"{autoscaler.metadata.namespace}/{autoscaler.spec.scale_target_ref.name}"
     replicas, pods = target.view.spec_replicas, target.view.status_replicas
     log.debug("%s: target %s, %d replicas, %d pods", autoscaler.key, name, replicas, pods)
-
-
-def _is_copy(target: TargetScale | ScaleUnavailable) -> bool:
-    return isinstance(target, TargetScale) and target.is_copy
 
 
 def _same_scale(

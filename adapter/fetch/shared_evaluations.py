@@ -7,6 +7,7 @@ is evaluated just before. It is an `Evaluator` around an `Evaluator`, so a test 
 import asyncio
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Final
 
 from cachetools import LRUCache
@@ -30,6 +31,9 @@ _SENT = telemetry.EVALUATIONS.labels("sent")
 _SHARED = telemetry.EVALUATIONS.labels("shared")
 _FRESH = telemetry.EVALUATIONS.labels("fresh")
 _AHEAD = telemetry.EVALUATIONS.labels("ahead")
+
+IS_AHEAD_USEFUL: Final = ContextVar("IS_AHEAD_USEFUL", default=True)
+"""Whether the plans of the current task may be evaluated before they are needed. A round can wait for its results, and should have the newest ones."""
 
 CallAt = Callable[[float, Callable[[], None]], object]
 """Calls a function at a time of `monotonic`."""
@@ -93,7 +97,7 @@ class SharedEvaluations:
         """Refresh it shortly before its next expected request. Each request causes one refresh at most, so a plan that is no longer
         requested is refreshed once.
         """
-        if not self._freshness.seconds:
+        if not self._freshness.seconds or not IS_AHEAD_USEFUL.get():
             return
         needs = self._needs.get(hash(plan))
         if needs is None:

@@ -16,6 +16,7 @@ import msgspec
 from adapter import telemetry
 from adapter.answer.answering import AnswerDocument
 from adapter.answer.observer import AnswerObserver
+from adapter.fetch.shared_evaluations import IS_AHEAD_USEFUL
 from adapter.model import MetricRequest
 from wire.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.external_metrics import ExternalMetricValueList
@@ -130,6 +131,7 @@ class Rounds:
 
     async def run(self) -> None:
         """Rounds while there are listeners. Ends only by cancellation."""
+        IS_AHEAD_USEFUL.set(False)
         while True:
             await self._has_listeners.wait()
             began_at, busy_before = self._monotonic(), self._busy_seconds()

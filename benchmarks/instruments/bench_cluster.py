@@ -36,7 +36,7 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
         return start_program(
             "scaler",
             f"--kubeconfig={self.kubeconfig}",
-            "--watch=horizontalpodautoscalers",
+            f"--watch={self.targets.autoscalers.plural}",
             *flags,
             log_directory=self.directory,
             repository=repository,
@@ -49,8 +49,12 @@ def bench_cluster(
     metric_of: Callable[[int], str] = lambda _: METRIC,
     *,
     kind: MetricKind = MetricKind.EXTERNAL,
+    with_pods: bool = False,
 ) -> Iterator[BenchCluster]:
-    """Start it with `count` autoscalers on the metrics `metric_of(number)`; no controller runs yet."""
+    """Start it with `count` autoscalers on the metrics `metric_of(number)`; no controller runs yet.
+
+    `with_pods`: also for metrics that do not need them.
+    """
     options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
     with (
         tempfile.TemporaryDirectory(prefix="loadline-bench-") as name,
@@ -66,7 +70,7 @@ def bench_cluster(
         cluster.apply_crd(msgspec.json.encode(definition).decode())
         cluster.apply(*others)
         targets = Targets(cluster, count, kind)
-        targets.create(metric_of)
+        targets.create(metric_of, with_pods=with_pods or kind.has_pods)
         yield BenchCluster(
             cluster=cluster,
             targets=targets,

@@ -27,7 +27,23 @@ SCALER_ACCOUNT = "scaler"
 CONCURRENT_REQUESTS = 50
 _TARGETS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}"
 _PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-_HPAS = f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers"
+
+
+class AutoscalerKind(msgspec.Struct, frozen=True):
+    """The kind of the autoscalers; their specs have the same fields."""
+
+    api_version: str
+    kind: str
+    plural: str
+
+    @property
+    def path(self) -> str:
+        """Of the collection."""
+        return f"/apis/{self.api_version}/namespaces/{NAMESPACE}/{self.plural}"
+
+
+HPA = AutoscalerKind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+LOAD_AUTOSCALER = AutoscalerKind("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 
 
 class Targets:
@@ -40,20 +56,37 @@ class Targets:
         self._cluster = cluster
         self._kind = kind
         self._count = count
+        self.autoscalers = HPA
+        self._metric_of: Callable[[int], str] = lambda _: METRIC
         self._port = int(cluster.api_url.rsplit(":", 1)[1])
         self.tls = cluster.administrator_tls()
 
-    def create(self, metric_of: Callable[[int], str] = lambda _: METRIC) -> None:
-        """Create every target and its autoscaler on the metric `metric_of(number)`."""
+    def create(self, metric_of: Callable[[int], str], *, with_pods: bool) -> None:
+        """Create every target and its HPA on the metric `metric_of(number)`."""
+        self._metric_of = metric_of
 
         async def create(client: KubeClient, number: int) -> None:
             await client.create(_TARGETS, _text(_target(number)))
-            await client.create(_HPAS, _text(_hpa(number, self._kind, metric_of(number))))
-            for name in pod_names(number) if self._kind.has_pods else ():
+            await client.create(HPA.path, self._autoscaler(number))
+            for name in pod_names(number) if with_pods else ():
                 await client.create(_PODS, _text(_pod(number, name)))
                 await client.patch(f"{_PODS}/{name}/status", _text(_READY))
 
         asyncio.run(self._for_each(create))
+
+    def replace_autoscalers(self, kind: AutoscalerKind) -> None:
+        """Delete those that there are, and create those of another kind with the same specs."""
+        before, self.autoscalers = self.autoscalers, kind
+
+        async def replace(client: KubeClient, number: int) -> None:
+            await client.delete(f"{before.path}/web-{number}")
+            await client.create(kind.path, self._autoscaler(number))
+
+        asyncio.run(self._for_each(replace))
+
+    def _autoscaler(self, number: int) -> bytes:
+        metric = metric_spec(self._kind, number, self._metric_of(number))
+        return _text(_autoscaler(self.autoscalers, number, metric))
 
     def reset(self) -> None:
         """Set every target to one replica."""
@@ -87,9 +120,16 @@ class Targets:
 
     def check_statuses(self) -> None:
         """Check the measured value and desired replicas in every status. Raises AssertionError."""
-        for number, each in self._list(_HPAS).items():
+        for number, each in self._list(self.autoscalers.path).items():
             assert each["status"]["desiredReplicas"] == replicas(number), each
             assert is_expected(self._kind, number, each["status"]), each
+
+    def statuses(self) -> dict[int, dict[str, Any]]:
+        """The status of every autoscaler, without its times and what only one controller writes."""
+        return {
+            number: _comparable(each["status"])
+            for number, each in self._list(self.autoscalers.path).items()
+        }
 
     def _list(self, path: str) -> dict[int, Any]:
         response = web.get(self._port, path, tls=self.tls)
@@ -137,18 +177,27 @@ def _pod(number: int, name: str) -> dict[str, Any]:
     }
 
 
-def _hpa(number: int, kind: MetricKind, metric: str) -> dict[str, Any]:
+def _autoscaler(kind: AutoscalerKind, number: int, metric: dict[str, Any]) -> dict[str, Any]:
     return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
         "metadata": {"name": f"web-{number}", "namespace": NAMESPACE},
         "spec": {
             "scaleTargetRef": {"apiVersion": f"{GROUP}/v1", "kind": KIND, "name": f"web-{number}"},
             "minReplicas": 1,
             "maxReplicas": 50,
-            "metrics": [metric_spec(kind, number, metric)],
+            "metrics": [metric],
         },
     }
+
+
+def _comparable(status: dict[str, Any]) -> dict[str, Any]:
+    conditions = [
+        {name: text for name, text in each.items() if name != "lastTransitionTime"}
+        for each in status["conditions"]
+    ]
+    compared = ("currentReplicas", "desiredReplicas", "currentMetrics")
+    return {"conditions": conditions, **{name: status.get(name) for name in compared}}
 
 
 def _definition() -> dict[str, Any]:
@@ -185,6 +234,7 @@ def _account() -> Iterator[dict[str, Any]]:
     rules = [
         (["autoscaling"], ["horizontalpodautoscalers"], watching),
         (["autoscaling"], ["horizontalpodautoscalers/status"], ["update"]),
+        (["loadline.io"], ["*"], ["*"]),
         ([""], ["pods"], watching),
         ([GROUP], [f"{PLURAL}/scale"], ["get", "update"]),
         ([GROUP], [PLURAL], ["list", "watch"]),

@@ -70,6 +70,24 @@ async def rescale(
     return RescaleFailed(message)
 
 
+async def rescale_unchanged(
+    kube: Writer, scale: TargetScale, replicas: int
+) -> Rescaled | RescaleFailed | None:
+    """Set the replicas if the target still has the resourceVersion of `scale`.
+
+    None: the request was refused, perhaps because another client has changed the target; nothing was written.
+    """
+    try:
+        await kube.replace(scale.path, _body(scale, replicas))
+    except (StatusError, Unavailable) as error:
+        if not _may_be_applied(error):
+            return None
+        *_, resource, name, _ = scale.path.split("/")
+        message = worded(error, verb="put", resource=resource, name=name)
+        return RescaleFailed(message, may_be_applied=True)
+    return Rescaled()
+
+
 def _may_be_applied(error: StatusError | Unavailable) -> bool:
     """Whether the write may have happened all the same: no answer, or a server error."""
     return not isinstance(error, StatusError) or error.code >= 500

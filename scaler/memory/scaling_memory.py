@@ -22,6 +22,18 @@ class StoredHistory(History, frozen=True, kw_only=True):
 
     replicas: int
 
+    @property
+    def newest_unix_seconds(self) -> float:
+        """The newest time in it."""
+        events = (*self.scale_up_events, *self.scale_down_events)
+        return max(
+            (
+                *(each.until_unix_seconds for each in self.recommendations or ()),
+                *(each.happened_at_unix_seconds for each in events),
+            ),
+            default=0.0,
+        )
+
 
 class ScalingMemory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The histories of one namespace, by the uid of the HPA."""
@@ -43,7 +55,12 @@ class ScalingMemoryList(msgspec.Struct, frozen=True, kw_only=True):
 class StoredObject:
     """The histories of one object, and whether they were changed since it was written."""
 
-    def __init__(self, metadata: ObjectMeta, watched_namespace: str) -> None:
+    def __init__(
+        self, metadata: ObjectMeta, watched_namespace: str, *, bytes_max: int = OBJECT_BYTES_MAX
+    ) -> None:
+        self._bytes_max = bytes_max
+        self.moved_here: list[tuple[StoredObject, str]] = []
+        """Histories that are removed from another object once this one is written."""
         self.metadata = metadata
         self.watched_namespace = watched_namespace
         self.is_changed = False
@@ -62,9 +79,11 @@ class StoredObject:
         """Of an HPA that was deleted."""
         self._set(uid, b"")
 
-    def fits(self, history_bytes: int) -> bool:
-        """Whether another history fits."""
-        return self.size_bytes + history_bytes <= OBJECT_BYTES_MAX
+    def fits(self, uid: str, history: StoredHistory) -> bool:
+        """Whether this history fits, or replaces the one with the same uid. One alone always does."""
+        others_bytes = self.size_bytes - _size_bytes(uid, self._encoded.get(uid, b""))
+        history_bytes = _size_bytes(uid, msgspec.json.encode(history))
+        return not others_bytes or others_bytes + history_bytes <= self._bytes_max
 
     def document(self) -> bytes:
         """The object as it is written."""
@@ -76,5 +95,10 @@ class StoredObject:
         before = self._encoded.pop(uid, b"")
         if encoded:
             self._encoded[uid] = encoded
-        self.size_bytes += len(encoded) - len(before)
+        self.size_bytes += _size_bytes(uid, encoded) - _size_bytes(uid, before)
         self.is_changed = self.is_changed or encoded != before
+
+
+def _size_bytes(uid: str, encoded: bytes) -> int:
+    """Of `"uid":{...},`."""
+    return len(uid) + len(encoded) + 4 if encoded else 0

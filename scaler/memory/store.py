@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from scaler.memory.scaling_memory import (
+    OBJECT_BYTES_MAX,
     PLURAL,
     ScalingMemory,
     ScalingMemoryList,
@@ -48,7 +49,7 @@ def every(_: str) -> bool:
 
 
 class MemoryStore:
-    """The stored histories of HPAs, by uid. Without the kind or the permission nothing is stored."""
+    """The stored histories of HPAs, by uid. Without the kind or the permission nothing is stored until both are there."""
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class MemoryStore:
         namespace: str,
         period_seconds: float,
         may_write: Namespaces = every,
+        object_bytes_max: int = OBJECT_BYTES_MAX,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -68,10 +70,11 @@ class MemoryStore:
         self._namespace = namespace
         self._period_seconds = period_seconds
         self._may_write = may_write
+        self._object_bytes_max = object_bytes_max
         self._backoff = backoff or Backoff()
         self._sleep = sleep
         self._urgent = asyncio.Event()
-        self._is_available = False
+        self._flushing = asyncio.Lock()
         self._objects: dict[str, StoredObject] = {}
         self._object_of: dict[str, StoredObject] = {}
         self._problem = ProblemLog(
@@ -91,14 +94,12 @@ class MemoryStore:
                 await self._list(includes)
             except (StatusError, Unavailable, msgspec.DecodeError) as error:
                 self._problem.set(_explained(error))
-                if isinstance(error, StatusError) and error.code in UNAVAILABLE_CODES:
-                    self._is_available = False
+                if _is_unavailable(error):
                     return
                 await self._sleep(self._backoff.next_seconds())
             else:
                 self._backoff.reset()
                 self._problem.set("")
-                self._is_available = True
                 self._remove_all_but(existing)
                 return
 
@@ -117,14 +118,15 @@ class MemoryStore:
         return stored.get(uid) if stored is not None else None
 
     def put(self, namespace: str, uid: str, history: StoredHistory, *, is_urgent: bool) -> None:
-        """Store this with the next write; `is_urgent`: at once."""
-        if not self._is_available:
-            return
+        """Store this with the next write; `is_urgent`: at once, unless the last write has failed."""
         stored = self._object_of.get(uid)
-        if stored is None:
-            stored = self._object_of[uid] = self._object_for(namespace, history)
+        if stored is None or not stored.fits(uid, history):
+            before, stored = stored, self._object_for(namespace, uid, history)
+            self._object_of[uid] = stored
+            if before is not None:
+                stored.moved_here.append((before, uid))
         stored.put(uid, history)
-        if is_urgent:
+        if is_urgent and not self._problem.problem:
             self._urgent.set()
 
     def remove(self, uid: str) -> None:
@@ -147,16 +149,32 @@ class MemoryStore:
 
     async def flush(self) -> None:
         """Write every changed object; one that fails is tried again in the next period."""
-        changed = [each for each in self._objects.values() if each.is_changed]
-        for stored in [each for each in changed if self._may_write(each.watched_namespace)]:
-            stored.is_changed = False
-            try:
-                await self._write(stored)
-            except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                stored.is_changed = True
-                self._problem.set(_explained(error))
-                return
-            self._problem.set("")
+        async with self._flushing:
+            changed = [each for each in self._objects.values() if each.is_changed]
+            problem = ""
+            for stored in [each for each in changed if self._may_write(each.watched_namespace)]:
+                try:
+                    await self._flush_one(stored)
+                except (StatusError, Unavailable, msgspec.DecodeError) as error:
+                    problem = _explained(error)
+                    if _is_unavailable(error) or isinstance(error, Unavailable):
+                        break
+            if changed:
+                self._problem.set(problem)
+
+    async def _flush_one(self, stored: StoredObject) -> None:
+        stored.is_changed = False
+        moved = tuple(stored.moved_here)
+        try:
+            await self._write(stored)
+        except BaseException:
+            # Also a cancelled write is repeated: it may not have been applied.
+            stored.is_changed = True
+            raise
+        for before, uid in moved:
+            if self._object_of.get(uid) is not before:
+                before.remove(uid)
+        del stored.moved_here[: len(moved)]
 
     def _remove_all_but(self, existing: Mapping[str, str]) -> None:
         namespaces = set(existing.values())
@@ -189,24 +207,39 @@ class MemoryStore:
             return
         if not includes(found.watched_namespace):
             return
-        stored = StoredObject(found.metadata, found.watched_namespace)
+        stored = self._objects[found.metadata.name] = self._object(
+            found.metadata, found.watched_namespace
+        )
         for uid, history in found.histories.items():
             stored.put(uid, history)
-            self._object_of[uid] = stored
         stored.is_changed = False
-        self._objects[found.metadata.name] = stored
+        for uid, history in found.histories.items():
+            self._choose_newer(uid, history, stored)
 
-    def _object_for(self, namespace: str, history: StoredHistory) -> StoredObject:
+    def _choose_newer(self, uid: str, history: StoredHistory, stored: StoredObject) -> None:
+        """A process that stopped while it moved a history to another object has left it in both."""
+        other = self._object_of.get(uid)
+        if other is None:
+            self._object_of[uid] = stored
+        elif other.get(uid).newest_unix_seconds > history.newest_unix_seconds:
+            stored.remove(uid)
+        else:
+            other.remove(uid)
+            self._object_of[uid] = stored
+
+    def _object_for(self, namespace: str, uid: str, history: StoredHistory) -> StoredObject:
         """The first object of the namespace with enough space, or another one."""
-        size_bytes = len(msgspec.json.encode(history))
         for name in _names(namespace):
             stored = self._objects.get(name)
             if stored is None:
                 metadata = ObjectMeta(name=name, namespace=self._namespace)
-                stored = self._objects[name] = StoredObject(metadata, namespace)
-            if stored.fits(size_bytes):
+                stored = self._objects[name] = self._object(metadata, namespace)
+            if stored.fits(uid, history):
                 return stored
         raise AssertionError("names do not end")
+
+    def _object(self, metadata: ObjectMeta, namespace: str) -> StoredObject:
+        return StoredObject(metadata, namespace, bytes_max=self._object_bytes_max)
 
     async def _write(self, stored: StoredObject) -> None:
         """Create or replace it. Only this replica writes, so after a conflict its own content is the newest."""
@@ -263,6 +296,10 @@ def _names(namespace: str) -> Iterator[str]:
     while True:
         number += 1
         yield f"{namespace}.{number}"
+
+
+def _is_unavailable(error: Exception) -> bool:
+    return isinstance(error, StatusError) and error.code in UNAVAILABLE_CODES
 
 
 def _explained(error: Exception) -> str:

@@ -37,7 +37,8 @@ def restored(
 
     Its last step is open: it would have stored another one. So it lasted until one period ago, when that process
     would have made its last reconcile. A memory that was stored longer ago than the window does not show whether
-    that process ran until now. Then a higher current count is remembered too, as upstream does after every restart.
+    that process ran until now, and one with fewer replicas than there are does not show what was recommended since.
+    Then a higher current count is remembered too, as upstream does after every restart.
     A lower one is not: it would only delay a scale-up that the last recommendation allows.
     """
     memory = _on_this_clock(stored, now_unix_seconds)
@@ -58,7 +59,8 @@ def restored(
         ),
     )
     is_old = stored_at < now_unix_seconds - policy.scale_down_window_seconds
-    if is_old and steps[-1].replicas < replicas:
+    is_incomplete = is_old or _has_grown(stored, policy, replicas)
+    if is_incomplete and steps[-1].replicas < replicas:
         return with_step(memory, replicas, stopped_at)
     return memory
 
@@ -196,6 +198,12 @@ def _with_missing_event(
         now_unix_seconds=now,
         may_be_older=True,
     )
+
+
+def _has_grown(stored: StoredMemory, policy: Policy, replicas: int) -> bool:
+    """Whether the other process, or a user, has scaled the target up after the memory was stored."""
+    known = stored.known_replicas
+    return bool(known) and replicas > max(known) and not policy.is_dry_run
 
 
 def _events_shifted(events: tuple[ScaleEvent, ...], seconds: float) -> tuple[ScaleEvent, ...]:

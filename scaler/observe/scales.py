@@ -2,7 +2,7 @@
 
 kube-controller-manager reads the Scale in every reconcile. Here a Scale is read again when the resourceVersion of
 its object has changed, when that is not known, or after the scaler itself wrote it. `read(newest=True)` always reads
-it: nothing is written on the basis of a copy.
+it. A write on the basis of a copy has its resourceVersion, so it fails if the watch is behind.
 """
 
 from collections.abc import Callable

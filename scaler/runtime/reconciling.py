@@ -72,16 +72,18 @@ class Reconciling:
         if not shards <= self._remembered:
             self._reconciler.forget_memories(is_key_in)
         await self.synced()
-        found = [each for each in self._watches.autoscalers if in_shards(each.metadata.namespace)]
         if self._store is not None and not shards <= self._remembered:
-            existing = {each.metadata.uid: each.metadata.namespace for each in found}
+            existing = {
+                each.metadata.uid: each.metadata.namespace for each in self._found(in_shards)
+            }
             await self._store.load(existing, in_shards)
         self._reconciler.forget_deleted()
         self._remembered |= shards
         self._active |= shards
         self._show_share()
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
-        for autoscaler in found:
+        # Also those that were created while the memories were read.
+        for autoscaler in self._found(in_shards):
             self._enqueue(autoscaler)
 
     async def end(self, shards: frozenset[int]) -> None:
@@ -98,6 +100,9 @@ class Reconciling:
         self._reconciler.leave(is_key_in)
         self._reconciler.forget_memories(is_key_in)
         self._show_share()
+
+    def _found(self, includes: Callable[[str], bool]) -> list[Autoscaler]:
+        return [each for each in self._watches.autoscalers if includes(each.metadata.namespace)]
 
     def _is_active(self, autoscaler: Autoscaler) -> bool:
         return shard_of(autoscaler.metadata.namespace) in self._active

@@ -16,7 +16,7 @@ from wire.kube.mapping import (
     ResourceTable,
 )
 from wire.labels import Selector
-from wire.status import not_found
+from wire.status import StatusError, not_found
 
 Answer = bytes | BaseException
 Json = dict[str, Any]
@@ -35,6 +35,8 @@ class FakeKube:
         self.create_answers: list[Answer] = []
         self.patch_answers: list[Answer] = []
         self.patched: list[tuple[str, Json]] = []
+        self.versions: dict[str, Callable[[], str]] = {}
+        """The resourceVersions at these paths; a PUT with another one conflicts."""
 
     def serve(self, path: str, document: object) -> None:
         """Respond to GETs of this path with a document."""
@@ -61,6 +63,10 @@ class FakeKube:
     async def replace(self, path: str, body: bytes) -> bytes:
         """The next prepared response, or success."""
         self.put.append((path, json.loads(body)))
+        if path in self.versions:
+            sent = self.put[-1][1]["metadata"].get("resourceVersion")
+            if sent not in (None, self.versions[path]()):
+                raise StatusError("the object has been modified", code=409, reason="Conflict")
         answer = self.put_answers.pop(0) if self.put_answers else b"{}"
         if isinstance(answer, BaseException):
             raise answer

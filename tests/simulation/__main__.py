@@ -11,8 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
+from tests.simulation.memory_scenarios import (
+    faults_with_hpas,
+    with_hpas,
+    with_hpas_and_shards,
+)
 from tests.simulation.scenario import Scenario
 from tests.simulation.scenario import made_from as scenario_of
 from tests.simulation.shard_scenarios import with_shards
@@ -20,12 +26,26 @@ from tests.simulation.simulate import Verdict, shrunk, simulate
 
 SECONDS_PER_HOUR = 3600
 PROGRESS_SEEDS = 100
+FLAGS = {
+    "fields": "the autoscalers have additional fields",
+    "hpas": "the autoscalers are HPAs, whose memories are stored in ScalingMemory objects",
+    "shards": "three replicas share the namespaces",
+}
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,
     "fields": with_fields,
     "shards": with_shards,
+    "hpas": with_hpas,
+    "hpas shards": with_hpas_and_shards,
 }
-"""By the flag that chooses them."""
+"""By the flags that choose them."""
+
+FAULTS: dict[str, Callable[[Scenario], tuple[Fault, ...]]] = {
+    "fields": faults_with_fields,
+    "hpas": faults_with_hpas,
+    "hpas shards": faults_with_hpas,
+}
+"""Those with faults of their own."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,22 +71,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--processes", type=int, default=1, help="how many run at once (%(default)s)"
     )
-    parser.add_argument(
-        "--fields",
-        dest="chosen",
-        action="store_const",
-        const="fields",
-        default="",
-        help="the autoscalers have additional fields",
-    )
-    parser.add_argument(
-        "--shards", dest="chosen", action="store_const", const="shards",
-        help="three replicas share the namespaces",
-    )  # fmt: skip
+    for flag, meaning in FLAGS.items():
+        parser.add_argument(f"--{flag}", action="store_true", help=meaning)
     given = parser.parse_args(arguments)
+    chosen = " ".join(flag for flag in FLAGS if getattr(given, flag))
+    if chosen not in SCENARIOS:
+        parser.error("--fields cannot be combined with --hpas or --shards")
     if given.seed is not None:
-        return replay(given.seed, given.faults, scenarios=given.chosen)
-    return run_all(given.seeds, given.processes, scenarios=given.chosen)
+        return replay(given.seed, given.faults, scenarios=chosen)
+    return run_all(given.seeds, given.processes, scenarios=chosen)
 
 
 def seed_range(text: str) -> range:
@@ -92,7 +105,7 @@ def simulated(
 ) -> Verdict:
     """A seed with the scenario of a flag, and all of its faults or some by number."""
     scenario = SCENARIOS[scenarios](seed)
-    every = faults_with_fields(scenario) if scenarios == "fields" else faults_of(scenario)
+    every = FAULTS.get(scenarios, faults_of)(scenario)
     if chosen is not None:
         every = tuple(every[int(number)] for number in chosen.split(",") if number)
     return simulate(seed, every, scenario=scenario, trace=trace)
@@ -148,7 +161,7 @@ def described(verdict: Verdict) -> Iterator[str]:
     seed, small = verdict.scenario.seed, shrunk(verdict)
     numbers = ",".join(str(verdict.faults.index(fault)) for fault in small.faults)
     flag = next(
-        f" --{name}" if name else ""
+        "".join(f" --{each}" for each in name.split())
         for name, made_from in SCENARIOS.items()
         if made_from(seed) == verdict.scenario
     )

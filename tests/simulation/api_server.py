@@ -17,6 +17,7 @@ from tests.simulation.journal import (
     ScaleWritten,
     StatusWritten,
 )
+from tests.simulation.memory_objects import MEMORIES, MemoryObjects
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA, Measured, metric_of
 from tests.simulation.network import Connection, Request, Response, rendered
 from tests.simulation.ownership import Ownership
@@ -26,6 +27,7 @@ from tests.simulation.workloads import Workload
 
 # Fewer objects than any client asks for, so that every LIST has pages.
 PAGE_MAX = 10
+AUTOSCALERS = ("loadautoscalers", "horizontalpodautoscalers")
 GARBAGE = (
     b"<html>upstream connect error</html>", b"", b"null", b"[]", b'{"items": {}}', b'{"items": "many"',
     b'{"kind":"ExternalMetricValueList","items":[{"metricName":"x","metricLabels":null,"timestamp":null,"value":"NaN"}]}',
@@ -68,6 +70,7 @@ class ApiServer:
         self.workloads: dict[str, Workload] = {}
         self.discovery_with_nulls = False
         self._ownership = Ownership(journal)
+        self.memories = MemoryObjects(timeline, cluster, journal)
 
     def receive(self, request: Request, connection: Connection) -> None:
         """A request has left a process."""
@@ -172,7 +175,7 @@ class ApiServer:
     def _touch(self, request: Request) -> None:
         """Another writer changes what is about to be written."""
         parts = request.parts
-        for plural in ("deployments", "leases", "loadautoscalers"):
+        for plural in ("deployments", "leases", *AUTOSCALERS, MEMORIES):
             if plural in parts and request.method == "PUT":
                 name = parts[parts.index(plural) + 1]
                 collection = self._cluster[plural]
@@ -206,8 +209,10 @@ class ApiServer:
             return self._lease(request, parts)
         if "events" in parts:
             return Response(status=201 if request.method == "POST" else 200)
-        if "loadautoscalers" in parts and request.method == "PUT":
-            return self._status(request, namespace=parts[4], name=parts[6])
+        if MEMORIES in parts and request.method in ("POST", "PUT"):
+            return self.memories.write(request)
+        if request.method != "GET" and parts[5:6] and parts[5] in AUTOSCALERS:
+            return self._status(request, plural=parts[5], namespace=parts[4], name=parts[6])
         if "pods" in parts and request.method == "PATCH":
             return self._patched_pod(request, namespace=parts[3], name=parts[5])
         plural = next((part for part in reversed(parts) if part in self._cluster.collections), "")
@@ -217,7 +222,10 @@ class ApiServer:
         if parts[-1] == plural:
             limit = min(PAGE_MAX, int(request.params.get("limit", PAGE_MAX)))
             token = request.params.get("continue", "")
-            return Response(body=self._cluster[plural].listed(namespace, limit, token))
+            listed = self._cluster[plural].listed(namespace, limit, token)
+            if plural == MEMORIES:
+                self.memories.note_read(request, listed)
+            return Response(body=listed)
         self._cluster[plural].find(namespace, parts[-1])
         return Response(body=self._cluster[plural].encoded(namespace, parts[-1]))
 
@@ -260,9 +268,9 @@ class ApiServer:
         pods.update(namespace, name, lambda found: found["metadata"].update(annotations=kept))
         return Response(body=pods.encoded(namespace, name))
 
-    def _status(self, request: Request, *, namespace: str, name: str) -> Response:
+    def _status(self, request: Request, *, plural: str, namespace: str, name: str) -> Response:
         given = msgspec.json.decode(request.body)
-        collection = self._cluster["loadautoscalers"]
+        collection = self._cluster[plural]
         collection.update(
             namespace,
             name,
@@ -273,8 +281,11 @@ class ApiServer:
         self._journal.status_bytes_max = max(self._journal.status_bytes_max, size)
         key = f"{namespace}/{name}"
         self._journal.statuses.append(
-            StatusWritten(at=self._timeline.now, process=request.process, key=key, bytes=size)
-        )
+            StatusWritten(
+                at=self._timeline.now, process=request.process, key=key, bytes=size,
+                path=request.path, fields=tuple(given["status"]),
+            )
+        )  # fmt: skip
         return Response(body=collection.encoded(namespace, name))
 
     def _lease(self, request: Request, parts: tuple[str, ...]) -> Response:
@@ -311,8 +322,8 @@ def _verb(request: Request) -> str:
         "scale",
         "leases",
         "events",
-        "loadautoscalers",
-        "horizontalpodautoscalers",
+        *AUTOSCALERS,
+        MEMORIES,
         "pods",
         "deployments",
     ):

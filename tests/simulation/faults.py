@@ -10,6 +10,8 @@ from tests.simulation.network import Request
 from tests.simulation.scenario import Scenario
 
 FIRST_FAULT_SECONDS = 60.0
+# What a fault of the kind crd takes away.
+CUSTOM_RESOURCES = ("loadautoscalers", "scalingmemories")
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +191,7 @@ def matcher(fault: Fault) -> Callable[[Request], bool]:
             and fault.who in ("", request.replica)
         )
     if fault.kind == "crd":
-        return lambda request: "loadautoscalers" in request.parts
+        return lambda request: any(each in request.parts for each in CUSTOM_RESOURCES)
     if fault.kind == "discovery":
         return lambda request: request.path in ("/api", "/apis")
     return lambda request: not request.is_watch

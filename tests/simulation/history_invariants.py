@@ -28,7 +28,7 @@ SKEW_SECONDS = 1.5
 def stabilized(run: Run) -> Iterator[Violation]:
     """Memory lost, moved or restored: nothing shrinks below what was recommended within the window."""
     for plan in run.scenario.autoscalers:
-        window = _window(run, plan)
+        window = window_of(run, plan)
         if not plan.follows_a_queue or window <= 0:
             continue
         remembered = _remembered(run, plan)
@@ -51,7 +51,7 @@ def stabilized(run: Run) -> Iterator[Violation]:
                 )  # fmt: skip
 
 
-def _window(run: Run, plan: AutoscalerPlan) -> float:
+def window_of(run: Run, plan: AutoscalerPlan) -> float:
     window = run.scenario.window
     if plan.down is None or plan.down.window_seconds is None:
         return window
@@ -61,7 +61,7 @@ def _window(run: Run, plan: AutoscalerPlan) -> float:
 
 def created(run: Run, plan: AutoscalerPlan, at: float) -> float:
     """When the autoscaler that exists at this moment was created: an earlier one of its name does not count."""
-    key = f"loadautoscalers/{plan.key}"
+    key = f"{run.scenario.kind.plural}/{plan.key}"
     created, existed = 0.0, False
     for each in run.journal.bounds:
         if each.key == key and each.at <= at:
@@ -278,7 +278,7 @@ def where_undisturbed(run: Run) -> Iterator[Violation]:
 def _has_just_rolled_out(run: Run, plan: AutoscalerPlan) -> bool:
     """Whether the pods of a rollout may have counted a moment ago: one of slow pods takes longer than a simulation."""
     changes = [each for each in run.journal.rollouts if each.target == plan.key]
-    settled_at = run.scenario.end - max(_window(run, plan), 60.0) - 5 * run.scenario.period
+    settled_at = run.scenario.end - max(window_of(run, plan), 60.0) - 5 * run.scenario.period
     return bool(changes) and (changes[-1].is_in_progress or changes[-1].at > settled_at)
 
 

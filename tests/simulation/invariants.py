@@ -172,8 +172,10 @@ def one_writer(run: Run) -> Iterator[Violation]:
 
 
 def one_autoscaler(run: Run) -> Iterator[Violation]:
-    """No autoscaler writes where another one names the same target."""
+    """No autoscaler writes where another one names the same target; of HPAs, none by metrics, as upstream."""
     for written in run.journal.scales:
+        if not run.scenario.kind.shares_no_target and run.is_forced(written):
+            continue
         if run.rivals(written.target, written.at):
             yield Violation(
                 invariant="one autoscaler", at=written.at,

@@ -46,6 +46,48 @@ class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):
     process: str
     key: str
     bytes: int
+    path: str = ""
+    fields: tuple[str, ...] = ()
+
+
+class MemoryStored(msgspec.Struct, frozen=True, kw_only=True):
+    """A process stored another memory of an HPA in a ScalingMemory; `key` is that of the HPA.
+
+    `replicas` is the count that it stored with it. None: the memory was damaged or deleted by someone else, or the HPA
+    has none any more.
+    """
+
+    at: float
+    process: str
+    key: str
+    replicas: int | None
+    is_damage: bool = False
+
+
+class MemoryRead(msgspec.Struct, frozen=True, kw_only=True):
+    """A LIST of ScalingMemories had the memory of an HPA; `is_damaged`: in an object that cannot be decoded."""
+
+    at: float
+    process: str
+    key: str
+    is_damaged: bool
+
+
+class MemoryObjectWritten(msgspec.Struct, frozen=True, kw_only=True):
+    """A process wrote a whole ScalingMemory."""
+
+    at: float
+    process: str
+    name: str
+    bytes: int
+
+
+class Warned(msgspec.Struct, frozen=True, kw_only=True):
+    """A process logged a warning."""
+
+    at: float
+    process: str
+    text: str
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +137,10 @@ class Journal:
         self.scales: list[ScaleWritten] = []
         self.measurements: list[Measurement] = []
         self.statuses: list[StatusWritten] = []
+        self.memories_stored: list[MemoryStored] = []
+        self.memories_read: list[MemoryRead] = []
+        self.memory_objects: list[MemoryObjectWritten] = []
+        self.warnings: list[Warned] = []
         self.holders: list[Held] = []
         self.bounds: list[Bounds] = []
         self.rollouts: list[Rollout] = []

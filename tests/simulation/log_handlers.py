@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Callable
 
-from tests.simulation.journal import Journal, Reconciled
+from tests.simulation.journal import Journal, Reconciled, Warned
 from tests.simulation.replica import Replica
 from tests.simulation.timeline import Timeline
 
@@ -35,6 +35,9 @@ class LogCounter(logging.Handler):
             text += f": {record.exc_info[1]!r}"
             journal.crashes.append(text)
         text = _RANDOM.sub("<random>", text)
+        if record.levelno >= logging.WARNING and replica.wire is not None:
+            warned = Warned(at=self._timeline.now, process=replica.wire.process, text=text)
+            journal.warnings.append(warned)
         journal.say(self._timeline.now, f"{name} {record.levelname} {text}")
 
 

@@ -140,6 +140,8 @@ def options_for(scenario: Scenario, kubeconfig: Path) -> Options:
     return parse(
         [
             f"--kubeconfig={kubeconfig}",
+            f"--watch={scenario.kind.plural}",
+            "--feature-gates=HPAScaleToZero=true",
             f"--sync-period={scenario.period}s",
             f"--concurrent-syncs={scenario.concurrent}",
             f"--downscale-stabilization={scenario.window}s",

@@ -4,6 +4,7 @@ import random
 
 import msgspec
 
+from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
 from tests.simulation.fields import Fields
 from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, UNITS_PER_REPLICA
 from tests.simulation.workloads import Curve, Pace
@@ -73,6 +74,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     concurrent: int
     autoscalers: tuple[AutoscalerPlan, ...]
     replicas: tuple[str, ...] = REPLICAS
+    kind: WatchedKind = LOAD_AUTOSCALERS
+    """--watch: the kind of the autoscalers."""
     is_sharded: bool = False
     """Whether the replicas share the namespaces, instead of standing by while one leads."""
     calm_at: float

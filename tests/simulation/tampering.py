@@ -26,6 +26,8 @@ class Tamper:
     """The additional field that shows it, by its name in `field_scenarios`."""
     is_sharded = False
     """Whether it needs replicas that share the namespaces."""
+    has_hpas = False
+    """Whether it needs HPAs, whose memories are stored."""
 
     def request(self, request: Request) -> Sequence[Request]:
         """What reaches the server instead: the first is answered, the others only cost."""
@@ -197,7 +199,7 @@ class ChattyEvents(Tamper):
         return [request] * (10 if "events" in request.parts else 1)
 
 
-class _Leaps(Tamper):
+class Leaps(Tamper):
     """Every clock of the process leaps ahead all the time, so that what it remembers grows old too soon."""
 
     every_seconds = 1.0
@@ -214,13 +216,13 @@ class _Leaps(Tamper):
         )
 
 
-class WindowsExpire(_Leaps):
+class WindowsExpire(Leaps):
     """Recommendations are forgotten before their window is over."""
 
     invariant = "stabilized"
 
 
-class BudgetsRenew(_Leaps):
+class BudgetsRenew(Leaps):
     """Changes are forgotten before a policy's period is over."""
 
     invariant = "no budget twice"

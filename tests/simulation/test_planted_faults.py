@@ -6,15 +6,18 @@ import pytest
 
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
 from tests.simulation.invariants import Violation
-from tests.simulation.shard_invariants import INVARIANTS
+from tests.simulation.memory_invariants import INVARIANTS
+from tests.simulation.memory_scenarios import faults_with_hpas, with_hpas
+from tests.simulation.memory_tampering import PLANTED_IN_MEMORIES
 from tests.simulation.shard_scenarios import with_shards
 from tests.simulation.simulate import simulate
 from tests.simulation.tampering import PLANTED, Tamper
 
 SEEDS_MAX = 40
+EVERY = PLANTED + PLANTED_IN_MEMORIES
 
 
-@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize("plant", EVERY, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found(plant: Callable[[], Tamper]) -> None:
     wanted = plant().invariant
     assert any(
@@ -24,6 +27,10 @@ def test_a_planted_fault_is_found(plant: Callable[[], Tamper]) -> None:
 
 
 def _violations(seed: int, tamper: Tamper) -> tuple[Violation, ...]:
+    if tamper.has_hpas:
+        scenario = with_hpas(seed)
+        faults = faults_with_hpas(scenario, tamper.theme)
+        return simulate(seed, faults, tamper=tamper, scenario=scenario).violations
     if tamper.is_sharded:
         return simulate(seed, tamper=tamper, scenario=with_shards(seed)).violations
     if not tamper.field:
@@ -35,4 +42,4 @@ def _violations(seed: int, tamper: Tamper) -> tuple[Violation, ...]:
 
 def test_every_invariant_has_a_planted_fault() -> None:
     known = {invariant.__name__.replace("_", " ") for invariant in INVARIANTS}
-    assert known == {plant().invariant for plant in PLANTED}
+    assert known == {plant().invariant for plant in EVERY}

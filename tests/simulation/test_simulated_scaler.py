@@ -7,6 +7,8 @@ from tests.simulation.__main__ import described, simulated
 SEEDS = 100
 SEEDS_WITH_FIELDS = 60
 SEEDS_WITH_SHARDS = 20
+SEEDS_WITH_HPAS = 30
+SEEDS_WITH_HPAS_AND_SHARDS = 10
 CHUNK = 10
 
 
@@ -23,6 +25,16 @@ def test_no_fault_makes_a_wrong_scale_of_an_autoscaler_with_additional_fields(fi
 @pytest.mark.parametrize("first", range(0, SEEDS_WITH_SHARDS, CHUNK))
 def test_no_fault_makes_a_wrong_scale_by_replicas_that_share_the_namespaces(first: int) -> None:
     assert failing(range(first, first + CHUNK), scenarios="shards") == ""
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS_WITH_HPAS, CHUNK))
+def test_no_fault_makes_a_wrong_scale_of_an_hpa_with_a_stored_memory(first: int) -> None:
+    assert failing(range(first, first + CHUNK), scenarios="hpas") == ""
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS_WITH_HPAS_AND_SHARDS, CHUNK))
+def test_no_fault_makes_a_wrong_scale_of_hpas_whose_namespaces_are_shared(first: int) -> None:
+    assert failing(range(first, first + CHUNK), scenarios="hpas shards") == ""
 
 
 def failing(seeds: range, *, scenarios: str) -> str:

@@ -6,13 +6,15 @@ from asyncio import events
 from collections.abc import Iterable
 from pathlib import Path
 
+from scaler.model.kinds import WatchedKind
 from tests.simulation import objects
 from tests.simulation.api_server import ApiServer, Disturbance
-from tests.simulation.cluster import ApiError, Cluster, Document
+from tests.simulation.cluster import ApiError, Cluster, Collection, Document
 from tests.simulation.faults import Fault, matcher
 from tests.simulation.fields import Window
 from tests.simulation.journal import Bounds, Disturbed, Journal
 from tests.simulation.log_handlers import Decisions, LogCounter
+from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.replica import RESTART_SECONDS, Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 from tests.simulation.tampering import Tamper
@@ -92,10 +94,19 @@ class World:
         owner = self.journal.owner_of(self.journal.namespaces[0], self.timeline.now)
         return owner.partition(".")[0]
 
+    @property
+    def _kind(self) -> WatchedKind:
+        return self.scenario.kind
+
+    @property
+    def _autoscalers(self) -> Collection:
+        return self.cluster[self._kind.plural]
+
     def _add_collections(self) -> None:
         add = self.cluster.add
         add(API_VERSION, "LoadAutoscaler", "loadautoscalers")
         add("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+        add(API_VERSION, "ScalingMemory", MEMORIES)
         add(API_VERSION, "ScalingCalendar", "scalingcalendars")
         add(API_VERSION, "ClusterScalingCalendar", "clusterscalingcalendars")
         add("v1", "Pod", "pods")
@@ -110,7 +121,7 @@ class World:
                 journal=self.journal,
             )  # fmt: skip
             created = self._random.choice((0.0, self._random.uniform(0, CREATED_WITHIN_SECONDS)))
-            wanted = objects.document(plan, API_VERSION, "LoadAutoscaler")
+            wanted = objects.document(plan, self._kind.api_version, self._kind.kind)
             self.timeline.after(created, self._create, wanted)
             window, calendar = plan.fields.window, objects.calendar(plan)
             if calendar is not None:
@@ -228,6 +239,10 @@ class World:
         for watcher in tuple(self.cluster["loadautoscalers"].watchers):
             watcher.connection.cut()
 
+    def _begin_memories(self, fault: Fault) -> None:
+        """A user deletes or damages the stored memories of a namespace."""
+        self.server.memories.spoil(fault.where.partition("/")[0], how=fault.how)
+
     def _begin_pods(self, fault: Fault) -> None:
         self.server.workloads[fault.where].crash(fault.amount)
 
@@ -236,8 +251,10 @@ class World:
 
     def _begin_rival(self, fault: Fault) -> None:
         plan = next(each for each in self.scenario.autoscalers if each.key == fault.where)
-        version = API_VERSION if fault.how == "LoadAutoscaler" else "autoscaling/v2"
-        rival = objects.document(plan, version, fault.how)
+        # A scaler of HPAs does not reconcile LoadAutoscalers, and HPAs share targets with them.
+        how = fault.how if self._kind.shares_no_target else self._kind.kind
+        version = API_VERSION if how == "LoadAutoscaler" else "autoscaling/v2"
+        rival = objects.document(plan, version, how)
         rival["metadata"]["name"] += "-rival"
         rival["spec"]["minReplicas"], rival["spec"]["maxReplicas"] = (
             plan.max_replicas + 1,
@@ -255,7 +272,7 @@ class World:
         if fault.how == "scale":
             self.server.workloads[plan.key].scale(max(1, int(fault.amount)))
             return
-        current = self.cluster["loadautoscalers"].objects.get((plan.namespace, plan.name))
+        current = self._autoscalers.objects.get((plan.namespace, plan.name))
         if current is None:
             return
         if fault.how == "recreate":
@@ -264,6 +281,7 @@ class World:
                 # A new autoscaler takes a target without replicas for one that was switched off.
                 self.server.workloads[plan.key].scale(1)
             again = {
+                "kind": self._kind.kind,
                 "metadata": {"namespace": plan.namespace, "name": plan.name},
                 "spec": current["spec"],
             }
@@ -279,12 +297,10 @@ class World:
             spec.pop("behavior", None)
         else:
             metadata["labels"] = {"touched": str(self.cluster.version)}
-        self.cluster["loadautoscalers"].update(
+        self._autoscalers.update(
             plan.namespace, plan.name, lambda found: found.update(spec=spec, metadata=metadata)
         )
-        self._note_bounds(
-            "loadautoscalers", self.cluster["loadautoscalers"].find(plan.namespace, plan.name)
-        )
+        self._note_bounds(self._kind.plural, self._autoscalers.find(plan.namespace, plan.name))
 
     def _create(self, wanted: Document) -> None:
         plural = (
@@ -310,9 +326,9 @@ class World:
             self._note_bounds(plural, gone, exists=False)
 
     def _note_scheduled_bounds(self, plan: AutoscalerPlan) -> None:
-        found = self.cluster["loadautoscalers"].objects.get((plan.namespace, plan.name))
+        found = self._autoscalers.objects.get((plan.namespace, plan.name))
         if found is not None:
-            self._note_bounds("loadautoscalers", found)
+            self._note_bounds(self._kind.plural, found)
 
     def _note_bounds(self, plural: str, found: Document, *, exists: bool = True) -> None:
         metadata, spec = found["metadata"], found["spec"]

@@ -17,8 +17,8 @@ import msgspec
 
 from wire import kube_json
 from wire.backoff import Backoff
+from wire.kube.list_and_watch import Bookmark, Event, Page, selectors
 from wire.kube.requests import JSON, Watcher
-from wire.meta import ListMeta
 from wire.problem_log import ProblemLog
 from wire.status import StatusError, Unavailable, from_response
 
@@ -78,21 +78,6 @@ class PartialObject(msgspec.Struct, frozen=True, gc=False):
     metadata: NameAndLabels
 
 
-class _Page(msgspec.Struct, frozen=True):
-    metadata: ListMeta = ListMeta()
-    # Decoded one by one: an object that cannot be decoded must not hide the others.
-    items: tuple[msgspec.Raw, ...] = ()
-
-
-class _Event(msgspec.Struct, frozen=True):
-    type: str
-    object: msgspec.Raw
-
-
-class _Bookmark(msgspec.Struct, frozen=True):
-    metadata: ListMeta
-
-
 class _ExpiredError(Exception):
     """The API server no longer has the history from this resourceVersion on: list again."""
 
@@ -130,7 +115,7 @@ class WatchCache(Generic[T]):
         self._objects_max = objects_max
         self._decode_type = decode_type
         self._convert = convert
-        self._params = _selectors(label_selector, field_selector)
+        self._params = selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
         self._accept_object = METADATA_OBJECT if metadata_only else JSON
         self._on_change = on_change
@@ -273,7 +258,7 @@ class WatchCache(Generic[T]):
         found: dict[str, dict[str, T]] = {}
         count = 0
         while True:
-            page = kube_json.decode(await self._page(params), _Page)
+            page = kube_json.decode(await self._page(params), Page)
             count += max(1, len(page.items))  # a page may be empty and still not the last one
             if count > self._objects_max:
                 raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
@@ -329,7 +314,7 @@ class WatchCache(Generic[T]):
             async with aclosing(lines):
                 async for line in lines:
                     events += 1
-                    self._apply(kube_json.decode(line, _Event))
+                    self._apply(kube_json.decode(line, Event))
         except StatusError as error:
             if error.code == 410:
                 raise _ExpiredError from error
@@ -343,13 +328,13 @@ class WatchCache(Generic[T]):
             # The server ended it when its time was up, so it was alive and had nothing more to report.
             self._confirmed_at_seconds = self._monotonic()
 
-    def _apply(self, event: _Event) -> None:
+    def _apply(self, event: Event) -> None:
         if event.type == "ERROR":
             error = from_response(500, bytes(event.object))
             raise _ExpiredError if error.code == 410 else error
         if event.type == "BOOKMARK":
             self._resource_version = kube_json.decode(
-                event.object, _Bookmark
+                event.object, Bookmark
             ).metadata.resource_version
         elif (new := self._decoded(event.object)) is not None:
             self._resource_version = new.metadata.resource_version
@@ -411,8 +396,3 @@ class WatchCache(Generic[T]):
         except Exception:
             # The caller's bug must not stop the copy.
             log.exception("%s: handling a change failed", self.path)
-
-
-def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:
-    both = {"labelSelector": label_selector, "fieldSelector": field_selector}
-    return {name: text for name, text in both.items() if text}

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapter.model import ExternalMetricRequest
+from adapter.fetch.shared_evaluations import SharedEvaluations
+from adapter.model import Evaluation, ExternalMetricRequest, Freshness, Plan
 from adapter.watching.rounds import PAUSE_SECONDS_MAX, REFUSED_SECONDS, Rounds
 from tests.fakes import virtual_time
 from wire.external_metrics import ExternalMetricValue, ExternalMetricValueList
@@ -177,3 +178,38 @@ def test_rounds_that_take_much_cpu_time_follow_each_other_more_slowly(
 
     virtual_time.run(scenario())
     assert began[1] - began[0] == pytest.approx(expected_seconds)
+
+
+class TimedEvaluator:
+    """Evaluates at the time of the event loop."""
+
+    async def evaluate(self, plan):
+        return Evaluation(samples=(), evaluated_at_seconds=asyncio.get_running_loop().time())
+
+
+def test_the_results_of_a_round_were_evaluated_in_it_not_ahead_of_it():
+    """A result of before would be up to a second older, and so would a change of the metric."""
+    ages = []
+
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        shared = SharedEvaluations(
+            TimedEvaluator(), freshness=Freshness(), monotonic=loop.time, call_at=loop.call_at
+        )
+
+        async def answer(*_):
+            began_at = loop.time()
+            evaluation = await shared.evaluate(Plan("up"))
+            ages.append(began_at - evaluation.evaluated_at_seconds)
+            return document(str(len(ages)))
+
+        rounds = Rounds(answer, monotonic=loop.time, busy_seconds=lambda: 0.0)
+        rounds.watch(request())
+        rounds.join(Client())
+        running = asyncio.create_task(rounds.run())
+        while len(ages) < 10:
+            await virtual_time.passes(0.01)
+        running.cancel()
+
+    virtual_time.run(scenario())
+    assert ages == [0.0] * 10

@@ -5,98 +5,10 @@ import json
 
 import pytest
 
-from scaler.memory.scaling_memory import OBJECT_BYTES_MAX, StoredHistory
+from scaler.memory.scaling_memory import OBJECT_BYTES_MAX
 from scaler.memory.store import MemoryStore, storing
-from scaler.model.memory import Recommendation, ScaleEvent
-from wire.status import Unavailable, conflict, forbidden, not_found
-
-FOLDER = "/apis/loadline.io/v1beta1/namespaces/loadline/scalingmemories"
-
-
-def history(replicas, events=1):
-    return StoredHistory(
-        recommendations=(
-            Recommendation(replicas=replicas, since_unix_seconds=1.0, until_unix_seconds=2.0),
-        ),
-        scale_up_events=tuple(
-            ScaleEvent(replica_change=n, happened_at_unix_seconds=float(n)) for n in range(events)
-        ),
-        replicas=replicas,
-    )
-
-
-class Server:
-    """Optimistic locking, pages of two objects, and failures that are raised once each."""
-
-    def __init__(self):
-        self.objects = {}
-        self.version = 0
-        self.writes = 0
-        self.failures = []
-
-    def _fail(self):
-        if self.failures:
-            raise self.failures.pop(0)
-
-    async def get(self, path, params=None, *, accept=""):
-        self._fail()
-        if path != FOLDER:
-            return self._one(path.rpartition("/")[2])
-        start = int((params or {}).get("continue", "0"))
-        found = list(self.objects.values())
-        more = str(start + 2) if start + 2 < len(found) else ""
-        page = {"metadata": {"continue": more}, "items": found[start : start + 2]}
-        return json.dumps(page).encode()
-
-    async def create(self, path, body, params=None):
-        self._fail()
-        name = json.loads(body)["metadata"]["name"]
-        if name in self.objects:
-            raise conflict("exists")
-        return self._store(body)
-
-    async def replace(self, path, body, params=None):
-        self._fail()
-        given = json.loads(body)["metadata"]
-        current = self.objects.get(path.rpartition("/")[2])
-        if current is None:
-            raise not_found("deleted")
-        if current["metadata"]["resourceVersion"] != given["resourceVersion"]:
-            raise conflict("changed")
-        return self._store(body)
-
-    async def patch(self, path, body, *, content_type="", params=None):
-        raise NotImplementedError
-
-    def _store(self, body):
-        self.version += 1
-        self.writes += 1
-        document = json.loads(body)
-        document["metadata"]["resourceVersion"] = str(self.version)
-        self.objects[document["metadata"]["name"]] = document
-        return json.dumps(document).encode()
-
-    def _one(self, name):
-        if name not in self.objects:
-            raise not_found(name)
-        return json.dumps(self.objects[name]).encode()
-
-    def uids(self):
-        return {name: sorted(each["histories"]) for name, each in self.objects.items()}
-
-
-async def no_pause(seconds):
-    await asyncio.sleep(0)
-
-
-def over(server):
-    return MemoryStore(server, namespace="loadline", period_seconds=1000.0, sleep=no_pause)
-
-
-async def started(server, existing=None):
-    store = over(server)
-    await store.load(existing or {})
-    return store
+from tests.unit.scaler.memory.server import Server, history, no_pause, started
+from wire.status import StatusError, Unavailable, forbidden, not_found
 
 
 async def test_what_one_process_stores_the_next_one_reads():
@@ -221,17 +133,75 @@ async def test_the_histories_of_a_namespace_that_is_not_watched_are_kept():
 
 
 @pytest.mark.parametrize("error", [forbidden("no"), not_found("no such kind")], ids=["403", "404"])
-async def test_without_the_kind_or_the_permission_nothing_is_stored_and_it_is_said_once(
+async def test_without_the_kind_or_the_permission_it_is_said_once_and_later_everything_is_stored(
     error, caplog
 ):
     server = Server()
-    server.failures = [error]
+    server.failures = [error] * 3
     store = await started(server)
-    store.put("shop", "u1", history(3), is_urgent=True)
+    for namespace, uid in (("shop", "u1"), ("bank", "u2")):
+        store.put(namespace, uid, history(3), is_urgent=True)
+    await store.flush()
     await store.flush()
     assert server.writes == 0
-    assert store.history("u1") is None
     assert [each.levelname for each in caplog.records] == ["WARNING"]
+    await store.flush()
+    assert server.uids() == {"shop": ["u1"], "bank": ["u2"]}
+
+
+async def test_without_the_permission_nothing_is_urgent():
+    """A scaler without ScalingMemories sends one request per period."""
+    server = Server()
+    server.failures = [forbidden("no")] * 9
+    store = await started(server)
+    async with storing(store):
+        for replicas in range(3, 9):
+            store.put("shop", "u1", history(replicas), is_urgent=True)
+            for _ in range(20):
+                await asyncio.sleep(0)
+        assert len(server.failures) == 8
+
+
+async def test_a_write_that_is_refused_does_not_prevent_the_writes_of_other_namespaces():
+    server = Server()
+    store = await started(server)
+    for namespace in ("shop", "bank", "mail"):
+        store.put(namespace, f"of-{namespace}", history(3), is_urgent=False)
+    server.failures = [StatusError("denied by a webhook", code=422, reason="Invalid")]
+    await store.flush()
+    assert server.uids() == {"bank": ["of-bank"], "mail": ["of-mail"]}
+    await store.flush()
+    assert server.uids() == {"shop": ["of-shop"], "bank": ["of-bank"], "mail": ["of-mail"]}
+
+
+async def test_a_write_that_is_under_way_at_the_end_is_repeated():
+    server = Server()
+    store = await started(server)
+    server.is_hanging = True
+    async with storing(store):
+        store.put("shop", "u1", history(3), is_urgent=True)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert server.waiting == 1
+        server.is_hanging = False
+    assert server.uids() == {"shop": ["u1"]}
+
+
+async def test_a_flush_waits_for_the_writes_of_another_one():
+    """A replica must not release a namespace while a write of its memories is under way."""
+    server = Server()
+    store = await started(server)
+    store.put("shop", "u1", history(3), is_urgent=False)
+    server.is_hanging = True
+    first = asyncio.create_task(store.flush())
+    await asyncio.sleep(0)
+    second = asyncio.create_task(store.flush())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not second.done()
+    server.go_on.set()
+    await asyncio.gather(first, second)
+    assert server.uids() == {"shop": ["u1"]}
 
 
 async def test_while_the_api_server_does_not_respond_the_store_waits():

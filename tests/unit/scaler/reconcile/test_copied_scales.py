@@ -10,7 +10,7 @@ from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.model.readings import ExternalValues
 from tests.unit.scaler.objects import few_examples
 from tests.unit.scaler.reconcile.world import SCALE_PATH, SPEC, World, autoscaler
-from wire.status import Unavailable
+from wire.status import StatusError, Unavailable
 
 BOTH_KINDS = pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS])
 NO_WINDOW = {**SPEC, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}
@@ -21,7 +21,7 @@ def scale_reads(world):
 
 
 def scale_writes(world):
-    return [body["spec"]["replicas"] for path, body in world.kube.put if path == SCALE_PATH]
+    return [body["spec"]["replicas"] for path, body in world.kube.applied if path == SCALE_PATH]
 
 
 @BOTH_KINDS
@@ -52,7 +52,17 @@ async def test_while_the_version_is_unknown_every_reconcile_reads_the_scale():
     assert scale_reads(world) == 5
 
 
-async def test_before_a_write_the_scale_is_read_again():
+@BOTH_KINDS
+async def test_a_target_that_has_not_changed_is_written_without_another_read(kind):
+    world = World(copies=True, kind=kind)
+    world.scaled(3)
+    await world.sync(30)
+    assert await world.sync(60) == 6
+    assert scale_reads(world) == 1
+    assert world.conditions()["AbleToScale"] == ("True", "SucceededRescale")
+
+
+async def test_an_outdated_copy_is_not_written():
     """The watch has not delivered yet what a user has changed."""
     world = World(copies=True)
     world.scaled(3)
@@ -70,6 +80,9 @@ async def test_a_decision_that_waited_for_the_scale_is_made_again():
     world = World(copies=True)
     world.scaled(3)
     await world.sync(30)
+    behind = str(world.version)
+    world.watched_version = lambda: behind
+    world.scaled(3, selector="app=other")
     get = world.kube.get
 
     async def slow(path, params=None, *, accept=""):
@@ -83,14 +96,41 @@ async def test_a_decision_that_waited_for_the_scale_is_made_again():
     assert scale_writes(world) == []
 
 
-async def test_a_target_that_cannot_be_read_before_a_write_is_not_written():
+async def test_an_outdated_target_that_cannot_be_read_is_not_written():
     world = World(copies=True)
     world.scaled(3)
     await world.sync(30)
+    behind = str(world.version)
+    world.watched_version = lambda: behind
+    world.scaled(4)
     world.kube.answers[SCALE_PATH] = Unavailable("no route")
     await world.sync(90)
     assert scale_writes(world) == []
     assert world.conditions()["AbleToScale"] == ("False", "FailedGetScale")
+
+
+@pytest.mark.parametrize(
+    "failure", [Unavailable("no route"), StatusError("etcd", code=500, reason="InternalError")]
+)
+async def test_a_write_without_a_certain_response_is_a_failed_rescale(failure):
+    world = World(copies=True)
+    world.scaled(3)
+    await world.sync(30)
+    world.kube.put_answers = [failure]
+    await world.sync(60)
+    assert world.conditions()["AbleToScale"] == ("False", "FailedUpdateScale")
+    assert await world.sync(60) == 6
+
+
+async def test_a_refused_write_is_reported_as_without_a_copy():
+    world = World(copies=True)
+    world.scaled(3)
+    await world.sync(30)
+    forbidden = StatusError("no", code=403, reason="Forbidden")
+    world.kube.put_answers = [forbidden, forbidden]
+    await world.sync(60)
+    assert world.conditions()["AbleToScale"] == ("False", "FailedUpdateScale")
+    assert scale_reads(world) == 2
 
 
 async def test_after_a_write_the_scale_is_read_although_the_watch_is_behind():

@@ -103,6 +103,7 @@ class World:
         self.histories = histories
         self.version = 7
         self.watched_version = lambda: str(self.version)
+        self.kube.versions[SCALE_PATH] = lambda: str(self.version)
         self.other_clock_ahead_seconds = 0.0
         self.kube.serve(self.kind.object("shop", "web"), {})
         self.scaled(1)

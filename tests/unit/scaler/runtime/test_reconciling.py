@@ -14,7 +14,7 @@ from scaler.shards.assignment import ALL_SHARDS, SHARDS, shard_of
 from scaler.telemetry import Telemetry
 from scaler.workqueue import WorkQueue
 from tests.fakes import virtual_time
-from tests.unit.scaler.memory.test_store import Server, history
+from tests.unit.scaler.memory.server import Server, history
 from tests.unit.scaler.reconcile.world import SPEC, World
 from tests.unit.scaler.runtime.test_watches import SilentServer
 
@@ -25,7 +25,23 @@ PERIOD_SECONDS = 15.0
 
 
 class ListedHpas(SilentServer):
-    """Lists one HPA in each namespace."""
+    """Lists one HPA in each namespace; `created` are reported by the watch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.created: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def create(self, namespace: str, name: str) -> None:
+        metadata = {"namespace": namespace, "name": name, "uid": f"uid-{name}"}
+        added = {"metadata": {**metadata, "resourceVersion": "2"}, "spec": SPEC}
+        self.created.put_nowait(json.dumps({"type": "ADDED", "object": added}).encode())
+
+    async def watch(self, path, params=None, *, on_accepted=lambda: None, **options):
+        if not path.endswith("/horizontalpodautoscalers"):
+            await asyncio.Event().wait()
+        on_accepted()
+        while True:
+            yield await self.created.get()
 
     async def get(self, path, params=None, *, accept=""):
         if not path.endswith("/horizontalpodautoscalers"):
@@ -47,8 +63,9 @@ class Replica:
         self.reconciled: list[str] = []
         self.is_slow = False
         self.telemetry = Telemetry(shards=SHARDS)
+        self.hpas = ListedHpas()
         self.watches = Watches(
-            ListedHpas(), HORIZONTAL_POD_AUTOSCALERS, (), on_change=lambda _, new: self._seen(new)
+            self.hpas, HORIZONTAL_POD_AUTOSCALERS, (), on_change=lambda _, new: self._seen(new)
         )
         self.store = MemoryStore(server, namespace="loadline", period_seconds=1000.0)
         self.reconciling = Reconciling(
@@ -109,6 +126,25 @@ def test_only_the_autoscalers_of_owned_shards_are_reconciled_and_shown():
         assert replica.owned() == 1
         await replica.stop()
         assert replica.owned() == 0
+
+    virtual_time.run(scenario())
+
+
+def test_an_autoscaler_that_is_created_while_memories_are_read_is_reconciled():
+    async def scenario():
+        server = Server()
+        replica = Replica(server)
+        beginning = asyncio.create_task(replica.reconciling.begin(SHOP, continues=False))
+        server.is_hanging = True
+        while not server.waiting:
+            await virtual_time.passes(0.1)
+        replica.hpas.create("shop", "new")
+        await virtual_time.passes(1)
+        assert "shop/new" in {each.key for each in replica.watches.autoscalers}
+        server.go_on.set()
+        await beginning
+        assert await replica.reconciles() == {"shop/web", "shop/new"}
+        await replica.stop()
 
     virtual_time.run(scenario())
 

@@ -1,0 +1,192 @@
+"""The invariants of memories that are stored in ScalingMemory objects: they are there for the next process, or it is said
+that they are not, and then every HPA starts as after a restart of kube-controller-manager.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from scaler.memory.scaling_memory import OBJECT_BYTES_MAX
+from tests.simulation.history_invariants import ROUNDING_SECONDS, created, window_of
+from tests.simulation.invariants import Run, Violation
+from tests.simulation.journal import MemoryRead, MemoryStored, Reconciled, Warned
+from tests.simulation.scenario import AutoscalerPlan
+from tests.simulation.shard_invariants import INVARIANTS
+
+# autoscaling/v2: HorizontalPodAutoscalerStatus.
+UPSTREAM_STATUS = {
+    "observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas", "currentMetrics", "conditions",
+}  # fmt: skip
+# A write is under way while an answer is lost, or waits for a period.
+STORING_SECONDS = 5.0
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """The first reconcile of an HPA by a process that was not the last one to reconcile it."""
+
+    plan: AutoscalerPlan
+    first: Reconciled
+    claimed_at: float
+    """Since when the Leases name the process."""
+    read: MemoryRead | None
+    """What it got of the stored memory, last before that reconcile."""
+    stored: MemoryStored | None
+    """What became of the stored memory last, before the process got it."""
+
+
+def only_status_written(run: Run) -> Iterator[Violation]:
+    """HPAs are written by nothing but updates of their status, with the fields that upstream has."""
+    if run.scenario.kind.keeps_history:
+        return
+    for written in run.journal.statuses:
+        if not written.path.endswith("/status") or set(written.fields) - UPSTREAM_STATUS:
+            yield Violation(
+                invariant="only status written", at=written.at,
+                what=f"{written.process} wrote {', '.join(written.fields)} at {written.path}",
+            )  # fmt: skip
+
+
+def memory_within_limit(run: Run) -> Iterator[Violation]:
+    """No ScalingMemory is larger than its limit."""
+    for written in run.journal.memory_objects:
+        # Names and metadata beside the histories.
+        if written.bytes > OBJECT_BYTES_MAX + 4096:
+            yield Violation(
+                invariant="memory within limit", at=written.at,
+                what=f"{written.process} wrote {written.bytes} bytes to {written.name}",
+            )  # fmt: skip
+
+
+def memory_kept(run: Run) -> Iterator[Violation]:
+    """What was stored of an HPA that still exists is there for the next process that scales it."""
+    for start in _starts(run):
+        stored = start.stored
+        if stored is None or stored.is_damage or stored.at < created(run, start.plan, stored.at):
+            continue
+        if stored.replicas is None:
+            yield Violation(
+                invariant="memory kept", at=stored.at,
+                what=f"{stored.process} removed the memory of {start.plan.key}",
+            )  # fmt: skip
+
+
+def loss_reported(run: Run) -> Iterator[Violation]:
+    """A process that cannot read the memories of its HPAs says so, before it reconciles one of them."""
+    for start in _starts(run):
+        is_unread = start.read is None and start.stored is not None and not start.stored.is_damage
+        is_damaged = start.read is not None and start.read.is_damaged
+        if not (is_unread or is_damaged):
+            continue
+        if not any(_is_report(each, start) for each in run.journal.warnings):
+            yield Violation(
+                invariant="loss reported", at=start.first.at,
+                what=f"{start.first.process} reconciled {start.plan.key} without its memory, and did not say so",
+            )  # fmt: skip
+
+
+def as_after_a_restart(run: Run) -> Iterator[Violation]:
+    """Without a memory the count that a process finds is its first recommendation: nothing shrinks below it for one window."""
+    for start in _starts(run):
+        if start.read is not None and not start.read.is_damaged:
+            continue
+        window = window_of(run, start.plan)
+        until = min(start.first.at + window - ROUNDING_SECONDS, _next_read(run, start))
+        since = max(start.first.at, created(run, start.plan, start.first.at))
+        for written in run.journal.scales:
+            same = written.target == start.plan.key and written.process == start.first.process
+            if not same or not since <= written.at < until or run.is_forced(written):
+                continue
+            if created(run, start.plan, written.at) > start.first.at:
+                continue
+            bounds = run.bounds_of(start.plan.key, run.known_since(written.at), written.at)
+            current = run.replicas_read(written)
+            floor = min(current, start.first.replicas, *(each.max_replicas for each in bounds))
+            if written.after < floor:
+                yield Violation(
+                    invariant="as after a restart", at=written.at,
+                    what=f"{written.process} shrank {start.plan.key} to {written.after}; it began without a memory and "
+                    f"with {start.first.replicas}, less than {window:.0f} s before",
+                )  # fmt: skip
+
+
+def memory_stored(run: Run) -> Iterator[Violation]:
+    """Faults over, the last change of the replicas that was made is stored."""
+    if run.scenario.kind.keeps_history:
+        return
+    for plan in run.scenario.autoscalers:
+        stored = _last(run, plan.key, run.scenario.end)
+        changes = [each for each in run.journal.scales if each.target == plan.key]
+        until = run.scenario.end - run.scenario.period - STORING_SECONDS
+        bounds = run.bounds_of(plan.key, run.scenario.end, run.scenario.end)
+        if len(bounds) != 1 or not changes or not run.calm_at < changes[-1].at < until:
+            continue
+        if stored is None or stored.replicas != changes[-1].after:
+            found = "none" if stored is None or stored.replicas is None else f"{stored.replicas}"
+            yield Violation(
+                invariant="memory stored", at=changes[-1].at,
+                what=f"{plan.key} was set to {changes[-1].after}, but the stored memory has {found}",
+            )  # fmt: skip
+
+
+def _starts(run: Run) -> Iterator[Start]:
+    if run.scenario.kind.keeps_history:
+        return
+    for plan in run.scenario.autoscalers:
+        before = ""
+        for first in run.journal.reconciled:
+            if first.target != plan.key:
+                continue
+            if first.process != before:
+                yield _start(run, plan, first)
+            before = first.process
+
+
+def _start(run: Run, plan: AutoscalerPlan, first: Reconciled) -> Start:
+    held = [
+        each.at for each in run.journal.held(plan.namespace)
+        if each.process == first.process and each.at <= first.at
+    ]  # fmt: skip
+    claimed_at = held[-1] if held else first.at
+    reads = [
+        each for each in run.journal.memories_read
+        if each.process == first.process and each.key == plan.key
+        and claimed_at <= each.at <= first.at
+    ]  # fmt: skip
+    until = reads[-1].at if reads else claimed_at
+    since = created(run, plan, first.at)
+    stored = _last(run, plan.key, until)
+    if stored is not None and stored.at < since:
+        stored = None  # of an earlier HPA of its name
+    return Start(
+        plan=plan, first=first, claimed_at=claimed_at, read=reads[-1] if reads else None, stored=stored,
+    )  # fmt: skip
+
+
+def _next_read(run: Run, start: Start) -> float:
+    """When the process read a memory of the HPA after all: it lost the namespace, and claimed it again."""
+    return next(
+        (
+            each.at for each in run.journal.memories_read
+            if each.process == start.first.process and each.key == start.plan.key
+            and each.at > start.first.at and not each.is_damaged
+        ),
+        run.scenario.end,
+    )  # fmt: skip
+
+
+def _last(run: Run, key: str, until: float) -> MemoryStored | None:
+    found = (each for each in reversed(run.journal.memories_stored) if each.key == key)
+    return next((each for each in found if each.at <= until), None)
+
+
+def _is_report(warned: Warned, start: Start) -> bool:
+    return (
+        warned.process == start.first.process
+        and warned.at <= start.first.at
+        and ("cannot be decoded" in warned.text or "are not stored" in warned.text)
+    )
+
+
+INVARIANTS += [
+    only_status_written, memory_within_limit, memory_kept, loss_reported, as_after_a_restart, memory_stored,
+]  # fmt: skip

@@ -1,0 +1,32 @@
+"""What the API server sends for a LIST and a WATCH, as far as a cache reads it, and the parameters of both."""
+
+import msgspec
+
+from wire.meta import ListMeta
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A page of a LIST."""
+
+    metadata: ListMeta = ListMeta()
+    # Decoded one by one: an object that cannot be decoded must not hide the others.
+    items: tuple[msgspec.Raw, ...] = ()
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A line of a WATCH."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class Bookmark(msgspec.Struct, frozen=True):
+    """The object of a bookmark, which has only a resourceVersion."""
+
+    metadata: ListMeta
+
+
+def selectors(label_selector: str, field_selector: str) -> dict[str, str]:
+    """As parameters of a request; empty ones are left out."""
+    both = {"labelSelector": label_selector, "fieldSelector": field_selector}
+    return {name: text for name, text in both.items() if text}
