@@ -7,8 +7,8 @@ from pathlib import Path
 from testbed.programs import REPOSITORY
 
 DEADLINE_SECONDS = 240
-# 07:30 to 11:00, two and a half minutes of compressed time in each real second.
-HOURS = ("--begin=7.5", "--normal=1.5", "--shifted=1", "--returned=1", "--speed=150")
+# 07:45 to 10:15, two and a half minutes of compressed time in each real second.
+HOURS = ("--begin=7.75", "--normal=0.75", "--shifted=1", "--returned=0.75", "--speed=150")
 
 
 def test_the_forecast_adds_ahead_is_suspended_by_a_shift_and_acts_again(tmp_path: Path):
