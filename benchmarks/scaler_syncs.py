@@ -125,21 +125,23 @@ class Environment:
 
         `changing`: every metric has another value in each reconcile, which needs the same replicas.
         """
+        deadline_seconds = DEADLINE_SECONDS + self._count / 20
         self._targets.reset()
         self._set_changing(changing)
         with self._controller(name, period_seconds) as running:
             until(
                 self._targets.have_expected_replicas,
                 what=f"{name} to scale every target",
-                deadline_seconds=DEADLINE_SECONDS,
-                every_seconds=0.5,
+                deadline_seconds=deadline_seconds,
+                # Reading all targets must not take a large part of the machine.
+                every_seconds=max(0.5, self._count / 1000),
             )
             enough = running.syncs() + 2 * self._count
             # By then the status updates after the last change are written, too.
             until(
                 lambda: running.syncs() >= enough,
                 what=f"{name} to reconcile again",
-                deadline_seconds=DEADLINE_SECONDS,
+                deadline_seconds=deadline_seconds,
                 every_seconds=0.2,
             )
             figures = self._measured(running, seconds)

@@ -53,7 +53,8 @@ def bench_cluster(
 ) -> Iterator[BenchCluster]:
     """Start it with `count` autoscalers on the metrics `metric_of(number)`; no controller runs yet.
 
-    `with_pods`: also for metrics that do not need them.
+    `with_pods`: also for metrics that do not need them. Then the targets are spread over namespaces, since kube-controller-manager
+    searches all pods of a namespace in each reconcile.
     """
     options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
     with (
@@ -69,7 +70,7 @@ def bench_cluster(
         definition, *others = prerequisites()
         cluster.apply_crd(msgspec.json.encode(definition).decode())
         cluster.apply(*others)
-        targets = Targets(cluster, count, kind)
+        targets = Targets(cluster, count, kind, spread=with_pods)
         targets.create(metric_of, with_pods=with_pods or kind.has_pods)
         yield BenchCluster(
             cluster=cluster,

@@ -25,34 +25,40 @@ NAMESPACE = "bench"
 GROUP, PLURAL, KIND = "bench.loadline.io", "benchtargets", "BenchTarget"
 SCALER_ACCOUNT = "scaler"
 CONCURRENT_REQUESTS = 50
-_TARGETS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}"
-_PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+PER_NAMESPACE = 50
+"""How many targets a namespace has if they are spread."""
 
 
-class AutoscalerKind(msgspec.Struct, frozen=True):
-    """The kind of the autoscalers; their specs have the same fields."""
+class Kind(msgspec.Struct, frozen=True):
+    """A kind of objects: the targets, or one of both kinds of autoscalers, whose specs have the same fields."""
 
     api_version: str
     kind: str
     plural: str
 
-    @property
-    def path(self) -> str:
+    def path(self, namespace: str) -> str:
         """Of the collection."""
-        return f"/apis/{self.api_version}/namespaces/{NAMESPACE}/{self.plural}"
+        return f"/apis/{self.api_version}/namespaces/{namespace}/{self.plural}"
 
 
-HPA = AutoscalerKind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
-LOAD_AUTOSCALER = AutoscalerKind("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
+HPA = Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+_TARGET = Kind(f"{GROUP}/v1", KIND, PLURAL)
+LOAD_AUTOSCALER = Kind("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 
 
 class Targets:
     """All targets, accessed as the administrator."""
 
     def __init__(
-        self, cluster: Cluster, count: int, kind: MetricKind = MetricKind.EXTERNAL
+        self,
+        cluster: Cluster,
+        count: int,
+        kind: MetricKind = MetricKind.EXTERNAL,
+        *,
+        spread: bool = False,
     ) -> None:
-        """`kind`: of the metrics of all autoscalers."""
+        """`kind`: of the metrics of all autoscalers. `spread`: over namespaces, or else they are all in one."""
+        self._spread = spread
         self._cluster = cluster
         self._kind = kind
         self._count = count
@@ -65,24 +71,37 @@ class Targets:
         """Create every target and its HPA on the metric `metric_of(number)`."""
         self._metric_of = metric_of
 
-        async def create(client: KubeClient, number: int) -> None:
-            await client.create(_TARGETS, _text(_target(number)))
-            await client.create(HPA.path, self._autoscaler(number))
-            for name in pod_names(number) if with_pods else ():
-                await client.create(_PODS, _text(_pod(number, name)))
-                await client.patch(f"{_PODS}/{name}/status", _text(_READY))
+        async def create_namespace(client: KubeClient, number: int) -> None:
+            if self._spread and number % PER_NAMESPACE == 0:
+                metadata = {"name": self._namespace_of(number)}
+                namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+                await client.create("/api/v1/namespaces", _text(namespace))
 
+        async def create(client: KubeClient, number: int) -> None:
+            namespace = self._namespace_of(number)
+            await client.create(_TARGET.path(namespace), _text(_target(number)))
+            await client.create(HPA.path(namespace), self._autoscaler(number))
+            pods = f"/api/v1/namespaces/{namespace}/pods"
+            for name in pod_names(number) if with_pods else ():
+                await client.create(pods, _text(_pod(number, name)))
+                await client.patch(f"{pods}/{name}/status", _text(_READY))
+
+        asyncio.run(self._for_each(create_namespace))
         asyncio.run(self._for_each(create))
 
-    def replace_autoscalers(self, kind: AutoscalerKind) -> None:
+    def replace_autoscalers(self, kind: Kind) -> None:
         """Delete those that there are, and create those of another kind with the same specs."""
         before, self.autoscalers = self.autoscalers, kind
 
         async def replace(client: KubeClient, number: int) -> None:
-            await client.delete(f"{before.path}/web-{number}")
-            await client.create(kind.path, self._autoscaler(number))
+            namespace = self._namespace_of(number)
+            await client.delete(f"{before.path(namespace)}/web-{number}")
+            await client.create(kind.path(namespace), self._autoscaler(number))
 
         asyncio.run(self._for_each(replace))
+
+    def _namespace_of(self, number: int) -> str:
+        return f"{NAMESPACE}-{number // PER_NAMESPACE}" if self._spread else NAMESPACE
 
     def _autoscaler(self, number: int) -> bytes:
         metric = metric_spec(self._kind, number, self._metric_of(number))
@@ -93,7 +112,7 @@ class Targets:
         one = _text({"spec": {"replicas": 1}})
 
         async def reset(client: KubeClient, number: int) -> None:
-            await client.patch(f"{_TARGETS}/web-{number}", one)
+            await client.patch(f"{_TARGET.path(self._namespace_of(number))}/web-{number}", one)
 
         asyncio.run(self._for_each(reset))
 
@@ -113,14 +132,14 @@ class Targets:
 
     def have_expected_replicas(self) -> bool:
         """Whether each target has the replicas for its metric's value."""
-        items = self._list(_TARGETS)
+        items = self._list(_TARGET)
         return {n: each["spec"]["replicas"] for n, each in items.items()} == {
             n: replicas(n) for n in range(self._count)
         }
 
     def check_statuses(self) -> None:
         """Check the measured value and desired replicas in every status. Raises AssertionError."""
-        for number, each in self._list(self.autoscalers.path).items():
+        for number, each in self._list(self.autoscalers).items():
             assert each["status"]["desiredReplicas"] == replicas(number), each
             assert is_expected(self._kind, number, each["status"]), each
 
@@ -128,10 +147,11 @@ class Targets:
         """The status of every autoscaler, without its times and what only one controller writes."""
         return {
             number: _comparable(each["status"])
-            for number, each in self._list(self.autoscalers.path).items()
+            for number, each in self._list(self.autoscalers).items()
         }
 
-    def _list(self, path: str) -> dict[int, Any]:
+    def _list(self, kind: Kind) -> dict[int, Any]:
+        path = f"/apis/{kind.api_version}/{kind.plural}"
         response = web.get(self._port, path, tls=self.tls)
         assert response is not None, "kube-apiserver does not respond"
         assert response.status == 200, response.text
@@ -150,7 +170,7 @@ def _target(number: int) -> dict[str, Any]:
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": KIND,
-        "metadata": {"name": f"web-{number}", "namespace": NAMESPACE},
+        "metadata": {"name": f"web-{number}"},
         "spec": {"replicas": 1},
         # No controller runs them: the metric is divided by this constant number.
         "status": {"replicas": replicas(number), "selector": f"app=web-{number}"},
@@ -172,16 +192,16 @@ def _pod(number: int, name: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": f"web-{number}"}},
+        "metadata": {"name": name, "labels": {"app": f"web-{number}"}},
         "spec": {"containers": [container]},
     }
 
 
-def _autoscaler(kind: AutoscalerKind, number: int, metric: dict[str, Any]) -> dict[str, Any]:
+def _autoscaler(kind: Kind, number: int, metric: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
-        "metadata": {"name": f"web-{number}", "namespace": NAMESPACE},
+        "metadata": {"name": f"web-{number}"},
         "spec": {
             "scaleTargetRef": {"apiVersion": f"{GROUP}/v1", "kind": KIND, "name": f"web-{number}"},
             "minReplicas": 1,
