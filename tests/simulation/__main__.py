@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from tests.simulation import large
 from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
@@ -73,7 +74,16 @@ def main(arguments: Sequence[str]) -> int:
     )
     for flag, meaning in FLAGS.items():
         parser.add_argument(f"--{flag}", action="store_true", help=meaning)
+    parser.add_argument(
+        "--large", action="store_true",
+        help="measure one scenario: three replicas share --objects autoscalers and are killed in turn",
+    )  # fmt: skip
+    parser.add_argument(
+        "--objects", type=int, default=large.OBJECTS, help="with --large (%(default)s)"
+    )
     given = parser.parse_args(arguments)
+    if given.large:
+        return run_large(given.objects, seed=given.seed or 0)
     chosen = " ".join(flag for flag in FLAGS if getattr(given, flag))
     if chosen not in SCENARIOS:
         parser.error("--fields cannot be combined with --hpas or --shards")
@@ -88,6 +98,15 @@ def seed_range(text: str) -> range:
     if not (first.isdigit() and last.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not FROM..TO, for example 0..100")
     return range(int(first), int(last))
+
+
+def run_large(objects: int, *, seed: int) -> int:
+    """Print what was measured."""
+    started = time.monotonic()
+    found = large.run(large.scenario(objects, seed=seed))
+    print("\n".join(large.described(found)))
+    print(f"took {time.monotonic() - started:.0f} s")
+    return 1 if large.problems(found) else 0
 
 
 def replay(seed: int, chosen: str | None, *, scenarios: str) -> int:

@@ -25,8 +25,6 @@ from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
 
-# Fewer objects than any client asks for, so that every LIST has pages.
-PAGE_MAX = 10
 AUTOSCALERS = ("loadautoscalers", "horizontalpodautoscalers")
 GARBAGE = (
     b"<html>upstream connect error</html>", b"", b"null", b"[]", b'{"items": {}}', b'{"items": "many"',
@@ -60,12 +58,14 @@ class ApiServer:
         journal: Journal,
         rng: random.Random,
         tamper: Tamper,
+        page_max: int,
     ) -> None:
         self._timeline = timeline
         self._cluster = cluster
         self._journal = journal
         self._random = rng
         self._tamper = tamper
+        self._page_max = page_max
         self.disturbances: list[Disturbance] = []
         self.workloads: dict[str, Workload] = {}
         self.discovery_with_nulls = False
@@ -220,7 +220,7 @@ class ApiServer:
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
         namespace = parts[parts.index("namespaces") + 1] if "namespaces" in parts else ""
         if parts[-1] == plural:
-            limit = min(PAGE_MAX, int(request.params.get("limit", PAGE_MAX)))
+            limit = min(self._page_max, int(request.params.get("limit", self._page_max)))
             token = request.params.get("continue", "")
             listed = self._cluster[plural].listed(namespace, limit, token)
             if plural == MEMORIES:

@@ -12,6 +12,7 @@ class Ownership:
         self._journal = journal
         self._processes: dict[str, str] = {}
         self._holders: dict[str, str] = {}
+        self._owners: dict[str, str] = {}
 
     def written(self, at: float, process: str, lease: Document) -> None:
         """A process has written a Lease."""
@@ -21,7 +22,8 @@ class Ownership:
         self._holders[name] = holder
         for namespace in self._journal.namespaces:
             owner = self._owner(namespace)
-            if owner != self._journal.owner_of(namespace, at):
+            if owner != self._owners.get(namespace, ""):
+                self._owners[namespace] = owner
                 self._journal.say(at, f"{owner or 'no replica'} owns {namespace}")
                 self._journal.holders.append(Held(at=at, process=owner, namespace=namespace))
 

@@ -33,6 +33,7 @@ class Replica:
         options: Options,
         rng: random.Random,
         tamper: Tamper,
+        clock_drift: float,
     ) -> None:
         self.name = name
         self._timeline = timeline
@@ -42,7 +43,8 @@ class Replica:
         self._random = rng
         self._tamper = tamper
         self.wall_offset = rng.uniform(-0.5, 0.5)
-        self._wall_rate = 1 + rng.uniform(-5e-5, 5e-5)
+        self._clock_drift = clock_drift
+        self._wall_rate = 1 + rng.uniform(-clock_drift / 2, clock_drift / 2)
         self.unreachable = ""
         self.loop: ProcessLoop | None = None
         self.wire: Wire | None = None
@@ -62,7 +64,7 @@ class Replica:
             refuses=lambda _: self.unreachable,
         )
         starts_at = self._random.uniform(0, 1e6)
-        rate = 1 + self._random.uniform(-1e-4, 1e-4)
+        rate = 1 + self._random.uniform(-self._clock_drift, self._clock_drift)
         self.loop = ProcessLoop(self._timeline, self.wire, starts_at=starts_at, rate=rate)
         self._timeline.loops.append(self.loop)
         self._started_at = self._timeline.now

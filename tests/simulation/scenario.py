@@ -78,6 +78,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """--watch: the kind of the autoscalers."""
     is_sharded: bool = False
     """Whether the replicas share the namespaces, instead of standing by while one leads."""
+    page_max: int = 10
+    """The most objects in a page of a LIST; fewer than any client asks for, so that every LIST has pages."""
+    clock_drift: float = 1e-4
+    """By which share the monotonic clocks of the replicas are fast or slow at most."""
     calm_at: float
     """From here on there are no faults, and soon the load keeps still."""
     end: float

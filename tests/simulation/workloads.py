@@ -58,6 +58,7 @@ class Workload:
         self._random = rng
         self._pace = pace
         self._pods = 0
+        self._names: dict[str, None] = {}
         self._settling = False
         self._journal = journal
         self._revision = 1
@@ -91,11 +92,8 @@ class Workload:
     @property
     def pods(self) -> list[Document]:
         """Its pods, ending ones too."""
-        return [
-            pod
-            for (namespace, _), pod in self._cluster["pods"].objects.items()
-            if namespace == self.namespace and pod["metadata"]["labels"]["app"] == self.name
-        ]
+        pods = self._cluster["pods"].objects
+        return [pods[self.namespace, name] for name in self._names]
 
     @property
     def ready_pods(self) -> list[Document]:
@@ -203,6 +201,7 @@ class Workload:
     def _create_pod(self, *, ready: bool = False) -> None:
         self._pods += 1
         name = f"{self.name}-{self._pods:05d}"
+        self._names[name] = None
         self._cluster["pods"].create(
             {
                 "metadata": {
@@ -235,6 +234,7 @@ class Workload:
     def _remove_pod(self, name: str) -> None:
         if (self.namespace, name) in self._cluster["pods"].objects:
             self._cluster["pods"].delete(self.namespace, name)
+            del self._names[name]
             self._note_rollout()
             self.react()
 

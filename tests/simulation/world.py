@@ -42,7 +42,9 @@ class World:
         self._tamper = tamper
         self._random = random.Random(f"world {scenario.seed}")
         self._add_collections()
-        self.server = ApiServer(self.timeline, self.cluster, self.journal, self._random, tamper)
+        self.server = ApiServer(
+            self.timeline, self.cluster, self.journal, self._random, tamper, scenario.page_max
+        )
         options = options_for(scenario, kubeconfig)
         self.replicas = {
             name: Replica(
@@ -53,6 +55,7 @@ class World:
                 options,
                 self._random,
                 tamper,
+                scenario.clock_drift,
             )
             for name in scenario.replicas
         }
