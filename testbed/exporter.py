@@ -1,5 +1,6 @@
 """An in-process scrape target whose series can be set."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -113,7 +114,9 @@ class Exporter:
                 self.send_header("Content-Type", CONTENT_TYPE)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                # Prometheus closes the connection of a scrape that takes too long.
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
                 """Scrapes are not logged."""

@@ -22,12 +22,13 @@ Readings = Callable[[MetricSpec, float], Reading]
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """One decision: the replicas that it requested, and how many were ready when it was made."""
+    """One decision: the replicas that it requested, how many were ready when it was made, and what is remembered."""
 
     unix_seconds: int
     requested: int
     ready: int
     derivation: Derivation
+    memory: Memory
 
 
 def decisions(
@@ -60,5 +61,9 @@ def decisions(
         if planned.rescale and planned.desired_replicas is not None:
             pods.scale_to(planned.desired_replicas, now)
         yield Decided(
-            unix_seconds=now, requested=pods.replicas, ready=ready, derivation=outcome.derivation
+            unix_seconds=now,
+            requested=pods.replicas,
+            ready=ready,
+            derivation=outcome.derivation,
+            memory=memory,
         )

@@ -1,0 +1,55 @@
+"""PURE  What the forecast has learnt in the days before, by the decisions of the scaler."""
+
+import msgspec
+
+from benchmarks.compressed_day.objects import WITH, autoscaler
+from benchmarks.compressed_day.played_load import PlayedLoad
+from scaler.backtest.loop import Decided, decisions
+from scaler.backtest.pods import SimulatedPods
+from scaler.backtest.trace import STEP_SECONDS
+from scaler.forecast.digest import digest_of
+from scaler.model.autoscaler import Autoscaler, AutoscalerSpec, MetricSpec
+from scaler.model.kinds import LOAD_AUTOSCALERS
+from scaler.model.observed import PodSpec
+from scaler.model.readings import ExternalValues, MetricFailed, Reading
+from scaler.model.settings import Settings
+from wire.meta import ObjectMeta
+
+NO_SAMPLE = MetricFailed("no metrics returned from external metrics API")
+DELAY_SECONDS = 60
+
+
+class Learnt(msgspec.Struct, frozen=True, kw_only=True):
+    """The text for `status.history.forecast`, why the forecast may act or not, and the replicas of that moment."""
+
+    digest: str
+    reason: str
+    replicas: int
+
+
+def learnt_days(load: PlayedLoad, start_up_seconds: float) -> Learnt:
+    """Replays what was before the played part. Raises ValueError if there is nothing."""
+    manifest = autoscaler(WITH, load.per_replica)
+    scaled = Autoscaler(
+        metadata=ObjectMeta(name=WITH, namespace=manifest["metadata"]["namespace"]),
+        spec=msgspec.convert(manifest["spec"], AutoscalerSpec),
+    )
+    trace = load.learnt
+    start = trace.start_unix_seconds
+    pods = SimulatedPods(
+        5, start_up_seconds=start_up_seconds, at_unix_seconds=start, spec=PodSpec()
+    )
+
+    def reading(_: MetricSpec, now: float) -> Reading:
+        value = trace.at(now - DELAY_SECONDS)
+        return NO_SAMPLE if value is None else ExternalValues((round(value * 1000),))
+
+    settings = Settings(kind=LOAD_AUTOSCALERS, sync_period_seconds=float(STEP_SECONDS))
+    times = range(start, start + STEP_SECONDS * len(trace.loads), STEP_SECONDS)
+    last: Decided | None = None
+    for each in decisions(scaled, settings, pods, reading, times):
+        last = each
+    if last is None or last.memory.forecast_state is None:
+        raise ValueError(f"there is nothing before the played part of {trace.name}")
+    state = last.memory.forecast_state
+    return Learnt(digest=digest_of(state), reason=state.verdict.reason, replicas=last.requested)
