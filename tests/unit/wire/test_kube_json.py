@@ -61,6 +61,8 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "scaler/plugin/page/deciding.py",
         "scaler/plugin/recorded.py",
         "scaler/plugin/recorded_history.py",
+        "scaler/warm_start/metric_query.py",
+        "scaler/warm_start/range_queries.py",
         "wire/kube_json.py",
         "wire/metric_stream.py",
         "wire/serving/rendering.py",
