@@ -35,7 +35,7 @@ from wire.problem_log import ProblemLog
 RETRIES: Final = BackoffLimits(initial_seconds=10.0, max_seconds=3600.0, jitter_ratio=0.2)
 # About 12 hours. A restart tries again.
 ATTEMPTS_MAX: Final = 20
-# About a millisecond or two.
+# One to three milliseconds.
 SLICE_MINUTES: Final = 20
 # Times the duration of a slice.
 PAUSE_FACTOR: Final = 3.0

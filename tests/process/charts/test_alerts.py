@@ -55,6 +55,12 @@ HEALTHY = {
     f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="16"}}': "0+601x120",
     f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="+Inf"}}': "0+601x120",
     f'loadline_scaler_events_dropped_total{{{POD},type="Warning",reason="queue_full"}}': "0x120",
+    # Restarts of the adapter, of a minute and of five.
+    f"loadline_scaler_direct_connection{{{POD}}}": "1x50 0x1 1x30 0x5 1x34",
+    f"loadline_scaler_stream_connected{{{POD}}}": "1x50 0x1 1x30 0x5 1x34",
+    # Not in use.
+    'loadline_scaler_direct_connection{namespace="other",pod="a-0",job="loadline"}': "0x120",
+    'loadline_scaler_stream_connected{namespace="other",pod="a-0",job="loadline"}': "0x120",
     f'kube_loadautoscaler_status_condition{{{LOAD_AUTOSCALER},condition="ScalingActive"}}': "1x120",
     f'kube_loadautoscaler_status_condition{{{LOAD_AUTOSCALER},condition="ScalingLimited"}}': "0x120",
     f"kube_loadautoscaler_status_current_replicas{{{LOAD_AUTOSCALER}}}": "3x120",
@@ -109,6 +115,11 @@ FAULTS: dict[str, dict[str, str]] = {
         f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="16"}}': "0+660x120",
         f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="+Inf"}}': "0+660x120",
     },
+    "LoadlineScalerNotDirect": {
+        f"loadline_scaler_direct_connection{{{POD}}}": "1x60 0x60",
+        f"loadline_scaler_stream_connected{{{POD}}}": "1x60 0x60",
+    },
+    "LoadlineScalerNotStreamed": {f"loadline_scaler_stream_connected{{{POD}}}": "1x60 0x60"},
     "LoadlineScalerEventsDropped": {
         f'loadline_scaler_events_dropped_total{{{POD},type="Warning",reason="queue_full"}}': "0+1x120"
     },
