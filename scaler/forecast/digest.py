@@ -141,7 +141,7 @@ def _errors(state: Forecast, alpha: float) -> Errors:
         found = seen(state.levels, minute, state.lead_minutes, state.offset)
         actual = rise(state.levels, minute, state.lead_minutes, state.offset)
         if found is not None and actual is not None:
-            errors = judged(errors, actual - predicted(state.weights, found.features), None)
+            errors = judged(errors, actual - predicted(state.weights, found), None)
     return msgspec.structs.replace(errors, alpha=alpha)
 
 

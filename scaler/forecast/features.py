@@ -6,8 +6,6 @@ before its logarithm: without it, the noise of a load near zero would be larger 
 
 import math
 
-import msgspec
-
 from scaler.model.forecast import Features
 from scaler.model.load_levels import MINUTES_PER_DAY, Levels
 
@@ -15,6 +13,8 @@ LAGS_DAYS = (1, 2, 7)
 # A day with so much more or less load at this time says nothing about today: a holiday, an outage, another metric.
 UNLIKE_FACTOR = 1.65
 _UNLIKE = math.log(UNLIKE_FACTOR)
+COMPARED_MINUTES = 30
+"""A shorter time would mistake a noisy load for another level."""
 LIMIT = 1.0
 
 
@@ -32,15 +32,19 @@ def rise(levels: Levels, minute: int, lead: int, offset: float) -> float | None:
     return math.log((peak + offset) / (now + offset))
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """`has_like_day`: whether an earlier day is like the present. Without one, the trend decides alone."""
+def is_unusual(levels: Levels, minute: int, offset: float) -> bool:
+    """Whether the load of the last half hour is unlike that of the same half hour of each known earlier day."""
+    now = levels.mean_of(minute, COMPARED_MINUTES)
+    days = [levels.mean_of(minute - lag * MINUTES_PER_DAY, COMPARED_MINUTES) for lag in LAGS_DAYS]
+    known = [each for each in days if each is not None]
+    if now is None or not known:
+        return False
+    level = math.log(now + offset)
+    return all(abs(math.log(each + offset) - level) > _UNLIKE for each in known)
 
-    features: Features
-    has_like_day: bool
 
-
-def seen(levels: Levels, minute: int, lead: int, offset: float) -> Seen | None:
-    """None if the present load, or every earlier day, is unknown."""
+def seen(levels: Levels, minute: int, lead: int, offset: float) -> Features | None:
+    """None if the present load, or every earlier day, is unknown. A day unlike the present counts as another one that is like it."""
     now, last = smoothed(levels, minute, offset), levels.at(minute)
     if now is None or last is None:
         return None
@@ -56,7 +60,7 @@ def seen(levels: Levels, minute: int, lead: int, offset: float) -> Seen | None:
     found.append(0.0 if before is None else now - before)
     found.append(0.0 if earlier is None else now - earlier)
     found.append(math.log(last + offset) - now)
-    return Seen(tuple([limited(each) for each in found]), bool(alike))
+    return tuple([limited(each) for each in found])
 
 
 def limited(difference: float) -> float:

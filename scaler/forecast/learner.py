@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from scaler.forecast.bound import addend, are_enough, judged
-from scaler.forecast.features import limited, rise, seen, smoothed
+from scaler.forecast.features import is_unusual, limited, rise, seen, smoothed
 from scaler.forecast.levels import appended
 from scaler.forecast.outcomes import useful, with_minute
 from scaler.forecast.regression import learnt, predicted, weights
@@ -56,10 +56,9 @@ def _solved(state: Forecast) -> Forecast:
 def _issue(state: Forecast, needed: int) -> Forecast:
     minute, offset = state.levels.end_minute, state.offset
     found = seen(state.levels, minute, state.lead_minutes, offset)
-    prediction, added, bound, unlike = 0.0, None, None, 0
+    prediction, added, bound = 0.0, None, None
     if found is not None:
-        unlike = 0 if found.has_like_day else state.unlike_minutes + 1
-        prediction = predicted(state.weights, found.features)
+        prediction = predicted(state.weights, found)
         if are_enough(state.errors):
             added = addend(state.errors)
             now = smoothed(state.levels, minute, offset) or 0.0
@@ -67,13 +66,16 @@ def _issue(state: Forecast, needed: int) -> Forecast:
             bound = max(0.0, math.exp(highest) - offset)
     issued = Issued(
         minute=minute,
-        features=None if found is None else found.features,
+        features=found,
         predicted=prediction,
         addend=added,
         needed=needed,
     )
     return msgspec.structs.replace(
-        state, issued=(*state.issued, issued), bound=bound, unlike_minutes=unlike
+        state,
+        issued=(*state.issued, issued),
+        bound=bound,
+        is_unusual=is_unusual(state.levels, minute, offset),
     )
 
 

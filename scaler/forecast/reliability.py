@@ -3,7 +3,7 @@
 A forecast that is too low needs no switch: then the metrics decide as without it.
 """
 
-from scaler.forecast.features import UNLIKE_FACTOR
+from scaler.forecast.features import COMPARED_MINUTES, UNLIKE_FACTOR
 from scaler.forecast.outcomes import cover_a_day
 from scaler.model.forecast import LEARNING, RELIABLE, Forecast, Outcomes, Verdict
 from scaler.model.load_levels import MINUTES_PER_DAY, Levels
@@ -21,7 +21,6 @@ HOUR_WASTE_FACTOR = 3.0
 USEFUL_PERCENT_MIN = 20.0
 # Below that, what was added is too little to judge.
 ADDED_PERCENT_MIN = 1.0
-UNLIKE_MINUTES_MAX = 30
 MISSING_MINUTES_MAX = 6
 
 
@@ -61,13 +60,12 @@ def _problem(state: Forecast, waste_percent_max: float) -> tuple[str, str] | Non
                 f"24 hours were needed, less than {USEFUL_PERCENT_MIN:g} %"
             ),
         )
-    was_unusual = state.verdict.reason == UNUSUAL_LOAD
-    if state.unlike_minutes >= (1 if was_unusual else UNLIKE_MINUTES_MAX):
+    if state.is_unusual:
         return (
             UNUSUAL_LOAD,
             (
-                f"for {state.unlike_minutes} minutes, the load was more than {UNLIKE_FACTOR:g} times that of each "
-                f"known earlier day, or less than 1/{UNLIKE_FACTOR:g} of it"
+                f"the load of the last {COMPARED_MINUTES} minutes is more than {UNLIKE_FACTOR:g} times that of the same "
+                f"time of each known earlier day, or less than 1/{UNLIKE_FACTOR:g} of it"
             ),
         )
     return None

@@ -132,8 +132,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: Outcomes = Outcomes()
     verdict: Verdict = Verdict()
     bound: float | None = None
-    unlike_minutes: int = 0
-    """For how long no earlier day has been like the present."""
+    is_unusual: bool = False
+    """No earlier day is like the last half hour."""
     alone_by_minute: tuple[int, ...] = ()
     """What the metric would have set without the forecast, in the minutes of the scale-down window."""
     digest_minute: int = 0

@@ -31,6 +31,13 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
         """The mean of the five minutes that end with this one; None if none is known."""
         return self._known_mean(minute - SMOOTHED_MINUTES + 1, minute)
 
+    def mean_of(self, minute: int, minutes: int) -> float | None:
+        """The mean of so many minutes that end with this one; None if one of them is unknown."""
+        found = self._between(minute - minutes + 1, minute)
+        if len(found) < minutes or min(found) < 0.0:
+            return None
+        return math.fsum(found) / minutes
+
     def peak_after(self, minute: int, minutes: int) -> float | None:
         """The highest value of so many minutes after this one; None if one of them is unknown."""
         found = self._between(minute + 1, minute + minutes)

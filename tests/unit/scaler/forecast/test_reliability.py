@@ -5,10 +5,11 @@ from array import array
 import msgspec
 import pytest
 
+from scaler.forecast.features import is_unusual
 from scaler.forecast.outcomes import useful, with_minute
 from scaler.forecast.reliability import LEARNING_MINUTES, verdict
 from scaler.model.forecast import LEARNING, RELIABLE, Forecast, Issued, Outcomes, Sums, Verdict
-from scaler.model.load_levels import MISSING, Levels
+from scaler.model.load_levels import MINUTES_PER_DAY, MISSING, Levels
 
 GOOD = Sums(alone=10, added=0.4, useful=0.3, minutes=1)
 
@@ -25,14 +26,14 @@ def levels(minutes=LEARNING_MINUTES, missing=0):
     return Levels(values=array("f", values), end_minute=20_000_000)
 
 
-def judge(before=LEARNING, *, over=None, seen=None, unlike_minutes=0, issued=()):
+def judge(before=LEARNING, *, over=None, seen=None, is_unusual=False, issued=()):
     state = Forecast(
         identity="load",
         lead_minutes=5,
         verdict=Verdict(reason=before),
         outcomes=over or outcomes(),
         levels=seen or levels(),
-        unlike_minutes=unlike_minutes,
+        is_unusual=is_unusual,
         issued=issued,
     )
     return verdict(state, 5.0)
@@ -116,44 +117,67 @@ def test_what_has_no_outcome_yet_counts_as_waste():
     assert found.message.startswith("it wasted 4.1 %")
 
 
-def test_half_an_hour_without_a_day_like_the_present_suspends_it():
+def test_half_an_hour_that_is_like_no_earlier_day_suspends_it():
     """A level shift shows at once, before a day of outcomes is bad."""
-    assert judge(RELIABLE, unlike_minutes=29).reason == RELIABLE
-    found = judge(RELIABLE, unlike_minutes=30)
+    found = judge(RELIABLE, is_unusual=True)
     assert found.reason == "UnusualLoad"
-    assert "for 30 minutes, the load was more than 1.65 times" in found.message
+    assert "the load of the last 30 minutes is more than 1.65 times" in found.message
+
+
+@pytest.mark.parametrize("factor", [0.33, 0.6, 1.0, 1.6, 3.0])
+def test_the_mean_of_half_an_hour_is_compared_not_its_minutes(factor):
+    """Each second minute is half as high, in each day: a single minute says nothing about the level."""
+    noisy = [10.0, 5.0] * (7 * MINUTES_PER_DAY // 2)
+    today = [factor * each for each in noisy[:30]]
+    found = Levels(values=array("f", noisy + today), end_minute=20_000_000)
+    assert is_unusual(found, 20_000_000, 0.0) == (factor in (0.33, 0.6, 3.0))
+
+
+@pytest.mark.parametrize("like", [1, 2, 7])
+def test_one_earlier_day_like_the_present_is_enough(like):
+    days = {day: [30.0] * MINUTES_PER_DAY for day in range(1, 9)}
+    days[like] = [10.0] * MINUTES_PER_DAY
+    values = [each for day in sorted(days, reverse=True) for each in days[day]] + [10.0] * 60
+    assert not is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0)
+
+
+def test_a_half_hour_with_a_missing_minute_is_not_compared():
+    values = [30.0] * MINUTES_PER_DAY + [10.0] * 29 + [MISSING]
+    assert not is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0)
+    values[-1] = 10.0
+    assert is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("reason", "over", "unlike_minutes", "expected"),
+    ("reason", "over", "is_unusual", "expected"),
     [
-        pytest.param("TooMuchWaste", wasting(2.9), 0, RELIABLE, id="2.9 % wasted"),
-        pytest.param("TooMuchWaste", wasting(3.1), 0, "TooMuchWaste", id="3.1 % wasted"),
+        pytest.param("TooMuchWaste", wasting(2.9), False, RELIABLE, id="2.9 % wasted"),
+        pytest.param("TooMuchWaste", wasting(3.1), False, "TooMuchWaste", id="3.1 % wasted"),
         pytest.param(
             "TooLittleUse",
             outcomes(of=changed(added=0.05, useful=0.0)),
-            0,
+            False,
             RELIABLE,
             id="little is left of what it added",
         ),
         pytest.param(
             "TooLittleUse",
             outcomes(of=changed(added=0.07, useful=0.0)),
-            0,
+            False,
             "TooLittleUse",
             id="more is left of it",
         ),
-        pytest.param("UnusualLoad", outcomes(), 0, RELIABLE, id="a day is like the present"),
-        pytest.param("UnusualLoad", outcomes(), 1, "UnusualLoad", id="none is"),
+        pytest.param("UnusualLoad", outcomes(), False, RELIABLE, id="a day is like the present"),
+        pytest.param("UnusualLoad", outcomes(), True, "UnusualLoad", id="none is"),
         pytest.param(
-            "UnusualLoad", wasting(3.1), 0, "UnusualLoad", id="but it would waste too much"
+            "UnusualLoad", wasting(3.1), False, "UnusualLoad", id="but it would waste too much"
         ),
     ],
 )
 def test_it_acts_again_only_when_it_is_better_than_what_suspended_it(
-    reason, over, unlike_minutes, expected
+    reason, over, is_unusual, expected
 ):
-    assert judge(reason, over=over, unlike_minutes=unlike_minutes).reason == expected
+    assert judge(reason, over=over, is_unusual=is_unusual).reason == expected
 
 
 def test_what_the_load_needed_counts_up_to_what_was_added():

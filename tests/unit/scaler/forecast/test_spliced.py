@@ -49,6 +49,21 @@ def test_another_load_suspends_the_forecast_within_an_hour_and_its_end_rearms_it
     assert last <= AT + DAY + 2 * DAY
 
 
+@pytest.mark.parametrize("factor", [1 / 3, 0.5, 2.0, 3.0])
+def test_another_level_of_a_load_with_much_noise_suspends_the_forecast_within_an_hour(factor):
+    """Single minutes of such a load are often as on another day."""
+
+    def shape(minute):
+        level = factor if minute >= AT else 1.0
+        return level * daily(minute) * (1.0 + 0.4 * noise(minute))
+
+    changes = course(shape, AT + HOUR)
+    assert changes[1][1] == RELIABLE
+    minute, reason = changes[-1]
+    assert AT < minute <= AT + HOUR
+    assert reason != RELIABLE
+
+
 NOISE = {
     "that changes each minute": lambda minute: 300 + 250 * noise(minute),
     "that changes each hour": lambda minute: 300 + 250 * noise(minute // HOUR),
