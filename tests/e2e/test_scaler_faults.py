@@ -99,7 +99,8 @@ def labelled_continuously(cluster: Cluster, path: str) -> Iterator[None]:
             headers = {"Content-Type": "application/merge-patch+json"}
             connection.request("PATCH", path, body=body, headers=headers)
             connection.getresponse().read()
-            if stop.is_set():
+            # Without a pause, hardly any status update would ever succeed.
+            if stop.wait(0.01):
                 break
         connection.close()
 
