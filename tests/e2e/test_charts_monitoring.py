@@ -68,7 +68,13 @@ def watched(
         "serviceMonitor": monitor,
     }
     helm.install("adapter", release="a", values=values)
-    helm.install("scaler", release="s", values={"syncPeriod": "1s", "serviceMonitor": monitor})
+    # Autoscalers that other tests have left, without their metrics, would fail here.
+    scaler_values = {
+        "syncPeriod": "1s",
+        "serviceMonitor": monitor,
+        "watchNamespaces": [namespace],
+    }
+    helm.install("scaler", release="s", values=scaler_values)
     token = cluster.kubectl("create", "token", "scraper", f"-n{namespace}").strip()
     place = {"namespace": namespace, "directory": directory}
     with (
