@@ -6,16 +6,7 @@ from pathlib import Path
 import msgspec
 
 from wire.command_line.parsing import FlagGroup
-from wire.prometheus_access import Address
-
-_REREAD = "re-read when it changes"
-_FILES = {
-    "token-file": f"file with a bearer token; {_REREAD}",
-    "password-file": f"file with the password for basic authentication; {_REREAD}",
-    "ca-file": f"file with the CA certificates to verify Prometheus' certificate with; {_REREAD}",
-    "client-tls-cert-file": f"file with a client certificate; {_REREAD}",
-    "client-tls-key-file": f"file with the key of the client certificate; {_REREAD}",
-}
+from wire.prometheus_flags import add_credential_flags, check_access
 
 
 class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,14 +48,7 @@ def add_prometheus_flags(flags: FlagGroup) -> None:
         metavar="NAME=VALUE",
         help="header to send with every request to Prometheus; may be repeated",
     )
-    for name, meaning in _FILES.items():
-        flags.add_file(f"--prometheus-{name}", help=meaning)
-    flags.add_argument(
-        "--prometheus-username",
-        default="",
-        metavar="NAME",
-        help="user name for basic authentication",
-    )
+    add_credential_flags(flags)
 
 
 def prometheus_options(flags: argparse.Namespace) -> PrometheusOptions | None:
@@ -87,12 +71,5 @@ def prometheus_options(flags: argparse.Namespace) -> PrometheusOptions | None:
         raise ValueError(
             "--prometheus-url requires --adapter-service: the adapter knows the query of each metric"
         )
-    if (given.client_cert_file is None) != (given.client_key_file is None):
-        raise ValueError(
-            "--prometheus-client-tls-cert-file and --prometheus-client-tls-key-file must be given together"
-        )
-    try:
-        Address.of(given.url)
-    except ValueError as error:
-        raise ValueError(f"--prometheus-url: {error}") from error
+    check_access(flags)
     return given

@@ -5,17 +5,7 @@ import argparse
 from adapter.model import Backend
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.command_line.parsing import FlagParser
-from wire.prometheus_access import Address
-
-_REREAD = "re-read when it changes"
-_FILES = {
-    "token-file": f"file with a bearer token; {_REREAD}",
-    "password-file": f"file with the password for basic authentication; {_REREAD}",
-    "ca-file": f"file with the CA certificates to verify Prometheus' certificate with; {_REREAD}",
-    "client-tls-cert-file": f"file with a client certificate; {_REREAD}",
-    "client-tls-key-file": f"file with the key of the client certificate; {_REREAD}",
-    "auth-config": "kubeconfig used to authenticate to Prometheus",
-}
+from wire.prometheus_flags import add_credential_flags, check_access
 
 
 def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://localhost") -> None:
@@ -42,14 +32,8 @@ def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://loca
         metavar="NAME=VALUE",
         help="header to send with every request; may be repeated",
     )
-    for name, meaning in _FILES.items():
-        group.add_file(f"--prometheus-{name}", help=meaning)
-    add(
-        "--prometheus-username",
-        default="",
-        metavar="NAME",
-        help="user name for basic authentication",
-    )
+    add_credential_flags(group)
+    group.add_file("--prometheus-auth-config", help="kubeconfig used to authenticate to Prometheus")
     group.add_boolean(
         "--prometheus-auth-incluster",
         help="authenticate to Prometheus with the pod's service account",
@@ -79,15 +63,9 @@ def prometheus_settings(parser: FlagParser, given: argparse.Namespace) -> Promet
 
 def _backend(parser: FlagParser, given: argparse.Namespace) -> Backend:
     try:
-        Address.of(given.prometheus_url)
+        check_access(given)
     except ValueError as error:
-        parser.error(f"--prometheus-url: {error}")
-    if (given.prometheus_client_tls_cert_file is None) != (
-        given.prometheus_client_tls_key_file is None
-    ):
-        parser.error(
-            "--prometheus-client-tls-cert-file and --prometheus-client-tls-key-file must be given together"
-        )
+        parser.error(str(error))
     pairs = (header.partition("=") for header in given.prometheus_header)
     return Backend(
         url=given.prometheus_url,
