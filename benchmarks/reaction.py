@@ -18,7 +18,7 @@ from benchmarks.instruments.adapter_environment import (
     AdapterEnvironment,
     adapter_environment,
 )
-from benchmarks.instruments.bench_targets import GROUP, NAMESPACE, PLURAL
+from benchmarks.instruments.bench_targets import NAMESPACE, TARGET
 from benchmarks.instruments.figures import Figures, Result, Round, percentile
 from benchmarks.instruments.metric_kinds import depth, replicas
 from benchmarks.measurement_options import Options, Report
@@ -36,7 +36,6 @@ THROUGH_KUBE_APISERVER, DIRECT, STREAMED = (
     "directly from the adapter",
     "streamed, reconciled on change",
 )
-_TARGETS = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/{PLURAL}"
 
 
 def run(options: Options, report: Report) -> Result:
@@ -132,7 +131,7 @@ class Measurement:
         client = KubeClient(connection)
         reached: dict[int, float] = {}
         try:
-            listed = msgspec.json.decode(await client.get(_TARGETS), type=_Listed)
+            listed = msgspec.json.decode(await client.get(TARGET.path(NAMESPACE)), type=_Listed)
             version = listed.metadata.resource_version
             params = {"resourceVersion": version}
             watching = asyncio.create_task(self._watched(client, params, reached))
@@ -148,7 +147,7 @@ class Measurement:
     async def _watched(
         self, client: KubeClient, params: Mapping[str, str], reached: dict[int, float]
     ) -> None:
-        async with aclosing(client.watch(_TARGETS, params)) as events:
+        async with aclosing(client.watch(TARGET.path(NAMESPACE), params)) as events:
             async for line in events:
                 found = msgspec.json.decode(line, type=_Event).object
                 number = int(found.metadata.name.removeprefix("web-"))

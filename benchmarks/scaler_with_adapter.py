@@ -13,7 +13,7 @@ from benchmarks.instruments.figures import Result, Round
 from benchmarks.measurement_options import Options, Report
 from benchmarks.scaler_sizes import PERIOD_SECONDS, case_of, shown
 from benchmarks.scaler_syncs import LOADLINE, UPSTREAM, Environment
-from testbed.page_population import CRD
+from testbed.programs import CRD
 
 AUTOSCALERS = 500
 SCRAPE_SECONDS = 1.0
@@ -67,6 +67,8 @@ def _rounds(found: AdapterEnvironment, options: Options) -> Iterator[Round]:
             for number in range(options.rounds):
                 expected: dict[int, object] = {}
                 for name in programs:
+                    if name not in (options.programs or programs):
+                        continue
                     figures = environment.turn(name, period_seconds, seconds, changing=changing)
                     yield Round(case=case, program=name, number=number, figures=figures)
                     if not changing:

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from scaler.model.derivation import Derivation
 from wire.background_tasks import BackgroundTasks
 from wire.serving.health import Check
+from wire.serving.metrics_and_version import Collect
 from wire.serving.options import ServingOptions
 from wire.serving.rendering import respond
 from wire.serving.server import Delegates, Server
@@ -22,6 +23,7 @@ def scaler_server(
     delegates: Delegates,
     *,
     registry: CollectorRegistry,
+    metrics: Collect = tuple,
     version: str,
     ready: Iterable[Check],
     derivation: Callable[[str], Derivation | None],
@@ -29,7 +31,13 @@ def scaler_server(
 ) -> Server:
     """The server, not yet started. Raises `ServingConfigError`."""
     server = Server(
-        options, delegates, registry=registry, version=version, ready=ready, background=background
+        options,
+        delegates,
+        registry=registry,
+        metrics=metrics,
+        version=version,
+        ready=ready,
+        background=background,
     )
 
     async def decision(request: web.Request) -> web.Response:

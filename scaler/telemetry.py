@@ -5,7 +5,6 @@ with the prefix `loadline_scaler_` instead of `horizontal_pod_autoscaler_control
 are Loadline's. An object rather than module globals, so that each test has its own registry.
 """
 
-import contextlib
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -20,6 +19,10 @@ from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
 
 # ExponentialBuckets(0.001, 2, 15)
 _BUCKETS_SECONDS = tuple(0.001 * 2**step for step in range(15))
+# Fine around one second: a longer delay is worth an alert.
+_DELAY_BUCKETS_SECONDS = (
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0,
+)  # fmt: skip
 
 
 class Telemetry:
@@ -92,12 +95,8 @@ class Telemetry:
             "Number of autoscalers that this scaler reconciles.",
             registry=self.registry,
         )
-        self._desired_replicas = Gauge(
-            "loadline_scaler_desired_replicas",
-            "Replicas that an autoscaler wants.",
-            self._kind.metric_labels,
-            registry=self.registry,
-        )
+        self._desired_replicas: dict[str, int] = {}
+        self.registry.register(_AtScrape(self._desired_family))
 
     def _add_own_metrics(self) -> None:
         self._build = Gauge(
@@ -109,7 +108,7 @@ class Telemetry:
         self.reconcile_delay_seconds = Histogram(
             "loadline_scaler_reconcile_delay_seconds",
             "Delay between the time a reconcile was due and its start; grows when --concurrent-syncs is too low.",
-            buckets=_BUCKETS_SECONDS,
+            buckets=_DELAY_BUCKETS_SECONDS,
             registry=self.registry,
         )
         self.repeated_decisions_total = Counter(
@@ -199,7 +198,7 @@ class Telemetry:
 
     def show_cache_ages(self, ages_seconds: Callable[[], Mapping[str, float]]) -> None:
         """Export `cache_age_seconds`; `ages_seconds` returns the age by resource and is called for each scrape."""
-        self.registry.register(_CacheAges(ages_seconds))
+        self.registry.register(_AtScrape(lambda: _cache_ages(ages_seconds())))
 
     def count_metrics(
         self,
@@ -225,12 +224,21 @@ class Telemetry:
 
     def set_desired_replicas(self, key: str, replicas: int) -> None:
         """Show what the autoscaler of this key (`namespace/name`) wants."""
-        self._desired_replicas.labels(*self._labels(key)).set(replicas)
+        self._desired_replicas[key] = replicas
 
     def forget(self, key: str) -> None:
         """Remove the gauge of a deleted autoscaler; upstream keeps it until it restarts."""
-        with contextlib.suppress(KeyError):
-            self._desired_replicas.remove(*self._labels(key))
+        self._desired_replicas.pop(key, None)
+
+    def _desired_family(self) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(
+            "loadline_scaler_desired_replicas",
+            "Replicas that an autoscaler wants.",
+            labels=self._kind.metric_labels,
+        )
+        for key, replicas in self._desired_replicas.items():
+            family.add_metric(self._labels(key), replicas)
+        return family
 
     def _labels(self, key: str) -> list[str]:
         namespace, _, name = key.partition("/")
@@ -250,23 +258,27 @@ class _Series:
         self._duration_seconds.observe(seconds)
 
 
-class _CacheAges(Collector):
-    """Computed when it is scraped: an age grows by itself."""
+class _AtScrape(Collector):
+    """A metric whose samples are made when it is scraped."""
 
-    def __init__(self, ages_seconds: Callable[[], Mapping[str, float]]) -> None:
-        self._ages_seconds = ages_seconds
+    def __init__(self, family: Callable[[], GaugeMetricFamily]) -> None:
+        self._family = family
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """One sample per resource."""
-        family = GaugeMetricFamily(
-            "loadline_scaler_cache_age_seconds",
-            "Time since the API server last confirmed the cached objects of a resource; "
-            "above 6 minutes nothing is scaled down.",
-            labels=("resource",),
-        )
-        for resource, age_seconds in self._ages_seconds().items():
-            family.add_metric((resource,), age_seconds)
-        yield family
+        """All samples of this moment."""
+        yield self._family()
+
+
+def _cache_ages(ages_seconds: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(
+        "loadline_scaler_cache_age_seconds",
+        "Time since the API server last confirmed the cached objects of a resource; "
+        "above 6 minutes nothing is scaled down.",
+        labels=("resource",),
+    )
+    for resource, age_seconds in ages_seconds.items():
+        family.add_metric((resource,), age_seconds)
+    return family
 
 
 def _action(replicas: int, replicas_before: int) -> Action:

@@ -41,11 +41,17 @@ def administrator(cluster: Cluster, directory: Path) -> PodIdentity:
         "--clusterrole=cluster-admin",
         f"--serviceaccount={namespace}:{name}",
     )
+    return pod_identity(cluster, namespace, name, directory)
+
+
+def pod_identity(cluster: Cluster, namespace: str, name: str, directory: Path) -> PodIdentity:
+    """An existing service account; `directory` gets its files."""
     account = directory / "account"
     account.mkdir(parents=True)
     token = cluster.kubectl("create", "token", name, f"-n{namespace}", "--duration=12h")
     (account / "token").write_text(token)
     (account / "ca.crt").write_bytes(cluster.authority)
+    (account / "namespace").write_text(namespace)
     server = urlsplit(cluster.api_url)
     environment = {
         "KUBERNETES_SERVICE_HOST": str(server.hostname),

@@ -4,12 +4,12 @@ import asyncio
 import math
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from testbed.cluster import Cluster
+from testbed.programs import CRD
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.meta import time_from_unix
@@ -17,7 +17,6 @@ from wire.meta import time_from_unix
 NAMESPACES: Final = ("billing", "checkout", "search", "shop")
 NAMES: Final = ("api", "cart", "index", "mail", "orders", "prices", "reports", "web", "worker")
 AT_ONCE: Final = 40
-CRD: Final = Path(__file__).parents[1] / "charts/scaler/files/crds/loadautoscalers.yaml"
 DAY_SECONDS: Final = 86_400
 RECORDED_STEP_SECONDS: Final = 60
 

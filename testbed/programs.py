@@ -13,6 +13,7 @@ from testbed.as_in_a_pod import PodIdentity
 from testbed.processes import Process, start
 
 REPOSITORY = Path(__file__).parent.parent
+CRD = REPOSITORY / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 READY_DEADLINE_SECONDS = 30.0
 
 

@@ -4,16 +4,13 @@ import math
 
 import msgspec
 
+from benchmarks.forecast import FULL_PODS, SERVED_SHARE, TARGET
 from scaler.backtest.trace import STEP_SECONDS, Trace
 
 MINUTES_PER_DAY = 1440
 LEARNT_DAYS = 8
 SYNTHETIC_DAYS = 11
 SHIFT_FACTOR = 1 / 3
-# A pod is full at a thirtieth of the 99th percentile of the load; at 90 % of that, its responses become slow.
-FULL_PODS = 30
-SERVED_SHARE = 0.9
-TARGET = 0.7
 # A Friday, 00:00 UTC.
 SYNTHETIC_START = 20_000 * MINUTES_PER_DAY * STEP_SECONDS
 

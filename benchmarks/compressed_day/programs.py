@@ -18,10 +18,9 @@ from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.direct_adapter import EXTERNAL, direct_adapter
 from testbed.exporter import Exporter
 from testbed.processes import Process, start
-from testbed.programs import REPOSITORY, LoadlineProcess
+from testbed.programs import CRD, REPOSITORY, LoadlineProcess
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 
-CRD = REPOSITORY / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 # In compressed seconds.
 SYNC_SECONDS = 60
 SCRAPE_SECONDS = 30.0

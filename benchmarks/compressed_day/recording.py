@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.compressed_day.objects import HEARTBEAT_PATHS, NAMESPACE, WITH, WITHOUT
-from benchmarks.compressed_day.outcome import Event, Replicas, Sample
+from benchmarks.compressed_day.outcome import RELIABLE, SUSPENDED, Event, Replicas, Sample, at
 from benchmarks.compressed_day.played_load import PlayedLoad
 from benchmarks.compressed_day.programs import Running
 from wire.kube.client import KubeClient
@@ -70,8 +70,8 @@ async def _get(client: KubeClient, path: str) -> Any:
     return msgspec.json.decode(await client.get(path))
 
 
-async def _change(client: KubeClient, path: str, at: float) -> None:
-    annotations = {"testbed.loadline.io/heartbeat": f"{at:.0f}"}
+async def _change(client: KubeClient, path: str, now: float) -> None:
+    annotations = {"testbed.loadline.io/heartbeat": f"{now:.0f}"}
     body = msgspec.json.encode({"metadata": {"annotations": annotations}})
     await client.patch(path, body)
 
@@ -92,15 +92,14 @@ def _events(listed: Any) -> list[Event]:
             unix_seconds=datetime.datetime.fromisoformat(each["lastTimestamp"]).timestamp(),
         )
         for each in listed["items"]
-        if each["reason"] in ("ForecastSuspended", "ForecastReliable")
+        if each["reason"] in (SUSPENDED, RELIABLE)
     ]
     return sorted(found, key=lambda each: each.unix_seconds)
 
 
 def _line(sample: Sample) -> str:
-    at = datetime.datetime.fromtimestamp(sample.unix_seconds, datetime.UTC)
     one, other = sample.with_forecast, sample.without_forecast
     return (
-        f"{at:%a %H:%M}  {sample.needed} replicas needed, {one.ready} ready with a forecast "
+        f"{at(sample.unix_seconds)}  {sample.needed} replicas needed, {one.ready} ready with a forecast "
         f"({sample.added} added), {other.ready} without; {sample.reason}"
     )

@@ -16,6 +16,7 @@ from benchmarks.instruments.bench_targets import (
 )
 from benchmarks.instruments.metric_kinds import METRIC, MetricKind
 from testbed import apiservices
+from testbed.as_in_a_pod import PodIdentity, pod_identity
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from testbed.programs import REPOSITORY, LoadlineProcess, start_program
@@ -27,19 +28,19 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
     cluster: Cluster
     targets: Targets
     directory: Path
-    kubeconfig: Path  # of a service account with the permissions of the scaler's chart
+    identity: PodIdentity  # with the permissions of the scaler's chart
     metrics_api_port: int
     metrics_api_pid: int
 
     def start_scaler(self, *flags: str, repository: Path = REPOSITORY) -> LoadlineProcess:
-        """Loadline's scaler for the HorizontalPodAutoscalers; `repository` may be another checkout."""
+        """Loadline's scaler for the autoscalers, as in a pod; `repository` may be another checkout."""
         return start_program(
             "scaler",
-            f"--kubeconfig={self.kubeconfig}",
             f"--watch={self.targets.autoscalers.plural}",
             *flags,
             log_directory=self.directory,
             repository=repository,
+            identity=self.identity,
         )
 
 
@@ -76,7 +77,7 @@ def bench_cluster(
             cluster=cluster,
             targets=targets,
             directory=Path(name),
-            kubeconfig=cluster.kubeconfig_for_service_account(NAMESPACE, SCALER_ACCOUNT),
+            identity=pod_identity(cluster, NAMESPACE, SCALER_ACCOUNT, Path(name) / "pod"),
             metrics_api_port=port,
             metrics_api_pid=pid,
         )

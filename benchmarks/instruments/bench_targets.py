@@ -42,7 +42,7 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 HPA = Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
-_TARGET = Kind(f"{GROUP}/v1", KIND, PLURAL)
+TARGET = Kind(f"{GROUP}/v1", KIND, PLURAL)
 LOAD_AUTOSCALER = Kind("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 
 
@@ -79,7 +79,7 @@ class Targets:
 
         async def create(client: KubeClient, number: int) -> None:
             namespace = self._namespace_of(number)
-            await client.create(_TARGET.path(namespace), _text(_target(number)))
+            await client.create(TARGET.path(namespace), _text(_target(number)))
             await client.create(HPA.path(namespace), self._autoscaler(number))
             pods = f"/api/v1/namespaces/{namespace}/pods"
             for name in pod_names(number) if with_pods else ():
@@ -112,7 +112,7 @@ class Targets:
         one = _text({"spec": {"replicas": 1}})
 
         async def reset(client: KubeClient, number: int) -> None:
-            await client.patch(f"{_TARGET.path(self._namespace_of(number))}/web-{number}", one)
+            await client.patch(f"{TARGET.path(self._namespace_of(number))}/web-{number}", one)
 
         asyncio.run(self._for_each(reset))
 
@@ -132,7 +132,7 @@ class Targets:
 
     def have_expected_replicas(self) -> bool:
         """Whether each target has the replicas for its metric's value."""
-        items = self._list(_TARGET)
+        items = self._list(TARGET)
         return {n: each["spec"]["replicas"] for n, each in items.items()} == {
             n: replicas(n) for n in range(self._count)
         }

@@ -15,6 +15,7 @@ from scaler.model.autoscaler import CrossVersionObjectReference
 from scaler.ports import Mapper, worded
 from wire import kube_json
 from wire.custom_metrics import GROUP, MetricValueList, decode
+from wire.kube.mapping import Resource
 from wire.kube.requests import Reader
 from wire.labels import Selector
 from wire.single_flight import SingleFlight
@@ -22,6 +23,8 @@ from wire.status import StatusError, Unavailable
 
 # The versions that we can decode, as upstream's MetricVersions.
 KNOWN_VERSIONS = ("v1beta2", "v1beta1")
+# Stands for the resource in the path of a metric of a Namespace.
+OF_NAMESPACE = "metrics"
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -85,6 +88,28 @@ def _chosen(groups: tuple[_Group, ...]) -> str:
     raise MetricUnavailable("no known available metric versions found")
 
 
+def group_of(described: CrossVersionObjectReference) -> str:
+    """The API group; empty for the core group."""
+    group, slash, _ = described.api_version.partition("/")
+    return group if slash else ""
+
+
+def is_namespace(described: CrossVersionObjectReference) -> bool:
+    """Its metrics have a path of their own."""
+    return described.kind == "Namespace" and not group_of(described)
+
+
+def qualified(resource: Resource) -> str:
+    """`resource.group`, as in paths of metrics."""
+    return f"{resource.name}.{resource.group}" if resource.group else resource.name
+
+
+def object_path(namespace: str, resource: str, name: str, metric: str) -> str:
+    """The path of a metric of an object, below the version. `resource` is qualified, or `OF_NAMESPACE`."""
+    place = resource if resource == OF_NAMESPACE else f"{resource}/{quote(name, safe='')}"
+    return f"namespaces/{namespace}/{place}/{quote(metric, safe='')}"
+
+
 class CustomMetrics:
     """Reads metrics of pods or of one object. Every method raises `MetricUnavailable`."""
 
@@ -116,14 +141,13 @@ class CustomMetrics:
     ) -> MetricValueList:
         """The metric of one object. For a Namespace it is that of `namespace`, whatever the reference names."""
         params = selector_params(metricLabelSelector=metric_selector)
-        quoted = quote(metric, safe="")
-        group = described.api_version.partition("/")[0] if "/" in described.api_version else ""
-        if described.kind == "Namespace" and not group:
-            path = f"namespaces/{namespace}/metrics/{quoted}"
-            return await self._get(kube, path, params, resource="metrics", name=metric)
-        resource = await self._resource(group, described.kind)
-        path = f"namespaces/{namespace}/{resource}/{quote(described.name, safe='')}/{quoted}"
-        return await self._get(kube, path, params, resource=resource, name=described.name)
+        if is_namespace(described):
+            resource, name = OF_NAMESPACE, metric
+        else:
+            resource = await self._resource(group_of(described), described.kind)
+            name = described.name
+        path = object_path(namespace, resource, described.name, metric)
+        return await self._get(kube, path, params, resource=resource, name=name)
 
     async def _get(
         self, kube: Reader, path: str, params: dict[str, str], *, resource: str, name: str
@@ -144,9 +168,9 @@ class CustomMetrics:
             found = self._mapper.resources_for_kind(group, kind)[0]
         except LookupError as error:
             if not await self._mapper.refresh_after_miss():
-                qualified = f"{kind}.{group}" if group else kind
+                named = f"{kind}.{group}" if group else kind
                 raise MetricUnavailable(
-                    f"unable to map kind {qualified} to resource: {error}"
+                    f"unable to map kind {named} to resource: {error}"
                 ) from error
             return await self._resource(group, kind)
-        return f"{found.name}.{found.group}" if found.group else found.name
+        return qualified(found)

@@ -16,12 +16,17 @@ from wire.labels import Selector
 from wire.status import StatusError, Unavailable
 
 
+def external_path(namespace: str, metric: str) -> str:
+    """Where a metric is read."""
+    return f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
+
+
 async def external_metric(
     kube: Reader, namespace: str, metric: str, selector: Selector
 ) -> ExternalMetricValueList:
     """All series of a metric in a namespace. Raises `MetricUnavailable`."""
-    path = f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
     try:
+        path = external_path(namespace, metric)
         return decode(await kube.get(path, selector_params(labelSelector=selector)))
     except (StatusError, Unavailable) as error:
         raise MetricUnavailable(worded(error, verb="get", resource=metric, group=GROUP)) from error

@@ -122,9 +122,11 @@ class Measurements:
         reader = self._streamed.reader(sent_as, ages.streamed_seconds)
         result = "sent" if reader.streamed is None else "streamed"
         self._telemetry.count_metrics_request(request.group, result)
-        sent = self._responses.send(sent_as, lambda: self._response(sent_as, reader))
-        sent.task.add_done_callback(lambda _: self._streamed.keep(sent_as, reader, sent))
-        return sent
+        return self._responses.send(
+            sent_as,
+            lambda: self._response(sent_as, reader),
+            lambda sent: self._streamed.keep(sent_as, reader, sent),
+        )
 
     def count_found(self, request: MetricRequest, found: Sent[Response]) -> None:
         """A response is used for which no request is sent."""
@@ -195,14 +197,14 @@ class MetricReads:
         found: dict[MetricRequest, Sent[Response]] = {}
         for request in self.requests:
             sent = self._measurements.find(request, self._ages)
-            if sent is None or not sent.task.done():
+            if sent is None or sent.in_flight is not None:
                 return None
             found[request] = sent
         if counted:
             for request, sent in found.items():
                 self._measurements.count_found(request, sent)
         return tuple(
-            each if isinstance(each, NOT_REQUESTED) else _reading(each, found[each].task.result())
+            each if isinstance(each, NOT_REQUESTED) else _reading(each, found[each].response())
             for each in self._wanted
         )
 
@@ -233,10 +235,10 @@ def _timed_reading(
     request: MetricRequest, sent: Sent[Response], started_seconds: float, deadline_seconds: float
 ) -> TimedReading:
     waited_seconds = sent.waited_seconds(started_seconds)
-    if not sent.task.done():
+    if sent.in_flight is not None:
         failed = samples.fetch_failed(request.api, no_answer(deadline_seconds))
         return TimedReading(failed, waited_seconds)
-    return TimedReading(_reading(request, sent.task.result()), waited_seconds)
+    return TimedReading(_reading(request, sent.response()), waited_seconds)
 
 
 def _reading(request: MetricRequest, response: Response) -> Reading:

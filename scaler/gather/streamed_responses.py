@@ -84,8 +84,7 @@ class StreamedResponses(Generic[Response]):
 
     def keep(self, request: MetricRequest, reader: StreamedReader, decoded: Sent[Response]) -> None:
         """The request was read with `reader`: from now on it is watched, and a response that was streamed is used again."""
-        task = decoded.task
-        if not reader.path or task.cancelled() or task.exception() is not None:
+        if not reader.path:
             return
         known = self._known.get(request)
         if known is None or known.path != reader.path:

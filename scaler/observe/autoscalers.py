@@ -1,17 +1,24 @@
 """Watches the autoscalers of one kind, in all namespaces or in some.
 
-An item of a LIST has neither kind nor apiVersion, but a write needs both: they are added here.
+An item of a LIST has neither kind nor apiVersion, but a write needs both: they are added here. Texts that thousands of
+autoscalers have in common, such as the messages of their conditions, are kept once.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from sys import intern
 
 import msgspec
+from cachetools import LRUCache
+from msgspec.structs import force_setattr
 
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import WatchedKind
 from wire.kube.cache import OnChange, WatchCache
 from wire.kube.requests import Watcher
+
+# What is forgotten is only stored once more.
+MESSAGES_MAX = 10_000
 
 
 class WatchedAutoscalers:
@@ -28,6 +35,7 @@ class WatchedAutoscalers:
     ) -> None:
         """`namespaces`: empty for all namespaces."""
         self.kind = kind
+        self._messages: LRUCache[str, str] = LRUCache(MESSAGES_MAX)
         self.caches = [
             WatchCache(
                 client,
@@ -58,9 +66,22 @@ class WatchedAutoscalers:
         return sum(map(len, self.caches))
 
     def _completed(self, found: Autoscaler) -> Autoscaler:
+        self._share_texts(found)
         return msgspec.structs.replace(
             found, api_version=self.kind.api_version, kind=self.kind.kind
         )
+
+    def _share_texts(self, found: Autoscaler) -> None:
+        """Nothing else refers to the decoded object yet, so it can be changed: a copy of each part would take much longer."""
+        target = found.spec.scale_target_ref
+        force_setattr(target, "kind", intern(target.kind))
+        force_setattr(target, "api_version", intern(target.api_version))
+        force_setattr(found.metadata, "namespace", intern(found.metadata.namespace))
+        for each in (found.status.conditions if found.status else None) or ():
+            force_setattr(each, "type", intern(each.type))
+            force_setattr(each, "status", intern(each.status))
+            force_setattr(each, "reason", intern(each.reason))
+            force_setattr(each, "message", self._messages.setdefault(each.message, each.message))
 
 
 def collections(kind: WatchedKind, namespaces: Sequence[str]) -> Iterable[str]:

@@ -35,7 +35,7 @@ def warm_starts(
             async with asyncio.timeout(CONNECTION_SECONDS):
                 adapter = await route.connected()
         except TimeoutError as error:
-            raise NoHistory("there is no direct connection to the adapter") from error
+            raise NoHistory("the adapter cannot be reached directly") from error
         return await load_query(adapter, mapper, namespace, metric)
 
     return WarmStarts(query_of, RangeQueries(options), telemetry, monotonic=monotonic)

@@ -42,6 +42,7 @@ from wire.kube.leases import LeaderElection, LeaseTimes
 from wire.kube.mapper import RestMapper
 from wire.serving.event_loop import stop_requested
 from wire.serving.health import Check
+from wire.serving.metrics_and_version import Collect
 from wire.serving.server import Delegates, Server
 from wire.status import StatusError, Unavailable
 
@@ -126,6 +127,7 @@ class Scaler:
             self._reconciler.reconcile,
             self._telemetry,
             repeat=self._reconciler.repeat,
+            is_overloaded=clients.is_overloaded,
             concurrent=options.concurrent_syncs,
             drain_seconds=drain_seconds(options.leader_election.times),
             monotonic=clock.monotonic,
@@ -138,12 +140,6 @@ class Scaler:
             self._store,
             self._telemetry,
         )
-        if options.autoscaler_metrics:
-            self._telemetry.registry.register(
-                AutoscalerMetrics(
-                    options.kind, self._reconciling.autoscalers, self._reconciler.derivation
-                )
-            )
 
     async def run(self, stop: asyncio.Event) -> int:
         """Start everything, wait for `stop` or a failure, stop everything; returns the exit code."""
@@ -217,6 +213,13 @@ class Scaler:
         )
         return Scales(self._clients.requests, self._mapper, versions)
 
+    def _autoscaler_metrics(self) -> Collect:
+        if not self._options.autoscaler_metrics:
+            return tuple
+        return AutoscalerMetrics(
+            self._options.kind, self._reconciling.autoscalers, self._reconciler.derivation
+        ).collect
+
     def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None:
             self._reconciling.changed(new)
@@ -232,6 +235,7 @@ class Scaler:
             serving,
             delegates,
             registry=self._telemetry.registry,
+            metrics=self._autoscaler_metrics(),
             version=self._version,
             ready=(
                 Check("discovery", self._discovery_problem, public=True),

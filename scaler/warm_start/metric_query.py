@@ -6,16 +6,18 @@ Pods metric names the pods of this moment, and usage is two queries and the requ
 
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import msgspec
 
+from scaler.gather.custom import OF_NAMESPACE, group_of, is_namespace, object_path, qualified
+from scaler.gather.external import external_path
 from scaler.gather.metric_requests import ExternalRequest, ObjectRequest, request_of
 from scaler.gather.metrics_api import selector_params
 from scaler.model.amounts import milli
 from scaler.model.autoscaler import CrossVersionObjectReference, MetricSpec
 from scaler.ports import Mapper
-from wire import custom_metrics, external_metrics
+from wire.custom_metrics import V1BETA2
 from wire.kube.requests import Reader
 from wire.labels import NOTHING
 from wire.quoting import go_quote
@@ -26,7 +28,7 @@ DEFAULT_BACKEND: Final = "default"
 
 
 class NoHistory(Exception):
-    """There is no recorded load, or it cannot be read; the message says why."""
+    """Prometheus has not recorded the load, or it cannot be read; the message says why."""
 
 
 class ExplainedQuery(msgspec.Struct, frozen=True, rename="camel"):
@@ -93,21 +95,18 @@ def metric_path(mapper: Mapper, namespace: str, metric: MetricSpec) -> str:
     """The path and parameters of the request for the metric. Raises `LookupError` and `ValueError`."""
     match request_of(namespace, metric, NOTHING):
         case ExternalRequest(metric=name, selector=selector):
-            place = f"/apis/{external_metrics.V1BETA1}/namespaces/{namespace}"
+            path = external_path(namespace, name)
             parameters = selector_params(labelSelector=selector)
         case ObjectRequest(metric=name, described=described, selector=selector):
-            place = f"/apis/{custom_metrics.V1BETA2}/namespaces/{namespace}/{_object(mapper, described)}"
+            resource = _resource(mapper, described)
+            path = f"/apis/{V1BETA2}/{object_path(namespace, resource, described.name, name)}"
             parameters = selector_params(metricLabelSelector=selector)
         case _:
             raise ValueError(why_no_history(metric))
-    path = f"{place}/{quote(name, safe='')}"
     return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
-def _object(mapper: Mapper, described: CrossVersionObjectReference) -> str:
-    group, slash, _ = described.api_version.partition("/")
-    if described.kind == "Namespace" and not slash:
-        return "metrics"
-    resource = mapper.resources_for_kind(group if slash else "", described.kind)[0]
-    qualified = f"{resource.name}.{resource.group}" if resource.group else resource.name
-    return f"{qualified}/{quote(described.name, safe='')}"
+def _resource(mapper: Mapper, described: CrossVersionObjectReference) -> str:
+    if is_namespace(described):
+        return OF_NAMESPACE
+    return qualified(mapper.resources_for_kind(group_of(described), described.kind)[0])

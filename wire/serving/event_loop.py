@@ -3,10 +3,13 @@
 import asyncio
 import gc
 import signal
+import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+# How long a thread may compute while the event loop waits for the interpreter; Python's default is 5 ms.
+SWITCH_SECONDS = 0.001
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
@@ -14,8 +17,10 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
     What was imported stays as long as the program, so the garbage collector does not check it again, which takes 30 ms each time.
     New objects are checked as often as by default: less often, large requests of hostile clients would stay in memory for longer.
+    A thread that makes megabytes of text holds up each step of the event loop by `SWITCH_SECONDS`.
     """
     gc.freeze()
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         import uvloop
     except ImportError:

@@ -146,7 +146,13 @@ class HTTPConnection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The Status of an invalid request or of an unexpected exception."""
+        """The Status of an invalid request or of an unexpected exception.
+
+        Raises `ConnectionError` if it cannot be sent.
+        """
+        if isinstance(exc, ConnectionResetError) and self._closing:
+            log.debug("%s %s: the client has disconnected", request.method, request.path)
+            raise exc
         if status >= 500:
             log.error("%s %s failed", request.method, request.path, exc_info=exc)
         else:
@@ -164,6 +170,10 @@ class HTTPConnection(web.RequestHandler):
         response = respond_with_error(request, error)
         response.force_close()
         return response
+
+    @property
+    def _closing(self) -> bool:
+        return self._own is None or self._own.is_closing()
 
     @property
     def _limits(self) -> ConnectionLimits:

@@ -1,9 +1,10 @@
 """The routes `/metrics` and `/version`."""
 
 import asyncio
+import itertools
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 from aiohttp import web
@@ -13,6 +14,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from wire.serving.rendering import respond
+
+OPENMETRICS_END = b"# EOF\n"
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -37,6 +40,10 @@ def version_of(distribution_version: str) -> Version:
     )
 
 
+Collect = Callable[[], Iterable[Metric]]
+"""The metrics of this moment. It is called in the event loop, what it returns is read in a thread."""
+
+
 class _Collected(Collector):
     """The samples of one moment, as a registry that the encoders accept."""
 
@@ -48,16 +55,39 @@ class _Collected(Collector):
         return self._metrics
 
 
-def add_metrics_route(app: web.Application, registry: CollectorRegistry) -> None:
-    """Serve `registry` at /metrics, in the format that the scraper prefers."""
+def _texts(
+    encode: Callable[[Collector], bytes], few: tuple[Metric, ...], many: Iterator[Metric]
+) -> Iterator[bytes]:
+    """The parts of the text, each not empty."""
+    end = b""
+    for metrics in itertools.chain([few], ((each,) for each in many)):
+        text = encode(_Collected(metrics))
+        if text.endswith(OPENMETRICS_END):
+            end = OPENMETRICS_END
+        if part := text.removesuffix(OPENMETRICS_END):
+            yield part
+    if end:
+        yield end
 
-    async def metrics(request: web.Request) -> web.Response:
+
+def add_metrics_route(
+    app: web.Application, registry: CollectorRegistry, many: Collect = tuple
+) -> None:
+    """Serve `registry` and the metrics of `many` objects at /metrics, in the format that the scraper prefers."""
+
+    async def metrics(request: web.Request) -> web.StreamResponse:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-        # Collected here, because the collectors read what the event loop changes. The text of thousands of objects
-        # takes longer than a request may wait, so it is made in a thread.
-        collected = _Collected(tuple(registry.collect()))
-        body = await asyncio.to_thread(encode, collected)
-        return web.Response(body=body, headers={"Content-Type": content_type})
+        # Collected here, because the collectors read what the event loop changes.
+        texts = _texts(encode, tuple(registry.collect()), iter(many()))
+        # The text of thousands of objects takes longer than a request may wait, and megabytes: it is made in a thread, in parts.
+        text = await asyncio.to_thread(next, texts, b"")
+        response = web.StreamResponse(headers={"Content-Type": content_type})
+        await response.prepare(request)
+        while text and request.method != "HEAD":
+            await response.write(text)
+            text = await asyncio.to_thread(next, texts, b"")
+        await response.write_eof()
+        return response
 
     app.router.add_get("/metrics", metrics)
 

@@ -27,7 +27,12 @@ from wire.serving.health import Check, Health
 from wire.serving.index import Paths, add_index_routes
 from wire.serving.listener import Listener
 from wire.serving.managed_certificate import ManagedCertificate
-from wire.serving.metrics_and_version import add_metrics_route, add_version_route, version_of
+from wire.serving.metrics_and_version import (
+    Collect,
+    add_metrics_route,
+    add_version_route,
+    version_of,
+)
 from wire.serving.options import ServingOptions
 from wire.serving.tls import ServerTLS
 from wire.serving.trust import TrustSource
@@ -88,6 +93,7 @@ class Server:
         delegates: Delegates,
         *,
         registry: CollectorRegistry,
+        metrics: Collect = tuple,
         version: str,
         alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
@@ -130,7 +136,7 @@ class Server:
         )
         self.health = Health(alive=alive, ready=(*self._checks(), *ready))
         self.health.add_routes(self.app)
-        add_metrics_route(self.app, registry)
+        add_metrics_route(self.app, registry, metrics)
         add_version_route(self.app, version_of(version))
         add_index_routes(self.app, lambda: (*self.health.paths(), *paths()))
         self._listener = Listener(self.app, drain_seconds=drain_seconds)

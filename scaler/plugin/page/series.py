@@ -119,4 +119,6 @@ def remembered(body: bytes, row: Row, problem: str) -> Picture:
         if wanted
         else "Its status holds no recommendations"
     )
-    return joined(replicas, wanted, f"{source}. There is no longer recording: {problem}.")
+    return joined(
+        replicas, wanted, f"{source}. The history before that is not available: {problem}."
+    )

@@ -20,11 +20,10 @@ from testbed.differential.scaler.scripted_api import (
     ScriptedAPI,
 )
 from testbed.differential.scaler.side import HPA, LOAD_AUTOSCALER, EventLog, Kind, Side
-from testbed.programs import start_program
+from testbed.programs import CRD, start_program
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 
-CRD = Path(__file__).parents[3] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 # Long enough for a reconcile on a busy machine; short windows and periods end within it.
 SYNC_PERIOD_SECONDS = 5.0
 # The HPA controller waits for a period after each reconcile; Loadline keeps a fixed schedule.

@@ -1,7 +1,6 @@
 """Metrics of each autoscaler, as kube-state-metrics has them for HPAs."""
 
 import msgspec
-from prometheus_client import CollectorRegistry
 
 from scaler.model.autoscaler import AutoscalerStatus, Condition
 from scaler.model.derivation import CandidateStep, Derivation, ForecastStep
@@ -30,10 +29,22 @@ DERIVATION = Derivation(
 
 
 def sample(name, *, kind=LOAD_AUTOSCALERS, status=STATUS, derivation=DERIVATION, labels=None):
-    registry = CollectorRegistry()
     found = autoscaler(spec(min_replicas=None, max_replicas=40), status=status)
-    registry.register(AutoscalerMetrics(kind, lambda: [found], lambda _: derivation))
-    return registry.get_sample_value(f"loadline_scaler_autoscaler_{name}", labels or LABELS)
+    metrics = AutoscalerMetrics(kind, lambda: [found], lambda _: derivation)
+    values = [
+        each.value
+        for family in metrics.collect()
+        for each in family.samples
+        if each.name == f"loadline_scaler_autoscaler_{name}" and each.labels == (labels or LABELS)
+    ]
+    return values[0] if values else None
+
+
+def test_what_changes_after_the_scrape_has_begun_is_not_seen():
+    found = [autoscaler(spec(max_replicas=40))]
+    families = AutoscalerMetrics(LOAD_AUTOSCALERS, lambda: found, lambda _: None).collect()
+    found.append(autoscaler(spec(max_replicas=50)))
+    assert all(len(family.samples) <= 1 for family in families)
 
 
 def test_an_autoscaler_has_its_limits_and_its_replicas():

@@ -182,3 +182,56 @@ async def test_pipelined_requests_are_served_in_order(connect):
     writer.write(OK * 20)
     for _ in range(20):
         assert b"200 OK" in await response(reader)
+
+
+async def requested(
+    handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
+) -> tuple[Listener, asyncio.StreamReader, asyncio.StreamWriter]:
+    """A listener with this handler, and a connection on which a request for it was sent."""
+    app = web.Application()
+    app.router.add_get("/parts", handler)
+    listener = Listener(app, drain_seconds=0.1, limits=SHORT)
+    await listener.start("127.0.0.1", 0, tls=None)
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    writer.write(b"GET /parts HTTP/1.1\r\nHost: a\r\n\r\n")
+    return listener, reader, writer
+
+
+async def test_the_server_logs_no_error_when_a_client_disconnects_during_a_response(caplog):
+    disconnected = asyncio.Event()
+    ended = asyncio.Event()
+
+    async def parts(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            await response.write(b"the first part")
+            await disconnected.wait()
+            while True:
+                await response.write(b"another part")
+                await asyncio.sleep(0)
+        finally:
+            ended.set()
+
+    listener, reader, writer = await requested(parts)
+    await reader.readuntil(b"the first part")
+    with caplog.at_level("INFO"):
+        writer.transport.abort()
+        disconnected.set()
+        await asyncio.wait_for(ended.wait(), 5.0)
+        await listener.stop()
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
+
+
+async def test_an_exception_during_a_response_is_logged(caplog):
+    async def parts(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"the first part")
+        raise ConnectionResetError("of another connection")
+
+    listener, reader, writer = await requested(parts)
+    await asyncio.wait_for(reader.read(), 5.0)
+    await listener.stop()
+    assert "GET /parts failed" in caplog.text
+    writer.close()

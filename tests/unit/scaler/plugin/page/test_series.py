@@ -31,5 +31,5 @@ def test_an_hpa_remembers_nothing_and_says_so():
     assert found.times == ()
     assert (
         found.basis
-        == "Its status holds no recommendations. There is no longer recording: no Prometheus."
+        == "Its status holds no recommendations. The history before that is not available: no Prometheus."
     )
