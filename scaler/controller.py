@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable
 
@@ -12,6 +13,7 @@ log = logging.getLogger(__name__)
 
 # A reconcile needs milliseconds of work. One that takes longer than this waits for a response, and
 # must not keep a worker from the others: a hanging metrics API or webhook delays only its own objects.
+# While kube-apiserver itself is slow, the worker is kept: more reconciles would only make its requests wait longer.
 WORKER_SECONDS_MAX = 0.1
 # How long reconciles in progress may take to finish when the controller stops.
 DRAIN_SECONDS = 3.0
@@ -35,14 +37,19 @@ class Controller:
         telemetry: Telemetry,
         *,
         repeat: Repeat = lambda _: False,
+        is_overloaded: Callable[[], bool] = lambda: False,
         concurrent: int,
         drain_seconds: float = DRAIN_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`concurrent`: how many reconciles may run at once, not counting those that wait for a response."""
+        """`concurrent`: how many reconciles may run at once, not counting those that wait for a response.
+
+        Those are counted too while `is_overloaded`: kube-apiserver has many requests to respond to.
+        """
         self._queue = queue
         self._reconcile = reconcile
         self._repeat = repeat
+        self._is_overloaded = is_overloaded
         self._telemetry = telemetry
         self._drain_seconds = drain_seconds
         self._monotonic = monotonic
@@ -51,12 +58,25 @@ class Controller:
         self._changed = asyncio.Event()
         self._crashes: dict[str, str] = {}
 
-    def enqueue(self, key: str, uid: str, *, period_seconds: float | None = None) -> None:
+    def enqueue(
+        self,
+        key: str,
+        uid: str,
+        *,
+        period_seconds: float | None = None,
+        within_seconds: float = math.inf,
+    ) -> None:
         """An autoscaler was added or changed: make sure that it is reconciled once per period.
 
-        `period_seconds` is its own, None for that of the queue.
+        `period_seconds` is its own, None for that of the queue. A new one is reconciled `within_seconds` for the first time.
         """
-        self._queue.add(key, uid, self._monotonic(), period_seconds=period_seconds)
+        self._queue.add(
+            key,
+            uid,
+            self._monotonic(),
+            period_seconds=period_seconds,
+            within_seconds=within_seconds,
+        )
         self._changed.set()
 
     def bring_forward(self, key: str) -> None:
@@ -122,7 +142,7 @@ class Controller:
     async def _process(self, key: str) -> None:
         requeue, crash = True, ""
         worker = _Worker(self._workers)
-        slow = asyncio.get_running_loop().call_later(WORKER_SECONDS_MAX, worker.release)
+        worker.release_later(unless=self._is_overloaded)
         try:
             requeue = await self._reconcile(key)
         except Exception as error:
@@ -136,7 +156,6 @@ class Controller:
             if crash:
                 self._crashes[key] = crash
             self._queue.done(key, self._monotonic(), requeue=requeue)
-            slow.cancel()
             worker.release()
             self._changed.set()
 
@@ -168,10 +187,24 @@ class _Worker:
 
     def __init__(self, workers: asyncio.Semaphore) -> None:
         self._workers = workers
+        self._timer: asyncio.TimerHandle | None = None
         self._is_held = True
+
+    def release_later(self, unless: Callable[[], bool]) -> None:
+        """Let the next reconcile start after `WORKER_SECONDS_MAX`, or as soon after as `unless` is false."""
+
+        def release() -> None:
+            if unless():
+                self.release_later(unless)
+            else:
+                self.release()
+
+        self._timer = asyncio.get_running_loop().call_later(WORKER_SECONDS_MAX, release)
 
     def release(self) -> None:
         """Let the next reconcile start."""
+        if self._timer is not None:
+            self._timer.cancel()
         if self._is_held:
             self._is_held = False
             self._workers.release()

@@ -41,12 +41,19 @@ class WorkQueue:
         return len(self._due_seconds.keys() | self._processing.keys())
 
     def add(
-        self, key: str, uid: str, now_seconds: float, *, period_seconds: float | None = None
+        self,
+        key: str,
+        uid: str,
+        now_seconds: float,
+        *,
+        period_seconds: float | None = None,
+        within_seconds: float = math.inf,
     ) -> None:
         """Make a new key due within one period, at the moment that belongs to the object's `uid`.
 
         A key that is queued or processed keeps its due time, unless its period has changed.
         `period_seconds` is None for the period of the queue. A longer one begins with the first reconcile.
+        `within_seconds`: the first reconcile is at most that much later. The next ones have the usual moment.
         """
         self._removed.discard(key)
         is_same = self._own_period_seconds.get(key) == period_seconds
@@ -59,9 +66,12 @@ class WorkQueue:
         if key not in self._processing:
             period = min(self._period_of(key), self._period_seconds)
             phase_seconds = zlib.crc32(uid.encode()) / 2**32 * period
-            wait_seconds = (phase_seconds - now_seconds) % period
+            wait_seconds = (phase_seconds - now_seconds) % period or period
             self._regular_due_seconds.pop(key, None)
-            self._schedule(key, now_seconds + (wait_seconds or period))
+            if within_seconds < period:
+                self._regular_due_seconds[key] = now_seconds + wait_seconds
+                wait_seconds *= within_seconds / period
+            self._schedule(key, now_seconds + wait_seconds)
 
     def get(self, now_seconds: float) -> tuple[str, float] | None:
         """Start to process the key that has been due for longest: the key and its due time.

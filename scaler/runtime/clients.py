@@ -12,11 +12,13 @@ from typing import Final, Self
 
 import msgspec
 
-from wire.kube.client import KubeClient
+from wire.kube.client import CONNECTIONS_MAX, KubeClient
 from wire.kube.connection import Connection
 
 # The metrics of 100,000 pods of one namespace take 40 MB. A metrics API that sends more must not fill the memory.
 METRICS_RESPONSE_BYTES_MAX: Final = 2**26
+# Half of the connections of a pool, and many times what a kube-apiserver that keeps up leaves without a response.
+REQUESTS_IN_FLIGHT_MAX: Final = CONNECTIONS_MAX // 2
 
 
 class Clients(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +38,10 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
             leases=KubeClient(connection),
             metrics=metrics_client(connection),
         )
+
+    def is_overloaded(self) -> bool:
+        """Whether kube-apiserver has so many requests to respond to that more would wait for a connection."""
+        return self.requests.requests_in_flight >= REQUESTS_IN_FLIGHT_MAX
 
     async def close(self) -> None:
         """Close every connection."""

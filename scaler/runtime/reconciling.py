@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Callable, Iterator
 
 from scaler.controller import Controller
@@ -11,8 +12,11 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import WatchedKind
 from scaler.reconcile import Reconciler
 from scaler.runtime.watches import Watches
-from scaler.shards.assignment import shard_of
+from scaler.shards.assignment import ALL_SHARDS, shard_of
 from scaler.telemetry import Telemetry
+
+# The first reconcile of an autoscaler that another replica has reconciled until now takes longer than later ones.
+TAKEN_OVER_PER_SECOND_MAX = 400.0
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +87,11 @@ class Reconciling:
         self._show_share()
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
         # Also those that were created while the memories were read.
-        for autoscaler in self._found(in_shards):
-            self._enqueue(autoscaler)
+        found = self._found(in_shards)
+        is_taken_over = shards != ALL_SHARDS
+        within_seconds = len(found) / TAKEN_OVER_PER_SECOND_MAX if is_taken_over else math.inf
+        for autoscaler in found:
+            self._enqueue(autoscaler, within_seconds)
 
     async def end(self, shards: frozenset[int]) -> None:
         """Another replica will reconcile these: reconciles in progress have ended, and their memories are stored."""
@@ -107,11 +114,12 @@ class Reconciling:
     def _is_active(self, autoscaler: Autoscaler) -> bool:
         return shard_of(autoscaler.metadata.namespace) in self._active
 
-    def _enqueue(self, autoscaler: Autoscaler) -> None:
+    def _enqueue(self, autoscaler: Autoscaler, within_seconds: float = math.inf) -> None:
         self._controller.enqueue(
             autoscaler.key,
             autoscaler.metadata.uid,
             period_seconds=autoscaler.spec.sync_period_seconds,
+            within_seconds=within_seconds,
         )
 
     def _show_share(self) -> None:

@@ -10,8 +10,8 @@ Watches have connections of their own, since hundreds of them stay open for minu
 import asyncio
 import socket
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TypeVar
 
 import aiohttp
@@ -64,6 +64,12 @@ class KubeClient:
         self._requests: aiohttp.ClientSession | None = None
         self._watches: aiohttp.ClientSession | None = None
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._in_flight = 0
+
+    @property
+    def requests_in_flight(self) -> int:
+        """How many requests have no response yet, watches not counted."""
+        return self._in_flight
 
     @property
     def server(self) -> str:
@@ -193,38 +199,48 @@ class KubeClient:
         if self._requests is None:
             self._requests = self._session(connections_max=self._connections_max)
         busy_retries = refusals = closed = 0
-        while True:
-            pause_seconds = None
-            if before_each is not None:
-                before_each()
-            try:
-                async with self._exchange(
-                    self._requests,
-                    method,
-                    path,
-                    params=params,
-                    accept=accept,
-                    body=body,
-                    content_type=content_type,
-                    timeout=timeout,
-                    refused=refusals > 0,
-                ) as response:
-                    if _is_success(response):
-                        return await self._body(response)
-                    pause_seconds = _retry_after_seconds(response)
-                    if response.status == 401 and refusals == 0:
-                        refusals += 1  # perhaps the token was replaced: once more with a fresh one
-                    elif pause_seconds is not None and busy_retries < self._busy_retries_max:
-                        busy_retries += 1
-                    else:
-                        await self._raise_unless_ok(response)
-            except _ConnectionClosed:
-                # Mostly an idle connection that the server closed as the request was on its way. What is sent
-                # here may be sent twice: a second POST of the same name is refused, a second PUT is a conflict.
-                if closed:
-                    raise
-                closed += 1
-            await asyncio.sleep(pause_seconds or 0)
+        with self._counted():
+            while True:
+                pause_seconds = None
+                if before_each is not None:
+                    before_each()
+                try:
+                    async with self._exchange(
+                        self._requests,
+                        method,
+                        path,
+                        params=params,
+                        accept=accept,
+                        body=body,
+                        content_type=content_type,
+                        timeout=timeout,
+                        refused=refusals > 0,
+                    ) as response:
+                        if _is_success(response):
+                            return await self._body(response)
+                        pause_seconds = _retry_after_seconds(response)
+                        if response.status == 401 and refusals == 0:
+                            # Perhaps the token was replaced: once more with a fresh one.
+                            refusals += 1
+                        elif pause_seconds is not None and busy_retries < self._busy_retries_max:
+                            busy_retries += 1
+                        else:
+                            await self._raise_unless_ok(response)
+                except _ConnectionClosed:
+                    # Mostly an idle connection that the server closed as the request was on its way. What is sent
+                    # here may be sent twice: a second POST of the same name is refused, a second PUT is a conflict.
+                    if closed:
+                        raise
+                    closed += 1
+                await asyncio.sleep(pause_seconds or 0)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._in_flight += 1
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
 
     @asynccontextmanager
     async def _exchange(

@@ -19,6 +19,7 @@ def controller(
     reconcile: Reconcile,
     *,
     repeat: Repeat = lambda _: False,
+    is_overloaded: Callable[[], bool] = lambda: False,
     concurrent: int = 5,
     period_seconds: float = 15.0,
     drain_seconds: float = 3.0,
@@ -29,6 +30,7 @@ def controller(
         reconcile,
         Telemetry(),
         repeat=repeat,
+        is_overloaded=is_overloaded,
         concurrent=concurrent,
         drain_seconds=drain_seconds,
         monotonic=monotonic or asyncio.get_running_loop().time,
@@ -205,6 +207,34 @@ def test_reconciles_that_wait_for_a_response_do_not_delay_the_others():
         return within_a_tenth / total
 
     assert virtual_time.run(scenario()) >= 0.99
+
+
+def test_while_kube_apiserver_is_overloaded_no_reconcile_waits_for_long():
+    """It answers 100 requests a second, too few for 2,000 autoscalers; each must still get its response soon."""
+
+    async def scenario() -> tuple[int, float]:
+        kube_apiserver = asyncio.Lock()
+        in_flight, waits = 0, list[float]()
+
+        async def reconcile(_: str) -> bool:
+            nonlocal in_flight
+            now = asyncio.get_running_loop().time
+            in_flight, began = in_flight + 1, now()
+            async with kube_apiserver:
+                await virtual_time.passes(0.01)
+            in_flight -= 1
+            waits.append(now() - began)
+            return True
+
+        running = controller(reconcile, is_overloaded=lambda: in_flight >= 128, concurrent=20)
+        for number in range(2000):
+            running.enqueue(f"ns/{number}", uid=str(number))
+        await run_for(running, 120)
+        return len(waits), max(waits)
+
+    reconciles, longest_wait_seconds = virtual_time.run(scenario())
+    assert reconciles > 10_000, "kube-apiserver is never idle"
+    assert longest_wait_seconds < 1.6, "128 and 20 requests, 10 ms each"
 
 
 def test_a_cancelled_reconcile_has_ended_before_the_controller_has():

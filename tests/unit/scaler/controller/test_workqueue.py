@@ -49,6 +49,35 @@ def test_a_thousand_autoscalers_created_together_are_spread_over_the_period(crea
     assert 40 <= min(per_second) <= max(per_second) <= 100
 
 
+def test_autoscalers_that_are_taken_over_are_reconciled_sooner_once_and_then_at_their_moments():
+    usual, sooner = workqueue(), workqueue()
+    generator = random.Random(7)
+    for number in range(300):
+        uid = str(uuid.UUID(int=generator.getrandbits(128)))
+        usual.add(f"ns/{number}", uid, 100.0)
+        sooner.add(f"ns/{number}", uid, 100.0, within_seconds=3.0)
+    moments = taken(usual, 100.0 + PERIOD_SECONDS)
+    first = taken(sooner, 103.0)
+    assert len(first) == 300
+    per_second = [sum(int(due - 100.0) == second for due in first.values()) for second in range(3)]
+    assert 70 <= min(per_second) <= max(per_second) <= 130
+    for key, due_seconds in taken(sooner, 103.0 + PERIOD_SECONDS).items():
+        late_periods = (due_seconds - moments[key]) / PERIOD_SECONDS
+        assert late_periods == pytest.approx(round(late_periods))
+
+
+def taken(queue: WorkQueue, until_seconds: float) -> dict[str, float]:
+    """The keys that are due until then, each once, with their due times."""
+    found = {}
+    while (item := queue.get(until_seconds)) is not None:
+        key, due_seconds = item
+        assert key not in found
+        found[key] = due_seconds
+    for key, due_seconds in found.items():
+        queue.done(key, due_seconds + 0.01, requeue=True)
+    return found
+
+
 def test_an_autoscaler_keeps_its_moment_when_it_is_added_again():
     """As after a change of the leader."""
     first, second = workqueue(), workqueue()

@@ -130,6 +130,31 @@ def test_only_the_autoscalers_of_owned_shards_are_reconciled_and_shown():
     virtual_time.run(scenario())
 
 
+def test_an_autoscaler_that_is_taken_over_is_reconciled_at_once():
+    async def scenario():
+        replica = Replica(Server())
+        await replica.reconciling.begin(SHOP, continues=False)
+        await virtual_time.passes(0.1)
+        assert replica.reconciled == ["shop/web begins", "shop/web ends"]
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+def test_the_first_reconciles_of_all_autoscalers_are_spread_over_a_period():
+    async def scenario():
+        replica = Replica(Server())
+        for number in range(100):
+            replica.hpas.create("shop", f"new-{number}")
+        await replica.reconciling.begin(ALL_SHARDS, continues=False)
+        replica.reconciled.clear()
+        await virtual_time.passes(PERIOD_SECONDS / 3)
+        assert 20 < sum(each.endswith("ends") for each in replica.reconciled) < 50
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
 def test_an_autoscaler_that_is_created_while_memories_are_read_is_reconciled():
     async def scenario():
         server = Server()

@@ -176,6 +176,23 @@ async def hangs(_: web.Request) -> web.Response:
     return web.Response()
 
 
+async def test_requests_without_a_response_are_counted_until_they_end(serve):
+    responses = asyncio.Event()
+
+    async def slow(_: web.Request) -> web.Response:
+        await responses.wait()
+        return web.Response(status=404)
+
+    client = await serve(slow)
+    sent = [asyncio.create_task(client.get("/x")) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert client.requests_in_flight == 3
+    sent[0].cancel()
+    responses.set()
+    await asyncio.gather(*sent, return_exceptions=True)
+    assert client.requests_in_flight == 0
+
+
 async def drops(request: web.Request) -> web.Response:
     assert request.transport is not None
     request.transport.abort()
