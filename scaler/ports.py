@@ -33,6 +33,17 @@ class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
     is_copy: bool = False
 
 
+def same_scale(
+    copy: TargetScale | ScaleUnavailable, newest: TargetScale | ScaleUnavailable
+) -> bool:
+    """Whether the target has not changed."""
+    return (
+        isinstance(copy, TargetScale)
+        and isinstance(newest, TargetScale)
+        and (copy.uid, copy.view) == (newest.uid, newest.view)
+    )
+
+
 class TimedReading(msgspec.Struct, frozen=True):
     """A reading, and how long it took to get."""
 

@@ -34,10 +34,10 @@ from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
 from scaler.model.observed import ScaleUnavailable
 from scaler.model.settings import Settings
-from scaler.ports import TargetScale, TimedReading, worded
+from scaler.ports import TargetScale, TimedReading, same_scale, worded
 from scaler.report.repetition import Repetition
 from scaler.report.status import status_body
-from scaler.settle import settle
+from scaler.settle import memory_after_refusal, replicas_after, settle
 from wire import kube_json
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.meta import ObjectMeta
@@ -158,7 +158,6 @@ class Reconciler:
         except asyncio.CancelledError:
             self._memories.discard(key)
             raise
-        self._memories.keep(autoscaler, outcome, _replicas_after(outcome))
         self._decisions.keep(autoscaler, made, outcome)
         if (warm_starts := self._with.warm_starts) is not None:
             warm_starts.follow(autoscaler, made.decision.policy, outcome.memory.forecast_state)
@@ -193,20 +192,24 @@ class Reconciler:
         target = await self._with.scales.read(autoscaler)
         made = await self._decide(autoscaler, target, memory, now, gathered)
         if made.decision.rescale and isinstance(target, TargetScale) and target.is_copy:
-            written = await self._rescale_copy(made.decision, target)
+            is_sent = _may_write_copy(made.decision)
+            written = await self._rescale_copy(made.decision, target) if is_sent else None
             if written is not None:
-                return made, await self._report(autoscaler, settle(made.decision, written, now()))
+                return made, await self._settle(autoscaler, settle(made.decision, written, now()))
             copy, decided_at_seconds = target, now()
             target = await self._with.scales.read(autoscaler, newest=True)
             is_old = now() - decided_at_seconds > DECISION_SECONDS_MAX
-            if is_old or not _same_scale(copy, target):
+            if is_old or not same_scale(copy, target):
+                if is_sent:
+                    newest = target.view if isinstance(target, TargetScale) else None
+                    memory = memory_after_refusal(memory, made.decision, newest, decided_at_seconds)
                 made = await self._decide(autoscaler, target, memory, now)
         autoscaler, problem = await self._store_intention(autoscaler, made.decision)
         if problem:
             actuation: Actuation = RescaleFailed(problem)
         else:
             actuation = await self._actuate(made.decision, target)
-        return made, await self._report(autoscaler, settle(made.decision, actuation, now()))
+        return made, await self._settle(autoscaler, settle(made.decision, actuation, now()))
 
     async def _decide(
         self,
@@ -266,12 +269,8 @@ class Reconciler:
 
     async def _rescale_copy(self, decision: Decision, copy: TargetScale) -> Actuation | None:
         """Write on the basis of a copy, which succeeds only if it is not outdated; None if the Scale must be read first."""
-        desired = decision.desired_replicas
-        # These need other writes first, which an outdated copy must not cause.
-        if not desired or decision.deletion_costs:
-            return None
         self._with.scales.forget(decision.autoscaler.key)
-        return await rescale_unchanged(self._with.kube, copy, desired)
+        return await rescale_unchanged(self._with.kube, copy, decision.desired_replicas or 0)
 
     async def _mark_pods(self, decision: Decision) -> None:
         """So that the least busy pods are deleted. A failure is reported, and does not stop the scale-down."""
@@ -281,6 +280,11 @@ class Reconciler:
         )
         if problem:
             self._emit(autoscaler, (warning("FailedPodDeletionCost", problem),))
+
+    async def _settle(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
+        # Before the status is written: that may take as long as any request, and the process may end meanwhile.
+        self._memories.keep(autoscaler, outcome, replicas_after(outcome))
+        return await self._report(autoscaler, outcome)
 
     async def _report(self, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
         self._emit(autoscaler, outcome.events)
@@ -362,29 +366,15 @@ class Reconciler:
         self._with.telemetry.count_reconcile(action, error, seconds)
 
 
-def _replicas_after(outcome: Outcome) -> int | None:
-    """What the target has after the reconcile; None if it could not be read, or a write got no response."""
-    if outcome.memory.unconfirmed is not None:
-        return None
-    if outcome.action is Action.NONE:
-        return outcome.derivation.current_replicas
-    return outcome.derivation.desired_replicas
+def _may_write_copy(decision: Decision) -> bool:
+    """Not where other writes are needed first, which an outdated copy must not cause."""
+    return bool(decision.desired_replicas) and not decision.deletion_costs
 
 
 def _log_replicas(autoscaler: Autoscaler, target: TargetScale) -> None:
     name = f"{autoscaler.metadata.namespace}/{autoscaler.spec.scale_target_ref.name}"
     replicas, pods = target.view.spec_replicas, target.view.status_replicas
     log.debug("%s: target %s, %d replicas, %d pods", autoscaler.key, name, replicas, pods)
-
-
-def _same_scale(
-    copy: TargetScale | ScaleUnavailable, newest: TargetScale | ScaleUnavailable
-) -> bool:
-    return (
-        isinstance(copy, TargetScale)
-        and isinstance(newest, TargetScale)
-        and (copy.uid, copy.view) == (newest.uid, newest.view)
-    )
 
 
 class _Versioned(msgspec.Struct, frozen=True):

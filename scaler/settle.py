@@ -27,6 +27,7 @@ from scaler.model.decision import (
 from scaler.model.derivation import CandidateStep, Derivation, ForecastStep
 from scaler.model.extension_status import CandidateStatus, ForecastDay, ForecastStatus
 from scaler.model.memory import Memory, UnconfirmedChange
+from scaler.model.observed import ScaleView
 from scaler.model.policy import Policy, ScheduledBounds
 from scaler.model.schedules import ScheduleStatus
 from scaler.normalize.candidate_memory import own_memory, with_own_memory
@@ -54,6 +55,29 @@ def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) ->
     if isinstance(actuation, RescaleFailed):
         return _failed(decision, decision.desired_replicas, actuation, now_unix_seconds)
     return _rescaled(decision, decision.desired_replicas, now_unix_seconds)
+
+
+def memory_after_refusal(
+    memory: Memory, refused: Decision, newest: ScaleView | None, now_unix_seconds: float
+) -> Memory:
+    """The memory with which to decide again, after a write on the basis of a copy was refused.
+
+    A client sends a write again if the response was lost; then the second one conflicts with the first one.
+    `newest`: None if the target could not be read.
+    """
+    desired = refused.desired_replicas
+    if desired is None or (newest is not None and newest.spec_replicas != desired):
+        return memory
+    return _with_unconfirmed(memory, refused, desired, now_unix_seconds)
+
+
+def replicas_after(outcome: Outcome) -> int | None:
+    """What the target has after the reconcile; None if it could not be read, or a write got no response."""
+    if outcome.memory.unconfirmed is not None:
+        return None
+    if outcome.action is Action.NONE:
+        return outcome.derivation.current_replicas
+    return outcome.derivation.desired_replicas
 
 
 def same_status(left: AutoscalerStatus, right: AutoscalerStatus) -> bool:
@@ -132,13 +156,17 @@ def _memory_after_failure(
 ) -> Memory:
     """If zero was certainly not written, a later zero is the user's."""
     if failure.may_be_applied:
-        change = UnconfirmedChange(
-            before=decision.current_replicas, after=desired, sent_at_unix_seconds=now
-        )
-        return msgspec.structs.replace(decision.memory, unconfirmed=change)
+        return _with_unconfirmed(decision.memory, decision, desired, now)
     if decision.current_replicas == 0:
         return decision.memory
     return _not_at_zero(decision.memory)
+
+
+def _with_unconfirmed(memory: Memory, decision: Decision, desired: int, now: float) -> Memory:
+    change = UnconfirmedChange(
+        before=decision.current_replicas, after=desired, sent_at_unix_seconds=now
+    )
+    return msgspec.structs.replace(memory, unconfirmed=change)
 
 
 def _not_at_zero(memory: Memory) -> Memory:

@@ -63,11 +63,13 @@ async def rescale(
             *_, resource, name, _ = scale.path.split("/")
             message = worded(error, verb="put", resource=resource, name=name)
             if not isinstance(error, StatusError) or error.reason != "Conflict":
-                return RescaleFailed(message, may_be_applied=_may_be_applied(error))
+                may_be_applied = attempt > 0 or _may_be_applied(error)
+                return RescaleFailed(message, may_be_applied=may_be_applied)
+            # Perhaps with itself: the client sends a request again if the response was lost.
             scale = await _refreshed(kube, scale)
         else:
             return Rescaled()
-    return RescaleFailed(message)
+    return RescaleFailed(message, may_be_applied=True)
 
 
 async def rescale_unchanged(
@@ -75,7 +77,8 @@ async def rescale_unchanged(
 ) -> Rescaled | RescaleFailed | None:
     """Set the replicas if the target still has the resourceVersion of `scale`.
 
-    None: the request was refused, perhaps because another client has changed the target; nothing was written.
+    None: the request was refused, because another client has changed the target, or because this is the second time
+    that the request was sent, after the response to the first one was lost.
     """
     try:
         await kube.replace(scale.path, _body(scale, replicas))

@@ -96,7 +96,7 @@ class Memories:
         return memory
 
     def keep(self, autoscaler: Autoscaler, outcome: Outcome, replicas: int | None) -> None:
-        """Remember its memory after a reconcile that began with `of`, unless all was forgotten meanwhile.
+        """Remember the memory of a reconcile that began with `of`, unless all was forgotten meanwhile.
 
         `replicas`: what the target has then; None if it is not known.
         """

@@ -89,6 +89,8 @@ class MemoryStore:
         Failures that may pass are waited out. `existing`: the watched HPAs, namespace by uid; the histories of others
         in their namespaces are removed.
         """
+        # Also if they cannot be read: another process has scaled since they were, and these would be written over its own.
+        self.forget(includes)
         while True:
             try:
                 await self._list(includes)
@@ -191,7 +193,6 @@ class MemoryStore:
             if not page.metadata.continue_:
                 break
             params["continue"] = page.metadata.continue_
-        self.forget(includes)
         for raw in found:
             self._add(raw, includes)
 

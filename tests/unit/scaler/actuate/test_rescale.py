@@ -43,8 +43,17 @@ async def test_after_the_fifth_conflict_it_gives_up():
     kube = FakeKube()
     kube.serve(PATH, {"metadata": {"resourceVersion": "8"}})
     kube.put_answers = [conflict("the object has been modified")] * 9
-    assert await rescale_to_3(kube) == RescaleFailed("the object has been modified")
+    failed = RescaleFailed("the object has been modified", may_be_applied=True)
+    assert await rescale_to_3(kube) == failed
     assert len(kube.put) == 5
+
+
+async def test_a_write_that_is_forbidden_after_a_conflict_may_have_been_applied():
+    """It conflicts with itself if the client sent it again, after the first response was lost."""
+    kube = FakeKube()
+    kube.serve(PATH, {"metadata": {"resourceVersion": "8"}})
+    kube.put_answers = [conflict("modified"), forbidden("you may not")]
+    assert await rescale_to_3(kube) == RescaleFailed("you may not", may_be_applied=True)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,24 @@ async def test_only_the_memories_of_some_namespaces_are_read_again():
     assert store.history("u2") == history(4)
 
 
+@pytest.mark.parametrize("error", [forbidden("no"), not_found("no such kind")], ids=["403", "404"])
+async def test_memories_from_before_another_process_led_are_not_used_where_the_stored_ones_cannot_be_read(
+    error,
+):
+    server = Server()
+    store = await started(server)
+    for namespace, uid in (("shop", "u1"), ("bank", "u2")):
+        store.put(namespace, uid, history(3), is_urgent=False)
+    await store.flush()
+    store.put("shop", "u1", history(4), is_urgent=False)
+    server.failures = [error]
+    await store.load({"u1": "shop"}, lambda namespace: namespace == "shop")
+    assert store.history("u1") is None
+    assert store.history("u2") == history(3)
+    await store.flush()
+    assert server.writes == 2, "nothing is written over what the other process stored"
+
+
 async def test_the_memories_of_a_namespace_that_another_replica_owns_are_neither_kept_nor_written():
     server = Server()
     owned = {"shop", "bank"}

@@ -1,9 +1,12 @@
 """No fault of the process, its clock or the API makes a wrong scale."""
 
+import asyncio
+
 import msgspec
 import pytest
 
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from tests.unit.scaler.reconcile.test_restart_properties import Stored
 from tests.unit.scaler.reconcile.world import KEY, SCALE_PATH, SPEC, World, autoscaler
 from wire.status import StatusError, Unavailable, conflict
 
@@ -132,10 +135,11 @@ async def test_during_an_outage_nothing_new_is_written():
 # Scaling to zero.
 
 
-def idle(kind):
+def idle(kind, histories=None):
     """A world whose target may go to zero, at two replicas."""
     changed = msgspec.structs.replace(autoscaler().spec, min_replicas=0)
-    world = World(kind=kind, object=msgspec.structs.replace(autoscaler(), spec=changed), zero=True)
+    found = msgspec.structs.replace(autoscaler(), spec=changed)
+    world = World(kind=kind, object=found, zero=True, histories=histories)
     world.scaled(2)
     return world
 
@@ -204,6 +208,17 @@ async def test_zero_is_not_written_for_an_autoscaler_that_was_created_again_mean
     world.scaled(1)
     world.kube.put_answers = [conflict("the object has been modified")]
     assert await world.sync(0, elapsed=600) == 1
+
+
+async def test_a_process_that_dies_while_it_writes_the_status_of_an_hpa_does_not_keep_the_target_at_zero():
+    world = idle(HORIZONTAL_POD_AUTOSCALERS, histories=Stored())
+    await to_zero(world)
+    world.kube.put_answers = [b"{}", asyncio.CancelledError()]
+    with pytest.raises(asyncio.CancelledError):
+        await world.sync(0, elapsed=60)
+    world.scaled(0)
+    world.restart()
+    assert await world.sync(20) == 2
 
 
 @BOTH_KINDS

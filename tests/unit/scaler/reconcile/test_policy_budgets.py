@@ -3,14 +3,14 @@
 import pytest
 
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
-from tests.unit.scaler.reconcile.world import SPEC, World, autoscaler
+from tests.unit.scaler.reconcile.world import SCALE_PATH, SPEC, World, autoscaler
 from wire.status import Unavailable, forbidden, internal_error
 
 BOTH_KINDS = pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS])
 PERIOD_SECONDS = 120
 
 
-def limited(kind=LOAD_AUTOSCALERS, **extra):
+def limited(kind=LOAD_AUTOSCALERS, *, copies=False, **extra):
     """One policy per direction: 2 pods in 120 s up, 1 pod in 120 s down, without windows."""
     behavior = {
         "scaleUp": {"policies": [{"type": "Pods", "value": 2, "periodSeconds": PERIOD_SECONDS}]},
@@ -20,7 +20,7 @@ def limited(kind=LOAD_AUTOSCALERS, **extra):
         },
     }
     spec = {**SPEC, "behavior": behavior, **extra}
-    return World(object=autoscaler(spec=spec), kind=kind)
+    return World(object=autoscaler(spec=spec), kind=kind, copies=copies)
 
 
 async def scaled_without_an_answer(world, queue, replicas):
@@ -75,6 +75,58 @@ async def test_a_count_that_a_user_set_after_a_write_without_an_answer_uses_up_n
     await world.sync(10)
     await scaled_without_an_answer(world, 90, 2)
     assert await world.sync(90) == 4
+
+
+async def scaled_but_sent_again(world, queue, replicas):
+    """The write is applied, its response is lost, and the client sends it again: a conflict with the first one."""
+    behind = str(world.version)
+    world.watched_version = lambda: behind
+    world.scaled(replicas)
+    refused = len(world.kube.put)
+    await world.sync(queue)
+    assert len(world.kube.put) > refused, "the write on the basis of a copy"
+    world.watched_version = lambda: str(world.version)
+
+
+@BOTH_KINDS
+@pytest.mark.parametrize(
+    ("before", "queue", "after", "later"),
+    [pytest.param(1, 90, 3, 5, id="scale-up"), pytest.param(8, 10, 7, 6, id="scale-down")],
+)
+async def test_a_scale_that_conflicts_with_itself_uses_up_the_policy(
+    kind, before, queue, after, later
+):
+    world = limited(kind, copies=True)
+    world.scaled(before)
+    await world.sync(10 * before)
+    await scaled_but_sent_again(world, queue, after)
+    assert world.replicas == after
+    assert await world.sync(queue) == after
+    assert await world.sync(queue, elapsed=PERIOD_SECONDS) == later
+
+
+async def test_a_write_that_conflicts_with_itself_uses_up_the_policy_if_the_scale_cannot_be_read_then():
+    world = limited(copies=True)
+    world.scaled(8)
+    await world.sync(80)
+    scale = world.kube.answers[SCALE_PATH]
+    world.kube.answers[SCALE_PATH] = Unavailable("no route")
+    world.version += 1
+    behind = str(world.version - 1)
+    world.watched_version = lambda: behind
+    await world.sync(10)
+    world.kube.answers[SCALE_PATH] = scale
+    world.watched_version = lambda: str(world.version)
+    world.scaled(7)
+    assert await world.sync(10) == 7
+
+
+async def test_a_write_that_conflicts_with_a_user_uses_up_nothing():
+    world = limited(copies=True)
+    world.scaled(1)
+    await world.sync(10)
+    await scaled_but_sent_again(world, 90, 2)
+    assert world.replicas == 4
 
 
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer lost"])
