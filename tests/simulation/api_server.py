@@ -169,6 +169,7 @@ class ApiServer:
                 target=target,
                 group=measured.group,
                 value=value,
+                sent_at=request.sent_at,
             )
         )
 

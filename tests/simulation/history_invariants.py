@@ -81,7 +81,10 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
     measured = [
         each
         for each in run.journal.measurements
-        if each.target == plan.key and each.value is not None and _leads(run, each)
+        if each.target == plan.key
+        and each.value is not None
+        and _leads(run, each)
+        and each.at - each.sent_at < _deadline_seconds(run)
     ]
     found = []
     for process, life in groupby(measured, key=lambda each: each.process):
@@ -94,6 +97,11 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
             lowest = min(n for each, n in of_life if each.at >= last)
             found.append((last, following - run.scenario.period, lowest))
     return found
+
+
+def _deadline_seconds(run: Run) -> float:
+    """Of a metric; a response after it belongs to no reconcile."""
+    return max(5.0, run.scenario.period * 2 / 3)
 
 
 def _next_reconcile(
@@ -118,6 +126,13 @@ def _died_soon(run: Run, measured: Measurement) -> bool:
         each.at for before, each in pairwise(held)
         if before.process == measured.process and each.at >= measured.at
     ]  # fmt: skip
+    if not run.scenario.kind.keeps_history:
+        # A memory that is not part of the status is written later, which a process cannot that is cut off until it ends or loses the Lease.
+        lost += [
+            each.at for each in run.journal.disturbed
+            if measured.process.startswith(f"{each.replica}.")
+            and any(each.at <= at <= each.until for at in (*ends, *lost))
+        ]  # fmt: skip
     return any(measured.at <= at <= soon for at in (*ends, *lost))
 
 
@@ -161,10 +176,13 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
         changes = [
             each for each in run.journal.scales
             if each.target == plan.key and each.at < written.sent_at
-            and each.at > created(run, plan, written.at)
-            and (each.process == written.process or not stepped)
+            and each.at > created(run, plan, written.at) and not _is_by_rival(run, plan, each)
         ]  # fmt: skip
-        limit = _limit(plan, current, written, _as_stored(run, written, changes))
+        # By a clock that was stepped, a change by another process may be older than the period.
+        is_unread = stepped or _began_without_memories(run, written)
+        known = [changes, _own(changes, written)] if is_unread else [changes]
+        limits = [_limit(plan, current, written, _as_stored(run, written, each)) for each in known]
+        limit = max(limits) if written.after > current else min(limits)
         if (written.after > current and written.after > limit) or (
             written.after < current and written.after < limit
         ):
@@ -172,6 +190,36 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
                 invariant="no budget twice", at=written.at,
                 what=f"{written.process} set {plan.key} from {current} to {written.after}; the policies allow {limit}",
             )  # fmt: skip
+
+
+def _is_by_rival(run: Run, plan: AutoscalerPlan, change: ScaleWritten) -> bool:
+    """Whether only another HPA of the target can have made this change: as upstream, each HPA counts its own changes."""
+    if run.scenario.kind.shares_no_target:
+        return False
+    bounds = run.bounds_of(change.target, run.known_since(change.at), change.at)
+    own = f"{run.scenario.kind.plural}/{plan.key}"
+    allowing = {
+        each.key for each in bounds if each.min_replicas <= change.after <= each.max_replicas
+    }
+    return bool(allowing) and own not in allowing
+
+
+def _began_without_memories(run: Run, written: ScaleWritten) -> bool:
+    """As upstream, an HPA forgets its changes with its process where the CustomResourceDefinition does not exist."""
+    began = [
+        each.at
+        for each in run.journal.held(written.target.partition("/")[0])
+        if each.process == written.process and each.at <= written.sent_at
+    ]
+    return not run.scenario.kind.keeps_history and any(
+        fault.kind == "crd" and fault.at <= began[-1] <= fault.at + fault.seconds
+        for fault in run.faults
+        if began
+    )
+
+
+def _own(changes: list[ScaleWritten], written: ScaleWritten) -> list[ScaleWritten]:
+    return [each for each in changes if each.process == written.process]
 
 
 def _as_stored(run: Run, written: ScaleWritten, changes: list[ScaleWritten]) -> list[ScaleWritten]:

@@ -7,10 +7,11 @@ import msgspec
 
 
 class Reconciled(msgspec.Struct, frozen=True, kw_only=True):
-    """A process read the scale of a target."""
+    """A process read the scale of a target, to reconcile an autoscaler: several may have the same target."""
 
     at: float
     process: str
+    autoscaler: str
     target: str
     replicas: int
     pods: int
@@ -37,6 +38,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     group: str
     value: float | None
+    sent_at: float
+    """When the request left the process."""
 
 
 class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,11 +63,12 @@ class Decisions(logging.Handler):
         replica = self._running_replica()
         if record.levelno != logging.DEBUG or replica is None or replica.wire is None:
             return
-        _, target, replicas, pods = record.args  # by `_log_replicas`
+        autoscaler, target, replicas, pods = record.args  # by `_log_replicas`
         self._journal.reconciled.append(
             Reconciled(
                 at=self._timeline.now,
                 process=replica.wire.process,
+                autoscaler=autoscaler,
                 target=target,
                 replicas=replicas,
                 pods=pods,
