@@ -180,6 +180,12 @@ def test_a_metric_that_fails_later_keeps_what_it_proposed(
 
 def test_a_sync_period_of_an_autoscaler_replaces_that_of_the_scaler(cluster, exporter, workspace):
     exporter.set("queue_length", 30, namespace=workspace.namespace, queue="mail")
+    external = (
+        f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{workspace.namespace}/queue_length"
+    )
+    until(
+        lambda: cluster.get(external)["items"], what="a value, before the only reconcile of an hour"
+    )
     applied(cluster, workspace, queue("30"), syncPeriodSeconds=3600)
     workspace.has_condition("ScalingActive", "True", "ValidMetricFound")
     reference = Workspace(cluster, workspace.namespace, name="other")
