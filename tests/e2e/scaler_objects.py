@@ -1,13 +1,12 @@
 """Objects of the scaler's end-to-end tests: workloads, autoscalers, and waiting for results."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from testbed.cluster import Cluster
+from testbed.programs import CRD
 from testbed.waiting import until
 
-CRD = Path(__file__).parents[2] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 MEMORY_CRD = CRD.with_name("scalingmemories.yaml")
 HPA, LA = "autoscaling/v2", "loadline.io/v1beta1"
 KINDS = {HPA: "HorizontalPodAutoscaler", LA: "LoadAutoscaler"}

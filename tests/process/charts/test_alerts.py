@@ -52,7 +52,7 @@ HEALTHY = {
     f'loadline_scaler_reconciliations_total{{{POD},error="internal"}}': "0+6x120",
     f"loadline_scaler_crashes_total{{{POD}}}": "0x120",
     f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="1"}}': "0+600x120",
-    f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="16"}}': "0+601x120",
+    f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="15"}}': "0+601x120",
     f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="+Inf"}}': "0+601x120",
     f'loadline_scaler_events_dropped_total{{{POD},type="Warning",reason="queue_full"}}': "0x120",
     # Restarts of the adapter, of a minute and of five.
@@ -112,7 +112,7 @@ FAULTS: dict[str, dict[str, str]] = {
     },
     "LoadlineScalerCrashes": {f"loadline_scaler_crashes_total{{{POD}}}": "0x100 1x20"},
     "LoadlineScalerDelayed": {
-        f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="16"}}': "0+660x120",
+        f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="15"}}': "0+660x120",
         f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="+Inf"}}': "0+660x120",
     },
     "LoadlineScalerNotDirect": {
