@@ -32,6 +32,7 @@ from scaler.model.policy import Policy, ScheduledBounds
 from scaler.model.schedules import ScheduleStatus
 from scaler.normalize.candidate_memory import own_memory, with_own_memory
 from scaler.normalize.history import with_scale_event
+from scaler.normalize.restart import stored_again_seconds
 from scaler.report.conditions import Conditions
 from scaler.report.metric_changes import moved_little
 from scaler.report.why import summarize
@@ -282,16 +283,16 @@ def _differs_little(before: AutoscalerStatus, after: AutoscalerStatus) -> bool:
 
 
 def _stored_seconds_max(decision: Decision) -> float:
-    """Half the window while it holds more replicas than were recommended last.
+    """Only while the window holds more replicas than were recommended last.
 
-    A memory that was stored longer ago than the window does not show that its process ran, so `restored` would hold
-    the replicas for another window.
+    A memory that was stored longer ago does not show that its process ran, so `restored` would hold the replicas for
+    another window.
     """
     policy, steps = decision.policy, decision.memory.recommendations
     current = decision.current_replicas or 0
     if not steps or steps[-1].replicas >= current or current <= policy.min_replicas:
         return math.inf
-    return policy.scale_down_window_seconds / 2
+    return stored_again_seconds(policy)
 
 
 def _with_remarks(status: AutoscalerStatus, derivation: Derivation) -> AutoscalerStatus:

@@ -27,6 +27,9 @@ from scaler.normalize.extension_memory import (
 )
 from scaler.normalize.history import seeded, with_scale_event, with_step
 
+# The next write of memories and the Lease, as long as they last by default.
+TAKE_OVER_SECONDS = 30.0
+
 AnyMemory = TypeVar("AnyMemory", bound=Memory)
 
 
@@ -36,9 +39,9 @@ def restored(
     """Continue where another process stopped, so that every count is as if it had never stopped.
 
     Its last step is open: it would have stored another one. So it lasted until one period ago, when that process
-    would have made its last reconcile. A memory that was stored longer ago than the window does not show whether
-    that process ran until now, and one with fewer replicas than there are does not show what was recommended since.
-    Then a higher current count is remembered too, as upstream does after every restart.
+    would have made its last reconcile. A memory that would have been stored again since then does not show whether that
+    process ran until now, or could not store what it recommended, and one with fewer replicas than there are does not
+    show what was recommended since. Then a higher current count is remembered too, as upstream does after every restart.
     A lower one is not: it would only delay a scale-up that the last recommendation allows.
     """
     memory = _on_this_clock(stored, now_unix_seconds)
@@ -58,11 +61,16 @@ def restored(
             memory.candidate, now_unix_seconds - policy.sync_period_seconds
         ),
     )
-    is_old = stored_at < now_unix_seconds - policy.scale_down_window_seconds
+    is_old = stored_at < now_unix_seconds - _stored_seconds_ago_max(policy)
     is_incomplete = is_old or _has_grown(stored, policy, replicas)
     if is_incomplete and steps[-1].replicas < replicas:
         return with_step(memory, replicas, stopped_at)
     return memory
+
+
+def stored_again_seconds(policy: Policy) -> float:
+    """After how long a memory is stored again while the window holds more replicas than were recommended last."""
+    return policy.scale_down_window_seconds / 2
 
 
 def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
@@ -198,6 +206,15 @@ def _with_missing_event(
         now_unix_seconds=now,
         may_be_older=True,
     )
+
+
+def _stored_seconds_ago_max(policy: Policy) -> float:
+    """How long ago a process stored its memory that has held replicas until another one took over.
+
+    It stores it with its next reconcile, and the other one needs it with its first.
+    """
+    take_over_seconds = 2 * policy.sync_period_seconds + TAKE_OVER_SECONDS
+    return min(policy.scale_down_window_seconds, stored_again_seconds(policy) + take_over_seconds)
 
 
 def _has_grown(stored: StoredMemory, policy: Policy, replicas: int) -> bool:

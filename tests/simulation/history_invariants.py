@@ -10,9 +10,11 @@ from itertools import groupby, pairwise
 
 import msgspec
 
+from scaler.normalize.restart import TAKE_OVER_SECONDS
 from tests.simulation.api_server import proposal
 from tests.simulation.invariants import INVARIANTS, Run, Violation
 from tests.simulation.journal import Measurement, ScaleWritten
+from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, RESOURCE, UNITS_PER_REPLICA
 from tests.simulation.scenario import AutoscalerPlan, Rules
 
@@ -76,7 +78,8 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
 
     While no replica leads, the last recommendation continues until a period before the next process reconciles, which may
     be without a measurement if the replicas are outside of the bounds. What a process measured in its last two
-    periods may have died with it, so that the lowest of what it may have remembered last counts.
+    periods may have died with it, or later if it could not store its memories, so that the lowest of what it may have
+    remembered last counts.
     """
     measured = [
         each
@@ -89,7 +92,11 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
     found = []
     for process, life in groupby(measured, key=lambda each: each.process):
         of_life = [(each, _recommendation(run, each)) for each in life]
-        kept = [(each, n) for each, n in of_life if not _died_soon(run, each)]
+        kept = [
+            (each, n)
+            for each, n in of_life
+            if not _died_soon(run, each) and not _could_not_be_stored(run, plan, each)
+        ]
         found += [(each.at, each.at, n) for each, n in kept]
         if kept:
             last = kept[-1][0].at
@@ -134,6 +141,28 @@ def _died_soon(run: Run, measured: Measurement) -> bool:
             and any(each.at <= at <= each.until for at in (*ends, *lost))
         ]  # fmt: skip
     return any(measured.at <= at <= soon for at in (*ends, *lost))
+
+
+def _could_not_be_stored(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
+    """Whether the process ended, or lost the Lease, while the memories of HPAs could not be written.
+
+    The next one notices that if what it reads is older than it should be (`scaler.normalize.restart`).
+    """
+    if run.scenario.kind.keeps_history:
+        return False
+    until = _next_reconcile(run, plan, measured.process, measured.at, default=math.inf)
+    failing = any(
+        fault.kind == "writes" and fault.where == MEMORIES
+        and measured.at <= fault.at + fault.seconds and fault.at <= until
+        for fault in run.faults
+    )  # fmt: skip
+    stored = [
+        each.at for each in run.journal.memories_stored
+        if each.key == measured.target and each.process == measured.process and each.at <= until
+    ]  # fmt: skip
+    latest = max(stored, default=0.0)
+    age_seconds_max = window_of(run, plan) / 2 + TAKE_OVER_SECONDS + 2 * run.scenario.period
+    return failing and latest < measured.at and until - latest <= age_seconds_max
 
 
 def _leads(run: Run, measured: Measurement) -> bool:
@@ -196,12 +225,8 @@ def _is_by_rival(run: Run, plan: AutoscalerPlan, change: ScaleWritten) -> bool:
     """Whether only another HPA of the target can have made this change: as upstream, each HPA counts its own changes."""
     if run.scenario.kind.shares_no_target:
         return False
-    bounds = run.bounds_of(change.target, run.known_since(change.at), change.at)
-    own = f"{run.scenario.kind.plural}/{plan.key}"
-    allowing = {
-        each.key for each in bounds if each.min_replicas <= change.after <= each.max_replicas
-    }
-    return bool(allowing) and own not in allowing
+    allowing = run.allowing(change)
+    return bool(allowing) and f"{run.scenario.kind.plural}/{plan.key}" not in allowing
 
 
 def _began_without_memories(run: Run, written: ScaleWritten) -> bool:

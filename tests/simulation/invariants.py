@@ -102,13 +102,22 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             if (each.process, each.target) == (written.process, written.target)
             and each.at <= written.sent_at
         ]
-        by_metrics = {
-            f"{self.scenario.kind.plural}/{each.autoscaler}"
+        # Several may be reconciled at once: the last one whose bounds allow what was written.
+        allowing, prefix = self.allowing(written), f"{self.scenario.kind.plural}/"
+        within = [each.autoscaler for each in reconciled if prefix + each.autoscaler in allowing]
+        writer = (within or [reconciled[-1].autoscaler])[-1]
+        return rivals & {
+            prefix + each.autoscaler
             for each in reconciled
-            if each.autoscaler != reconciled[-1].autoscaler
-            and self._is_by_metrics(each, written.at)
+            if each.autoscaler != writer and self._is_by_metrics(each, written.at)
         }
-        return rivals & by_metrics
+
+    def allowing(self, change: ScaleWritten) -> frozenset[str]:
+        """The autoscalers of the target within whose bounds these replicas are, as far as processes know."""
+        bounds = self.bounds_of(change.target, self.known_since(change.at), change.at)
+        return frozenset(
+            each.key for each in bounds if each.min_replicas <= change.after <= each.max_replicas
+        )
 
     def _is_by_metrics(self, reconciled: Reconciled, until: float) -> bool:
         """Whether the autoscaler that was reconciled is still the same one, and found the replicas within its bounds."""

@@ -38,7 +38,8 @@ RESPONSE_BYTES_MAX = 2**28
 CLOSE_SECONDS = 1.0
 # client-go waits for a busy server up to ten times (rest/request.go); callers here have a backoff of their own.
 BUSY_RETRIES_MAX = 3
-BUSY_PAUSE_MAX_SECONDS = 5.0
+# Less than a sync period in all: what is written is not older than the next decision.
+BUSY_PAUSE_MAX_SECONDS = 3.0
 
 
 class KubeClient:

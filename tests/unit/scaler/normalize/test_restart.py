@@ -2,8 +2,9 @@
 
 import pytest
 
+from scaler.model.autoscaler import Behavior, ScaleDownRules
 from scaler.model.memory import Recommendation, StoredMemory
-from scaler.normalize.restart import restored
+from scaler.normalize.restart import TAKE_OVER_SECONDS, restored
 from scaler.plan.policy import policy_of
 from tests.unit.scaler.objects import FLAGS, NOW, spec
 
@@ -11,7 +12,7 @@ WINDOW = FLAGS.downscale_stabilization_seconds
 PERIOD = FLAGS.sync_period_seconds
 
 
-def remembered(replicas, *, known, stored_seconds_ago, recommended=2):
+def remembered(replicas, *, known, stored_seconds_ago, recommended=2, **extra):
     """The recommendations after a restart, oldest first."""
     until = NOW - stored_seconds_ago
     step = Recommendation(
@@ -19,7 +20,7 @@ def remembered(replicas, *, known, stored_seconds_ago, recommended=2):
     )
     stored = StoredMemory(recommendations=(step,), known_replicas=known)
     found = restored(
-        stored, policy_of(spec(), FLAGS), replicas=replicas, now_unix_seconds=NOW
+        stored, policy_of(spec(**extra), FLAGS), replicas=replicas, now_unix_seconds=NOW
     ).recommendations
     return [each.replicas for each in found or ()]
 
@@ -40,5 +41,17 @@ def test_a_higher_recommendation_is_enough():
     assert found == [4]
 
 
-def test_a_memory_that_is_older_than_the_window_does_not_show_whether_the_process_ran():
-    assert remembered(3, known=(3,), stored_seconds_ago=WINDOW + PERIOD + 1) == [2, 3]
+def test_a_memory_that_would_have_been_stored_again_is_incomplete():
+    """While a window holds replicas, the memory is stored again after half of it; so its writes have failed since."""
+    latest = WINDOW / 2 + TAKE_OVER_SECONDS + 2 * PERIOD
+    assert remembered(3, known=(3,), stored_seconds_ago=latest) == [2]
+    assert remembered(3, known=(3,), stored_seconds_ago=latest + 1) == [2, 3]
+
+
+@pytest.mark.parametrize("window_seconds", [0, 20])
+def test_a_memory_that_is_older_than_a_short_window_does_not_show_whether_the_process_ran(
+    window_seconds,
+):
+    behavior = Behavior(scale_down=ScaleDownRules(stabilization_window_seconds=window_seconds))
+    ago = window_seconds + PERIOD + 1
+    assert remembered(3, known=(3,), stored_seconds_ago=ago, behavior=behavior) == [2, 3]

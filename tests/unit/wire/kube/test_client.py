@@ -139,6 +139,26 @@ async def test_a_request_is_repeated_after_the_retry_after_of_a_busy_server(serv
     assert len(paths) == 3
 
 
+async def test_a_busy_server_delays_a_request_by_less_than_a_sync_period(serve, monkeypatch):
+    """Otherwise a scale might be written after the next decision is due."""
+    pauses_seconds: list[float] = []
+    sleep = asyncio.sleep
+
+    async def busy(_: web.Request) -> web.Response:
+        return web.Response(status=429, headers={"Retry-After": "60"})
+
+    async def recorded(seconds: float) -> None:
+        pauses_seconds.append(seconds)
+        await sleep(0)
+
+    client = await serve(busy)
+    monkeypatch.setattr(asyncio, "sleep", recorded)
+    with pytest.raises(StatusError):
+        await client.replace("/x", b"{}")
+    monkeypatch.undo()
+    assert 0 < sum(pauses_seconds) < 15
+
+
 @pytest.mark.parametrize("method", ["create", "replace", "patch"])
 async def test_a_write_is_checked_before_each_time_that_it_is_sent(serve, method):
     """A replica may lose its Lease while it waits for a busy server."""
