@@ -11,13 +11,13 @@ from scaler.model.schedules import FoundCalendar
 from scaler.observe.rivals import Selectors, Targets
 from scaler.ports import Autoscalers, EventSink, Measurements, Pods, Scales, WarmStarts
 from scaler.telemetry import Telemetry
-from wire.kube.requests import Writer
+from wire.kube.requests import CheckedWriter
 
 
 class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """One for each port."""
 
-    kube: Writer
+    kube: CheckedWriter
     scales: Scales
     autoscalers: Autoscalers
     pods: Pods

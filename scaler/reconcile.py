@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from scaler.actuate.deletion_cost import write_deletion_costs
-from scaler.actuate.scale import rescale, rescale_unchanged
+from scaler.actuate.scale import checked_age, may_write_copy, rescale, rescale_unchanged
 from scaler.decisions import NOT_GATHERED, Decisions, Gathered
 from scaler.dependencies import Dependencies
 from scaler.last_decision import LastDecision, Made
@@ -40,6 +40,7 @@ from scaler.report.status import status_body
 from scaler.settle import memory_after_refusal, replicas_after, settle
 from wire import kube_json
 from wire.clock import SYSTEM_CLOCK, Clock
+from wire.kube.requests import BeforeEach
 from wire.meta import ObjectMeta
 from wire.status import StatusError, Unavailable
 
@@ -154,7 +155,9 @@ class Reconciler:
             return
         now = self._clock.steady_now()
         try:
-            made, outcome = await self._reconcile(autoscaler, memory, now, gathered)
+            made, outcome = await self._reconcile(
+                autoscaler, memory, now, gathered, self._checked_age(started_seconds)
+            )
         except asyncio.CancelledError:
             self._memories.discard(key)
             raise
@@ -187,13 +190,14 @@ class Reconciler:
         memory: Memory,
         now: Callable[[], float],
         gathered: Gathered,
+        check: BeforeEach,
     ) -> tuple[Made, Outcome]:
-        """`now` in Unix seconds; a step of the wall clock does not move it."""
+        """`now` in Unix seconds; a step of the wall clock does not move it. `check`: before each write of the scale."""
         target = await self._with.scales.read(autoscaler)
         made = await self._decide(autoscaler, target, memory, now, gathered)
         if made.decision.rescale and isinstance(target, TargetScale) and target.is_copy:
-            is_sent = _may_write_copy(made.decision)
-            written = await self._rescale_copy(made.decision, target) if is_sent else None
+            is_sent = may_write_copy(made.decision)
+            written = await self._rescale_copy(made.decision, target, check) if is_sent else None
             if written is not None:
                 return made, await self._settle(autoscaler, settle(made.decision, written, now()))
             copy, decided_at_seconds = target, now()
@@ -203,12 +207,13 @@ class Reconciler:
                 if is_sent:
                     newest = target.view if isinstance(target, TargetScale) else None
                     memory = memory_after_refusal(memory, made.decision, newest, decided_at_seconds)
+                check = self._checked_age(self._clock.monotonic())
                 made = await self._decide(autoscaler, target, memory, now)
         autoscaler, problem = await self._store_intention(autoscaler, made.decision)
         if problem:
             actuation: Actuation = RescaleFailed(problem)
         else:
-            actuation = await self._actuate(made.decision, target)
+            actuation = await self._actuate(made.decision, target, check)
         return made, await self._settle(autoscaler, settle(made.decision, actuation, now()))
 
     async def _decide(
@@ -256,8 +261,13 @@ class Reconciler:
         )
         return msgspec.structs.replace(autoscaler, metadata=metadata), ""
 
+    def _checked_age(self, started_seconds: float) -> BeforeEach:
+        return checked_age(
+            started_seconds, self._settings.sync_period_seconds, self._clock.monotonic
+        )
+
     async def _actuate(
-        self, decision: Decision, target: TargetScale | ScaleUnavailable
+        self, decision: Decision, target: TargetScale | ScaleUnavailable, check: BeforeEach
     ) -> Actuation:
         desired = decision.desired_replicas
         if not decision.rescale or desired is None or isinstance(target, ScaleUnavailable):
@@ -265,12 +275,15 @@ class Reconciler:
         if decision.deletion_costs:
             await self._mark_pods(decision)
         self._with.scales.forget(decision.autoscaler.key)
-        return await rescale(self._with.kube, target, desired)
+        return await rescale(self._with.kube, target, desired, before_each=check)
 
-    async def _rescale_copy(self, decision: Decision, copy: TargetScale) -> Actuation | None:
+    async def _rescale_copy(
+        self, decision: Decision, copy: TargetScale, check: BeforeEach
+    ) -> Actuation | None:
         """Write on the basis of a copy, which succeeds only if it is not outdated; None if the Scale must be read first."""
         self._with.scales.forget(decision.autoscaler.key)
-        return await rescale_unchanged(self._with.kube, copy, decision.desired_replicas or 0)
+        desired = decision.desired_replicas or 0
+        return await rescale_unchanged(self._with.kube, copy, desired, before_each=check)
 
     async def _mark_pods(self, decision: Decision) -> None:
         """So that the least busy pods are deleted. A failure is reported, and does not stop the scale-down."""
@@ -364,11 +377,6 @@ class Reconciler:
     def _count(self, action: Action, error: ErrorClass, started_seconds: float) -> None:
         seconds = self._clock.monotonic() - started_seconds
         self._with.telemetry.count_reconcile(action, error, seconds)
-
-
-def _may_write_copy(decision: Decision) -> bool:
-    """Not where other writes are needed first, which an outdated copy must not cause."""
-    return bool(decision.desired_replicas) and not decision.deletion_costs
 
 
 def _log_replicas(autoscaler: Autoscaler, target: TargetScale) -> None:

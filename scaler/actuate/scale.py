@@ -11,15 +11,17 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from scaler.model.decision import Rescaled, RescaleFailed
+from scaler.model.decision import Decision, Rescaled, RescaleFailed
 from scaler.ports import TargetScale, worded
 from wire import kube_json
-from wire.kube.requests import Writer
+from wire.kube.requests import BeforeEach, CheckedWriter, Reader
 from wire.status import StatusError, Unavailable
 
 ATTEMPTS = 5
 PAUSE_SECONDS = 0.01
 PAUSE_JITTER_RATIO = 0.1
+# Under a shorter sync period, what was read may be this old: a metric has at least five seconds to respond.
+AGE_SECONDS_MIN = 7.5
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -44,11 +46,36 @@ class _Version(msgspec.Struct, frozen=True):
     metadata: _Metadata
 
 
+def may_write_copy(decision: Decision) -> bool:
+    """Not where other writes are needed first, which an outdated copy must not cause."""
+    return bool(decision.desired_replicas) and not decision.deletion_costs
+
+
+def checked_age(
+    started_seconds: float, period_seconds: float, monotonic: Callable[[], float]
+) -> BeforeEach:
+    """The check of a write whose reconcile began at that monotonic time: what it has read may be too old by now.
+
+    A process may be suspended after it has read the metrics, and a busy kube-apiserver may be waited for.
+    """
+
+    def check() -> None:
+        age_seconds = monotonic() - started_seconds
+        if age_seconds > max(period_seconds, AGE_SECONDS_MIN):
+            raise Unavailable(
+                f"not written, because the metrics were read up to {age_seconds:.0f} s ago: kube-apiserver was busy, or "
+                "the scaler was suspended; the next reconcile decides again"
+            )
+
+    return check
+
+
 async def rescale(
-    kube: Writer,
+    kube: CheckedWriter,
     scale: TargetScale,
     replicas: int,
     *,
+    before_each: BeforeEach | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     chance: Callable[[], float] = random.random,
 ) -> Rescaled | RescaleFailed:
@@ -58,7 +85,7 @@ async def rescale(
         if attempt:
             await sleep(PAUSE_SECONDS * (1 + PAUSE_JITTER_RATIO * chance()))
         try:
-            await kube.replace(scale.path, _body(scale, replicas))
+            await kube.replace(scale.path, _body(scale, replicas), before_each=before_each)
         except (StatusError, Unavailable) as error:
             *_, resource, name, _ = scale.path.split("/")
             message = worded(error, verb="put", resource=resource, name=name)
@@ -73,7 +100,11 @@ async def rescale(
 
 
 async def rescale_unchanged(
-    kube: Writer, scale: TargetScale, replicas: int
+    kube: CheckedWriter,
+    scale: TargetScale,
+    replicas: int,
+    *,
+    before_each: BeforeEach | None = None,
 ) -> Rescaled | RescaleFailed | None:
     """Set the replicas if the target still has the resourceVersion of `scale`.
 
@@ -81,7 +112,7 @@ async def rescale_unchanged(
     that the request was sent, after the response to the first one was lost.
     """
     try:
-        await kube.replace(scale.path, _body(scale, replicas))
+        await kube.replace(scale.path, _body(scale, replicas), before_each=before_each)
     except (StatusError, Unavailable) as error:
         if not _may_be_applied(error):
             return None
@@ -104,7 +135,7 @@ def _body(scale: TargetScale, replicas: int) -> bytes:
     return msgspec.json.encode(_Scale(metadata=metadata, spec=_Spec(replicas)))
 
 
-async def _refreshed(kube: Writer, scale: TargetScale) -> TargetScale:
+async def _refreshed(kube: Reader, scale: TargetScale) -> TargetScale:
     """The newest resourceVersion for the next attempt; if it cannot be read, that attempt conflicts again."""
     try:
         read = kube_json.decode(await kube.get(scale.path), _Version)

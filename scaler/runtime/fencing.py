@@ -7,7 +7,7 @@ that is minutes old, and before its election has noticed that another replica le
 from collections.abc import Callable, Mapping
 
 from scaler.runtime.watches import namespace_of
-from wire.kube.requests import JSON, MERGE_PATCH, CheckedWriter
+from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach, CheckedWriter
 from wire.status import Unavailable
 
 
@@ -26,16 +26,28 @@ class WritesWhileLeading:
         return await self._client.get(path, params, accept=accept)
 
     async def create(
-        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """POST."""
-        return await self._client.create(path, body, params, before_each=self._check(path))
+        check = self._check(path, before_each)
+        return await self._client.create(path, body, params, before_each=check)
 
     async def replace(
-        self, path: str, body: bytes, params: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """PUT."""
-        return await self._client.replace(path, body, params, before_each=self._check(path))
+        check = self._check(path, before_each)
+        return await self._client.replace(path, body, params, before_each=check)
 
     async def patch(
         self,
@@ -44,18 +56,22 @@ class WritesWhileLeading:
         *,
         content_type: str = MERGE_PATCH,
         params: Mapping[str, str] | None = None,
+        before_each: BeforeEach | None = None,
     ) -> bytes:
         """PATCH."""
+        check = self._check(path, before_each)
         return await self._client.patch(
-            path, body, content_type=content_type, params=params, before_each=self._check(path)
+            path, body, content_type=content_type, params=params, before_each=check
         )
 
-    def _check(self, path: str) -> Callable[[], None]:
+    def _check(self, path: str, other: BeforeEach | None) -> BeforeEach:
         """Before each attempt: a busy server may be waited for, or the process may be suspended while it waits."""
         namespace = namespace_of(path)
 
         def check() -> None:
             if refusal := self._refusal(namespace):
                 raise Unavailable(f"{path} was not written: {refusal}")
+            if other is not None:
+                other()
 
         return check

@@ -60,8 +60,12 @@ class FakeKube:
             raise answer
         return answer
 
-    async def replace(self, path: str, body: bytes) -> bytes:
-        """The next prepared response, or success."""
+    async def replace(
+        self, path: str, body: bytes, *, before_each: Callable[[], None] | None = None
+    ) -> bytes:
+        """The next prepared response, or success, unless the check before it raises."""
+        if before_each is not None:
+            before_each()
         self.put.append((path, json.loads(body)))
         if path in self.versions:
             sent = self.put[-1][1]["metadata"].get("resourceVersion")

@@ -27,7 +27,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     plan: AutoscalerPlan
     first: Reconciled
     claimed_at: float
-    """Since when the Leases name the process."""
+    """Since when the Leases name the process, or none."""
     read: MemoryRead | None
     """What it got of the stored memory, last before that reconcile."""
     stored: MemoryStored | None
@@ -142,11 +142,7 @@ def _starts(run: Run) -> Iterator[Start]:
 
 
 def _start(run: Run, plan: AutoscalerPlan, first: Reconciled) -> Start:
-    held = [
-        each.at for each in run.journal.held(plan.namespace)
-        if each.process == first.process and each.at <= first.at
-    ]  # fmt: skip
-    claimed_at = held[-1] if held else first.at
+    claimed_at = _claimed_at(run, plan, first)
     reads = [
         each for each in run.journal.memories_read
         if each.process == first.process and each.key == plan.key
@@ -160,6 +156,17 @@ def _start(run: Run, plan: AutoscalerPlan, first: Reconciled) -> Start:
     return Start(
         plan=plan, first=first, claimed_at=claimed_at, read=reads[-1] if reads else None, stored=stored,
     )  # fmt: skip
+
+
+def _claimed_at(run: Run, plan: AutoscalerPlan, first: Reconciled) -> float:
+    """A process that loses a namespace, and claims it again before any other one, need not read the memories again."""
+    found = first.at
+    for each in reversed(run.journal.held(plan.namespace)):
+        if each.at <= first.at and each.process == first.process:
+            found = each.at
+        elif each.at <= first.at and each.process:
+            break
+    return found
 
 
 def _next_read(run: Run, start: Start) -> float:

@@ -59,6 +59,18 @@ async def test_a_write_is_not_sent_when_another_replica_may_lead(write):
     assert client.sent == []
 
 
+async def test_a_write_has_both_checks():
+    """That of the Lease and that of the caller."""
+
+    def refuse() -> None:
+        raise Unavailable("too old")
+
+    client = Recording()
+    with pytest.raises(Unavailable, match="too old"):
+        await WritesWhileLeading(client, lambda _: "").replace("/a", b"", before_each=refuse)
+    assert client.sent == []
+
+
 async def test_reads_do_not_depend_on_the_lease():
     client = Recording()
     await WritesWhileLeading(
