@@ -87,6 +87,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         if each.target == plan.key
         and each.value is not None
         and _leads(run, each)
+        and _reconciled_for(run, each) in ("", plan.key)
         and each.at - each.sent_at < _deadline_seconds(run)
     ]
     found = []
@@ -163,6 +164,19 @@ def _could_not_be_stored(run: Run, plan: AutoscalerPlan, measured: Measurement) 
     latest = max(stored, default=0.0)
     age_seconds_max = window_of(run, plan) / 2 + TAKE_OVER_SECONDS + 2 * run.scenario.period
     return failing and latest < measured.at and until - latest <= age_seconds_max
+
+
+def _reconciled_for(run: Run, measured: Measurement) -> str:
+    """The autoscaler whose reconcile sent the request: another one may have the same target. Empty if none is known."""
+    return next(
+        (
+            each.autoscaler
+            for each in reversed(run.journal.reconciled)
+            if (each.process, each.target) == (measured.process, measured.target)
+            and each.at <= measured.sent_at
+        ),
+        "",
+    )
 
 
 def _leads(run: Run, measured: Measurement) -> bool:
