@@ -3,6 +3,7 @@ that they are not, and then every HPA starts as after a restart of kube-controll
 """
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 import msgspec
 
@@ -159,14 +160,15 @@ def _start(run: Run, plan: AutoscalerPlan, first: Reconciled) -> Start:
 
 
 def _claimed_at(run: Run, plan: AutoscalerPlan, first: Reconciled) -> float:
-    """A process that loses a namespace, and claims it again before any other one, need not read the memories again."""
-    found = first.at
-    for each in reversed(run.journal.held(plan.namespace)):
-        if each.at <= first.at and each.process == first.process:
-            found = each.at
-        elif each.at <= first.at and each.process:
-            break
-    return found
+    """When the process claimed the namespace last.
+
+    If it lost it, and claimed it again before any other process, it need not read the memories again.
+    """
+    held = [each for each in run.journal.held(plan.namespace) if each.at <= first.at]
+    while held and held[-1].process != first.process:
+        held.pop()  # it was suspended, and has not noticed yet that another one owns it
+    own = takewhile(lambda each: each.process in ("", first.process), reversed(held))
+    return min((each.at for each in own if each.process), default=first.at)
 
 
 def _next_read(run: Run, start: Start) -> float:
