@@ -156,7 +156,7 @@ class Reconciler:
         now = self._clock.steady_now()
         try:
             made, outcome = await self._reconcile(
-                autoscaler, memory, now, gathered, self._checked_age(started_seconds)
+                autoscaler, memory, now, gathered, started_seconds
             )
         except asyncio.CancelledError:
             self._memories.discard(key)
@@ -190,10 +190,12 @@ class Reconciler:
         memory: Memory,
         now: Callable[[], float],
         gathered: Gathered,
-        check: BeforeEach,
+        started_seconds: float,
     ) -> tuple[Made, Outcome]:
-        """`now` in Unix seconds; a step of the wall clock does not move it. `check`: before each write of the scale."""
+        """`now` in Unix seconds; a step of the wall clock does not move it."""
         target = await self._with.scales.read(autoscaler)
+        # Metrics that are not gathered are read from now on.
+        check = self._checked_age(started_seconds if gathered.readings else self._clock.monotonic())
         made = await self._decide(autoscaler, target, memory, now, gathered)
         if made.decision.rescale and isinstance(target, TargetScale) and target.is_copy:
             is_sent = may_write_copy(made.decision)
@@ -261,9 +263,9 @@ class Reconciler:
         )
         return msgspec.structs.replace(autoscaler, metadata=metadata), ""
 
-    def _checked_age(self, started_seconds: float) -> BeforeEach:
+    def _checked_age(self, read_since_seconds: float) -> BeforeEach:
         return checked_age(
-            started_seconds, self._settings.sync_period_seconds, self._clock.monotonic
+            read_since_seconds, self._settings.sync_period_seconds, self._clock.monotonic
         )
 
     async def _actuate(

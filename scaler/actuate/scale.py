@@ -20,7 +20,7 @@ from wire.status import StatusError, Unavailable
 ATTEMPTS = 5
 PAUSE_SECONDS = 0.01
 PAUSE_JITTER_RATIO = 0.1
-# Under a shorter sync period, what was read may be this old: a metric has at least five seconds to respond.
+# Under a shorter sync period, metrics may be this old: each has at least five seconds to respond.
 AGE_SECONDS_MIN = 7.5
 
 
@@ -52,15 +52,15 @@ def may_write_copy(decision: Decision) -> bool:
 
 
 def checked_age(
-    started_seconds: float, period_seconds: float, monotonic: Callable[[], float]
+    read_since_seconds: float, period_seconds: float, monotonic: Callable[[], float]
 ) -> BeforeEach:
-    """The check of a write whose reconcile began at that monotonic time: what it has read may be too old by now.
+    """The check of a write that is decided on metrics which were read from that monotonic time on.
 
-    A process may be suspended after it has read the metrics, and a busy kube-apiserver may be waited for.
+    A process may be suspended after it has read them, and a busy kube-apiserver may be waited for.
     """
 
     def check() -> None:
-        age_seconds = monotonic() - started_seconds
+        age_seconds = monotonic() - read_since_seconds
         if age_seconds > max(period_seconds, AGE_SECONDS_MIN):
             raise Unavailable(
                 f"not written, because the metrics were read up to {age_seconds:.0f} s ago: kube-apiserver was busy, or "

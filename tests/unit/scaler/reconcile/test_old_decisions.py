@@ -46,6 +46,19 @@ async def test_a_metric_that_took_most_of_the_period_counts(kind, copies):
     assert await (await suspended_world(kind, copies, PERIOD - 1)).sync(90) > 3
 
 
+async def test_a_scale_that_is_read_slowly_before_the_metrics_delays_nothing_else():
+    """A kube-apiserver that needs longer than a period for each response must not prevent scaling."""
+    world = World()
+    get = world.kube.get
+
+    async def slow(path, params=None, *, accept=""):
+        world.passes(PERIOD + 1)
+        return await get(path, params, accept=accept)
+
+    world.kube.get = slow
+    assert await world.sync(40) == 4
+
+
 async def test_an_old_decision_is_not_written_after_a_busy_server_was_waited_for():
     world = World()
     world.scaled(3)
