@@ -5,6 +5,7 @@ and in prometheus-adapter's configuration. They differ: Go has no days and weeks
 order of the units. Sources: Go 1.26 package time, github.com/prometheus/common v0.71.0 package model.
 """
 
+import math
 import re
 from typing import Final
 
@@ -135,8 +136,9 @@ def parse_prometheus_duration(text: str) -> float:
 
 def format_prometheus_duration(seconds: float) -> str:
     """Seconds in Prometheus' syntax, in whole milliseconds: 300 is `5m`; years and weeks only where they are exact."""
-    # Through microseconds, because the float may be just below the millisecond that is meant.
-    rest_ms = round(abs(seconds) * 1e6) // 1_000
+    # The float may be just below the millisecond that is meant: by half a microsecond, or by its own precision.
+    milliseconds = abs(seconds) * 1e3
+    rest_ms = math.floor(milliseconds + max(5e-4, math.ulp(milliseconds)))
     if not rest_ms:
         return "0s"
     parts = ["-" if seconds < 0 else ""]

@@ -1,7 +1,7 @@
 """Durations as promises; every form is held to Go and Prometheus by tests/conformance/wire."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wire.duration import (
@@ -24,6 +24,7 @@ def test_a_printed_go_duration_is_read_back_to_the_nanosecond(nanos):
 
 @quick
 @given(st.integers(0, 2**53 // 1000))
+@example(8_839_427_544_074)
 def test_a_printed_prometheus_duration_is_read_back_to_the_millisecond(milliseconds):
     text = format_prometheus_duration(milliseconds / 1e3)
     assert round(parse_prometheus_duration(text) * 1e3) == milliseconds
