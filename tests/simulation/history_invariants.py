@@ -12,7 +12,8 @@ import msgspec
 
 from scaler.normalize.restart import TAKE_OVER_SECONDS
 from tests.simulation.api_server import proposal
-from tests.simulation.invariants import INVARIANTS, Run, Violation
+from tests.simulation.budget_invariants import INVARIANTS
+from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, RESOURCE, UNITS_PER_REPLICA

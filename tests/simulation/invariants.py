@@ -10,9 +10,7 @@ from itertools import pairwise
 import msgspec
 
 from scaler.actuate.scale import AGE_SECONDS_MIN
-from scaler.shards.assignment import SHARDS
 from tests.simulation.faults import Fault
-from tests.simulation.fields import Fields
 from tests.simulation.journal import Bounds, Journal, Reconciled, ScaleWritten
 from tests.simulation.metrics_apis import CUSTOM
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
@@ -24,10 +22,7 @@ DELAYING_NEWS = ("api", "watches", "partition", "pause", "crd")
 BACKOFF_SECONDS = 65.0
 # A watch that hangs is given up when the server's time limit is over by 10 s.
 SILENT_WATCH_SECONDS = 315.0
-# An event whose write fails is written again, at most so often.
-EVENT_TRIES = 12
 EVERYTHING = float("inf")
-NO_FIELDS = Fields()
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
@@ -335,65 +330,7 @@ def no_tracebacks(run: Run) -> Iterator[Violation]:
         yield Violation(invariant="no tracebacks", at=0.0, what=crash)
 
 
-def within_budgets(run: Run) -> Iterator[Violation]:
-    """Requests, events, log lines, tasks, connections and the size of a status stay within what is stated here."""
-    scenario, journal = run.scenario, run.journal
-    count, faults = len(scenario.autoscalers), len(run.faults)
-    expected = sum(
-        (2.0 + len(plan.groups) + 2 * plan.fields.deletes_least_busy)
-        * scenario.period
-        / run.period_of(plan)
-        for plan in scenario.autoscalers
-    )
-    lives = len(journal.lives)
-    events = sum(number for name, number in journal.requests.items() if name.endswith(" events"))
-    changes = len(journal.scales) + count * (faults + 1) + sum(map(_reported, scenario.autoscalers))
-    unreliable = sum(fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes"))
-    # A metric that fails now and then, or each time in another way, changes a condition each time. One of an HPA is an event each time.
-    unsteady = [
-        each
-        for each in run.faults
-        if each.kind == "metrics"
-        and (each.share < 1 or each.how == "garbage" or not scenario.kind.reports_changes_only)
-    ]
-    changes += count * round(sum(each.seconds for each in unsteady) / scenario.period)
-    budgets = {
-        "requests": (
-            journal.requests.total(),
-            1.3 * (scenario.end / scenario.period) * expected
-            + _lease_requests(run)
-            + 2 * 4 * scenario.end / 15 + 60 * lives + 100 * faults,
-        ),
-        "event writes": (events, 3 * changes + 20 + EVENT_TRIES * unreliable),
-        "log lines": (journal.log_lines.total(), 40 + 25 * lives + 30 * faults * (1 + count)),
-        # One for each shard that is claimed, of which a few are written at once.
-        "tasks": (journal.tasks_max, 30 + 4 * count + SHARDS * scenario.is_sharded),
-        "connections": (journal.connections_max, 20 + 6 * count + 10 * scenario.is_sharded),
-        "bytes of a status": (journal.status_bytes_max, 20_000),
-    }  # fmt: skip
-    for what, (used, most) in budgets.items():
-        if used > most:
-            yield Violation(
-                invariant="within budgets",
-                at=scenario.end,
-                what=f"{used} {what}, at most {most:.0f} are stated",
-            )
-
-
-def _lease_requests(run: Run) -> float:
-    """Per attempt two of each replica for a Lease; with shards for two, a LIST, and a few for each shard that moves."""
-    scenario = run.scenario
-    attempts = 2.5 * len(scenario.replicas) * scenario.end / scenario.retry_seconds
-    moves = len(scenario.replicas) + len(run.journal.lives) + 2 * len(run.faults)
-    return (2.2 * attempts + 3 * SHARDS * moves) if scenario.is_sharded else attempts
-
-
-def _reported(plan: AutoscalerPlan) -> int:
-    """How often a condition of a field may change, or the proposal of a dry run."""
-    return 0 if plan.fields == NO_FIELDS else 4 * len(plan.load.times)
-
-
 INVARIANTS: list[Callable[[Run], Iterator[Violation]]] = [
     within_bounds, one_writer, one_autoscaler, on_good_values, reconciled_again, undelayed_by_others,
-    no_tracebacks, within_budgets,
+    no_tracebacks,
 ]  # fmt: skip

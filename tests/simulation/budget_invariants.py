@@ -1,0 +1,84 @@
+"""The invariant of what a scaler uses: requests, events, log lines and the like."""
+
+from collections.abc import Iterator
+
+from scaler.shards.assignment import SHARDS
+from tests.simulation.fields import Fields
+from tests.simulation.invariants import INVARIANTS, Run, Violation
+from tests.simulation.scenario import AutoscalerPlan
+from wire.kube.correlation import SPAM
+
+# An event whose write fails is written again, at most so often.
+EVENT_TRIES = 12
+NO_FIELDS = Fields()
+
+
+def within_budgets(run: Run) -> Iterator[Violation]:
+    """Requests, events, log lines, tasks, connections and the size of a status stay within what is stated here."""
+    scenario, journal = run.scenario, run.journal
+    count, faults = len(scenario.autoscalers), len(run.faults)
+    expected = sum(
+        (2.0 + len(plan.groups) + 2 * plan.fields.deletes_least_busy)
+        * scenario.period
+        / run.period_of(plan)
+        for plan in scenario.autoscalers
+    )
+    lives = len(journal.lives)
+    events = sum(number for name, number in journal.requests.items() if name.endswith(" events"))
+    changes = len(journal.scales) + count * (faults + 1) + sum(map(_reported, scenario.autoscalers))
+    unreliable = sum(fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes"))
+    # A metric that fails now and then, or each time in another way, changes a condition each time; of an HPA, each failure is an event.
+    unsteady = [
+        each
+        for each in run.faults
+        if each.kind == "metrics"
+        and (each.share < 1 or each.how == "garbage" or not scenario.kind.reports_changes_only)
+    ]
+    changes += count * round(sum(each.seconds for each in unsteady) / scenario.period)
+    budgets = {
+        "requests": (
+            journal.requests.total(),
+            1.3 * (scenario.end / scenario.period) * expected
+            + _lease_requests(run)
+            + 2 * 4 * scenario.end / 15 + 60 * lives + 100 * faults,
+        ),
+        "event writes": (events, 3 * changes + 20 + EVENT_TRIES * unreliable + _at_zero_events(run)),
+        "log lines": (journal.log_lines.total(), 40 + 25 * lives + 30 * faults * (1 + count)),
+        # One for each shard that is claimed, of which a few are written at once.
+        "tasks": (journal.tasks_max, 30 + 4 * count + SHARDS * scenario.is_sharded),
+        "connections": (journal.connections_max, 20 + 6 * count + 10 * scenario.is_sharded),
+        "bytes of a status": (journal.status_bytes_max, 20_000),
+    }  # fmt: skip
+    for what, (used, most) in budgets.items():
+        if used > most:
+            yield Violation(
+                invariant="within budgets",
+                at=scenario.end,
+                what=f"{used} {what}, at most {most:.0f} are stated",
+            )
+
+
+def _at_zero_events(run: Run) -> float:
+    """Of HPAs with metrics of pods, as of upstream: at zero there are none, which is an event each time."""
+    if run.scenario.kind.reports_changes_only:
+        return 0.0
+    failing = {
+        (each.process, each.autoscaler) for each in run.journal.reconciled if each.replicas == 0
+    }
+    return len(failing) * (SPAM.burst + run.scenario.end / SPAM.seconds_per_token)
+
+
+def _lease_requests(run: Run) -> float:
+    """Per attempt two of each replica for a Lease; with shards for two, a LIST, and a few for each shard that moves."""
+    scenario = run.scenario
+    attempts = 2.5 * len(scenario.replicas) * scenario.end / scenario.retry_seconds
+    moves = len(scenario.replicas) + len(run.journal.lives) + 2 * len(run.faults)
+    return (2.2 * attempts + 3 * SHARDS * moves) if scenario.is_sharded else attempts
+
+
+def _reported(plan: AutoscalerPlan) -> int:
+    """How often a condition of a field may change, or the proposal of a dry run."""
+    return 0 if plan.fields == NO_FIELDS else 4 * len(plan.load.times)
+
+
+INVARIANTS.append(within_budgets)
