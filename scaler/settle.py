@@ -73,9 +73,12 @@ def memory_after_refusal(
 
 
 def replicas_after(outcome: Outcome) -> int | None:
-    """What the target has after the reconcile; None if it could not be read, or a write got no response."""
+    """What the target has after the reconcile; None if it could not be read.
+
+    If the write got no response, it is what the target had before: a process that finds another count knows of the change.
+    """
     if outcome.memory.unconfirmed is not None:
-        return None
+        return outcome.memory.unconfirmed.before
     if outcome.action is Action.NONE:
         return outcome.derivation.current_replicas
     return outcome.derivation.desired_replicas

@@ -194,7 +194,10 @@ class Memories:
             replicas=replicas,
         )
         has_changed = kept.stored_replicas is not None and not is_known
-        store.put(autoscaler.metadata.namespace, kept.uid, history, is_urgent=has_changed)
+        # Nothing else shows another process that the scaler, not a user, wanted zero.
+        goes_to_zero = memory.scaled_to_zero and not (stored and stored.scaled_to_zero)
+        is_urgent = has_changed or goes_to_zero
+        store.put(autoscaler.metadata.namespace, kept.uid, history, is_urgent=is_urgent)
         return msgspec.structs.replace(kept, stored=memory, stored_replicas=replicas)
 
     def _stored(self, autoscaler: Autoscaler) -> Memory | None:

@@ -221,6 +221,31 @@ async def test_a_process_that_dies_while_it_writes_the_status_of_an_hpa_does_not
     assert await world.sync(20) == 2
 
 
+async def test_an_hpa_whose_write_of_zero_got_no_response_does_not_stay_at_zero_with_another_process():
+    """The intention is stored at once, because the next process finds nothing but zero replicas."""
+    histories = Stored()
+    world = idle(HORIZONTAL_POD_AUTOSCALERS, histories=histories)
+    await to_zero(world)
+    world.kube.put_answers = [Unavailable("timeout")]
+    histories.are_urgent.clear()
+    await world.sync(0, elapsed=60)
+    assert histories.are_urgent == [True]
+    world.scaled(0)
+    world.restart()
+    assert await world.sync(20) == 2
+
+
+async def test_an_hpa_whose_write_of_zero_was_not_applied_leaves_a_later_zero_to_the_user():
+    world = idle(HORIZONTAL_POD_AUTOSCALERS, histories=Stored())
+    await to_zero(world)
+    world.kube.put_answers = [Unavailable("timeout")]
+    await world.sync(0, elapsed=60)
+    assert await world.sync(20) == 2
+    world.restart()
+    world.scaled(0)
+    assert await world.sync(20) == 0
+
+
 @BOTH_KINDS
 async def test_a_user_who_scales_to_zero_still_disables_autoscaling(kind):
     """Also after the controller itself failed to scale to zero once."""

@@ -44,12 +44,14 @@ class Stored:
 
     def __init__(self):
         self.by_uid = {}
+        self.are_urgent = []
 
     def history(self, uid):
         return self.by_uid.get(uid)
 
     def put(self, namespace, uid, history, *, is_urgent):
         self.by_uid[uid] = history
+        self.are_urgent.append(is_urgent)
 
     def remove(self, uid):
         del self.by_uid[uid]
