@@ -112,7 +112,10 @@ def test_the_hpa_controller_reads_metrics_of_pods_and_other_objects(
     root = f"custom.metrics.k8s.io/v1beta2/namespaces/{namespace}"
 
     def answers(path: str, expected: dict[str, str]) -> bool:
-        items = installed.items(f"{root}/{path}?labelSelector=app%3Dshop")
+        try:
+            items = installed.items(f"{root}/{path}?labelSelector=app%3Dshop")
+        except KubectlFailed as not_yet:
+            raise AssertionError("the adapter has read the series a moment earlier") from not_yet
         assert {i["describedObject"]["name"]: i["value"] for i in items} == expected
         return True
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scaler.__main__ import main
+from testbed.access import KubectlFailed
 from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
@@ -183,9 +184,14 @@ def test_a_sync_period_of_an_autoscaler_replaces_that_of_the_scaler(cluster, exp
     external = (
         f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{workspace.namespace}/queue_length"
     )
-    until(
-        lambda: cluster.get(external)["items"], what="a value, before the only reconcile of an hour"
-    )
+
+    def is_served() -> bool:
+        try:
+            return bool(cluster.get(external)["items"])
+        except KubectlFailed as not_yet:
+            raise AssertionError("the metric is not known yet") from not_yet
+
+    until(is_served, what="a value, before the only reconcile of an hour")
     applied(cluster, workspace, queue("30"), syncPeriodSeconds=3600)
     workspace.has_condition("ScalingActive", "True", "ValidMetricFound")
     reference = Workspace(cluster, workspace.namespace, name="other")
