@@ -265,8 +265,8 @@ def _own(changes: list[ScaleWritten], written: ScaleWritten) -> list[ScaleWritte
 def _as_stored(run: Run, written: ScaleWritten, changes: list[ScaleWritten]) -> list[ScaleWritten]:
     """The changes as the process can know them: those that another process could not store are one to it.
 
-    While no status can be written, nothing shows them but the replicas: before them in the status, after them in the
-    scale.
+    While no status, or no memory of HPAs, can be written, nothing shows them but the replicas: before them in what is
+    stored, after them in the scale.
     """
     found: list[ScaleWritten] = []
     unstored: list[ScaleWritten] = []
@@ -282,11 +282,13 @@ def _as_stored(run: Run, written: ScaleWritten, changes: list[ScaleWritten]) -> 
 
 
 def _is_stored(run: Run, change: ScaleWritten, until: float) -> bool:
+    journal = run.journal
+    stored = journal.statuses if run.scenario.kind.keeps_history else journal.memories_stored
     return any(
         each.key == change.target
         and each.process == change.process
         and change.at <= each.at < until
-        for each in run.journal.statuses
+        for each in stored
     )
 
 
