@@ -276,9 +276,21 @@ def _as_stored(run: Run, written: ScaleWritten, changes: list[ScaleWritten]) -> 
         else:
             unstored.append(each)
     if unstored:
-        net = msgspec.structs.replace(unstored[-1], before=unstored[0].before)
-        found.append(net)
+        before = _stored_replicas(run, unstored[0])
+        found.append(msgspec.structs.replace(unstored[-1], before=before))
     return found
+
+
+def _stored_replicas(run: Run, change: ScaleWritten) -> int:
+    """The count that was stored last before the change; a rival may have changed it since."""
+    return next(
+        (
+            each.replicas
+            for each in reversed(run.journal.memories_stored)
+            if each.key == change.target and each.at < change.at and each.replicas is not None
+        ),
+        change.before,
+    )
 
 
 def _is_stored(run: Run, change: ScaleWritten, until: float) -> bool:
