@@ -105,7 +105,9 @@ class ObservedLease:
     @property
     def other_clock_ahead_seconds(self) -> float:
         """See `LeaderElection.other_clock_ahead_seconds`."""
-        return self._other_clock_difference_seconds + self._monotonic() - self._now()
+        ahead_seconds = self._other_clock_difference_seconds + self._monotonic() - self._now()
+        # A renewal is read up to two attempts after it was sent.
+        return ahead_seconds if abs(ahead_seconds) > 2 * self._times.retry_seconds else 0.0
 
     def read(self, lease: Lease | None) -> None:
         """The lease has just been read; None if it does not exist."""
@@ -203,7 +205,7 @@ class LeaderElection:
 
     @property
     def other_clock_ahead_seconds(self) -> float:
-        """How far the wall clock of the last other holder is ahead of this one now, at most `retry_seconds` too low.
+        """How far the wall clock of the last other holder is ahead of this one now, at most `retry_seconds` too low; 0 below twice that.
 
         As long as no renewal of it was seen, it counts as equal to this one at the start of the process.
         """

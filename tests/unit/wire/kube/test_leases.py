@@ -310,6 +310,17 @@ async def test_how_far_the_clock_of_the_previous_leader_is_ahead_is_known_to_a_r
     assert ahead_seconds - 2.5 <= b.election.other_clock_ahead_seconds <= ahead_seconds
 
 
+async def test_equal_clocks_do_not_differ_however_seldom_the_lease_is_read(candidates, time):
+    """With a Lease of a minute, a renewal is read up to eight seconds after it was sent."""
+    times = LeaseTimes(lease_seconds=60.0, renew_deadline_seconds=40.0, retry_seconds=8.0)
+    candidates("a", times)
+    await time.advance(7.5)
+    b = candidates("b", times)
+    for _ in range(120):
+        await time.advance(1)
+        assert b.election.other_clock_ahead_seconds == 0.0
+
+
 @pytest.mark.parametrize("was_seen", [True, False], ids=["renewal seen", "no renewal seen"])
 async def test_a_step_of_the_own_clock_is_part_of_the_difference(candidates, time, was_seen):
     a = candidates("a")
