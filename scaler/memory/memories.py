@@ -17,15 +17,13 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.model.decision import Outcome
 from scaler.model.kinds import WatchedKind
 from scaler.model.memory import Memory, StoredMemory
-from scaler.normalize.restart import restores_alike, shifted
+from scaler.normalize.restart import history_shifted, on_this_clock, restores_alike, shifted
 from scaler.report.status import stored_memory
 from wire.clock import Clock
 from wire.kube.requests import Reader
 
 # Below that, a clock is being slewed, or was read a moment later than the other one.
 STEP_SECONDS_MIN = 0.5
-# Below that, two machines' clocks agree: their difference is known to a few seconds only.
-DIFFERENCE_SECONDS_MIN = 5.0
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +61,9 @@ class Memories:
         store: Histories | None = None,
         other_clock_ahead_seconds: Callable[[str], float] = lambda _: 0.0,
     ) -> None:
-        """`store`: for a kind without a history in its status. `other_clock_ahead_seconds`: of the process that
-        stored the memories of a namespace, if it is known.
+        """`store`: for a kind without a history in its status; its times are those of this clock.
+
+        `other_clock_ahead_seconds`: of the process that wrote the statuses of a namespace before this one, if it is known.
         """
         self._kube = kube
         self._kind = kind
@@ -72,6 +71,7 @@ class Memories:
         self._store = store
         self._other_clock_ahead_seconds = other_clock_ahead_seconds
         self._kept: dict[str, _Kept] = {}
+        self._stored_clock_difference_seconds: dict[str, float] = {}
         self._continued_until: dict[str, float] = {}
 
     async def of(self, autoscaler: Autoscaler) -> Memory:
@@ -83,15 +83,13 @@ class Memories:
         if kept is not None and kept.uid == autoscaler.metadata.uid:
             kept = self._with_continuation(autoscaler.key, kept)
             return self._at_current_time(autoscaler.key, kept).memory
-        self.forget(autoscaler.key)
+        if kept is not None:
+            self.forget(autoscaler.key)
         stored = await self._read(autoscaler)
         if stored is None:
             self._keep(autoscaler, Memory(), None)
             return Memory()
-        ahead_seconds = self._other_clock_ahead_seconds(autoscaler.metadata.namespace)
-        memory = stored
-        if abs(ahead_seconds) >= DIFFERENCE_SECONDS_MIN:
-            memory = shifted(stored, -ahead_seconds)
+        memory = self._on_this_clock(autoscaler, stored)
         self._keep(autoscaler, memory, stored)
         return memory
 
@@ -135,11 +133,13 @@ class Memories:
         kept = self._kept.get(autoscaler.key)
         if kept is not None and self._kind.keeps_history:
             self._kept[autoscaler.key] = msgspec.structs.replace(kept, stored=memory)
+            self._stored_clock_difference_seconds[autoscaler.key] = kept.clock_difference_seconds
 
     def forget(self, key: str) -> None:
         """The autoscaler was deleted."""
         kept = self._kept.pop(key, None)
         self._continued_until.pop(key, None)
+        self._stored_clock_difference_seconds.pop(key, None)
         if kept is not None and self._store is not None:
             self._store.remove(kept.uid)
 
@@ -152,6 +152,8 @@ class Memories:
         """Another process has scaled these, so their memories are out of date."""
         for key in [key for key in self._kept if includes(key)]:
             self.discard(key)
+        for key in [key for key in self._stored_clock_difference_seconds if includes(key)]:
+            del self._stored_clock_difference_seconds[key]
 
     def __iter__(self) -> Iterator[str]:
         """The keys of the autoscalers with a memory."""
@@ -172,6 +174,18 @@ class Memories:
             scaled_to_zero=history.scaled_to_zero,
             known_replicas=(history.replicas,),
         )
+
+    def _on_this_clock(self, autoscaler: Autoscaler, stored: StoredMemory) -> StoredMemory:
+        """What this process has stored itself is not by another one's clock, but its own may have been stepped since."""
+        stored_difference = self._stored_clock_difference_seconds.get(autoscaler.key)
+        if stored_difference is not None:
+            stepped_seconds = self._clock_difference_seconds() - stored_difference
+            is_step = abs(stepped_seconds) >= STEP_SECONDS_MIN
+            return history_shifted(stored, stepped_seconds) if is_step else stored
+        if not self._kind.keeps_history:
+            return stored
+        ahead_seconds = self._other_clock_ahead_seconds(autoscaler.metadata.namespace)
+        return on_this_clock(stored, ahead_seconds)
 
     def _stored_apart(
         self,
@@ -198,6 +212,7 @@ class Memories:
         goes_to_zero = memory.scaled_to_zero and not (stored and stored.scaled_to_zero)
         is_urgent = has_changed or goes_to_zero
         store.put(autoscaler.metadata.namespace, kept.uid, history, is_urgent=is_urgent)
+        self._stored_clock_difference_seconds[autoscaler.key] = kept.clock_difference_seconds
         return msgspec.structs.replace(kept, stored=memory, stored_replicas=replicas)
 
     def _stored(self, autoscaler: Autoscaler) -> Memory | None:

@@ -7,6 +7,7 @@ import msgspec
 from scaler.model.forecast import Forecast, moved
 from scaler.model.memory import (
     CandidateMemory,
+    History,
     Memory,
     Recommendation,
     ScaleEvent,
@@ -30,6 +31,10 @@ from scaler.normalize.history import seeded, with_scale_event, with_step
 # The next write of memories and the Lease, as long as they last by default.
 TAKE_OVER_SECONDS = 30.0
 
+# Below that, two machines' clocks agree: their difference is known to a few seconds only.
+DIFFERENCE_SECONDS_MIN = 5.0
+
+AnyHistory = TypeVar("AnyHistory", bound=History)
 AnyMemory = TypeVar("AnyMemory", bound=Memory)
 
 
@@ -44,7 +49,7 @@ def restored(
     show what was recommended since. Then a higher current count is remembered too, as upstream does after every restart.
     A lower one is not: it would only delay a scale-up that the last recommendation allows.
     """
-    memory = _on_this_clock(stored, now_unix_seconds)
+    memory = _without_future(stored, now_unix_seconds)
     memory = _with_missing_event(
         memory, policy, known=stored.known_replicas, replicas=replicas, now=now_unix_seconds
     )
@@ -73,11 +78,28 @@ def stored_again_seconds(policy: Policy) -> float:
     return policy.scale_down_window_seconds / 2
 
 
+def on_this_clock(stored: AnyHistory, ahead_seconds: float) -> AnyHistory:
+    """The same ages, of what a process has stored whose wall clock is ahead of this one by so much."""
+    if abs(ahead_seconds) < DIFFERENCE_SECONDS_MIN:
+        return stored
+    return history_shifted(stored, -ahead_seconds)
+
+
 def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
     """The same ages on a wall clock that was stepped by so much."""
-    steps = memory.recommendations
     return msgspec.structs.replace(
-        memory,
+        history_shifted(memory, seconds),
+        forecast_state=_forecast_shifted(memory, seconds),
+        # The window of a panic is a few seconds.
+        panic_samples=(),
+    )
+
+
+def history_shifted(history: AnyHistory, seconds: float) -> AnyHistory:
+    """The same ages of all that is stored."""
+    steps = history.recommendations
+    return msgspec.structs.replace(
+        history,
         recommendations=None
         if steps is None
         else tuple(
@@ -88,13 +110,10 @@ def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
             )
             for each in steps
         ),
-        scale_up_events=_events_shifted(memory.scale_up_events, seconds),
-        scale_down_events=_events_shifted(memory.scale_down_events, seconds),
-        extensions=memory.extensions and extensions_shifted(memory.extensions, seconds),
-        candidate=memory.candidate and _candidate_shifted(memory.candidate, seconds),
-        forecast_state=_forecast_shifted(memory, seconds),
-        # The window of a panic is a few seconds.
-        panic_samples=(),
+        scale_up_events=_events_shifted(history.scale_up_events, seconds),
+        scale_down_events=_events_shifted(history.scale_down_events, seconds),
+        extensions=history.extensions and extensions_shifted(history.extensions, seconds),
+        candidate=history.candidate and _candidate_shifted(history.candidate, seconds),
     )
 
 
@@ -145,7 +164,7 @@ def _candidate_restored(
     return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
 
 
-def _on_this_clock(stored: StoredMemory, now: float) -> Memory:
+def _without_future(stored: StoredMemory, now: float) -> Memory:
     """The memory with no time in the future: another process' clock may have been ahead.
 
     By how much is not known, only that its newest time is not later than now. So every age is the least possible.

@@ -202,6 +202,8 @@ class Scaler:
             namespace=self._lease_namespace,
             period_seconds=self._options.sync_period_seconds,
             may_write=lambda namespace: not self._refusal(namespace),
+            identity=self._identity,
+            other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
 
     def _scales(self) -> Scales:
@@ -280,10 +282,19 @@ class Scaler:
     def _lease_namespace(self) -> str:
         return self._options.leader_election.resource_namespace or own_namespace()
 
-    def _other_clock_ahead_seconds(self, namespace: str) -> float:
+    def _identity(self) -> str:
+        """Under which it holds its Lease; empty without one."""
         if self._membership is not None:
-            return self._membership.other_clock_ahead_seconds(namespace)
-        return self._election.other_clock_ahead_seconds if self._election else 0.0
+            return self._membership.identity
+        return self._election.identity if self._election else ""
+
+    def _other_clock_ahead_seconds(self, namespace: str, stored_by: str = "") -> float:
+        """Of the process with the identity `stored_by`, else of the one that reconciled the namespace before this one."""
+        if self._membership is not None:
+            return self._membership.other_clock_ahead_seconds(namespace, stored_by)
+        if self._election is None or stored_by == self._election.identity:
+            return 0.0
+        return self._election.other_clock_ahead_seconds
 
     def _refusal(self, namespace: str) -> str:
         """Why this process must not write to the namespace; empty while it may."""

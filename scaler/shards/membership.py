@@ -38,6 +38,8 @@ from wire.status import StatusError, Unavailable
 
 # The identity with which all members together hold the Lease of the leader, so that no replica without shards leads.
 SHARED_IDENTITY: Final = "shards"
+# What one of these has stored may be read by a replica that has seen another holder since.
+CLOCKS_OF_GONE_MEMBERS_MAX = 100
 
 FAILURES = (StatusError, Unavailable, TimeoutError, msgspec.DecodeError)
 
@@ -115,9 +117,18 @@ class Membership:
             and self._own.leads_without_gap
         )
 
-    def other_clock_ahead_seconds(self, namespace: str) -> float:
-        """How far the wall clock of the previous owner of the namespace is ahead; 0 if it was never seen."""
-        holder = self._last_holders.get(shard_of(namespace), "")
+    @property
+    def identity(self) -> str:
+        """Under which this replica holds the Lease of its member; empty while it is none."""
+        return self._own.identity if self._own is not None else ""
+
+    def other_clock_ahead_seconds(self, namespace: str, identity: str = "") -> float:
+        """How far the wall clock of the member with this identity is ahead; 0 if it was never seen.
+
+        Without an identity: of the last other holder of the shard. That one need not have reconciled the namespace: a claim
+        without a response holds the Lease too.
+        """
+        holder = identity or self._last_holders.get(shard_of(namespace), "")
         observed = self._clocks.get(holder)
         return observed.other_clock_ahead_seconds if observed is not None else 0.0
 
@@ -275,7 +286,9 @@ class Membership:
             if (holder := holder_of(lease)) and holder != identity:
                 self._last_holders[shard] = holder
         known = {*found.holders.values(), *self._last_holders.values()}
-        self._clocks = {each: clock for each, clock in self._clocks.items() if each in known}
+        gone = [each for each in self._clocks if each not in known]
+        for each in gone[:-CLOCKS_OF_GONE_MEMBERS_MAX]:
+            del self._clocks[each]
 
     def _expired(self, found: Snapshot) -> list[Lease]:
         """The Leases of members that do not renew them, or that were this replica."""

@@ -97,11 +97,20 @@ async def no_pause(seconds):
     await asyncio.sleep(0)
 
 
-def over(server):
-    return MemoryStore(server, namespace="loadline", period_seconds=1000.0, sleep=no_pause)
+def over(server, identity="", clocks_ahead_seconds=None):
+    """`clocks_ahead_seconds`: what the process knows of others, by identity."""
+    known = clocks_ahead_seconds or {}
+    return MemoryStore(
+        server,
+        namespace="loadline",
+        period_seconds=1000.0,
+        sleep=no_pause,
+        identity=lambda: identity,
+        other_clock_ahead_seconds=lambda _, stored_by: known.get(stored_by, 0.0),
+    )
 
 
-async def started(server, existing=None):
-    store = over(server)
+async def started(server, existing=None, identity="", clocks_ahead_seconds=None):
+    store = over(server, identity, clocks_ahead_seconds)
     await store.load(existing or {})
     return store

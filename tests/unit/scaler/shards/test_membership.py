@@ -286,3 +286,29 @@ def test_how_far_the_clock_of_the_previous_owner_is_ahead_is_known():
             assert 3600 - 2.5 <= ahead_seconds <= 3600
 
     virtual_time.run(scenario())
+
+
+def test_the_clock_of_a_member_that_is_gone_is_known_though_another_one_has_held_its_shards_since():
+    """The other one may have held them without reconciling: its claim got no response."""
+
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a", clock_ahead_seconds=3600)
+        b = Replica(server, "b", clock_ahead_seconds=-600)
+        await virtual_time.passes(30)
+        identity = a.membership.identity
+        await a.kill()
+        await virtual_time.passes(TAKE_OVER_SECONDS)
+        c = Replica(server, "c")
+        await virtual_time.passes(30)
+        assert c.membership.other_clock_ahead_seconds("shop", identity) == 0, "never seen"
+        await c.stop()
+        await virtual_time.passes(30)
+        shard = min(b.work.shards)
+        assert b.membership.other_clock_ahead_seconds(NAMESPACES[shard]) == pytest.approx(
+            600, abs=5
+        )
+        ahead_seconds = b.membership.other_clock_ahead_seconds(NAMESPACES[shard], identity)
+        assert 4200 - 2.5 <= ahead_seconds <= 4200
+
+    virtual_time.run(scenario())
