@@ -1,11 +1,12 @@
 """The invariants of replicas that share the namespaces: each one is reconciled by exactly one of them, and soon by another one."""
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.simulation.field_invariants import INVARIANTS
 from tests.simulation.invariants import Run, Violation
-from tests.simulation.journal import Disturbed
+from tests.simulation.journal import Disturbed, ScaleWritten
 from tests.simulation.scenario import AutoscalerPlan
 
 # Only these stop a replica; everything else may delay the others too.
@@ -39,22 +40,35 @@ def taken_over(run: Run) -> Iterator[Violation]:
 
 
 def written_once(run: Run) -> Iterator[Violation]:
-    """No process writes a scale that another one has written since this one read it."""
+    """No process writes a scale that another one has written since this one read it.
+
+    A write that its sender sent before the process claimed the namespace may arrive after the read. Then the first write of the
+    process conflicts with it, and is sent again as upstream's is.
+    """
     for plan in run.scenario.autoscalers:
         written = [each for each in run.journal.scales if each.target == plan.key]
         for before, after in pairwise(written):
             if before.process == after.process or run.lease_was_deleted(after.at):
                 continue
+            claimed_at = _claimed_at(run, plan, after)
+            since = claimed_at if before.sent_at < claimed_at else before.at
             reads = [
                 each for each in run.journal.reconciled
                 if each.target == plan.key and each.process == after.process
-                and before.at <= each.at <= after.sent_at
+                and since <= each.at <= after.sent_at
             ]  # fmt: skip
             if not reads:
                 yield Violation(
                     invariant="written once", at=after.at,
                     what=f"{after.process} set {plan.key} to {after.after} without a read since {before.process} set {before.after}",
                 )  # fmt: skip
+
+
+def _claimed_at(run: Run, plan: AutoscalerPlan, written: ScaleWritten) -> float:
+    """Since when the writer had owned the namespace when it sent the write; minus infinity if it did not own it."""
+    held = [each for each in run.journal.held(plan.namespace) if each.at <= written.sent_at]
+    is_owner = bool(held) and held[-1].process == written.process
+    return held[-1].at if is_owner else -math.inf
 
 
 def _is_alone(run: Run, index: int, until: float) -> bool:
