@@ -6,6 +6,7 @@ from scaler.shards.assignment import SHARDS
 from tests.simulation.fields import Fields
 from tests.simulation.invariants import INVARIANTS, Run, Violation
 from tests.simulation.scenario import AutoscalerPlan
+from wire.kube.client import BUSY_RETRIES_MAX
 from wire.kube.correlation import SPAM
 
 # An event whose write fails is written again, at most so often.
@@ -42,7 +43,7 @@ def within_budgets(run: Run) -> Iterator[Violation]:
             + _lease_requests(run)
             + 2 * 4 * scenario.end / 15 + 60 * lives + 100 * faults,
         ),
-        "event writes": (events, 3 * changes + 20 + EVENT_TRIES * unreliable + _at_zero_events(run)),
+        "event writes": (events, 3 * changes + 20 + EVENT_TRIES * unreliable + _at_zero_events(run) + _refused_events(run)),
         "log lines": (
             journal.log_lines.total(),
             40 + 25 * lives + 30 * faults * (1 + count) + _lease_log_lines(run),
@@ -69,6 +70,16 @@ def _at_zero_events(run: Run) -> float:
         (each.process, each.autoscaler) for each in run.journal.reconciled if each.replicas == 0
     }
     return len(failing) * (SPAM.burst + run.scenario.end / SPAM.seconds_per_token)
+
+
+def _refused_events(run: Run) -> float:
+    """Each replica writes its events one after the other. It sends one again as often as Retry-After says, then writes the next one."""
+    seconds = sum(
+        each.seconds / each.amount
+        for each in run.faults
+        if each.kind == "api" and each.how == "throttled"
+    )
+    return len(run.scenario.replicas) * seconds * (1 + BUSY_RETRIES_MAX) / BUSY_RETRIES_MAX
 
 
 def _lease_requests(run: Run) -> float:
