@@ -7,9 +7,12 @@ from typing import Protocol
 import pytest
 
 from testbed import apiservices
+from testbed.audit_log import AuditLog
 from testbed.cluster import Cluster
+from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.metrics_api_server import EXTERNAL, MetricsAPIServer
-from testbed.programs import LoadlineProcess, start_program
+from testbed.programs import CRD, LoadlineProcess, start_program
+from tests.e2e.scaler_objects import MEMORY_CRD
 
 
 class Register(Protocol):
@@ -44,6 +47,23 @@ def metrics_api(cluster: Cluster) -> Iterator[MetricsAPIServer]:
         apiservices.wait_until_available(cluster, name)
         yield api
         apiservices.unregister(cluster, name)
+
+
+@pytest.fixture(scope="module")
+def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
+    return AuditLog(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="module")
+def audited_cluster(
+    audit_log: AuditLog, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    """A complete cluster without the HPA controller, with an audit log."""
+    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER, apiserver_flags=audit_log.flags)
+    with Cluster(options, directory=tmp_path_factory.mktemp("audited")) as running:
+        running.apply_crd(CRD.read_text())
+        running.apply_crd(MEMORY_CRD.read_text())
+        yield running
 
 
 class StartScaler(Protocol):

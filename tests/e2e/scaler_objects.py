@@ -129,12 +129,13 @@ class Workspace:
             for each in self.status().get("conditions", [])
         }
 
-    def has_condition(self, kind: str, status: str, reason: str) -> str:
+    def has_condition(self, kind: str, status: str, reason: str, message_begins: str = "") -> str:
         """Wait for the condition; returns its message."""
 
         def has() -> str:
             found = self.conditions().get(kind, ("", "", ""))
             assert found[:2] == (status, reason), found
+            assert found[2].startswith(message_begins), found
             return found[2]
 
         return until(has, what=f"condition {kind}={status}/{reason}")

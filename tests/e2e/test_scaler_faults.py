@@ -15,17 +15,14 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from testbed.audit_log import AuditLog, ScaleWrite
+from testbed.audit_log import ScaleWrite
 from testbed.cluster import Cluster
-from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.programs import LoadlineProcess
 from testbed.waiting import holds, until
 from tests.e2e.conftest import StartScaler
 from tests.e2e.scaler_objects import (
-    CRD,
     HPA,
     LA,
-    MEMORY_CRD,
     Json,
     Workspace,
     autoscaler,
@@ -44,21 +41,8 @@ LEADER_ELECTION = (
 
 
 @pytest.fixture(scope="module")
-def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
-    return AuditLog(tmp_path_factory.mktemp("audit"))
-
-
-@pytest.fixture(scope="module")
-def cluster(audit_log: AuditLog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A complete cluster without the HPA controller, with an audit log."""
-    options = ClusterOptions(
-        controllers=WITHOUT_HPA_CONTROLLER,
-        apiserver_flags=audit_log.flags,
-    )
-    with Cluster(options, directory=tmp_path_factory.mktemp("faults")) as running:
-        running.apply_crd(CRD.read_text())
-        running.apply_crd(MEMORY_CRD.read_text())
-        yield running
+def cluster(audited_cluster: Cluster) -> Cluster:
+    return audited_cluster
 
 
 def queue_autoscaler(namespace: str, **changes: object) -> Json:

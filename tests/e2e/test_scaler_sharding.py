@@ -12,17 +12,13 @@ import msgspec
 import pytest
 
 from scaler.shards.assignment import SHARDS
-from testbed.audit_log import AuditLog
 from testbed.cluster import Cluster
-from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.programs import LoadlineProcess
 from testbed.waiting import until
 from tests.e2e.conftest import StartScaler
 from tests.e2e.scaler_objects import (
-    CRD,
     HPA,
     LA,
-    MEMORY_CRD,
     Json,
     Workspace,
     autoscaler,
@@ -45,18 +41,8 @@ FLAGS = (
 
 
 @pytest.fixture(scope="module")
-def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
-    return AuditLog(tmp_path_factory.mktemp("audit"))
-
-
-@pytest.fixture(scope="module")
-def cluster(audit_log: AuditLog, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A complete cluster without the HPA controller, with an audit log."""
-    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER, apiserver_flags=audit_log.flags)
-    with Cluster(options, directory=tmp_path_factory.mktemp("sharding")) as running:
-        running.apply_crd(CRD.read_text())
-        running.apply_crd(MEMORY_CRD.read_text())
-        yield running
+def cluster(audited_cluster: Cluster) -> Cluster:
+    return audited_cluster
 
 
 class Scalers:
