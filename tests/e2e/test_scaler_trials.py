@@ -130,8 +130,9 @@ def test_a_forecast_adds_replicas_before_the_load_arrives(
     exporter.set("queue_length", 60, queue="mail", namespace=namespace)
     workspace = start_with_learnt_days(cluster, namespace, start_scaler, wasted_percent=1.0)
     workspace.reaches(4)
-    assert workspace.status()["forecast"]["addedReplicas"] == 2
+    # The status is written after the scale.
     assert workspace.has_condition("ForecastReliable", "True", "Reliable")
+    assert workspace.status()["forecast"]["addedReplicas"] == 2
     assert workspace.has_event("SuccessfulRescale", lambda message: "forecast of load" in message)
     exporter.set("queue_length", 120, queue="mail", namespace=namespace)
 
