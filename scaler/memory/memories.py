@@ -113,8 +113,7 @@ class Memories:
         return (
             kept is not None
             and kept.uid == autoscaler.metadata.uid
-            and abs(self._clock_difference_seconds() - kept.clock_difference_seconds)
-            < STEP_SECONDS_MIN
+            and not self._stepped_seconds(kept.clock_difference_seconds)
         )
 
     def continue_until(self, key: str, until_unix_seconds: float) -> None:
@@ -179,9 +178,8 @@ class Memories:
         """What this process has stored itself is not by another one's clock, but its own may have been stepped since."""
         stored_difference = self._stored_clock_difference_seconds.get(autoscaler.key)
         if stored_difference is not None:
-            stepped_seconds = self._clock_difference_seconds() - stored_difference
-            is_step = abs(stepped_seconds) >= STEP_SECONDS_MIN
-            return history_shifted(stored, stepped_seconds) if is_step else stored
+            stepped_seconds = self._stepped_seconds(stored_difference)
+            return history_shifted(stored, stepped_seconds) if stepped_seconds else stored
         if not self._kind.keeps_history:
             return stored
         ahead_seconds = self._other_clock_ahead_seconds(autoscaler.metadata.namespace)
@@ -240,17 +238,21 @@ class Memories:
 
     def _at_current_time(self, key: str, kept: _Kept) -> _Kept:
         """The same, after a step of the wall clock with the same ages. What is stored has not changed with it."""
-        difference = self._clock_difference_seconds()
-        stepped_seconds = difference - kept.clock_difference_seconds
-        if abs(stepped_seconds) < STEP_SECONDS_MIN:
+        stepped_seconds = self._stepped_seconds(kept.clock_difference_seconds)
+        if not stepped_seconds:
             return kept
         kept = msgspec.structs.replace(
             kept,
             memory=shifted(kept.memory, stepped_seconds),
-            clock_difference_seconds=difference,
+            clock_difference_seconds=kept.clock_difference_seconds + stepped_seconds,
         )
         self._kept[key] = kept
         return kept
+
+    def _stepped_seconds(self, clock_difference_seconds: float) -> float:
+        """By how much the wall clock was stepped since this difference was read; 0 if it was not."""
+        stepped_seconds = self._clock_difference_seconds() - clock_difference_seconds
+        return stepped_seconds if abs(stepped_seconds) >= STEP_SECONDS_MIN else 0.0
 
     def _clock_difference_seconds(self) -> float:
         return self._clock.now() - self._clock.monotonic()

@@ -11,6 +11,7 @@ import yaml
 
 from adapter.__main__ import PROGRAM as ADAPTER
 from scaler.__main__ import PROGRAM as SCALER
+from tests.crd_schema import schema_in, unknown_fields
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -101,24 +102,6 @@ def test_the_values_of_a_command_exist(chart, path):
         schema = schema["properties"][name]
 
 
-def unknown_fields(value, schema: dict, path: str = "") -> list[str]:
-    if isinstance(value, dict):
-        known = schema.get("properties", {})
-        free = "additionalProperties" in schema or schema.get(
-            "x-kubernetes-preserve-unknown-fields"
-        )
-        found = [] if free else [f"{path}.{name}" for name in value if name not in known]
-        return found + [
-            each
-            for name, inner in value.items()
-            if name in known
-            for each in unknown_fields(inner, known[name], f"{path}.{name}")
-        ]
-    if isinstance(value, list) and "items" in schema:
-        return [each for inner in value for each in unknown_fields(inner, schema["items"], path)]
-    return []
-
-
 def autoscalers() -> list[dict]:
     documents = [
         document
@@ -130,11 +113,9 @@ def autoscalers() -> list[dict]:
 
 
 def test_the_fields_of_every_loadautoscaler_are_in_the_crd():
-    schema = yaml.load(CRD.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))["spec"][
-        "versions"
-    ][0]
+    schema = schema_in(CRD)
     found = autoscalers()
     assert found
     for document in found:
         document.pop("apiVersion"), document.pop("kind"), document.pop("metadata", None)
-        assert unknown_fields(document, schema["schema"]["openAPIV3Schema"]) == []
+        assert unknown_fields(document, schema) == []

@@ -1,13 +1,11 @@
 """The CustomResourceDefinition of ScalingMemories: kube-apiserver drops fields that its schema does not have."""
 
-from typing import Any
-
 import msgspec
-import yaml
 
 from scaler.memory.scaling_memory import ScalingMemory, StoredHistory
 from scaler.model.memory import Recommendation, ScaleEvent
 from testbed.programs import CRD
+from tests.crd_schema import schema_in, unknown_fields
 
 EVENTS = (
     ScaleEvent(replica_change=2, happened_at_unix_seconds=1.0, outdated=True, may_be_older=True),
@@ -29,25 +27,10 @@ FULL = ScalingMemory(
 )
 
 
-def unknown(document: Any, schema: dict[str, Any], path: str = "") -> list[str]:
-    """The paths of the fields that the schema does not have."""
-    if isinstance(document, list):
-        return [each for item in document for each in unknown(item, schema["items"], f"{path}[]")]
-    if not isinstance(document, dict) or path == ".metadata":
-        return []
-    found = []
-    for name, value in document.items():
-        inner = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
-        if inner is None:
-            found.append(f"{path}.{name}")
-        else:
-            found += unknown(value, inner, f"{path}.{name}")
-    return found
-
-
 def test_every_field_that_is_written_is_in_the_schema():
-    crd = yaml.safe_load(CRD.with_name("scalingmemories.yaml").read_text())
-    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    assert unknown(msgspec.to_builtins(FULL), schema) == []
+    schema = schema_in(CRD.with_name("scalingmemories.yaml"))
+    written = msgspec.to_builtins(FULL)
+    del written["metadata"]
+    assert unknown_fields(written, schema) == []
     del schema["properties"]["storedBy"]
-    assert unknown(msgspec.to_builtins(FULL), schema) == [".storedBy"]
+    assert unknown_fields(written, schema) == [".storedBy"]

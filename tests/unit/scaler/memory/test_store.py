@@ -23,6 +23,14 @@ async def test_what_one_process_stores_the_next_one_reads():
     assert {uid: after.history(uid) for uid in written} == written
 
 
+async def stored_by_a(server):
+    """The store of the process `a`, which has written the history of `u1`."""
+    store = await started(server, identity="a")
+    store.put("shop", "u1", history(3), is_urgent=False)
+    await store.flush()
+    return store
+
+
 def newest(store, uid):
     return store.history(uid).newest_unix_seconds
 
@@ -30,9 +38,7 @@ def newest(store, uid):
 @pytest.mark.parametrize("ahead_seconds", [-60.0, 60.0])
 async def test_what_is_read_has_times_of_this_clock(ahead_seconds):
     server = Server()
-    first = await started(server, identity="a")
-    first.put("shop", "u1", history(3), is_urgent=False)
-    await first.flush()
+    first = await stored_by_a(server)
     second = await started(server, {"u1": "shop"}, "b", {"a": ahead_seconds, "c": 5000.0})
     assert newest(second, "u1") == newest(first, "u1") - ahead_seconds
     assert second.history("u1").scale_up_events[0].happened_at_unix_seconds == -ahead_seconds
@@ -42,9 +48,7 @@ async def test_what_is_read_has_times_of_this_clock(ahead_seconds):
 async def test_times_by_another_clock_are_stored_again_at_once():
     """So that the next process does not correct them by the clock of this one, which has scaled nothing."""
     server = Server()
-    first = await started(server, identity="a")
-    first.put("shop", "u1", history(3), is_urgent=False)
-    await first.flush()
+    first = await stored_by_a(server)
     second = over(server, "b", {"a": 60.0})
     async with storing(second):
         await second.load({"u1": "shop"})
@@ -58,9 +62,7 @@ async def test_times_by_another_clock_are_stored_again_at_once():
 async def test_nothing_is_stored_again_while_the_clocks_agree():
     """Their difference is known to a few seconds only."""
     server = Server()
-    first = await started(server, identity="a")
-    first.put("shop", "u1", history(3), is_urgent=False)
-    await first.flush()
+    await stored_by_a(server)
     second = over(server, "b", {"a": 4.9})
     async with storing(second):
         await second.load({"u1": "shop"})
