@@ -1,7 +1,7 @@
 """What the core needs from the outside, as Protocols, and how it may fail.
 
 `fetch` implements them, `answer` and `diagnosis` use them, `runtime` connects the two. No exception of a library
-passes a port: only what is named here or in `wire.status` is raised.
+passes a port: only what is named here or in `wire.api.status` is raised.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from adapter.model import (
     ResourceMapping,
     Series,
 )
-from wire.labels import Selector
+from wire.api.labels import Selector
 
 __all__ = [
     "Catalog",
@@ -79,7 +79,7 @@ class Prometheus(Evaluator, SeriesIndex, Protocol):
 class ObjectNames(Protocol):
     """Objects behind a label selector, from a watch cache of their metadata: there is no LIST per request.
 
-    Both methods raise `UnknownResource` (the cluster has no such resource) or `wire.status.Unavailable` (not known yet).
+    Both methods raise `UnknownResource` (the cluster has no such resource) or `wire.api.status.Unavailable` (not known yet).
     """
 
     async def objects(

@@ -25,7 +25,7 @@ from scaler.model.autoscaler import (
 from scaler.model.extensions import ForecastSpec
 from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.model.settings import Settings
-from wire.meta import ObjectMeta
+from wire.api.meta import ObjectMeta
 
 DAY_SECONDS = 86400
 MAX_REPLICAS = 200

@@ -15,8 +15,8 @@ import msgspec
 
 from benchmarks.instruments import proc
 from scaler.observe.pods import WatchedPods
+from wire.api.labels import parse
 from wire.kube.requests import OnAccepted
-from wire.labels import parse
 
 PODS = 100_000
 PODS_PER_TEMPLATE = 100

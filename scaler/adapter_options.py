@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.command_line.parsing import FlagGroup
+from wire.process.command_line.parsing import FlagGroup
 
 
 class AdapterOptions(msgspec.Struct, frozen=True, kw_only=True):

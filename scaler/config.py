@@ -14,9 +14,9 @@ from scaler.adapter_options import AdapterOptions, adapter_options, add_adapter_
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.settings import Settings
 from scaler.prometheus_options import PrometheusOptions, add_prometheus_flags, prometheus_options
-from wire.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.kube.leases import LeaseTimes
-from wire.logs import LoggingOptions, add_logging_flags
+from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
+from wire.process.logs import LoggingOptions, add_logging_flags
 from wire.serving.options import ServingOptions, add_flags, from_arguments
 
 KINDS = {kind.plural: kind for kind in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}

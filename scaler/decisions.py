@@ -16,8 +16,8 @@ from scaler.model.schedules import FoundCalendar
 from scaler.model.settings import Settings
 from scaler.plan.plan import plan
 from scaler.ports import TargetScale, TimedReading
+from wire.api.labels import NOTHING, Selector
 from wire.clock import Clock
-from wire.labels import NOTHING, Selector
 
 
 class Gathered(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ from scaler.model.policy import (
 from scaler.model.remark import Remark
 from scaler.model.schedules import CalendarReference, ScheduleSpec
 from scaler.recommend.pods import CPU
-from wire.meta import LabelSelector, LabelSelectorRequirement
+from wire.api.meta import LabelSelector, LabelSelectorRequirement
 
 # A time that was added to another one may be off by rounding.
 ROUNDING_SECONDS = 0.001

@@ -13,7 +13,7 @@ from scaler.model.memory import Memory
 from scaler.model.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.model.readings import Reading
 from scaler.ports import Reads, TargetScale, TimedReading
-from wire.labels import Selector
+from wire.api.labels import Selector
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """What the stages of a reconcile need from outside, as protocols; and the wording of failed requests.
 
 `scaler.runtime` provides the implementations, tests provide fakes. Errors that cross a port are
-`wire.status.StatusError` and `Unavailable`, nothing else.
+`wire.api.status.StatusError` and `Unavailable`, nothing else.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -15,10 +15,10 @@ from scaler.model.forecast import Forecast, WarmStart
 from scaler.model.observed import Pod, ScaleUnavailable, ScaleView
 from scaler.model.policy import Policy
 from scaler.model.readings import Reading
+from wire.api.labels import Selector
+from wire.api.quoting import go_quote
+from wire.api.status import StatusError, Unavailable
 from wire.kube.mapping import GroupVersionResource, Resource
-from wire.labels import Selector
-from wire.quoting import go_quote
-from wire.status import StatusError, Unavailable
 
 
 class TargetScale(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from wire.command_line.parsing import FlagGroup
-from wire.prometheus_flags import add_credential_flags, check_access
+from wire.process.command_line.parsing import FlagGroup
+from wire.prometheus.flags import add_credential_flags, check_access
 
 
 class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,11 +38,11 @@ from scaler.ports import TargetScale, TimedReading, same_scale, worded
 from scaler.report.repetition import Repetition
 from scaler.report.status import status_body
 from scaler.settle import memory_after_refusal, replicas_after, settle
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.meta import ObjectMeta
+from wire.api.status import StatusError, Unavailable
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.requests import BeforeEach
-from wire.meta import ObjectMeta
-from wire.status import StatusError, Unavailable
 
 # A decision that waits longer for the newest Scale is made again, with newly read metrics.
 DECISION_SECONDS_MAX = 1.0

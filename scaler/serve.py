@@ -7,13 +7,13 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from scaler.model.derivation import Derivation
-from wire.background_tasks import BackgroundTasks
+from wire.api.status import not_found
+from wire.process.background_tasks import BackgroundTasks
 from wire.serving.health import Check
 from wire.serving.metrics_and_version import Collect
 from wire.serving.options import ServingOptions
 from wire.serving.rendering import respond
 from wire.serving.server import Delegates, Server
-from wire.status import not_found
 
 DECISIONS = "/debug/decisions"
 

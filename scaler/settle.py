@@ -36,7 +36,7 @@ from scaler.normalize.restart import stored_again_seconds
 from scaler.report.conditions import Conditions
 from scaler.report.metric_changes import moved_little
 from scaler.report.why import summarize
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 
 def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) -> Outcome:

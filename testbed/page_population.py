@@ -10,9 +10,9 @@ import msgspec
 
 from testbed.cluster import Cluster
 from testbed.programs import CRD
+from wire.api.meta import time_from_unix
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.meta import time_from_unix
 
 NAMESPACES: Final = ("billing", "checkout", "search", "shop")
 NAMES: Final = ("api", "cart", "index", "mail", "orders", "prices", "reports", "web", "worker")

@@ -25,8 +25,8 @@ from adapter.translate.query_plan import custom_metric_query, external_metric_qu
 from testbed.exporter import Exporter
 from tests.fakes.adapter import FakeMapping
 from tests.generated_templates import FUNCTIONS, TemplateGenerator
-from wire import labels
-from wire.status import StatusError
+from wire.api import labels
+from wire.api.status import StatusError
 
 NAMESPACES, PODS_EACH, QUEUES, CODES = ("n1", "n2", "n3"), 4, 3, ("200", "404", "500")
 CONTRACT = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)

@@ -42,9 +42,9 @@ from adapter.translate.refusals import (
     external_metric_not_found,
     objects_not_listed,
 )
-from wire.custom_metrics import MetricValueList, MetricValueListV1beta1
-from wire.external_metrics import ExternalMetricValueList
-from wire.status import (
+from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
+from wire.api.external_metrics import ExternalMetricValueList
+from wire.api.status import (
     StatusError,
     Unavailable,
     not_found,

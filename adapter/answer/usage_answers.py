@@ -31,15 +31,15 @@ from adapter.translate.query_plan import usage_query
 from adapter.translate.refusals import objects_not_listed
 from adapter.translate.row_selection import selected
 from adapter.translate.usage_values import usage_values
-from wire.labels import EVERYTHING
-from wire.resource_metrics import (
+from wire.api.labels import EVERYTHING
+from wire.api.resource_metrics import (
     V1BETA1,
     NodeMetrics,
     NodeMetricsList,
     PodMetrics,
     PodMetricsList,
 )
-from wire.status import StatusDetails, StatusError, Unavailable, not_found
+from wire.api.status import StatusDetails, StatusError, Unavailable, not_found
 
 _Together = tuple[Sequence[tuple[Plan, Evaluation]], Sequence[tuple[Plan, Evaluation]]]
 """The evaluations for cpu and for memory."""

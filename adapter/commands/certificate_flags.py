@@ -3,7 +3,7 @@
 import argparse
 from typing import Final
 
-from wire.command_line.parsing import FlagParser
+from wire.process.command_line.parsing import FlagParser
 from wire.serving.managed_certificate import ManagedCertificateOptions
 
 SECRET: Final = "--managed-certificate-secret"  # noqa: S105 - the name of a flag

@@ -17,11 +17,11 @@ from adapter.config.sources import Source, sources
 from adapter.diagnosis.check_report import Report
 from adapter.runtime.checking import checked
 from adapter.runtime.server_settings import PrometheusSettings
-from wire.command_line.parsing import FlagParser
+from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError
+from wire.process.command_line.parsing import FlagParser
 from wire.serving.event_loop import run
 from wire.serving.options import ServingConfigError
-from wire.status import StatusError, Unavailable
 
 OK: Final = 0
 INCOMPLETE: Final = 1

@@ -17,13 +17,13 @@ from adapter.diagnosis.autoscaler_metrics import Autoscaler, MetricPath, metric_
 from adapter.diagnosis.explanation import Explanation, ExplanationList
 from adapter.runtime.explaining import local_explainer, running_explainer
 from adapter.runtime.server_settings import PrometheusSettings
-from wire.command_line.parsing import FlagParser
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
+from wire.process.command_line.parsing import FlagParser
 from wire.serving.event_loop import run
 from wire.serving.options import ServingConfigError
-from wire.status import StatusError, Unavailable
 
 OK: Final = 0
 MISSING: Final = 1

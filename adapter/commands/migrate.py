@@ -12,12 +12,12 @@ from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_s
 from adapter.config import ConfigError, load
 from adapter.diagnosis.rule_migration import MigratedRule
 from adapter.runtime.migrating import migrated
-from wire.command_line.parsing import FlagParser
-from wire.command_line.program import DISTRIBUTION
+from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError
+from wire.process.command_line.parsing import FlagParser
+from wire.process.command_line.program import DISTRIBUTION
 from wire.serving.event_loop import run
 from wire.serving.options import ServingConfigError
-from wire.status import StatusError, Unavailable
 
 OK: Final = 0
 INCOMPLETE: Final = 1

@@ -14,8 +14,8 @@ from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_s
 from adapter.fetch.catalog import Times
 from adapter.model import Freshness
 from adapter.runtime.server_settings import AdapterSettings
-from wire.command_line.parsing import FILE, FlagParser
-from wire.logs import LoggingOptions, add_logging_flags
+from wire.process.command_line.parsing import FILE, FlagParser
+from wire.process.logs import LoggingOptions, add_logging_flags
 from wire.serving.options import add_flags, from_arguments, ignored_flags
 
 SECURE_PORT: Final = 443

@@ -11,7 +11,7 @@ from typing import TypeVar
 import yaml
 
 from adapter.config.problems import ConfigProblem, ProblemCode
-from wire.duration import parse_duration, parse_prometheus_duration
+from wire.api.duration import parse_duration, parse_prometheus_duration
 
 T = TypeVar("T")
 

@@ -9,13 +9,13 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.labels import from_label_selector
+from wire.api.loadline import API_VERSION as LOADLINE
+from wire.api.meta import LabelSelector
+from wire.api.status import StatusError, not_found
 from wire.kube.client import KubeClient
 from wire.kube.mapper import NoMatchError, RestMapper
-from wire.labels import from_label_selector
-from wire.loadline_api import API_VERSION as LOADLINE
-from wire.meta import LabelSelector
-from wire.status import StatusError, not_found
 
 KINDS: Final[Mapping[str, str]] = {
     "hpa": "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers/{}",

@@ -27,8 +27,8 @@ from adapter.ports import QueryFailed, SeriesIndex
 from adapter.translate import parse
 from adapter.translate.parse import VERSIONS
 from adapter.translate.promql import equals
-from wire import custom_metrics, external_metrics, resource_metrics
-from wire.status import StatusError, bad_request, not_found
+from wire.api import custom_metrics, external_metrics, resource_metrics
+from wire.api.status import StatusError, bad_request, not_found
 
 SEEN_SECONDS = 600.0
 """A missing metric's series are searched this far back."""

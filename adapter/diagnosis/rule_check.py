@@ -32,9 +32,9 @@ from adapter.ports import Prometheus, QueryFailed
 from adapter.translate.metric_values import custom_values, external_values
 from adapter.translate.offers import offers
 from adapter.translate.query_plan import custom_metric_query, external_metric_query, usage_query
-from wire.labels import EVERYTHING
-from wire.quantity import format_milli
-from wire.status import StatusError
+from wire.api.labels import EVERYTHING
+from wire.api.quantity import format_milli
+from wire.api.status import StatusError
 
 LabelSets = Sequence[Mapping[str, str]]
 

@@ -27,9 +27,9 @@ from adapter.ports import Prometheus, QueryFailed
 from adapter.translate.naming import NoLabel, ResourceConverter
 from adapter.translate.query_plan import custom_metric_query
 from adapter.translate.wide_query import text_for
-from wire.labels import EVERYTHING
-from wire.quoting import go_quote
-from wire.status import StatusError
+from wire.api.labels import EVERYTHING
+from wire.api.quoting import go_quote
+from wire.api.status import StatusError
 
 Json = dict[str, Any]
 LabelSets = Sequence[Mapping[str, str]]

@@ -24,8 +24,8 @@ from adapter.translate.promql import QueryNotBuilt
 from adapter.translate.regex import pattern
 from adapter.translate.selectors import selectors
 from adapter.translate.wording import some
-from wire.labels import EVERYTHING
-from wire.quoting import go_quote
+from wire.api.labels import EVERYTHING
+from wire.api.quoting import go_quote
 
 LabelSet = Mapping[str, str]
 

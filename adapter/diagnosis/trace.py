@@ -28,7 +28,7 @@ from adapter.model import (
     UsageQuery,
     UsageValue,
 )
-from wire.quantity import format_milli
+from wire.api.quantity import format_milli
 
 Value = ObjectValue | ExternalValue | UsageValue
 

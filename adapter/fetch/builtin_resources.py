@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from adapter.fetch.cluster_mapping import ClusterMapping
+from wire.api.status import Unavailable
 from wire.kube.mapper import RestMapper
 from wire.kube.mapping import GroupVersion, Resource, guessed_names
-from wire.status import Unavailable
 
 # Group: kinds in namespaces, kinds of the cluster. Plural and singular follow from the kind.
 _KINDS: Final = {

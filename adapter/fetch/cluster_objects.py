@@ -18,14 +18,14 @@ from adapter import telemetry
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.label_index import LabelIndex
 from adapter.model import PODS, GroupResource, KubeObject
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.labels import Selector
+from wire.api.meta import ListMeta
+from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import METADATA_LIST, PAGE_SIZE, PartialObject, WatchCache
 from wire.kube.mapping import Resource
 from wire.kube.requests import Watcher
-from wire.labels import Selector
-from wire.meta import ListMeta
-from wire.single_flight import SingleFlight
-from wire.status import StatusError, Unavailable
+from wire.process.single_flight import SingleFlight
 
 FIRST_LIST_SECONDS = 5.0
 """How long the first request for a resource waits for its watch cache before it lists only its own objects."""

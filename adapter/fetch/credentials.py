@@ -1,6 +1,6 @@
 """How the adapter authenticates to a Prometheus, and how it verifies that Prometheus.
 
-`wire.prometheus_access` has the credentials from files.
+`wire.prometheus.access` has the credentials from files.
 """
 
 import ssl
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from wire.kube.connection import Connection
-from wire.prometheus_access import FileCredentials
+from wire.prometheus.access import FileCredentials
 
 
 class Credentials(Protocol):

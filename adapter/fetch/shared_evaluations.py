@@ -16,7 +16,7 @@ from adapter import telemetry
 from adapter.fetch.needs import Needs
 from adapter.model import Evaluation, Freshness, Plan
 from adapter.ports import Evaluator
-from wire.single_flight import SingleFlight
+from wire.process.single_flight import SingleFlight
 
 PLANS_MAX: Final = 20_000
 """How many answers are held: more than are requested within a second."""

@@ -18,7 +18,7 @@ from adapter.fetch import decode
 from adapter.fetch.credentials import Credentials
 from adapter.fetch.lanes import LaneGate
 from adapter.model import Backend, Lane
-from wire.prometheus_access import Address
+from wire.prometheus.access import Address
 
 PIECE_BYTES = 256 * 1024
 REFUSAL_BYTES_MAX = 64 * 1024

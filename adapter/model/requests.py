@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from adapter.model.resources import GroupResource, KubeObject
-from wire.labels import Selector
+from wire.api.labels import Selector
 
 EVERY_OBJECT: Final = "*"
 

@@ -14,9 +14,9 @@ from adapter.config import ConfigError, ConfigProblem, Configuration, ProblemCod
 from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.model import Backend, ResourceMapping
-from wire import custom_metrics, external_metrics, resource_metrics
-from wire.background_tasks import BackgroundTasks
-from wire.prometheus_access import FileCredentials
+from wire.api import custom_metrics, external_metrics, resource_metrics
+from wire.process.background_tasks import BackgroundTasks
+from wire.prometheus.access import FileCredentials
 
 FIRST_LISTING_SECONDS = 20.0
 """How long a reload waits for the series of new rules, so that their metrics do not disappear in between."""

@@ -18,9 +18,9 @@ from adapter.model import Freshness
 from adapter.runtime.activation import ConfigurationActivator
 from adapter.runtime.prometheus_identity import prometheus_credentials
 from adapter.runtime.server_settings import PrometheusSettings
-from wire.background_tasks import BackgroundTasks
 from wire.kube.client import KubeClient
 from wire.kube.mapper import RestMapper
+from wire.process.background_tasks import BackgroundTasks
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):

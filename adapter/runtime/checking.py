@@ -17,7 +17,7 @@ from adapter.runtime.server_settings import PrometheusSettings
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
-from wire.prometheus_access import Address
+from wire.prometheus.access import Address
 
 
 async def checked(

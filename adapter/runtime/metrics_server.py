@@ -19,13 +19,13 @@ from adapter.serve.explain_endpoint import add_explain_route
 from adapter.serve.request_log import log_requests
 from adapter.watching.endpoint import MetricStreams
 from adapter.watching.rounds import Rounds
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.serving.event_loop import stop_requested
 from wire.serving.health import Check
 from wire.serving.managed_certificate import ManagedCertificate
 from wire.serving.server import Delegates, Server
-from wire.status import StatusError, Unavailable
 
 REQUESTS_LEVEL: Final = 3
 """From this `-v` on, every request is logged, as in every Kubernetes API server."""

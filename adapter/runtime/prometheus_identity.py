@@ -6,7 +6,7 @@ import ssl
 from adapter.fetch.credentials import ClusterCredentials, Credentials
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.kube.connection import connect
-from wire.prometheus_access import FileCredentials
+from wire.prometheus.access import FileCredentials
 from wire.serving.options import ServingConfigError
 
 

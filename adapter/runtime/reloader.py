@@ -19,7 +19,7 @@ from adapter.config import (
     decode,
     unreadable,
 )
-from wire.followed_file import FollowedFile
+from wire.process.followed_file import FollowedFile
 
 log = logging.getLogger(__name__)
 

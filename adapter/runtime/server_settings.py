@@ -6,7 +6,7 @@ import msgspec
 
 from adapter.fetch.catalog import Times
 from adapter.model import Backend, Freshness
-from wire.logs import LoggingOptions
+from wire.process.logs import LoggingOptions
 from wire.serving.managed_certificate import ManagedCertificateOptions
 from wire.serving.options import ServingOptions
 

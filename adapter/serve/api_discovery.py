@@ -12,7 +12,7 @@ import msgspec
 from adapter.answer import ActiveConfiguration
 from adapter.translate import resource_lists
 from adapter.translate.parse import VERSIONS
-from wire import custom_metrics, discovery, external_metrics, resource_metrics
+from wire.api import custom_metrics, discovery, external_metrics, resource_metrics
 
 _encode = msgspec.json.Encoder().encode
 

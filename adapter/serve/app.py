@@ -16,10 +16,10 @@ from adapter.model import MetricRequest
 from adapter.serve import api_discovery, openapi
 from adapter.serve.parsed_requests import ParsedRequests
 from adapter.translate.parse import VERSIONS
-from wire import custom_metrics
+from wire.api import custom_metrics
+from wire.api.status import StatusDetails, StatusError, failure, not_found
 from wire.serving.rendering import JSON, check_representation, negotiated_type, respond
 from wire.serving.request_path import split_path
-from wire.status import StatusDetails, StatusError, failure, not_found
 
 EMPTY = StatusDetails()
 """The errors of the generic API server have empty details."""

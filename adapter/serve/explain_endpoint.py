@@ -11,11 +11,11 @@ from urllib.parse import unquote, urlsplit
 from aiohttp import web
 
 from adapter.diagnosis.explainer import Explainer
+from wire.api.status import bad_request
 from wire.serving.attributes import attributes_of
 from wire.serving.authorization import Authorizer
 from wire.serving.guard import USER
 from wire.serving.rendering import respond
-from wire.status import bad_request
 
 EXPLAIN: Final = "/debug/explain"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from wire import custom_metrics, external_metrics, resource_metrics
+from wire.api import custom_metrics, external_metrics, resource_metrics
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

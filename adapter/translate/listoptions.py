@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from adapter.model import FieldTerm
-from wire import labels
-from wire.duration import parse_duration
-from wire.int64 import fits_int64
-from wire.labels import Selector
-from wire.quoting import go_quote
-from wire.status import bad_request
+from wire.api import labels
+from wire.api.duration import parse_duration
+from wire.api.int64 import fits_int64
+from wire.api.labels import Selector
+from wire.api.quoting import go_quote
+from wire.api.status import bad_request
 
 Query = Sequence[tuple[str, str]]
 

@@ -9,7 +9,7 @@ from adapter.translate.promql import Matcher, QueryNotBuilt, selector_matchers
 from adapter.translate.selectors import with_matchers
 from adapter.translate.template import Record, compiled
 from adapter.translate.template.lexer import LEFT
-from wire.labels import Selector
+from wire.api.labels import Selector
 
 NAMED_FIELDS = ("LabelMatchers",)
 """The template fields of a named rule's query."""

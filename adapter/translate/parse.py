@@ -25,9 +25,9 @@ from adapter.translate.listoptions import (
     read_selector,
 )
 from adapter.translate.refusals import bare_failure
-from wire import custom_metrics, external_metrics, labels, resource_metrics
-from wire.labels import EVERYTHING, Selector
-from wire.status import StatusDetails, StatusError, bad_request, failure, not_found
+from wire.api import custom_metrics, external_metrics, labels, resource_metrics
+from wire.api.labels import EVERYTHING, Selector
+from wire.api.status import StatusDetails, StatusError, bad_request, failure, not_found
 
 VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     custom_metrics.GROUP: ("v1beta1", "v1beta2"),

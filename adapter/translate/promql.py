@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from adapter.translate.template import Record, compiled
-from wire.labels import Operator, Requirement, Selector
-from wire.quoting import go_quote
+from wire.api.labels import Operator, Requirement, Selector
+from wire.api.quoting import go_quote
 
 QUERY_FIELDS: Final = ("Series", "LabelMatchers", "LabelValuesByName", "GroupBy", "GroupBySlice")
 """The template fields of `metricsQuery`."""

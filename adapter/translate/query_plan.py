@@ -34,7 +34,7 @@ from adapter.translate.naming import NoLabel, ResourceConverter
 from adapter.translate.promql import Matcher, QueryNotBuilt, custom_query, equals, external_query
 from adapter.translate.refusals import custom_metric_not_found, metrics_not_fetched
 from adapter.translate.wide_query import wide_for_named, wide_for_objects, wide_for_selector
-from wire.labels import EVERYTHING
+from wire.api.labels import EVERYTHING
 
 
 def custom_metric_query(

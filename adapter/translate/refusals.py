@@ -5,7 +5,7 @@ controller copies it into a condition, where the owner of the HPA reads it.
 """
 
 from adapter.model import CustomMetricRequest, ExternalMetricRequest, GroupResource
-from wire.status import StatusError, internal_error, not_found
+from wire.api.status import StatusError, internal_error, not_found
 
 _EXTERNAL_IN_DEFAULT = "namespaces"  # what prometheus-adapter says an external metric is for, in the namespace `default` only
 

@@ -13,19 +13,19 @@ from adapter.model import (
     UsageValue,
 )
 from adapter.translate.refusals import bare_failure
-from wire import labels
-from wire.custom_metrics import (
+from wire.api import labels
+from wire.api.custom_metrics import (
     MetricIdentifier,
     MetricValue,
     MetricValueList,
     MetricValueListV1beta1,
     to_v1beta1,
 )
-from wire.duration import format_duration
-from wire.external_metrics import ExternalMetricValue, ExternalMetricValueList
-from wire.meta import LabelSelector, ObjectMeta, ObjectReference, time_from_unix
-from wire.quantity import Format, Quantity, format_milli
-from wire.resource_metrics import (
+from wire.api.duration import format_duration
+from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList
+from wire.api.meta import LabelSelector, ObjectMeta, ObjectReference, time_from_unix
+from wire.api.quantity import Format, Quantity, format_milli
+from wire.api.resource_metrics import (
     ContainerMetrics,
     NodeMetrics,
     NodeMetricsList,

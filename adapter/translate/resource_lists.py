@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from adapter.model import MetricEntry
-from wire import custom_metrics, external_metrics, resource_metrics
-from wire.discovery import APIResource, APIResourceList
+from wire.api import custom_metrics, external_metrics, resource_metrics
+from wire.api.discovery import APIResource, APIResourceList
 
 _VERBS = ["get"]
 

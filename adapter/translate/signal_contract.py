@@ -7,7 +7,7 @@ import math
 
 from adapter.model import Evaluation, MetricQuery, Reaction, ResultKind, Sample
 from adapter.translate.refusals import metrics_not_fetched, unexpected_result
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 _INT64_MAX = 2**63 - 1
 

@@ -26,8 +26,8 @@ from adapter.translate.separable import Moved, extra_labels
 from adapter.translate.template import compiled
 from adapter.translate.template.lexer import LEFT
 from adapter.translate.template.nodes import Action, Command, Field, Pipe, Text
-from wire.labels import Operator, Requirement, Selector
-from wire.quoting import go_quote
+from wire.api.labels import Operator, Requirement, Selector
+from wire.api.quoting import go_quote
 
 _ANY_VALUE: Final = "loadline-any-value"
 """Stands for a value that a narrow query matches."""

@@ -1,4 +1,4 @@
-"""`/watch/metrics`: a WebSocket over which a client gets the metrics that have changed (see `wire.metric_stream`).
+"""`/watch/metrics`: a WebSocket over which a client gets the metrics that have changed (see `wire.api.metric_stream`).
 
 Access to the path is checked before, as for every path. Access to each metric is checked as for a GET, and again while it
 is watched, and so are the credentials. What waits to be sent is at most the newest response of each path; a client that
@@ -18,7 +18,7 @@ from aiohttp import WSMsgType, web
 from adapter import telemetry
 from adapter.model import CustomMetricRequest, ExternalMetricRequest, MetricRequest
 from adapter.watching.rounds import Rounds, Watched
-from wire.metric_stream import (
+from wire.api.metric_stream import (
     PATH,
     PATHS_MAX,
     REQUEST_BYTES_MAX,
@@ -28,13 +28,13 @@ from wire.metric_stream import (
     decode_request,
     encode,
 )
+from wire.api.status import StatusError, Unavailable, bad_request, failure
 from wire.serving.attributes import Attributes, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.guard import USER
 from wire.serving.rendering import as_status
 from wire.serving.request_path import check_path
-from wire.status import StatusError, Unavailable, bad_request, failure
 
 STREAMS_MAX: Final = 64
 RECHECK_SECONDS: Final = 5.0

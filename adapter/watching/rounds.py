@@ -18,10 +18,10 @@ from adapter.answer.answering import AnswerDocument
 from adapter.answer.observer import AnswerObserver
 from adapter.fetch.shared_evaluations import IS_AHEAD_USEFUL
 from adapter.model import MetricRequest
-from wire.custom_metrics import MetricValueList, MetricValueListV1beta1
-from wire.external_metrics import ExternalMetricValueList
+from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
+from wire.api.external_metrics import ExternalMetricValueList
+from wire.api.status import StatusError, Unavailable, failure, internal_error
 from wire.serving.rendering import as_status
-from wire.status import StatusError, Unavailable, failure, internal_error
 
 PERIOD_SECONDS: Final = 1.1
 """A little more than the time for which a result is reused, so that each round has new ones."""

@@ -13,7 +13,7 @@ from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.model.observed import PodSpec
 from scaler.model.readings import ExternalValues, MetricFailed, Reading
 from scaler.model.settings import Settings
-from wire.meta import ObjectMeta
+from wire.api.meta import ObjectMeta
 
 NO_SAMPLE = MetricFailed("no metrics returned from external metrics API")
 DELAY_SECONDS = 60

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wire.loadline_api import API_VERSION
+from wire.api.loadline import API_VERSION
 
 NAMESPACE = "compressed-day"
 WITH, WITHOUT = "with-forecast", "without-forecast"

@@ -11,9 +11,9 @@ from benchmarks.compressed_day.objects import HEARTBEAT_PATHS, NAMESPACE, WITH, 
 from benchmarks.compressed_day.outcome import RELIABLE, SUSPENDED, Event, Replicas, Sample, at
 from benchmarks.compressed_day.played_load import PlayedLoad
 from benchmarks.compressed_day.programs import Running
+from wire.api.loadline import API_VERSION
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.loadline_api import API_VERSION
 
 SAMPLED_EVERY_SECONDS = 60.0
 REPORTED_EVERY_SECONDS = 3600.0

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from benchmarks.compressed_day.compressed_time import CompressedLoop, CompressedTime
 from scaler.commands.run import parse
 from scaler.runtime.scaler import run_scaler
-from wire.logs import start_logging
+from wire.process.logs import start_logging
 
 
 def main(speed: str, start: str, begin: str, *flags: str) -> int:

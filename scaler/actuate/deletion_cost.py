@@ -11,8 +11,8 @@ import msgspec
 from scaler.model.decision import PodCost
 from scaler.model.observed import DELETION_COST
 from scaler.ports import worded
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
-from wire.status import StatusError, Unavailable
 
 # A scale-down must not wait for long for what is only an improvement.
 DEADLINE_SECONDS = 5.0

@@ -13,9 +13,9 @@ import msgspec
 
 from scaler.model.decision import Decision, Rescaled, RescaleFailed
 from scaler.ports import TargetScale, worded
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import BeforeEach, CheckedWriter, Reader
-from wire.status import StatusError, Unavailable
 
 ATTEMPTS = 5
 PAUSE_SECONDS = 0.01

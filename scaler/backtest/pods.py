@@ -3,7 +3,7 @@
 from collections import deque
 
 from scaler.model.observed import Pod, PodCondition, PodMetadata, PodSpec, PodStatus
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 # The pods at the start have been running for longer than any period of the algorithm.
 _SETTLED_SECONDS = 86400

@@ -11,7 +11,7 @@ from scaler.model.autoscaler import ConditionType
 from scaler.model.memory import CandidateMemory
 from scaler.model.policy import AbortRule, CandidateRules
 from scaler.model.remark import Remark
-from wire.quantity import format_milli
+from wire.api.quantity import format_milli
 
 PROGRESSING = "Progressing"
 COMPLETED = "Completed"

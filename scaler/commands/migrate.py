@@ -17,11 +17,11 @@ from scaler.migration import (
     from_hpa,
     from_scaled_object,
 )
-from wire.command_line.parsing import FlagParser
-from wire.command_line.program import DISTRIBUTION
+from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError
+from wire.process.command_line.parsing import FlagParser
+from wire.process.command_line.program import DISTRIBUTION
 from wire.serving.event_loop import run
-from wire.status import StatusError, Unavailable
 
 OK: Final = 0
 INCOMPLETE: Final = 1

@@ -6,10 +6,10 @@ from typing import Any
 import yaml
 
 from scaler.migration import Comparison, compare
+from wire.api.loadline import API_VERSION
+from wire.api.status import StatusError
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.loadline_api import API_VERSION
-from wire.status import StatusError
 
 Json = dict[str, Any]
 

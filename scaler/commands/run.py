@@ -10,9 +10,9 @@ from prometheus_client import disable_created_metrics
 
 from scaler.config import Options, add_run_flags, options_of
 from scaler.runtime.scaler import run_scaler
-from wire.command_line.parsing import FlagParser
 from wire.kube.connection import ConnectionConfigError
-from wire.logs import start_logging
+from wire.process.command_line.parsing import FlagParser
+from wire.process.logs import start_logging
 from wire.serving.allocator import return_large_blocks
 from wire.serving.event_loop import run
 from wire.serving.options import ServingConfigError

@@ -32,14 +32,14 @@ from scaler.report.why import explain
 from scaler.runtime.clients import Clients
 from scaler.signal.simulated import names_of, simulated
 from scaler.telemetry import Telemetry
-from wire import kube_json
-from wire.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
+from wire.api import kube_json
+from wire.api.labels import Selector
+from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
-from wire.labels import Selector
+from wire.process.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
 from wire.serving.event_loop import run
-from wire.status import StatusError, Unavailable
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,11 +14,11 @@ import msgspec
 from scaler.model.derivation import Derivation
 from scaler.report.why import explain
 from scaler.serve import DECISIONS
-from wire.command_line.parsing import FlagParser
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect_to
+from wire.process.command_line.parsing import FlagParser
 from wire.serving.event_loop import run
-from wire.status import StatusError, Unavailable
 
 
 def main(arguments: Sequence[str]) -> int:

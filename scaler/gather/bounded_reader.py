@@ -8,9 +8,9 @@ import asyncio
 from collections.abc import Mapping
 from weakref import WeakValueDictionary
 
-from wire.duration import format_duration
+from wire.api.duration import format_duration
+from wire.api.status import Unavailable
 from wire.kube.requests import JSON, Reader
-from wire.status import Unavailable
 
 # Requests in flight. At 50 ms per response 128 are 2,500 requests a second; and they are half of the
 # seats that kube-apiserver has for its priority level workload-low.

@@ -13,13 +13,13 @@ import msgspec
 from scaler.gather.metrics_api import MetricUnavailable, selector_params
 from scaler.model.autoscaler import CrossVersionObjectReference
 from scaler.ports import Mapper, worded
-from wire import kube_json
-from wire.custom_metrics import GROUP, MetricValueList, decode
+from wire.api import kube_json
+from wire.api.custom_metrics import GROUP, MetricValueList, decode
+from wire.api.labels import Selector
+from wire.api.status import StatusError, Unavailable
 from wire.kube.mapping import Resource
 from wire.kube.requests import Reader
-from wire.labels import Selector
-from wire.single_flight import SingleFlight
-from wire.status import StatusError, Unavailable
+from wire.process.single_flight import SingleFlight
 
 # The versions that we can decode, as upstream's MetricVersions.
 KNOWN_VERSIONS = ("v1beta2", "v1beta1")

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from scaler.telemetry import Telemetry
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import JSON, Reader
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable
+from wire.process.problem_log import ProblemLog
 
 # A direct request without a response by then is repeated through kube-apiserver, within the deadline of the metric.
 WAIT_DEADLINES: Final = 0.5

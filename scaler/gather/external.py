@@ -10,10 +10,10 @@ import msgspec
 
 from scaler.gather.metrics_api import MetricUnavailable, selector_params
 from scaler.ports import worded
-from wire.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
+from wire.api.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
+from wire.api.labels import Selector
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
-from wire.labels import Selector
-from wire.status import StatusError, Unavailable
 
 
 def external_path(namespace: str, metric: str) -> str:

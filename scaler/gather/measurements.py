@@ -30,9 +30,9 @@ from scaler.model.readings import FormulaInputs, MetricFailed, Reading
 from scaler.ports import Mapper, TimedReading
 from scaler.signal import samples
 from scaler.telemetry import Telemetry
+from wire.api.labels import Selector
+from wire.api.resource_metrics import PodMetricsList
 from wire.kube.requests import Reader
-from wire.labels import Selector
-from wire.resource_metrics import PodMetricsList
 
 # A metric that takes longer has failed, so that a reconcile is over before the next one is due. Under a period
 # of a few seconds, a reconcile that is late is better than a slow query that fails.

@@ -16,8 +16,8 @@ from scaler.model.autoscaler import (
 from scaler.model.readings import FormulaInputs, MetricFailed
 from scaler.recommend.from_object import NO_TARGET, has_object_target
 from scaler.signal import samples
-from wire import custom_metrics, external_metrics, resource_metrics
-from wire.labels import NOTHING, Selector, from_label_selector
+from wire.api import custom_metrics, external_metrics, resource_metrics
+from wire.api.labels import NOTHING, Selector, from_label_selector
 
 
 class ExternalRequest(msgspec.Struct, frozen=True):

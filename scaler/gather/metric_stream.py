@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from wire.metric_stream import (
+from wire.api.metric_stream import (
     PATHS_MAX,
     REQUEST_BYTES_MAX,
     StreamRequest,

@@ -1,6 +1,6 @@
 """What the clients of the three metrics APIs share: selectors as parameters, and a failed read."""
 
-from wire.labels import Selector
+from wire.api.labels import Selector
 
 
 class MetricUnavailable(Exception):

@@ -7,10 +7,10 @@ import msgspec
 
 from scaler.gather.metrics_api import MetricUnavailable, selector_params
 from scaler.ports import worded
+from wire.api.labels import Selector
+from wire.api.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
-from wire.labels import Selector
-from wire.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
-from wire.status import StatusError, Unavailable
 
 
 class ResourceMetrics:

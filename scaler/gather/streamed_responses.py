@@ -9,9 +9,9 @@ from cachetools import LRUCache
 from scaler.gather.metric_requests import MetricRequest
 from scaler.gather.metric_stream import MetricStream, Streamed
 from scaler.gather.shared_responses import Sent
+from wire.api.metric_stream import PATHS_MAX
+from wire.api.status import from_response
 from wire.kube.requests import JSON, Reader
-from wire.metric_stream import PATHS_MAX
-from wire.status import from_response
 
 # How long the path of a request is taken to be the same: the version of an API and the resource of a kind may change.
 PATH_SECONDS: Final = 60.0

@@ -8,7 +8,7 @@ import msgspec
 from scaler.backtest.recording import READY_REPLICAS, REPLICAS, columns_of
 from scaler.model.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
 from scaler.model.kinds import WatchedKind
-from wire.duration import parse_prometheus_duration
+from wire.api.duration import parse_prometheus_duration
 
 # Of kube-state-metrics: by the kind of the target, the label of its name, the requested and the ready replicas.
 _STATE_METRICS = {

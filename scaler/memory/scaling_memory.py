@@ -7,9 +7,9 @@ of each watched namespace in objects of its own namespace, `NAMESPACE` and, if t
 import msgspec
 
 from scaler.model.memory import History
-from wire import kube_json
-from wire.loadline_api import API_VERSION
-from wire.meta import ListMeta, ObjectMeta
+from wire.api import kube_json
+from wire.api.loadline import API_VERSION
+from wire.api.meta import ListMeta, ObjectMeta
 
 KIND = "ScalingMemory"
 PLURAL = "scalingmemories"

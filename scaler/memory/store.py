@@ -21,14 +21,14 @@ from scaler.memory.scaling_memory import (
     StoredObject,
 )
 from scaler.normalize.restart import on_this_clock
-from wire import kube_json
-from wire.background_tasks import stopped
-from wire.backoff import Backoff
+from wire.api import kube_json
+from wire.api.loadline import API_VERSION
+from wire.api.meta import ObjectMeta
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
-from wire.loadline_api import API_VERSION
-from wire.meta import ObjectMeta
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable
+from wire.process.background_tasks import stopped
+from wire.process.backoff import Backoff
+from wire.process.problem_log import ProblemLog
 
 PAGE_SIZE = 50
 # Between two writes, so that many changes of one namespace are one write.

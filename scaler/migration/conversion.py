@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from wire.loadline_api import API_VERSION
+from wire.api.loadline import API_VERSION
 
 Json = dict[str, Any]
 

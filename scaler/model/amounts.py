@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from wire.quantity import Quantity
+from wire.api.quantity import Quantity
 
 # Targets, requests and tolerances repeat from reconcile to reconcile and from pod to pod.
 _CACHED = 8_192

@@ -3,7 +3,7 @@
 Field names, and what is omitted when empty, are those of `k8s.io/api/autoscaling/v2`. Closed sets stay
 plain text here, so that a value from a newer API server fails one metric instead of the whole list;
 compare with the enumerations. Quantities stay text (`str | int | float`, because the API server
-does not rewrite them in a custom resource): `wire.quantity` reads them where they are used.
+does not rewrite them in a custom resource): `wire.api.quantity` reads them where they are used.
 """
 
 from datetime import datetime
@@ -25,7 +25,7 @@ from scaler.model.extensions import (
 )
 from scaler.model.json_object import JsonObject
 from scaler.model.schedules import ScheduleSpec, ScheduleStatus
-from wire.meta import LabelSelector, ObjectMeta, always
+from wire.api.meta import LabelSelector, ObjectMeta, always
 
 QuantityText = str | int | float
 

@@ -16,7 +16,7 @@ from scaler.model.derivation import Derivation
 from scaler.model.memory import Memory
 from scaler.model.observed import ScaleView
 from scaler.model.policy import Policy
-from wire.labels import Selector
+from wire.api.labels import Selector
 
 
 class Branch(StrEnum):

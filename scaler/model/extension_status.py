@@ -3,7 +3,7 @@
 from msgspec import field
 
 from scaler.model.json_object import JsonObject
-from wire.meta import always
+from wire.api.meta import always
 
 
 class DecisionSummary(JsonObject, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ float becomes the smallest integer there is; users meet both (see docs/deviation
 import math
 from datetime import datetime
 
-from wire.int64 import wrap
+from wire.api.int64 import wrap
 
 INT32_MAX = 2**31 - 1
 INT32_MIN = -(2**31)

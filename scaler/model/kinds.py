@@ -5,7 +5,7 @@ A difference between the kinds is a field here. No other module asks which kind 
 
 import msgspec
 
-from wire.loadline_api import GROUP, VERSION
+from wire.api.loadline import GROUP, VERSION
 
 
 class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ from enum import StrEnum
 import msgspec
 
 from scaler.model.json_object import JsonObject
-from wire.loadline_api import API_VERSION
-from wire.meta import ObjectMeta
+from wire.api.loadline import API_VERSION
+from wire.api.meta import ObjectMeta
 
 
 class CalendarKind(StrEnum):

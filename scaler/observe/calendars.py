@@ -7,10 +7,10 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.schedules import Calendar, CalendarKind, CalendarReference, FoundCalendar
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import WatchCache
 from wire.kube.requests import Reader, Watcher
-from wire.status import StatusError, Unavailable
 
 
 def references_of(autoscaler: Autoscaler) -> tuple[CalendarReference, ...]:

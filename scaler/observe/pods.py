@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from scaler.model.observed import Pod
 from scaler.observe.compact_pods import PodCompactor
+from wire.api.labels import Operator, Selector
 from wire.kube.cache import WatchCache
 from wire.kube.requests import Watcher
-from wire.labels import Operator, Selector
 
 _EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
 # How many selectors are remembered with their pods; more than autoscalers can be.

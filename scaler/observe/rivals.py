@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.observed import Pod
-from wire.labels import NOTHING, Operator, Selector
+from wire.api.labels import NOTHING, Operator, Selector
 
 _EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
 _Bucket = tuple[str, str, str]

@@ -11,12 +11,12 @@ import msgspec
 from scaler.model.autoscaler import Autoscaler, CrossVersionObjectReference
 from scaler.model.observed import ScaleUnavailable, ScaleView
 from scaler.ports import Mapper, TargetScale, worded
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.labels import Selector, from_label_selector, parse, to_label_selector
+from wire.api.meta import ObjectMeta
+from wire.api.status import StatusError, Unavailable
 from wire.kube.mapping import GroupVersionResource
 from wire.kube.requests import Reader
-from wire.labels import Selector, from_label_selector, parse, to_label_selector
-from wire.meta import ObjectMeta
-from wire.status import StatusError, Unavailable
 
 
 class ScaleSpec(msgspec.Struct, frozen=True):

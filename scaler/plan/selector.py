@@ -3,7 +3,7 @@
 import msgspec
 
 from scaler.model.observed import ScaleView
-from wire.labels import Selector, parse
+from wire.api.labels import Selector, parse
 
 
 class UnusableSelector(msgspec.Struct, frozen=True, kw_only=True):

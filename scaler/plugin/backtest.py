@@ -35,7 +35,7 @@ from scaler.plugin.manifests import Manifest, read_manifest
 from scaler.plugin.progress import shown_progress
 from scaler.plugin.recorded_history import history_of
 from scaler.plugin.target import FORMS, Target
-from wire.command_line.parsing import FlagParser
+from wire.process.command_line.parsing import FlagParser
 
 T = TypeVar("T")
 

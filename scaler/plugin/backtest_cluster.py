@@ -24,9 +24,9 @@ from scaler.plugin.recorded_history import Explained, explanations_in, history_o
 from scaler.plugin.simulate import settings_for
 from scaler.plugin.target import Target as Named
 from scaler.plugin.target import short_name
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
 from wire.kube.mapper import NoMatchError, RestMapper
-from wire.status import StatusError, Unavailable
 
 
 class FromCluster(msgspec.Struct, frozen=True, kw_only=True):

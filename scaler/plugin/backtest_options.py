@@ -7,8 +7,8 @@ from pathlib import Path
 from scaler.backtest.metric_kinds import MetricKind
 from scaler.history.found import StartUp
 from scaler.model.amounts import milli
-from wire.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
-from wire.duration import parse_duration, parse_prometheus_duration
+from wire.api.duration import parse_duration, parse_prometheus_duration
+from wire.process.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
 
 STEP_SECONDS_MAX = 60
 

@@ -20,9 +20,9 @@ from scaler.plugin.flags import (
 )
 from scaler.plugin.prometheus import add_prometheus_flag, prometheus_url
 from scaler.plugin.reaching import adapter_of
-from wire.command_line.parsing import FlagParser
+from wire.api.status import StatusError
 from wire.kube.client import decoded
-from wire.status import StatusError
+from wire.process.command_line.parsing import FlagParser
 
 
 class _ConfigMap(msgspec.Struct, frozen=True):

@@ -18,11 +18,11 @@ from scaler.plugin.flags import Cluster
 from scaler.plugin.listing import listed
 from scaler.plugin.program import COMMANDS
 from scaler.plugin.row import Row
-from wire.command_line.parsing import FILE, FlagParser, boolean
-from wire.command_line.program import COMPLETION, SHELLS
+from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError
+from wire.process.command_line.parsing import FILE, FlagParser, boolean
+from wire.process.command_line.program import COMPLETION, SHELLS
 from wire.serving.event_loop import run
-from wire.status import StatusError, Unavailable
 
 FILES: Final = 0
 """ShellCompDirectiveDefault: the shell completes files where there are no candidates."""

@@ -12,12 +12,12 @@ import msgspec
 from scaler.model.kinds import WatchedKind
 from scaler.plugin.flags import Cluster
 from scaler.plugin.target import Target, short_name
-from wire.command_line.program import DISTRIBUTION
+from wire.api.status import StatusError, Unavailable, not_found
 from wire.kube.client import KubeClient
 from wire.kube.connection import Connection, ConnectionConfigError, connect
 from wire.kube.requests import Writer
+from wire.process.command_line.program import DISTRIBUTION
 from wire.serving.event_loop import run
-from wire.status import StatusError, Unavailable, not_found
 
 OK: Final = 0
 UNREADABLE: Final = 1

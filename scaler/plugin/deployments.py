@@ -9,8 +9,8 @@ import msgspec
 from scaler.config import add_algorithm_flags, settings_of
 from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.settings import Settings
-from wire.command_line.parsing import FlagParser
-from wire.meta import LabelSelector, ObjectMeta
+from wire.api.meta import LabelSelector, ObjectMeta
+from wire.process.command_line.parsing import FlagParser
 
 LABELS: Final = "app.kubernetes.io/part-of=loadline"
 """The charts give this label to every object."""

@@ -13,7 +13,7 @@ from scaler.plugin.flags import (
 )
 from scaler.plugin.reaching import adapter_of, pods_of, tunnel
 from scaler.plugin.target import FORMS, Target, short_name, target_of
-from wire.command_line.parsing import FlagParser
+from wire.process.command_line.parsing import FlagParser
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from scaler.plugin.target import Target, target_of
-from wire.command_line.parsing import FlagParser, FlagSet
+from wire.process.command_line.parsing import FlagParser, FlagSet
 
 OUTPUTS: Final = ("text", "json")
 

@@ -8,10 +8,10 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import WatchedKind
 from scaler.plugin.row import Row, row_of
 from scaler.plugin.target import KINDS
+from wire.api.meta import ListMeta
+from wire.api.status import StatusError
 from wire.kube.client import decoded
 from wire.kube.requests import Reader
-from wire.meta import ListMeta
-from wire.status import StatusError
 
 PAGE_SIZE = 500
 

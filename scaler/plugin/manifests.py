@@ -9,7 +9,7 @@ import yaml
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.model.observed import PodSpec
-from wire import kube_json
+from wire.api import kube_json
 
 KINDS = {each.kind: each for each in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from wire.command_line.parsing import FlagParser
+from wire.process.command_line.parsing import FlagParser
 
 
 def main(arguments: Sequence[str]) -> int:

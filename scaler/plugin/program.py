@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from wire.command_line.program import Command, Program
+from wire.process.command_line.program import Command, Program
 
 COMMANDS: Final = (
     Command(

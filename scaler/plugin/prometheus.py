@@ -21,10 +21,10 @@ from scaler.plugin.service_address import (
     pod_port,
     service_address,
 )
-from wire.command_line.parsing import FlagSet
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
 from wire.kube.port_forward import forwarded
-from wire.status import StatusError, Unavailable
+from wire.process.command_line.parsing import FlagSet
 
 SERVICE_LABELS: Final = "app.kubernetes.io/name=prometheus"
 

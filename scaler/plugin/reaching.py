@@ -26,10 +26,10 @@ from scaler.plugin.deployments import (
     serving,
 )
 from scaler.plugin.flags import environment_variable
+from wire.api.labels import from_label_selector
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
 from wire.kube.port_forward import ForwardedPort, forwarded
-from wire.labels import from_label_selector
-from wire.status import StatusError, Unavailable
 
 REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 

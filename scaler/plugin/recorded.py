@@ -8,8 +8,8 @@ import aiohttp
 import msgspec
 
 from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
-from wire.quoting import go_quote
-from wire.status import Unavailable
+from wire.api.quoting import go_quote
+from wire.api.status import Unavailable
 
 CURRENT: Final = "current"
 DESIRED: Final = "desired"

@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import msgspec
 
-from wire.meta import ObjectMeta
+from wire.api.meta import ObjectMeta
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _SERVICE_HOST: Final = re.compile(

@@ -23,8 +23,8 @@ from scaler.plugin.flags import (
 from scaler.plugin.reaching import scaler_of
 from scaler.plugin.target import FORMS, Target
 from scaler.runtime.clients import Clients
-from wire.command_line.parsing import FlagParser
 from wire.kube.mapper import RestMapper
+from wire.process.command_line.parsing import FlagParser
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -26,10 +26,10 @@ from scaler.plugin.row import Row, row_of
 from scaler.plugin.status_text import comparison_sentence, counted, detail, table
 from scaler.plugin.target import FORMS, Target
 from scaler.report.status import stored_memory
-from wire import kube_json
-from wire.command_line.parsing import FlagParser
-from wire.duration import parse_prometheus_duration
-from wire.status import Unavailable
+from wire.api import kube_json
+from wire.api.duration import parse_prometheus_duration
+from wire.api.status import Unavailable
+from wire.process.command_line.parsing import FlagParser
 
 DAY_SECONDS = 86_400.0
 

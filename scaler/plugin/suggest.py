@@ -28,7 +28,7 @@ from scaler.suggest.knee import full_load
 from scaler.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
 from scaler.suggest.search import Found, Problem, searched
 from scaler.suggest.series_choice import CPU, Judged, judged
-from wire.command_line.parsing import FlagParser
+from wire.process.command_line.parsing import FlagParser
 
 SHORT_PERCENT_MAX: Final = 0.5
 SERVED_SHARE: Final = 0.9

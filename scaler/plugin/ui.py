@@ -17,8 +17,8 @@ from scaler.plugin.page.series import Recording
 from scaler.plugin.page.server import Page
 from scaler.plugin.prometheus import add_prometheus_flag
 from scaler.runtime.clients import Clients
-from wire.background_tasks import BackgroundTasks
-from wire.command_line.parsing import FlagParser, port
+from wire.process.background_tasks import BackgroundTasks
+from wire.process.command_line.parsing import FlagParser, port
 from wire.serving.event_loop import stop_requested
 
 SHUTDOWN_SECONDS = 1.0

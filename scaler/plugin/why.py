@@ -25,9 +25,9 @@ from scaler.plugin.flags import (
 )
 from scaler.plugin.reaching import pods_of, scaler_of, tunnel
 from scaler.plugin.target import FORMS, Target, short_name
-from wire import kube_json
-from wire.command_line.parsing import FlagParser
-from wire.status import StatusError, Unavailable
+from wire.api import kube_json
+from wire.api.status import StatusError, Unavailable
+from wire.process.command_line.parsing import FlagParser
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -25,7 +25,7 @@ from scaler.recommend.from_object import whole_derivation, whole_value
 from scaler.recommend.replicas import replicas_for_external_average
 from scaler.recommend.unusable import MetricUnusable
 from scaler.recommend.workload import Evaluation, Workload, unusable_reading
-from wire.quantity import format_milli
+from wire.api.quantity import format_milli
 
 
 def formula_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Evaluation:

@@ -28,8 +28,8 @@ from scaler.recommend.replicas import (
 from scaler.recommend.selector import metric_selector
 from scaler.recommend.unusable import MetricUnusable, error_layer, layer
 from scaler.recommend.workload import Evaluation, Workload, unusable_reading
-from wire.labels import go_string
-from wire.quantity import format_milli
+from wire.api.labels import go_string
+from wire.api.quantity import format_milli
 
 NO_TARGET = (
     "invalid object metric source: neither a value target nor an average value target was set"

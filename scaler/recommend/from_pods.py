@@ -26,7 +26,7 @@ from scaler.recommend.requests import pod_requests
 from scaler.recommend.selector import metric_selector
 from scaler.recommend.unusable import MetricUnusable, layer
 from scaler.recommend.workload import Evaluation, Workload, unusable_reading
-from wire.quantity import Format, Quantity, format_milli
+from wire.api.quantity import Format, Quantity, format_milli
 
 MEMORY = "memory"
 

@@ -18,7 +18,7 @@ from scaler.model.readings import Reading
 from scaler.recommend import from_formula, from_object, from_pods
 from scaler.recommend.unusable import MetricUnusable
 from scaler.recommend.workload import Evaluation, Workload
-from wire.quoting import go_quote
+from wire.api.quoting import go_quote
 
 
 class MetricFailure(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from scaler.model.amounts import milli, quantity
 from scaler.model.go_numbers import int64
 from scaler.model.observed import Container, Pod
 from scaler.recommend.unusable import MetricUnusable
-from wire.quantity import Quantity
+from wire.api.quantity import Quantity
 
 _POD_LEVEL_RESOURCES = ("cpu", "memory")
 _HUGE_PAGES = "hugepages-"

@@ -2,7 +2,7 @@
 
 from scaler.model.autoscaler import MetricIdentifier
 from scaler.recommend.unusable import MetricUnusable
-from wire.labels import Selector, from_label_selector
+from wire.api.labels import Selector, from_label_selector
 
 
 def metric_selector(metric: MetricIdentifier) -> Selector | None:

@@ -13,7 +13,7 @@ from scaler.model.autoscaler import (
     ConditionType,
 )
 from scaler.model.remark import Remark
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 MESSAGE_OF_REASON = {
     "SucceededGetScale": "the HPA controller was able to get the target's current scale",

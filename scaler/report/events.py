@@ -3,8 +3,8 @@
 from scaler.model.autoscaler import Autoscaler
 from scaler.model.decision import Event
 from scaler.model.kinds import WatchedKind
+from wire.api.meta import ObjectReference
 from wire.kube.events import EventRecorder
-from wire.meta import ObjectReference
 
 COMPONENT = "loadline-scaler"
 

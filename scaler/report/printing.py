@@ -13,7 +13,7 @@ from scaler.model.autoscaler import (
     MetricValueStatus,
     QuantityText,
 )
-from wire.quantity import Quantity
+from wire.api.quantity import Quantity
 
 UNKNOWN = "<unknown>"
 SHOWN_MAX = 2

@@ -11,7 +11,7 @@ from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, metrics_of
 from scaler.model.kinds import WatchedKind
 from scaler.model.memory import History, Memory, ScaleEvent, StoredMemory
 from scaler.report.printing import printed_targets
-from wire import kube_json
+from wire.api import kube_json
 
 # The CRD allows twice as many; half an hour of changes every two seconds.
 ENTRIES_MAX = 1000

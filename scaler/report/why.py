@@ -35,8 +35,8 @@ from scaler.recommend.replicas import (
     WITHIN_TOLERANCE_AFTER_FILL_IN,
 )
 from scaler.report.why_fields import candidate_sentence, forecast_sentence
-from wire.meta import time_from_unix
-from wire.quantity import format_milli
+from wire.api.meta import time_from_unix
+from wire.api.quantity import format_milli
 
 _NAMES_SHOWN_MAX = 5
 

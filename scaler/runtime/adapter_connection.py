@@ -18,14 +18,14 @@ from scaler.adapter_options import AdapterOptions
 from scaler.config import Options
 from scaler.runtime.clients import metrics_client
 from scaler.telemetry import Telemetry
+from wire.api.status import StatusError, Unavailable
 from wire.kube.api_services import PATH as API_SERVICES
 from wire.kube.api_services import APIService
 from wire.kube.cache import WatchCache
 from wire.kube.connection import ConnectionConfigError, connect_to
 from wire.kube.requests import Reader, Watcher
 from wire.kube.websocket import WebSocket
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable
+from wire.process.problem_log import ProblemLog
 
 # kube-apiserver sends a bookmark about once a minute. APIServices that were not confirmed for longer are not relied on.
 AGE_SECONDS_MAX: Final = 90.0

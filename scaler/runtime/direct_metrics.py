@@ -13,8 +13,8 @@ from scaler.reconcile import Reconciler
 from scaler.runtime.adapter_connection import AdapterConnection, adapter_connection
 from scaler.runtime.stream_connection import StreamConnection
 from scaler.telemetry import Telemetry
-from wire.background_tasks import BackgroundTasks
 from wire.kube.requests import Watcher
+from wire.process.background_tasks import BackgroundTasks
 
 
 class DirectMetrics:

@@ -7,8 +7,8 @@ that is minutes old, and before its election has noticed that another replica le
 from collections.abc import Callable, Mapping
 
 from scaler.runtime.watches import namespace_of
+from wire.api.status import Unavailable
 from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach, CheckedWriter
-from wire.status import Unavailable
 
 
 class WritesWhileLeading:

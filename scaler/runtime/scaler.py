@@ -33,18 +33,18 @@ from scaler.shards.membership import Membership
 from scaler.telemetry import Telemetry
 from scaler.warm_start.warm_starts import WarmStarts
 from scaler.workqueue import WorkQueue
-from wire.background_tasks import BackgroundTasks, stopped
-from wire.backoff import Backoff, BackoffLimits
+from wire.api.status import StatusError, Unavailable
 from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
 from wire.kube.events import EventRecorder
 from wire.kube.leases import LeaderElection, LeaseTimes
 from wire.kube.mapper import RestMapper
+from wire.process.background_tasks import BackgroundTasks, stopped
+from wire.process.backoff import Backoff, BackoffLimits
 from wire.serving.event_loop import stop_requested
 from wire.serving.health import Check
 from wire.serving.metrics_and_version import Collect
 from wire.serving.server import Delegates, Server
-from wire.status import StatusError, Unavailable
 
 OK: Final = 0
 FAILED: Final = 1

@@ -10,11 +10,11 @@ import msgspec
 from scaler.gather.metric_stream import MetricStream
 from scaler.runtime.adapter_connection import AdapterClient, AdapterConnection
 from scaler.telemetry import Telemetry
-from wire.backoff import Backoff, BackoffLimits
+from wire.api.metric_stream import PATH, decode_update
+from wire.api.status import StatusError, Unavailable
 from wire.kube.websocket import WebSocket
-from wire.metric_stream import PATH, decode_update
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable
+from wire.process.backoff import Backoff, BackoffLimits
+from wire.process.problem_log import ProblemLog
 
 # How often the adapter gets the time and the new paths. So much older a confirmation is at most than the metrics that it confirms.
 REQUEST_SECONDS: Final = 0.25

@@ -14,7 +14,7 @@ from scaler.observe.autoscalers import WatchedAutoscalers
 from scaler.observe.calendars import WatchedCalendars
 from scaler.observe.pods import WatchedPods
 from scaler.observe.rivals import Selectors, Targets
-from wire.duration import format_duration
+from wire.api.duration import format_duration
 from wire.kube.cache import OnChange, WatchCache
 from wire.kube.requests import Watcher
 from wire.serving.health import Check

@@ -31,10 +31,10 @@ from scaler.shards.shard_leases import (
     member_name,
     term_of,
 )
+from wire.api.status import StatusError, Unavailable
 from wire.kube.leases import LeaderElection, Lease, LeaseTimes, ObservedLease
 from wire.kube.requests import Writer
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable
+from wire.process.problem_log import ProblemLog
 
 # The identity with which all members together hold the Lease of the leader, so that no replica without shards leads.
 SHARED_IDENTITY: Final = "shards"

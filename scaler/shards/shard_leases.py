@@ -11,10 +11,10 @@ from typing import Final
 import msgspec
 
 from scaler.shards.assignment import SHARDS
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.meta import ObjectMeta
 from wire.kube.leases import Lease, LeaseSpec, micro_time, released
 from wire.kube.requests import Writer
-from wire.meta import ObjectMeta
 
 # As many members as shards: another one would not own any.
 MEMBERS_MAX: Final = SHARDS

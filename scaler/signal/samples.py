@@ -16,10 +16,10 @@ from scaler.model.readings import (
     PodSamples,
     Reading,
 )
-from wire.custom_metrics import MetricValueList
-from wire.duration import parse_duration
-from wire.external_metrics import ExternalMetricValueList
-from wire.resource_metrics import ContainerMetrics, PodMetrics, PodMetricsList
+from wire.api.custom_metrics import MetricValueList
+from wire.api.duration import parse_duration
+from wire.api.external_metrics import ExternalMetricValueList
+from wire.api.resource_metrics import ContainerMetrics, PodMetrics, PodMetricsList
 
 RESOURCE_API = "resource metrics API"
 CUSTOM_API = "custom metrics API"

@@ -23,8 +23,8 @@ from scaler.model.autoscaler import (
 )
 from scaler.model.extensions import ForecastSpec, Mode
 from scaler.suggest.series_choice import CPU
-from wire.loadline_api import API_VERSION
-from wire.meta import ObjectMeta
+from wire.api.loadline import API_VERSION
+from wire.api.meta import ObjectMeta
 
 _NAME_MAX = 63
 FAST_UP = "100 % per 15 s"

@@ -17,11 +17,11 @@ from scaler.gather.metrics_api import selector_params
 from scaler.model.amounts import milli
 from scaler.model.autoscaler import CrossVersionObjectReference, MetricSpec
 from scaler.ports import Mapper
-from wire.custom_metrics import V1BETA2
+from wire.api.custom_metrics import V1BETA2
+from wire.api.labels import NOTHING
+from wire.api.quoting import go_quote
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
-from wire.labels import NOTHING
-from wire.quoting import go_quote
-from wire.status import StatusError, Unavailable
 
 EXPLAIN: Final = "/debug/explain"
 DEFAULT_BACKEND: Final = "default"

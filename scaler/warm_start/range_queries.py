@@ -11,7 +11,7 @@ import msgspec
 from scaler.model.load_levels import MINUTES_PER_DAY
 from scaler.prometheus_options import PrometheusOptions
 from scaler.warm_start.metric_query import NoHistory
-from wire.prometheus_access import Address, FileCredentials
+from wire.prometheus.access import Address, FileCredentials
 
 TIMEOUT_SECONDS: Final = 60.0
 # One series of a day takes 50 kB.

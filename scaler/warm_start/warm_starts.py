@@ -29,8 +29,8 @@ from scaler.model.load_levels import Levels
 from scaler.model.policy import ForecastRules, Policy
 from scaler.telemetry import Telemetry
 from scaler.warm_start.metric_query import NoHistory, per_replica_of, why_no_history
-from wire.backoff import Backoff, BackoffLimits
-from wire.problem_log import ProblemLog
+from wire.process.backoff import Backoff, BackoffLimits
+from wire.process.problem_log import ProblemLog
 
 RETRIES: Final = BackoffLimits(initial_seconds=10.0, max_seconds=3600.0, jitter_ratio=0.2)
 # About 12 hours. A restart tries again.

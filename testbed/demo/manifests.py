@@ -11,7 +11,7 @@ from testbed.demo.load_plan import (
     Plan,
     Workload,
 )
-from wire.loadline_api import API_VERSION as LOADLINE
+from wire.api.loadline import API_VERSION as LOADLINE
 
 Manifest = dict[str, Any]
 

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from testbed.demo.load_plan import NAMESPACE, WEB, WORKER, Workload
+from wire.api.loadline import API_VERSION as LOADLINE
+from wire.api.quantity import Quantity
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
-from wire.loadline_api import API_VERSION as LOADLINE
-from wire.quantity import Quantity
-from wire.status import StatusError, Unavailable
 
 AUTOSCALERS = {
     WEB.name: f"/apis/autoscaling/v2/namespaces/{NAMESPACE}/horizontalpodautoscalers/{WEB.name}",

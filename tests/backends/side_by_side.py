@@ -14,7 +14,7 @@ from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 from tests.wide_comparison import EXACT_DIGITS, NAMESPACES, expose
-from wire.prometheus_access import FileCredentials
+from wire.prometheus.access import FileCredentials
 
 SERIES = 9
 """Of the metric `depth`."""

@@ -15,10 +15,10 @@ from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from tests.e2e import crd_extension_cases, crd_trial_cases
 from tests.e2e.crd_cases import CPU, INVALID, VALID, Spec, external, spec, target, up
+from wire.api.quantity import Quantity
+from wire.api.status import StatusError
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.quantity import Quantity
-from wire.status import StatusError
 
 CRD = Path(__file__).parents[2] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 ACCEPTED = crd_extension_cases.ACCEPTED | crd_trial_cases.ACCEPTED

@@ -17,9 +17,9 @@ from testbed.waiting import until
 from tests.e2e import crd_extension_cases, crd_trial_cases
 from tests.e2e.crd_cases import INVALID, VALID, Spec
 from tests.e2e.test_crd import LA, dry_run
+from wire.api.status import StatusError
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.status import StatusError
 
 APIS = ("v1beta1.external.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io")
 METRICS = [

@@ -18,7 +18,7 @@ from adapter.model import (
 )
 from adapter.ports import QueryFailed
 from adapter.translate.row_selection import indexed
-from wire.labels import Selector
+from wire.api.labels import Selector
 
 
 class Kind:

@@ -9,14 +9,14 @@ from scaler.model.decision import Event
 from scaler.model.observed import Pod
 from scaler.model.readings import Reading
 from scaler.ports import TimedReading
+from wire.api.labels import Selector
+from wire.api.status import StatusError, not_found
 from wire.kube.mapping import (
     GroupVersion,
     GroupVersionResource,
     Resource,
     ResourceTable,
 )
-from wire.labels import Selector
-from wire.status import StatusError, not_found
 
 Answer = bytes | BaseException
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ import msgspec
 
 from tests.simulation.network import Connection, Response
 from tests.simulation.timeline import Timeline
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 EPOCH_UNIX_SECONDS = 1_700_000_000
 BOOKMARK_SECONDS = 60.0

@@ -6,7 +6,7 @@ import msgspec
 
 from tests.simulation.metrics_apis import GROUPS
 from tests.simulation.network import Request, Response
-from wire.loadline_api import GROUP, VERSION
+from wire.api.loadline import GROUP, VERSION
 
 # group/version -> resource -> kind and subresources
 RESOURCES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {

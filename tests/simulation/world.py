@@ -20,7 +20,7 @@ from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scena
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
-from wire.loadline_api import API_VERSION
+from wire.api.loadline import API_VERSION
 
 SAMPLE_SECONDS = 10.0
 CREATED_WITHIN_SECONDS = 20.0

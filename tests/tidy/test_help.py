@@ -7,7 +7,7 @@ import pytest
 from adapter.__main__ import PROGRAM as ADAPTER
 from scaler.__main__ import PROGRAM as SCALER
 from scaler.plugin.program import PROGRAM as PLUGIN
-from wire.command_line.parsing import FlagParser
+from wire.process.command_line.parsing import FlagParser
 
 COMMANDS = {
     f"{program.name} {command.name}": command

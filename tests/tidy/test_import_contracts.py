@@ -26,8 +26,11 @@ PLANTS = {
         Plant("adapter.ports", "import scaler.ports"),
     ),
     "wire: types below, the cluster and the server above": (
-        Plant("wire.quantity", "import wire.labels"),
         Plant("wire.kube.cache", "import wire.serving.server"),
+        Plant("wire.api.status", "import wire.process.logs"),
+    ),
+    "wire.api: documents are built from their text forms": (
+        Plant("wire.api.quantity", "import wire.api.labels"),
     ),
     "adapter: a request flows one way": (
         Plant("adapter.ports", "import adapter.config"),

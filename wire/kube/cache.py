@@ -15,12 +15,12 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from wire import kube_json
-from wire.backoff import Backoff
+from wire.api import kube_json
+from wire.api.status import StatusError, Unavailable, from_response
 from wire.kube.list_and_watch import Bookmark, Event, Page, selectors
 from wire.kube.requests import JSON, Watcher
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable, from_response
+from wire.process.backoff import Backoff
+from wire.process.problem_log import ProblemLog
 
 PAGE_SIZE = 500
 # A server that pages without end must not fill the memory.
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Metadata(Protocol):
-    """The metadata that a cache reads; `wire.meta.ObjectMeta` has it."""
+    """The metadata that a cache reads; `wire.api.meta.ObjectMeta` has it."""
 
     @property
     def name(self) -> str: ...

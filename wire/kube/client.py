@@ -18,11 +18,11 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.status import Unavailable, from_response
 from wire.kube.connection import Connection
 from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach, OnAccepted
 from wire.kube.websocket import WebSocket, websocket
-from wire.status import Unavailable, from_response
 
 T = TypeVar("T")
 

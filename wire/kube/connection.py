@@ -26,8 +26,8 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from wire.followed_file import FollowedFile, generations
-from wire.problem_log import ProblemLog
+from wire.process.followed_file import FollowedFile, generations
+from wire.process.problem_log import ProblemLog
 
 SERVICE_ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 # The kubelet replaces a projected token long before it expires; client-go re-reads every minute.

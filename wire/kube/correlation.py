@@ -13,8 +13,8 @@ import zlib
 import msgspec
 from cachetools import LRUCache
 
+from wire.api.meta import ObjectReference, time_from_unix
 from wire.kube.token_bucket import Refill, TokenBucket
-from wire.meta import ObjectReference, time_from_unix
 
 OBJECTS_MAX = 50_000
 # An object has events of both types, and of a handful of reasons.

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from wire import kube_json
+from wire.api import kube_json
 from wire.kube.mapping import GroupVersion, Resource
 
 T = TypeVar("T")

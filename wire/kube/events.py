@@ -15,13 +15,13 @@ from enum import StrEnum
 import msgspec
 from cachetools import LRUCache
 
+from wire.api.meta import ObjectReference
+from wire.api.status import StatusError, Unavailable
 from wire.kube.correlation import OBJECTS_MAX, Correlator, EventSource, Write, new_event
 from wire.kube.event_queue import EventQueue, EventQueueLimits
 from wire.kube.requests import STRATEGIC_MERGE_PATCH, Writer
 from wire.kube.token_bucket import Refill, TokenBucket
-from wire.meta import ObjectReference
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable
+from wire.process.problem_log import ProblemLog
 
 # Of the whole process; kube-controller-manager makes at most 20 requests a second of any kind.
 WRITES = Refill(burst=100, seconds_per_token=0.05)

@@ -21,11 +21,11 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from wire import kube_json
+from wire.api import kube_json
+from wire.api.meta import ObjectMeta
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
-from wire.meta import ObjectMeta
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable
+from wire.process.problem_log import ProblemLog
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from wire.meta import ListMeta
+from wire.api.meta import ListMeta
 
 
 class Page(msgspec.Struct, frozen=True):

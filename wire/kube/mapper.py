@@ -14,7 +14,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 
-from wire.discovery import AGGREGATED_V2
+from wire.api.discovery import AGGREGATED_V2
+from wire.api.status import StatusError, Unavailable
 from wire.kube.discovery_decoding import (
     Discovered,
     VersionListed,
@@ -32,8 +33,7 @@ from wire.kube.mapping import (
     ResourceTable,
 )
 from wire.kube.requests import JSON, Reader
-from wire.problem_log import ProblemLog
-from wire.status import StatusError, Unavailable
+from wire.process.problem_log import ProblemLog
 
 __all__ = ["AmbiguousError", "GroupVersionResource", "NoMatchError", "Resource", "RestMapper"]
 

@@ -14,9 +14,9 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import Connection
-from wire.status import StatusError, Unavailable
 
 PROTOCOL: Final = "v4.channel.k8s.io"
 DATA: Final = 0

@@ -1,7 +1,7 @@
 """The requests to an API server that the two programs make, as protocols; `KubeClient` makes them all.
 
 Paths are sent as they are, so names in them must be escaped. Bodies are bytes. Every method raises
-`wire.status.StatusError` for an answer that is not 2xx and `Unavailable` where no answer came.
+`wire.api.status.StatusError` for an answer that is not 2xx and `Unavailable` where no answer came.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping

@@ -7,8 +7,8 @@ from typing import Final
 
 import aiohttp
 
+from wire.api.status import Unavailable, from_response
 from wire.kube.connection import Connection
-from wire.status import Unavailable, from_response
 
 CONNECT_SECONDS: Final = 5.0
 SEND_SECONDS: Final = 5.0

@@ -20,6 +20,7 @@ from aiohttp import web
 from cachetools import TTLCache
 from multidict import CIMultiDictProxy
 
+from wire.api.status import unauthorized
 from wire.kube.client import decoded
 from wire.kube.requests import Writer
 from wire.serving.attributes import (
@@ -33,7 +34,6 @@ from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
 from wire.serving.review_cache import ReviewCache
 from wire.serving.reviews import review
 from wire.serving.trust import FrontProxy, Trust
-from wire.status import unauthorized
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"

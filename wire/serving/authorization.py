@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from wire.api.quoting import go_quote
+from wire.api.status import StatusDetails, StatusError, forbidden
 from wire.kube.client import decoded
 from wire.kube.requests import Writer
-from wire.quoting import go_quote
 from wire.serving.attributes import ANONYMOUS, PRIVILEGED_GROUP, Attributes, User
 from wire.serving.options import ALWAYS_ALLOWED
 from wire.serving.review_cache import ReviewCache
 from wire.serving.reviews import review
-from wire.status import StatusDetails, StatusError, forbidden
 
 # Upstream caches no decision on longer attributes (maxControlledAttrCacheSize).
 UNCACHED_SIZE = 10_000

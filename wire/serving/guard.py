@@ -7,19 +7,19 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from wire.serving.attributes import Attributes, User, attributes_of
-from wire.serving.authentication import Authenticator
-from wire.serving.authorization import Authorizer
-from wire.serving.impersonation import impersonation
-from wire.serving.rendering import as_status, respond_with_error
-from wire.serving.request_path import check_path
-from wire.status import (
+from wire.api.status import (
     StatusError,
     Unavailable,
     failure,
     internal_error,
     method_not_allowed,
 )
+from wire.serving.attributes import Attributes, User, attributes_of
+from wire.serving.authentication import Authenticator
+from wire.serving.authorization import Authorizer
+from wire.serving.impersonation import impersonation
+from wire.serving.rendering import as_status, respond_with_error
+from wire.serving.request_path import check_path
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 AttributesOf = Callable[[web.Request], Attributes]

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 import msgspec
 from aiohttp import web
 
-from wire.quoting import go_quote
+from wire.api.quoting import go_quote
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from aiohttp.http import RawRequestMessage
 from aiohttp.http_exceptions import LineTooLong
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
+from wire.api.status import failure, internal_error
 from wire.serving.rendering import respond_with_error
 from wire.serving.request_path import canonical
-from wire.status import failure, internal_error
 
 # Requests are counted on /metrics; a line for each would cost more than serving it.
 _NO_ACCESS_LOG = logging.Logger("no access log", level=logging.CRITICAL)

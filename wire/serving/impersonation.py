@@ -11,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 from multidict import CIMultiDictProxy
 
+from wire.api.status import internal_error
 from wire.serving.attributes import (
     ANONYMOUS,
     AUTHENTICATED_GROUP,
@@ -19,7 +20,6 @@ from wire.serving.attributes import (
     User,
     sorted_extra,
 )
-from wire.status import internal_error
 
 USER: Final = "Impersonate-User"
 GROUP: Final = "Impersonate-Group"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from wire.command_line.parsing import FlagGroup, FlagParser, boolean, optional_path, port
+from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, optional_path, port
 
 TLS_VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 CLUSTER_CONFIGURATION = "kube-system/extension-apiserver-authentication"

@@ -13,7 +13,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from wire.status import StatusDetails, StatusError, Unavailable, failure, service_unavailable
+from wire.api.status import StatusDetails, StatusError, Unavailable, failure, service_unavailable
 
 JSON = "application/json"
 YAML = "application/yaml"

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from yarl import URL
 
-from wire.status import bad_request
+from wire.api.status import bad_request
 
 _MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNESCAPED = "/!$&'()*+,;=:@~-._"

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, Generic, TypeVar
 
-from wire.single_flight import SingleFlight
+from wire.process.single_flight import SingleFlight
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

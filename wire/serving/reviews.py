@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
-from wire.status import StatusError, Unavailable
 
 
 async def review(client: Writer, path: str, *, kind: str, spec: Mapping[str, Any]) -> bytes:

@@ -16,10 +16,10 @@ from typing import Any, Protocol
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from wire.background_tasks import BackgroundTasks, stopped
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.requests import Watcher, Writer
+from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.guard import AttributesOf, errors_to_status, guard, request_attributes

@@ -11,8 +11,8 @@ import os
 import ssl
 from collections.abc import Iterable
 
-from wire.followed_file import FollowedFile, generations
-from wire.problem_log import ProblemLog
+from wire.process.followed_file import FollowedFile, generations
+from wire.process.problem_log import ProblemLog
 from wire.serving.certificates import Pair, kept_pair, own_names, self_signed
 from wire.serving.options import ServingConfigError, ServingOptions
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from wire.followed_file import FollowedFile
 from wire.kube.cache import NameAndLabels, WatchCache
 from wire.kube.requests import Watcher
+from wire.process.followed_file import FollowedFile
 from wire.serving.certificates import Bundle, CertificateError
 from wire.serving.options import RequestHeaderFlags, ServingConfigError, ServingOptions
 

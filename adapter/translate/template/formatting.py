@@ -19,7 +19,7 @@ from adapter.translate.template.value_types import (
     printed,
     type_name,
 )
-from wire.quoting import go_quote
+from wire.api.quoting import go_quote
 
 _VERB = re.compile(r"%([+\-# 0]*)(\d*)(?:\.(\d*))?(.)?", re.DOTALL)
 _SIZE_MAX = 10_000  # so that a width cannot fill the memory

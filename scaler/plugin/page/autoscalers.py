@@ -6,10 +6,10 @@ from scaler.model.autoscaler import Autoscaler
 from scaler.model.kinds import WatchedKind
 from scaler.plugin.row import Row, row_of
 from scaler.plugin.target import KINDS, short_name
-from wire.background_tasks import BackgroundTasks
+from wire.api.status import StatusError
 from wire.kube.cache import WatchCache
 from wire.kube.requests import Watcher
-from wire.status import StatusError
+from wire.process.background_tasks import BackgroundTasks
 
 
 class Autoscalers:

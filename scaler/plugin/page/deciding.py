@@ -18,8 +18,8 @@ from scaler.plugin.reaching import scaler_of
 from scaler.plugin.row import Row
 from scaler.plugin.why import decision_of
 from scaler.runtime.clients import Clients
+from wire.api.status import Unavailable
 from wire.kube.mapper import RestMapper
-from wire.status import Unavailable
 
 # What was read for a page serves its sliders for this long; the page itself reads again.
 REMEMBERED_SECONDS = 15.0

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from wire.kube.requests import JSON, Reader
-from wire.single_flight import SingleFlight
+from wire.process.single_flight import SingleFlight
 
 Key = tuple[str, tuple[tuple[str, str], ...], str]
 

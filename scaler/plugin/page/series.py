@@ -12,7 +12,7 @@ from scaler.plugin.prometheus import prometheus_url
 from scaler.plugin.recorded import CURRENT, DESIRED, Series, recorded, replicas_query, step_for
 from scaler.plugin.row import Row
 from scaler.report.status import stored_memory
-from wire.status import Unavailable
+from wire.api.status import Unavailable
 
 POINTS = 600
 RETRY_SECONDS = 30.0

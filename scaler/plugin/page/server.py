@@ -21,9 +21,9 @@ from scaler.plugin.page.sliders import sliders
 from scaler.plugin.row import LIMITS, Row
 from scaler.plugin.target import KINDS, short_name
 from scaler.report.why import explain
-from wire import kube_json
-from wire.quantity import format_milli
-from wire.status import StatusError, Unavailable
+from wire.api import kube_json
+from wire.api.quantity import format_milli
+from wire.api.status import StatusError, Unavailable
 
 HERE: Final = Path(__file__).parent
 # A slider has fractions of a thousandth.

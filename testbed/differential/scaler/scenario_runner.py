@@ -15,7 +15,7 @@ from testbed.differential.scaler.scaler_deviations import deviation_explaining
 from testbed.differential.scaler.scenario_model import ClusterState, Scenario
 from testbed.differential.scaler.scripted_api import ScriptedAPI
 from testbed.differential.scaler.side import HPA, ScenarioNamespace, Side
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 AT_ONCE = 70
 ATTEMPTS_MAX = 5

@@ -17,10 +17,10 @@ from testbed.differential.scaler.observed_state import (
     neutral,
 )
 from testbed.differential.scaler.scenario_model import Autoscaler, ClusterState, Pod
+from wire.api.loadline import API_VERSION as LOADLINE
+from wire.api.status import StatusError
 from wire.kube.client import KubeClient
 from wire.kube.requests import MERGE_PATCH
-from wire.loadline_api import API_VERSION as LOADLINE
-from wire.status import StatusError
 
 POLL_SECONDS = 0.2
 

@@ -6,9 +6,9 @@ import msgspec
 
 from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, MetricStatus
 from scaler.model.observed import Pod
-from wire.custom_metrics import MetricValueList
-from wire.external_metrics import ExternalMetricValueList
-from wire.resource_metrics import PodMetricsList
+from wire.api.custom_metrics import MetricValueList
+from wire.api.external_metrics import ExternalMetricValueList
+from wire.api.resource_metrics import PodMetricsList
 
 # Time in a bubble of Go's testing/synctest starts here: 2000-01-01T00:00:00Z.
 START_UNIX_SECONDS = 946_684_800.0

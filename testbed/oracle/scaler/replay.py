@@ -39,7 +39,7 @@ from testbed.oracle.scaler.slots import (
     memory_of,
     remembered_of,
 )
-from wire.labels import Selector, parse
+from wire.api.labels import Selector, parse
 
 Log = tuple[tuple[str, ...], ...]
 

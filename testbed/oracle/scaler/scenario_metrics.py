@@ -24,16 +24,16 @@ from testbed.oracle.scaler.cases import (
     MetricAnswers,
     ResourceAnswer,
 )
-from wire import custom_metrics, external_metrics
-from wire.meta import (
+from wire.api import custom_metrics, external_metrics
+from wire.api.meta import (
     LabelSelector,
     LabelSelectorRequirement,
     ObjectMeta,
     ObjectReference,
     time_from_unix,
 )
-from wire.quantity import format_milli
-from wire.resource_metrics import ContainerMetrics, PodMetrics, PodMetricsList
+from wire.api.quantity import format_milli
+from wire.api.resource_metrics import ContainerMetrics, PodMetrics, PodMetricsList
 
 _TARGETS = ("1", "10", "100m", "1500m", "7", "50Mi", "1k", "333u", "9223372036854775807")
 _UGLY = ("9223372036854775807", "1E", "10P", "0", "-5", "1n", "9223372036854775", "100T", "-1500u")

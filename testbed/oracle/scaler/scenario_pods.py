@@ -12,7 +12,7 @@ from scaler.model.observed import (
     ResourceRequirements,
 )
 from testbed.oracle.scaler.cases import Flags
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 SELECTOR = "app=web"
 

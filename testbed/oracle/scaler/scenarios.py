@@ -31,7 +31,7 @@ from testbed.oracle.scaler.cases import (
 )
 from testbed.oracle.scaler.scenario_metrics import Given, metric_answers, metric_specs
 from testbed.oracle.scaler.scenario_pods import SELECTOR, pods
-from wire.meta import ObjectMeta, time_from_unix
+from wire.api.meta import ObjectMeta, time_from_unix
 
 # Late enough for every window and period to have a past.
 R = TypeVar("R", bound=ScalingRules)

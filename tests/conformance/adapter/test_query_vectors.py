@@ -3,7 +3,7 @@
 import msgspec
 
 from adapter.translate.promql import QueryNotBuilt, custom_query, equals, external_query
-from wire import labels
+from wire.api import labels
 
 
 class QueryRow(msgspec.Struct):

@@ -9,7 +9,7 @@ from adapter.translate.offers import Offers, offers
 from adapter.translate.query_plan import custom_metric_query
 from tests.fakes.adapter import FakeMapping, Kind
 from tests.fakes.adapter_vectors import read_series
-from wire import labels
+from wire.api import labels
 
 KINDS = (
     Kind("pods", "pod", "Pod"),

@@ -20,7 +20,7 @@ from adapter.translate import parse, resource_lists
 from adapter.translate.offers import offers
 from tests.fakes.adapter import FakeCatalog, FakeObjects, FakePrometheus
 from tests.fakes.adapter_vectors import read_response, read_series, vector_mapping
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 CUSTOM, EXTERNAL = "/apis/custom.metrics.k8s.io/", "/apis/external.metrics.k8s.io/v1beta1"
 

@@ -10,7 +10,7 @@ from adapter.translate.query_plan import usage_query
 from adapter.translate.usage_values import usage_values
 from tests.fakes.adapter import vector
 from tests.fakes.adapter_vectors import read_response, vector_mapping
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 
 class Row(msgspec.Struct):

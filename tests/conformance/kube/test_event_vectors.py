@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from wire.api.meta import ObjectReference
 from wire.kube.correlation import Correlator, Event, EventMetadata, EventSource, new_event
-from wire.meta import ObjectReference
 
 
 class Written(msgspec.Struct, frozen=True, rename="camel"):

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from wire import custom_metrics, discovery, external_metrics, resource_metrics, status
-from wire.meta import ObjectMeta, ObjectReference
+from wire.api import custom_metrics, discovery, external_metrics, resource_metrics, status
+from wire.api.meta import ObjectMeta, ObjectReference
 
 
 class Row(msgspec.Struct):

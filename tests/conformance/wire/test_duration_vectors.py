@@ -2,7 +2,7 @@
 
 import msgspec
 
-from wire.duration import (
+from wire.api.duration import (
     format_duration_nanos,
     format_prometheus_duration,
     parse_duration_nanos,

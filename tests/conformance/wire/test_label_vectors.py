@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from wire import labels
-from wire.meta import LabelSelector
+from wire.api import labels
+from wire.api.meta import LabelSelector
 
 
 class Read(msgspec.Struct, rename="camel"):

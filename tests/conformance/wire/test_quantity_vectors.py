@@ -4,7 +4,7 @@ import math
 
 import msgspec
 
-from wire.quantity import Format, Quantity, format_milli
+from wire.api.quantity import Format, Quantity, format_milli
 
 FORMATS = (Format.DECIMAL_SI, Format.BINARY_SI, Format.DECIMAL_EXPONENT)
 

@@ -11,7 +11,7 @@ from testbed import web
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
-from wire.prometheus_access import FileCredentials
+from wire.prometheus.access import FileCredentials
 from wire.serving import event_loop
 
 MAX_AGE_SECONDS = 4.0

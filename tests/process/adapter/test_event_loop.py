@@ -23,8 +23,8 @@ from testbed import ports, web
 from testbed.processes import start
 from tests.fakes.adapter import FakeMapping, FakeObjects
 from tests.process.adapter.large_responses import SERIES_PER_NAME
-from wire.background_tasks import BackgroundTasks
-from wire.prometheus_access import FileCredentials
+from wire.process.background_tasks import BackgroundTasks
+from wire.prometheus.access import FileCredentials
 from wire.serving import event_loop
 
 BLOCKED_SECONDS_MAX = 0.020

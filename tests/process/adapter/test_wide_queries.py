@@ -9,7 +9,7 @@ from adapter.model import Backend
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from tests.wide_comparison import compare, expose
-from wire.prometheus_access import FileCredentials
+from wire.prometheus.access import FileCredentials
 
 PAIRS_MIN = 300
 """Template and selector, both for Pods and for External metrics; each with the requests of several namespaces."""

@@ -19,7 +19,7 @@ from scaler.model.observed import Pod
 from scaler.model.readings import Reading
 from scaler.signal import samples
 from tests.unit.scaler.objects import decided, observed, spec
-from wire import custom_metrics, external_metrics, resource_metrics
+from wire.api import custom_metrics, external_metrics, resource_metrics
 
 # The pods have been ready for months.
 NOW_UNIX_SECONDS = 1_800_000_000.0

@@ -42,7 +42,7 @@ from scaler.model.settings import Settings
 from scaler.plan.plan import plan
 from scaler.plan.policy import policy_of
 from scaler.recommend.workload import Workload
-from wire.meta import LabelSelector, ObjectMeta, time_from_unix
+from wire.api.meta import LabelSelector, ObjectMeta, time_from_unix
 
 NOW = 1_000_000.0
 LABELS = {"app": "web"}

@@ -33,7 +33,7 @@ from tests.unit.scaler.objects import (
     step,
     utilization,
 )
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 LA = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
 STEADY = Memory(recommendations=(step(3, 15),))

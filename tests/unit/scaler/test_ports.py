@@ -3,7 +3,7 @@
 import pytest
 
 from scaler.ports import worded
-from wire.status import Unavailable, from_response
+from wire.api.status import Unavailable, from_response
 
 REQUEST = "(get pods.metrics.k8s.io)"
 

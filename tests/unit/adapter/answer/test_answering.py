@@ -25,8 +25,8 @@ from adapter.model import (
 )
 from adapter.ports import QueryFailed
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
-from wire import labels
-from wire.status import StatusError, Unavailable
+from wire.api import labels
+from wire.api.status import StatusError, Unavailable
 
 EVERYTHING = labels.parse("")
 DISCOVERED = SignalContract(

@@ -15,7 +15,7 @@ from adapter.model import (
     Rows,
     SignalContract,
 )
-from wire.labels import EVERYTHING
+from wire.api.labels import EVERYTHING
 
 CONTRACT = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)
 QUERY = MetricQuery(

@@ -11,7 +11,7 @@ from adapter.model import (
     Rows,
     SignalContract,
 )
-from wire.labels import EVERYTHING
+from wire.api.labels import EVERYTHING
 
 AUTOSCALERS = 50_000
 CONTRACT = SignalContract(on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL)

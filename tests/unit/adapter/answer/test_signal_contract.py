@@ -16,8 +16,8 @@ from adapter.model import (
     SignalContract,
 )
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
-from wire import labels
-from wire.status import StatusError
+from wire.api import labels
+from wire.api.status import StatusError
 
 FAIL = SignalContract(on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL)
 REQUESTS = MetricEntry(PODS, True, "requests")

@@ -19,7 +19,7 @@ from adapter.ports import QueryFailed
 from adapter.translate.row_selection import indexed
 from tests.fakes.adapter import FakeMapping, FakeObjects
 from tests.unit.adapter.translate.small_promql import evaluate
-from wire import labels
+from wire.api import labels
 
 NAMESPACES = [f"team-{number}" for number in range(6)]
 PODS_THERE = [

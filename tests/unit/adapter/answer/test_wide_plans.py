@@ -27,7 +27,7 @@ from adapter.translate.query_plan import custom_metric_query, external_metric_qu
 from adapter.translate.row_selection import indexed
 from tests.fakes.adapter import FakeMapping
 from tests.unit.adapter.translate.small_promql import evaluate
-from wire import labels
+from wire.api import labels
 
 CONTRACT = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)
 GROUPED = "sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)"

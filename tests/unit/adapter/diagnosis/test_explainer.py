@@ -14,7 +14,7 @@ from adapter.diagnosis.explanation import Explanation
 from adapter.model import PODS, Gap, KubeObject, ListedRule, MetricEntry, Offer, Series
 from adapter.ports import QueryFailed
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 CONFIGURATION = parse(
     """

@@ -10,10 +10,10 @@ import pytest
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.cluster_objects import LISTS_MAX, WatchedObjects
 from adapter.model import NODES, PODS, GroupResource, UnknownResource
-from wire import labels
+from wire.api import labels
+from wire.api.status import Unavailable, forbidden
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import OnAccepted
-from wire.status import Unavailable, forbidden
 
 EVERYTHING = labels.parse("")
 WEB = labels.parse("app=web")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.fetch.label_index import LABELS_MAX, LabelIndex
-from wire import labels
+from wire.api import labels
 from wire.kube.cache import NameAndLabels, PartialObject
 
 keys = st.sampled_from(["app", "tier"])

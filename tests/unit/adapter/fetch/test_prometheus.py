@@ -10,7 +10,7 @@ from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.model import Backend, Plan, ResultKind, Series
 from adapter.ports import QueryFailed
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
-from wire.prometheus_access import FileCredentials
+from wire.prometheus.access import FileCredentials
 
 PLAN = Plan('sum by (pod) (rate(x{a="b"}[1m]))')
 

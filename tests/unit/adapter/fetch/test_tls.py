@@ -11,7 +11,7 @@ from adapter.model import Backend, Plan
 from adapter.ports import QueryFailed
 from testbed.certificates import Authority
 from tests.unit.adapter.fetch.canned import CannedServer
-from wire.prometheus_access import FileCredentials
+from wire.prometheus.access import FileCredentials
 
 PLAN = Plan("up")
 

@@ -14,9 +14,9 @@ from adapter.runtime.activation import ConfigurationActivator
 from testbed import waiting
 from tests.fakes.adapter import FakeMapping, FakeObjects, Kind
 from tests.unit.adapter.fetch.canned import CannedServer, answer, vector
-from wire.background_tasks import BackgroundTasks
-from wire.labels import EVERYTHING
-from wire.prometheus_access import FileCredentials
+from wire.api.labels import EVERYTHING
+from wire.process.background_tasks import BackgroundTasks
+from wire.prometheus.access import FileCredentials
 
 TWO_BACKENDS = """
 backends:

@@ -13,7 +13,7 @@ from adapter.ports import QueryFailed
 from adapter.serve.app import MetricsAPI, count_requests
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
 from tests.unit.adapter.answer.test_answering import EXTERNAL, RESOURCE_RULES, RULE
-from wire.discovery import AGGREGATED_V2
+from wire.api.discovery import AGGREGATED_V2
 from wire.serving.guard import errors_to_status
 
 CUSTOM = "/apis/custom.metrics.k8s.io"

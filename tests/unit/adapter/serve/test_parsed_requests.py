@@ -3,8 +3,8 @@
 import pytest
 
 from adapter.serve.parsed_requests import ParsedRequests
-from wire import external_metrics
-from wire.status import StatusError
+from wire.api import external_metrics
+from wire.api.status import StatusError
 
 AUTOSCALERS = 50_000
 

@@ -23,7 +23,7 @@ from adapter.model import (
 )
 from adapter.serve.app import MetricsAPI
 from tests.fakes.adapter import FakeCatalog
-from wire.external_metrics import ExternalMetricValueList
+from wire.api.external_metrics import ExternalMetricValueList
 from wire.serving.attributes import Attributes, User
 from wire.serving.guard import errors_to_status, guard
 from wire.serving.listener import Listener

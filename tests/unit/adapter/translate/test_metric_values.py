@@ -27,8 +27,8 @@ from adapter.model import (
 from adapter.translate.metric_values import custom_values, external_values
 from adapter.translate.signal_contract import milli
 from tests.fakes.adapter import vector
-from wire.labels import EVERYTHING
-from wire.status import StatusError
+from wire.api.labels import EVERYTHING
+from wire.api.status import StatusError
 
 NOW = 1_000.0
 

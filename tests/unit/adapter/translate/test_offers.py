@@ -8,7 +8,7 @@ from adapter.translate import parse, resource_lists
 from adapter.translate.offers import Offers, offers
 from adapter.translate.query_plan import custom_metric_query, external_metric_query
 from tests.fakes.adapter import CORE_KINDS, FakeMapping, Kind
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 FLEET = GroupResource("fleets", "example.com")
 MAPPING = FakeMapping(

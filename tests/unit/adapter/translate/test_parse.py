@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adapter.model import NODES, PODS, GroupResource, KubeObject
 from adapter.translate import parse
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 
 def test_a_namespaced_request_has_all_its_parts():

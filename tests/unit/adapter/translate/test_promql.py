@@ -17,7 +17,7 @@ from adapter.translate.promql import (
     matcher,
 )
 from adapter.translate.selectors import selectors, with_matchers
-from wire import labels
+from wire.api import labels
 
 MATCHERS = (equals("team", 'a"b\\c'), Matcher("code", "=~", "200|500"))
 

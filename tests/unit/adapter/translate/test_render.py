@@ -21,8 +21,8 @@ from adapter.model import (
 )
 from adapter.translate import render
 from tests.fakes.adapter import FakeMapping
-from wire import labels
-from wire.status import StatusError
+from wire.api import labels
+from wire.api.status import StatusError
 
 NOW = 1_700_000_000.9
 

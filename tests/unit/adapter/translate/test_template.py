@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adapter.translate.promql import QUERY_FIELDS
 from adapter.translate.template import Record, TemplateExecutionError, TemplateSyntaxError, compiled
-from wire.quoting import go_quote
+from wire.api.quoting import go_quote
 
 ARGUMENT = Record(
     {

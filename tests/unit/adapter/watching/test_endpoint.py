@@ -11,17 +11,17 @@ from adapter.watching import endpoint
 from adapter.watching.endpoint import MetricStreams
 from adapter.watching.rounds import Rounds
 from tests.unit.adapter.watching.test_rounds import Answers, document, request
-from wire.metric_stream import (
+from wire.api.metric_stream import (
     PATH,
     StreamRequest,
     WatchedPath,
     decode_update,
     encode,
 )
+from wire.api.status import Unavailable, forbidden, not_found, unauthorized
 from wire.serving.attributes import User
 from wire.serving.guard import USER
 from wire.serving.listener import Listener
-from wire.status import Unavailable, forbidden, not_found, unauthorized
 
 QUEUE = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
 

@@ -9,9 +9,9 @@ from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Evaluation, ExternalMetricRequest, Freshness, Plan
 from adapter.watching.rounds import PAUSE_SECONDS_MAX, REFUSED_SECONDS, Rounds
 from tests.fakes import virtual_time
-from wire.external_metrics import ExternalMetricValue, ExternalMetricValueList
-from wire.labels import parse
-from wire.status import Unavailable, not_found
+from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList
+from wire.api.labels import parse
+from wire.api.status import Unavailable, not_found
 
 
 def request(metric="queue", namespace="shop"):

@@ -6,7 +6,7 @@ from scaler.actuate.deletion_cost import write_deletion_costs
 from scaler.model.decision import PodCost
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube
-from wire.status import Unavailable, forbidden, not_found
+from wire.api.status import Unavailable, forbidden, not_found
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 COSTS = (PodCost(pod_name="web-1", cost="-1"), PodCost(pod_name="web-2", cost=None))

@@ -7,7 +7,7 @@ from scaler.model.decision import Rescaled, RescaleFailed
 from scaler.model.observed import ScaleView
 from scaler.ports import TargetScale
 from tests.fakes.scaler import FakeKube
-from wire.status import Unavailable, conflict, failure, forbidden
+from wire.api.status import Unavailable, conflict, failure, forbidden
 
 PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale"
 READ = TargetScale(path=PATH, uid="u1", view=ScaleView(spec_replicas=1, resource_version="7"))

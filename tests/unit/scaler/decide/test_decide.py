@@ -29,7 +29,7 @@ from tests.unit.scaler.objects import (
     spec,
     value,
 )
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 SETTINGS = Settings()
 ZERO_ON = Settings(scale_to_zero=True)

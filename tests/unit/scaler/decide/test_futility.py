@@ -26,7 +26,7 @@ from tests.unit.scaler.objects import (
     rules,
     spec,
 )
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 LA = Settings(kind=LOAD_AUTOSCALERS)
 

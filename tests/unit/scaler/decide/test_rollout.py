@@ -29,7 +29,7 @@ from tests.unit.scaler.objects import (
     spec,
     value,
 )
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 LA = Settings(kind=LOAD_AUTOSCALERS)
 FREE = Behavior(scale_up=rules(), scale_down=rules())

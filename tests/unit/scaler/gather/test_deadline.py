@@ -18,8 +18,8 @@ from scaler.telemetry import Telemetry
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeMapper
 from tests.unit.scaler.gather.test_measurements import CPU, external, pods
-from wire.labels import parse
-from wire.meta import LabelSelector
+from wire.api.labels import parse
+from wire.api.meta import LabelSelector
 
 PODS = parse("app=web")
 VALUES = (

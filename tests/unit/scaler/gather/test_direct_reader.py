@@ -8,7 +8,7 @@ import pytest
 from scaler.gather.direct_reader import DirectReader
 from scaler.telemetry import Telemetry
 from tests.fakes import virtual_time
-from wire.status import StatusError, Unavailable, forbidden, not_found, unauthorized
+from wire.api.status import StatusError, Unavailable, forbidden, not_found, unauthorized
 
 PATH = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*/rps"
 PARAMS = {"labelSelector": "app=web"}

@@ -20,9 +20,9 @@ from scaler.model.autoscaler import (
 from scaler.model.readings import ExternalValues, MetricFailed, ObjectValue, PodSamples, Reading
 from scaler.telemetry import Telemetry
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
-from wire.labels import parse
-from wire.meta import LabelSelector, LabelSelectorRequirement
-from wire.status import StatusError, Unavailable, not_found
+from wire.api.labels import parse
+from wire.api.meta import LabelSelector, LabelSelectorRequirement
+from wire.api.status import StatusError, Unavailable, not_found
 
 PODS = parse("app=web")
 WANTED = MetricTarget(type="AverageValue", average_value="1")

@@ -9,7 +9,7 @@ from scaler.gather.metric_stream import (
     UNUSED_SECONDS,
     MetricStream,
 )
-from wire.metric_stream import (
+from wire.api.metric_stream import (
     REQUEST_BYTES_MAX,
     StreamedResponse,
     StreamUpdate,

@@ -13,9 +13,9 @@ from scaler.telemetry import Telemetry
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeMapper
 from tests.unit.scaler.gather.test_measurements import APP_CPU, AT, CPU, WANTED, external
-from wire.labels import parse
-from wire.meta import LabelSelector
-from wire.status import Unavailable
+from wire.api.labels import parse
+from wire.api.meta import LabelSelector
+from wire.api.status import Unavailable
 
 PODS = parse("app=web")
 MEMORY = MetricSpec(type="Resource", resource=ResourceMetricSource(name="memory", target=WANTED))

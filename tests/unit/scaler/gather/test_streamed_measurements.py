@@ -23,9 +23,9 @@ from tests.unit.scaler.gather.test_measurements import (
     of_object,
     pods,
 )
-from wire.labels import parse
-from wire.metric_stream import StreamedResponse, StreamUpdate, decode_request
-from wire.status import StatusError, from_response
+from wire.api.labels import parse
+from wire.api.metric_stream import StreamedResponse, StreamUpdate, decode_request
+from wire.api.status import StatusError, from_response
 
 PODS = parse("app=web")
 METRICS = {

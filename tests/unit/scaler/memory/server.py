@@ -6,7 +6,7 @@ import json
 from scaler.memory.scaling_memory import StoredHistory
 from scaler.memory.store import MemoryStore
 from scaler.model.memory import Recommendation, ScaleEvent
-from wire.status import conflict, not_found
+from wire.api.status import conflict, not_found
 
 FOLDER = "/apis/loadline.io/v1beta1/namespaces/loadline/scalingmemories"
 

@@ -8,7 +8,7 @@ import pytest
 from scaler.memory.scaling_memory import OBJECT_BYTES_MAX
 from scaler.memory.store import MemoryStore, storing
 from tests.unit.scaler.memory.server import Server, history, no_pause, over, started
-from wire.status import StatusError, Unavailable, forbidden, not_found
+from wire.api.status import StatusError, Unavailable, forbidden, not_found
 
 
 async def test_what_one_process_stores_the_next_one_reads():

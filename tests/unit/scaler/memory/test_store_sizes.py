@@ -11,7 +11,7 @@ from scaler.memory.scaling_memory import OBJECT_BYTES_MAX
 from scaler.memory.store import MemoryStore
 from scaler.model.memory import Recommendation
 from tests.unit.scaler.memory.server import Server, history, no_pause, started
-from wire.status import Unavailable
+from wire.api.status import Unavailable
 
 
 async def test_a_history_that_grows_moves_to_another_object():

@@ -9,7 +9,7 @@ from benchmarks.pod_memory import pod as kube_pod
 from scaler.model.observed import DELETION_COST, Pod, PodMetadata, PodStatus
 from scaler.observe.compact_pods import WITHOUT_ANNOTATIONS, PodCompactor
 from scaler.recommend.requests import pod_requests
-from wire import kube_json
+from wire.api import kube_json
 
 
 def decoded(number: int) -> Pod:

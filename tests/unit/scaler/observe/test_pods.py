@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from scaler.model.observed import Pod, PodMetadata
 from scaler.observe.pods import PodIndex
-from wire.labels import parse
+from wire.api.labels import parse
 
 
 def pod(name: str, namespace: str = "shop", **labels: str) -> Pod:

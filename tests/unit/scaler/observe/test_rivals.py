@@ -6,8 +6,8 @@ import pytest
 from scaler.model.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
 from scaler.model.observed import Pod
 from scaler.observe.rivals import Selectors, Targets
-from wire.labels import parse
-from wire.meta import ObjectMeta
+from wire.api.labels import parse
+from wire.api.meta import ObjectMeta
 
 WEB = Pod(
     metadata=ObjectMeta(name="web-1", namespace="shop", labels={"app": "web", "tier": "front"})

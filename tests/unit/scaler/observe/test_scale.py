@@ -7,8 +7,8 @@ from scaler.model.observed import ScaleUnavailable
 from scaler.observe.scale import read_scale
 from scaler.ports import TargetScale
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
-from wire.meta import ObjectMeta
-from wire.status import StatusError, Unavailable, failure
+from wire.api.meta import ObjectMeta
+from wire.api.status import StatusError, Unavailable, failure
 
 DEPLOYMENTS = resource("apps", "v1", "deployments", "Deployment")
 CONTROLLERS = resource("", "v1", "replicationcontrollers", "ReplicationController")

@@ -7,7 +7,7 @@ from scaler.model.memory import Memory
 from scaler.model.settings import Settings
 from scaler.plan.plan import plan
 from tests.unit.scaler.objects import NOW, observed, spec
-from wire.labels import parse
+from wire.api.labels import parse
 
 
 def planned(selector):

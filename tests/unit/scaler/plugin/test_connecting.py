@@ -5,7 +5,7 @@ import pytest
 from scaler.plugin.connecting import Session, existing
 from scaler.plugin.target import target_of
 from tests.fakes.scaler import FakeKube
-from wire.status import StatusError, forbidden
+from wire.api.status import StatusError, forbidden
 
 LA = "/apis/loadline.io/v1beta1/namespaces/shop/loadautoscalers/web"
 HPA = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web"

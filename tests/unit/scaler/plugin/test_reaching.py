@@ -8,7 +8,7 @@ from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.plugin.connecting import Session, Unreachable
 from scaler.plugin.reaching import REVIEWS, adapter_of, pods_of, scaler_of
 from tests.fakes.scaler import FakeKube
-from wire.status import forbidden
+from wire.api.status import forbidden
 
 DEPLOYMENTS = "/apis/apps/v1/deployments"
 PODS = "/api/v1/namespaces/monitoring/pods"

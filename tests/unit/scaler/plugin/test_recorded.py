@@ -6,7 +6,7 @@ from aiohttp import web
 
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.plugin.recorded import CURRENT, DESIRED, recorded, replicas_query, step_for
-from wire.status import Unavailable
+from wire.api.status import Unavailable
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from scaler.plugin.row import Row
 from scaler.plugin.status import remembered
 from scaler.plugin.status_text import detail, table
 from tests.fakes.scaler import FakeKube
-from wire.status import StatusError, forbidden
+from wire.api.status import StatusError, forbidden
 
 LAS = "/apis/loadline.io/v1beta1/loadautoscalers"
 HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"

@@ -18,7 +18,7 @@ from tests.unit.scaler.objects import (
     value,
     workload,
 )
-from wire.meta import LabelSelector, LabelSelectorRequirement
+from wire.api.meta import LabelSelector, LabelSelectorRequirement
 
 JOBS = LabelSelector(match_labels={"queue": "jobs"})
 WRONG = LabelSelector(match_expressions=[LabelSelectorRequirement(key="k", operator="Like")])

@@ -10,7 +10,7 @@ from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.model.readings import ExternalValues
 from tests.unit.scaler.objects import few_examples
 from tests.unit.scaler.reconcile.world import SCALE_PATH, SPEC, World, autoscaler
-from wire.status import StatusError, Unavailable
+from wire.api.status import StatusError, Unavailable
 
 BOTH_KINDS = pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS])
 NO_WINDOW = {**SPEC, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}

@@ -8,7 +8,7 @@ import pytest
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from tests.unit.scaler.reconcile.test_restart_properties import Stored
 from tests.unit.scaler.reconcile.world import KEY, SCALE_PATH, SPEC, World, autoscaler
-from wire.status import StatusError, Unavailable, conflict
+from wire.api.status import StatusError, Unavailable, conflict
 
 # The ordinary spec without `behavior`: its window is the flag's, five minutes.
 WINDOW_SECONDS = 300

@@ -6,7 +6,7 @@ import pytest
 
 from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from tests.unit.scaler.reconcile.world import SCALE_PATH, SPEC, World, autoscaler
-from wire.status import Unavailable, forbidden, internal_error
+from wire.api.status import Unavailable, forbidden, internal_error
 
 BOTH_KINDS = pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS])
 PERIOD_SECONDS = 120

@@ -18,7 +18,7 @@ from tests.unit.scaler.reconcile.world import (
     World,
     autoscaler,
 )
-from wire.status import Unavailable, conflict, not_found
+from wire.api.status import Unavailable, conflict, not_found
 
 
 async def test_a_reconcile_scales_emits_an_event_and_writes_the_status():

@@ -15,8 +15,8 @@ from scaler.model.observed import ResourceRequirements as Resources
 from scaler.model.readings import ExternalValues, MetricFailed, PodSample, PodSamples, Reading
 from tests.unit.scaler.reconcile.test_restart_properties import Stored, behaviors
 from tests.unit.scaler.reconcile.world import KEY, METRIC, NOW_SECONDS, SPEC, World, autoscaler
-from wire.labels import parse
-from wire.meta import ObjectMeta, time_from_unix
+from wire.api.labels import parse
+from wire.api.meta import ObjectMeta, time_from_unix
 
 BOTH_KINDS = pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS])
 PERIOD_SECONDS = 15

@@ -26,8 +26,8 @@ from tests.fakes.scaler import (
     FakePods,
     resource,
 )
+from wire.api.meta import ObjectMeta
 from wire.clock import Clock
-from wire.meta import ObjectMeta
 
 KEY = "shop/web"
 SCALE_PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale"

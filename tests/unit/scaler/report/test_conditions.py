@@ -3,7 +3,7 @@
 from scaler.model.autoscaler import Condition
 from scaler.report.conditions import Conditions
 from tests.unit.scaler.objects import NOW
-from wire.meta import time_from_unix
+from wire.api.meta import time_from_unix
 
 BEFORE = time_from_unix(NOW - 1_000)
 

@@ -9,8 +9,8 @@ from scaler.adapter_options import AdapterOptions
 from scaler.runtime.adapter_connection import AGE_SECONDS_MAX, AdapterConnection
 from scaler.telemetry import Telemetry
 from tests.unit.wire.kube.test_cache import STAY, ScriptedServer, event, page
+from wire.api.status import Unavailable, service_unavailable
 from wire.kube.connection import ConnectionConfigError
-from wire.status import Unavailable, service_unavailable
 
 CUSTOM = ("custom.metrics.k8s.io", "v1beta2")
 EXTERNAL = ("external.metrics.k8s.io", "v1beta1")

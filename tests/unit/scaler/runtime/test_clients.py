@@ -6,9 +6,9 @@ import pytest
 from aiohttp import web
 
 from scaler.runtime.clients import Clients
+from wire.api.status import StatusError
 from wire.kube.client import CONNECTIONS_MAX
 from wire.kube.connection import Access, Connection
-from wire.status import StatusError
 
 
 class FixedAccess:

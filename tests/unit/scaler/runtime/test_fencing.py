@@ -3,8 +3,8 @@
 import pytest
 
 from scaler.runtime.fencing import WritesWhileLeading
+from wire.api.status import Unavailable
 from wire.kube.requests import JSON, MERGE_PATCH
-from wire.status import Unavailable
 
 
 class Recording:

@@ -9,9 +9,9 @@ from aiohttp import web
 from scaler.gather.metric_stream import MetricStream
 from scaler.runtime.stream_connection import StreamConnection
 from scaler.telemetry import Telemetry
+from wire.api.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
 from wire.kube.client import KubeClient
 from wire.kube.connection import Access, Connection
-from wire.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
 
 METRIC = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
 

@@ -6,7 +6,7 @@ import pytest
 
 from scaler.runtime.target_versions import AGE_SECONDS_MAX, TargetVersions
 from tests.unit.wire.kube.test_cache import STAY, ScriptedServer, event, page, pod
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 PATH = "/apis/apps/v1/namespaces/default/deployments/web/scale"
 

@@ -8,8 +8,8 @@ import pytest
 from scaler.model.kinds import LOAD_AUTOSCALERS
 from scaler.runtime.watches import AGE_SECONDS_MAX, Watches
 from scaler.telemetry import Telemetry
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import OnAccepted
-from wire.status import StatusError, Unavailable
 
 EMPTY = b'{"metadata": {"resourceVersion": "1"}, "items": []}'
 HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"

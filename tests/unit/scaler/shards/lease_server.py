@@ -3,8 +3,8 @@
 import json
 
 from tests.fakes import virtual_time
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import JSON, MERGE_PATCH
-from wire.status import StatusError, Unavailable
 
 
 class LeaseServer:

@@ -13,10 +13,10 @@ from scaler.signal.samples import (
     resource_samples,
 )
 from tests.unit.scaler.objects import NOW
-from wire.custom_metrics import MetricIdentifier, MetricValue, MetricValueList
-from wire.external_metrics import ExternalMetricValue, ExternalMetricValueList
-from wire.meta import ObjectMeta, ObjectReference, time_from_unix
-from wire.resource_metrics import ContainerMetrics, PodMetrics, PodMetricsList
+from wire.api.custom_metrics import MetricIdentifier, MetricValue, MetricValueList
+from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList
+from wire.api.meta import ObjectMeta, ObjectReference, time_from_unix
+from wire.api.resource_metrics import ContainerMetrics, PodMetrics, PodMetricsList
 
 
 def usage(name, *containers):

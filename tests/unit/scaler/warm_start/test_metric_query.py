@@ -15,7 +15,7 @@ from scaler.warm_start.metric_query import (
     why_no_history,
 )
 from tests.fakes.scaler import FakeMapper, resource
-from wire.status import Unavailable
+from wire.api.status import Unavailable
 
 MAPPER = FakeMapper(resource("networking.k8s.io", "v1", "ingresses", "Ingress"))
 AVERAGE = {"type": "AverageValue", "averageValue": "1500m"}

@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Mapping
 import msgspec
 import pytest
 
-from wire.backoff import Backoff
+from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import METADATA_LIST, RELIST_SECONDS, PartialObject, WatchCache
 from wire.kube.requests import JSON, OnAccepted
-from wire.status import StatusError, Unavailable
+from wire.process.backoff import Backoff
 
 PATH = "/api/v1/pods"
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from tests.unit.wire.kube.test_cache import GONE, PATH, STAY, ScriptedServer, event, page, pod
-from wire.backoff import Backoff
+from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import NameAndLabels, PartialObject, WatchCache
-from wire.status import StatusError, Unavailable
+from wire.process.backoff import Backoff
 
 
 async def test_an_unchanged_object_is_kept_when_it_is_listed_again():

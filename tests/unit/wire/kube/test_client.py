@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import Access, Connection
 from wire.kube.requests import STRATEGIC_MERGE_PATCH
-from wire.status import StatusError, Unavailable
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Serve = Callable[..., Awaitable[KubeClient]]

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wire.api.meta import ObjectReference
+from wire.api.status import StatusError, Unavailable
 from wire.kube.correlation import COMBINED, Correlator, EventSource, event_name, new_event
 from wire.kube.event_queue import EventQueue, EventQueueLimits
 from wire.kube.events import WRITES, DropReason, EventRecorder
 from wire.kube.token_bucket import Refill, TokenBucket
-from wire.meta import ObjectReference
-from wire.status import StatusError, Unavailable
 
 WEB = ObjectReference(kind="HorizontalPodAutoscaler", namespace="n", name="web", uid="1")
 SOURCE = EventSource(component="test")

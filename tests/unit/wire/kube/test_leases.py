@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
+from wire.api.status import StatusError, Unavailable
 from wire.kube.leases import LeaderElection, Lease, LeaseTimes
 from wire.kube.requests import JSON
-from wire.status import StatusError, Unavailable
 
 DEADLINE_SECONDS = 10
 LEASE_SECONDS = 15

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from wire.api.status import StatusError, Unavailable
 from wire.kube.mapper import NoMatchError, RestMapper
 from wire.kube.requests import JSON
-from wire.status import StatusError, Unavailable
 
 
 def aggregated(*groups):

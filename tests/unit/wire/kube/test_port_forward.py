@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from aiohttp import web
 
+from wire.api.status import StatusError, Unavailable, forbidden
 from wire.kube.connection import Access, Connection
 from wire.kube.port_forward import DATA, ERROR, PROTOCOL, forwarded
-from wire.status import StatusError, Unavailable, forbidden
 
 POD = "/api/v1/namespaces/monitoring/pods/scaler-0/portforward"
 

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from testbed.certificates import Authority
+from wire.api.status import Unavailable, forbidden
 from wire.serving.options import RequestHeaderFlags, ServingOptions
-from wire.status import Unavailable, forbidden
 
 PROXIED = {
     "X-Remote-User": "alice",

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from wire.api.status import Unavailable, forbidden
 from wire.serving.attributes import Attributes, User, attributes_of
 from wire.serving.authorization import refusal
-from wire.status import Unavailable, forbidden
 
 METRIC = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/ns/pods/foo/hits"
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from wire.api.status import StatusError
 from wire.serving.impersonation import impersonation
-from wire.status import StatusError
 
 
 def requested(*headers):

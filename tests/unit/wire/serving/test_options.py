@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from wire.command_line.parsing import FlagParser
+from wire.process.command_line.parsing import FlagParser
 from wire.serving.options import IGNORED, ServingOptions, add_flags, from_arguments
 
 

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
+from wire.api.status import StatusError
 from wire.serving.rendering import accepted_type, check_representation, respond, yaml_of
-from wire.status import StatusError
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from tests.fakes.virtual_time import passes, run
+from wire.api.status import Unavailable
 from wire.serving.review_cache import AHEAD_MAX, CLIENTS_MAX, ENTRY_BYTES, SIZE_MAX, ReviewCache
-from wire.status import Unavailable
 
 TTL_SECONDS = 10.0
 REVIEW_SECONDS = 0.05

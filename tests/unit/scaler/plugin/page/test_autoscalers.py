@@ -4,7 +4,7 @@ import pytest
 
 from scaler.plugin.page.autoscalers import watched
 from tests.fakes.scaler import FakeKube
-from wire.status import StatusError, Unavailable, forbidden
+from wire.api.status import StatusError, Unavailable, forbidden
 
 LAS = "/apis/loadline.io/v1beta1/{}loadautoscalers"
 HPAS = "/apis/autoscaling/v2/{}horizontalpodautoscalers"

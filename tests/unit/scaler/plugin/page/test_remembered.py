@@ -6,7 +6,7 @@ import pytest
 
 from scaler.plugin.page.remembered import RememberedReader
 from tests.fakes.scaler import FakeKube
-from wire.status import StatusError
+from wire.api.status import StatusError
 
 
 class Clock:

@@ -19,7 +19,7 @@ from scaler.plugin.page.server import Page, amount, values_of
 from scaler.plugin.row import LIMITS, Row
 from tests.fakes.scaler import FakeMapper, resource
 from tests.unit.scaler.commands.test_simulate import NOW_SECONDS, PATH, cluster
-from wire.status import not_found
+from wire.api.status import not_found
 
 TOKEN = "token"
 EVIL = "<script>alert('x')</script>"

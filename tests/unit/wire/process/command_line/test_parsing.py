@@ -1,0 +1,83 @@
+"""Flags as pflag reads them, and help that shows groups, units and defaults."""
+
+import pytest
+
+from wire.process.command_line.parsing import FlagParser
+
+
+def parser() -> FlagParser:
+    made = FlagParser(
+        prog="program",
+        description="Do something.",
+        examples=[("Do it now", "program --config=a")],
+        notes="Durations are Go's.",
+    )
+    made.add_argument("--config", required=True, metavar="FILE", help="what to do")
+    timing = made.group("timing")
+    timing.add_duration("--period", default_seconds=90.0, help="time between two runs")
+    timing.add_boolean("--strict", help="fail on warnings")
+    timing.add_list("--names", default=("a", "b"), help="what to run")
+    timing.add_file("--log-file", help="where to log (default: nowhere)")
+    timing.add_argument("-n", "--number", type=int, default=5, metavar="N", help="100%% of it")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("given", "reported"),
+    [
+        pytest.param("--confg=a", "unknown flag --confg: did you mean --config?", id="near"),
+        pytest.param("--zzz", "unknown flag --zzz\n", id="far"),
+    ],
+)
+def test_a_misspelled_flag_is_reported_before_one_that_is_missing(given, reported, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args([given])
+    assert ended.value.code == 2
+    assert reported in capsys.readouterr().err
+
+
+def test_a_value_may_begin_with_dashes_when_it_is_written_with_an_equals_sign():
+    assert parser().parse_args(["--config=--odd"]).config == "--odd"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "strict"),
+    [
+        pytest.param([], False, id="default"),
+        pytest.param(["--strict"], True, id="alone"),
+        pytest.param(["--strict=true"], True, id="true"),
+        pytest.param(["--strict=false"], False, id="false"),
+        pytest.param(["--strict", "--strict=F"], False, id="the last one counts"),
+    ],
+)
+def test_a_boolean_of_a_group_is_read_as_pflag_reads_it(arguments, strict):
+    assert parser().parse_args(["--config=a", *arguments]).strict is strict
+
+
+@pytest.mark.parametrize("arguments", [["-n", "6"], ["-n=6"], ["--number=6"], ["--number", "6"]])
+def test_values_may_follow_with_a_space_or_an_equals_sign(arguments):
+    assert parser().parse_args(["--config=a", *arguments]).number == 6
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Do something.",
+        "timing:",
+        "  --period DURATION           time between two runs (default 1m30s)",
+        "  --strict[=true|false]       fail on warnings (default false)",
+        "  --names LIST                what to run (default a,b)",
+        "  --log-file FILE             where to log (default: nowhere)",
+        "  -n, --number N              100% of it (default 5)",
+        "  # Do it now",
+        "  program --config=a",
+        "Durations are Go's.",
+    ],
+)
+def test_help_shows_groups_units_defaults_and_examples(line):
+    lines = [" ".join(each.split()) for each in parser().format_help().splitlines()]
+    assert " ".join(line.split()) in lines
+
+
+def test_an_empty_file_flag_is_not_set():
+    assert parser().parse_args(["--config=a", "--log-file="]).log_file is None

@@ -1,0 +1,1 @@
+"""Kubernetes types and their text forms. Pure: no I/O, no clock."""

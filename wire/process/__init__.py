@@ -1,0 +1,1 @@
+"""What every program consists of: command line, logs, followed files, background tasks."""

@@ -1,0 +1,1 @@
+"""Access to Prometheus: its URL, credentials and flags."""

@@ -1,0 +1,119 @@
+"""The URL of a Prometheus, and the files with which a program authenticates to it and verifies it.
+
+Every file is checked for every request, so that a rotated token, CA or certificate needs no restart
+(prometheus-adapter reads them once).
+"""
+
+import base64
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import msgspec
+
+from wire.process.followed_file import FollowedFile
+
+
+class Address(msgspec.Struct, frozen=True):
+    """The parts of a backend's URL, so that the part which is shown contains no secret."""
+
+    base: str
+    """Scheme, host and path; without the last slash, user and parameters. Safe to show."""
+    parameters: str
+    """The URL's own query string, sent with every request."""
+    userinfo: str
+    """`user:password` of the URL, or nothing."""
+
+    @classmethod
+    def of(cls, url: str) -> "Address":
+        """Split a URL; raises `ValueError` that says the fix."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(
+                "the URL of Prometheus must look like http://host:9090 or https://host/path"
+            )
+        userinfo, _, host = parts.netloc.rpartition("@")
+        base = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+        return cls(base=base, parameters=parts.query, userinfo=unquote(userinfo))
+
+
+class Access(Protocol):
+    """The flags of one Prometheus; `adapter.model.Backend` and `scaler.prometheus_options.PrometheusOptions` have them."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def token_file(self) -> Path | None: ...
+    @property
+    def username(self) -> str: ...
+    @property
+    def password_file(self) -> Path | None: ...
+    @property
+    def ca_file(self) -> Path | None: ...
+    @property
+    def client_cert_file(self) -> Path | None: ...
+    @property
+    def client_key_file(self) -> Path | None: ...
+
+
+class FileCredentials:
+    """Credentials from the files that the flags name. They are read again for every request."""
+
+    def __init__(self, access: Access) -> None:
+        self._token = _file(access.token_file)
+        self._password = _file(access.password_file)
+        self._userinfo = access.username or Address.of(access.url).userinfo
+        self._ca = _file(access.ca_file)
+        self._certificate = _file(access.client_cert_file)
+        self._key = _file(access.client_key_file)
+        self._built_of: tuple[int, ...] = ()
+        self._context: ssl.SSLContext | bool = True
+
+    def check(self) -> None:
+        """Read every file once, so that an unusable one is found at the start; raises `OSError`, `ValueError`."""
+        for file in (self._token, self._password):
+            if file:
+                file.read().decode()
+        self.tls()
+
+    async def headers(self) -> Mapping[str, str]:
+        """A bearer token has priority over a user and password, as in Go's client."""
+        if self._token:
+            # Tokens written by hand end with a newline, which is not allowed in a header.
+            return {"Authorization": f"Bearer {self._token.read().decode().strip()}"}
+        if self._userinfo:
+            secret = self._userinfo
+            if self._password:
+                secret = f"{secret}:{self._password.read().decode().strip()}"
+            return {"Authorization": f"Basic {base64.b64encode(secret.encode()).decode()}"}
+        return {}
+
+    def tls(self) -> ssl.SSLContext | bool:
+        """The context of the newest files, built again when one of them has changed."""
+        files = [f for f in (self._ca, self._certificate, self._key) if f]
+        for file in files:
+            file.read()
+        generations = tuple(f.generation for f in files)
+        if generations != self._built_of:
+            try:
+                self._context = self._build()
+                self._built_of = generations
+            except ssl.SSLError:
+                # Certificate and key are replaced one after the other: until they match, the old pair is used.
+                if not self._built_of:
+                    raise
+        return self._context
+
+    def _build(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cadata=self._ca.read().decode() if self._ca else None)
+        # Many private CAs lack the key identifiers that this flag requires; Go does not require them.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if self._certificate:
+            context.load_cert_chain(self._certificate.path, self._key.path if self._key else None)
+        return context
+
+
+def _file(path: Path | None) -> FollowedFile | None:
+    return FollowedFile(path) if path else None
