@@ -19,6 +19,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY wire wire
 COPY adapter adapter
 COPY scaler scaler
+COPY kubectl_loadline kubectl_loadline
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
  && pip --python /opt/loadline/bin/python install --no-deps --no-index /wheels/*.whl \
  && ln -s /opt/loadline/bin/loadline-adapter /adapter

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from scaler.forecast.digest import digest_of
-from scaler.forecast.learner import counted, observed
-from scaler.model.forecast import Forecast, Outcomes
+from scaler.extensions.forecast.digest import digest_of
+from scaler.extensions.forecast.learner import counted, observed
+from scaler.extensions.forecast.state import Forecast, Outcomes
 
 MINUTES_PER_DAY = 1440
 DAYS = 8

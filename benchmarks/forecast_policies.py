@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from scaler.backtest.replay import Readings
-from scaler.backtest.trace import STEP_SECONDS, Trace
-from scaler.model.autoscaler import (
+from kubectl_loadline.backtest.replay import Readings
+from kubectl_loadline.backtest.trace import STEP_SECONDS, Trace
+from scaler.algorithm.settings import Settings
+from scaler.api.autoscaler import (
     Autoscaler,
     AutoscalerSpec,
     CrossVersionObjectReference,
@@ -22,9 +23,8 @@ from scaler.model.autoscaler import (
     MetricTarget,
     MetricTargetType,
 )
-from scaler.model.extensions import ForecastSpec
-from scaler.model.kinds import LOAD_AUTOSCALERS
-from scaler.model.settings import Settings
+from scaler.api.extension_spec import ForecastSpec
+from scaler.api.kinds import LOAD_AUTOSCALERS
 from wire.api.meta import ObjectMeta
 
 DAY_SECONDS = 86400

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.instruments import proc
-from scaler.observe.pods import WatchedPods
+from scaler.cluster.pods import WatchedPods
 from wire.api.labels import parse
 from wire.kube.requests import OnAccepted
 

@@ -9,7 +9,7 @@ from wire.process.command_line.program import Command, Program
 RUN: Final = Command(
     name="run",
     summary="Scale workloads; the default command",
-    module="scaler.commands.run",
+    module="scaler.runtime.run",
 )
 PROGRAM: Final = Program(
     name="loadline-scaler",
@@ -19,17 +19,17 @@ PROGRAM: Final = Program(
         Command(
             name="why",
             summary="Explain the last decision for an autoscaler",
-            module="scaler.commands.why",
+            module="kubectl_loadline.scaler_commands.why",
         ),
         Command(
             name="simulate",
             summary="Show what would be decided with other metrics or at another time",
-            module="scaler.commands.simulate",
+            module="kubectl_loadline.scaler_commands.simulate",
         ),
         Command(
             name="migrate",
             summary="Convert HPAs and KEDA's ScaledObjects to LoadAutoscalers",
-            module="scaler.commands.migrate",
+            module="kubectl_loadline.scaler_commands.migrate",
         ),
     ),
 )

@@ -6,7 +6,7 @@ import time
 
 import msgspec
 
-from wire.clock import Clock
+from scaler.cluster.clock import Clock
 
 
 class CompressedTime(msgspec.Struct, frozen=True, kw_only=True):

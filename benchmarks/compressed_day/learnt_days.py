@@ -4,15 +4,15 @@ import msgspec
 
 from benchmarks.compressed_day.objects import WITH, autoscaler
 from benchmarks.compressed_day.played_load import PlayedLoad
-from scaler.backtest.loop import Decided, decisions
-from scaler.backtest.pods import SimulatedPods
-from scaler.backtest.trace import STEP_SECONDS
-from scaler.forecast.digest import digest_of
-from scaler.model.autoscaler import Autoscaler, AutoscalerSpec, MetricSpec
-from scaler.model.kinds import LOAD_AUTOSCALERS
-from scaler.model.observed import PodSpec
-from scaler.model.readings import ExternalValues, MetricFailed, Reading
-from scaler.model.settings import Settings
+from kubectl_loadline.backtest.loop import Decided, decisions
+from kubectl_loadline.backtest.pods import SimulatedPods
+from kubectl_loadline.backtest.trace import STEP_SECONDS
+from scaler.algorithm.observed import PodSpec
+from scaler.algorithm.readings import ExternalValues, MetricFailed, Reading
+from scaler.algorithm.settings import Settings
+from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, MetricSpec
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions.forecast.digest import digest_of
 from wire.api.meta import ObjectMeta
 
 NO_SAMPLE = MetricFailed("no metrics returned from external metrics API")

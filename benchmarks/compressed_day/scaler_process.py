@@ -9,7 +9,7 @@ import sys
 from importlib.metadata import version
 
 from benchmarks.compressed_day.compressed_time import CompressedLoop, CompressedTime
-from scaler.commands.run import parse
+from scaler.runtime.run import parse
 from scaler.runtime.scaler import run_scaler
 from wire.process.logs import start_logging
 

@@ -14,10 +14,10 @@ from typing import Final, Protocol
 
 import msgspec
 
-from scaler.adapter_options import AdapterOptions
-from scaler.config import Options
+from scaler.cluster.telemetry import Telemetry
+from scaler.runtime.adapter_options import AdapterOptions
 from scaler.runtime.clients import metrics_client
-from scaler.telemetry import Telemetry
+from scaler.runtime.flags import Options
 from wire.api.status import StatusError, Unavailable
 from wire.kube.api_services import PATH as API_SERVICES
 from wire.kube.api_services import APIService

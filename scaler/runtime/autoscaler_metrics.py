@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 from prometheus_client.core import GaugeMetricFamily
 
-from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, ConditionStatus
-from scaler.model.derivation import CandidateStep, Derivation, ForecastStep
-from scaler.model.kinds import WatchedKind
+from scaler.algorithm.derivation import CandidateStep, Derivation, ForecastStep
+from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, ConditionStatus
+from scaler.api.kinds import WatchedKind
 
 _PREFIX = "loadline_scaler_autoscaler_"
 Number = float | None

@@ -3,16 +3,16 @@
 import time
 from collections.abc import Callable
 
-from scaler.config import Options
-from scaler.controller import Controller
-from scaler.gather.followers import Followers
-from scaler.gather.measurements import Measurements
-from scaler.gather.metric_stream import MetricStream
-from scaler.reaction import Reaction
-from scaler.reconcile import Reconciler
+from scaler.cluster.metrics.followers import Followers
+from scaler.cluster.metrics.measurements import Measurements
+from scaler.cluster.metrics.metric_stream import MetricStream
+from scaler.cluster.telemetry import Telemetry
+from scaler.control.controller import Controller
+from scaler.control.reaction import Reaction
+from scaler.control.reconcile import Reconciler
 from scaler.runtime.adapter_connection import AdapterConnection, adapter_connection
+from scaler.runtime.flags import Options
 from scaler.runtime.stream_connection import StreamConnection
-from scaler.telemetry import Telemetry
 from wire.kube.requests import Watcher
 from wire.process.background_tasks import BackgroundTasks
 

@@ -6,14 +6,14 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 
-from scaler.controller import Controller
-from scaler.memory.store import FLUSH_SECONDS, MemoryStore, storing
-from scaler.model.autoscaler import Autoscaler
-from scaler.model.kinds import WatchedKind
-from scaler.reconcile import Reconciler
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import WatchedKind
+from scaler.cluster.memories.store import FLUSH_SECONDS, MemoryStore, storing
+from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
+from scaler.cluster.telemetry import Telemetry
+from scaler.control.controller import Controller
+from scaler.control.reconcile import Reconciler
 from scaler.runtime.watches import Watches
-from scaler.shards.assignment import ALL_SHARDS, shard_of
-from scaler.telemetry import Telemetry
 
 # The first reconcile of an autoscaler that another replica has reconciled until now takes longer than later ones.
 TAKEN_OVER_PER_SECOND_MAX = 400.0

@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from scaler.model.autoscaler import MetricSpec
-from scaler.ports import Mapper
-from scaler.prometheus_options import PrometheusOptions
+from scaler.api.autoscaler import MetricSpec
+from scaler.cluster.forecast_metric_query import NoHistory, load_query
+from scaler.cluster.forecast_warm_starts import WarmStarts
+from scaler.cluster.ports import Mapper
+from scaler.cluster.prometheus_options import PrometheusOptions
+from scaler.cluster.range_queries import RangeQueries
+from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_connection import AdapterConnection
-from scaler.telemetry import Telemetry
-from scaler.warm_start.metric_query import NoHistory, load_query
-from scaler.warm_start.range_queries import RangeQueries
-from scaler.warm_start.warm_starts import WarmStarts
 
 # After the start, the direct connection takes a moment.
 CONNECTION_SECONDS: Final = 30.0

@@ -10,34 +10,34 @@ from typing import Final
 
 import msgspec
 
-from scaler.config import Options
-from scaler.controller import Controller
-from scaler.dependencies import Dependencies
-from scaler.gather.measurements import Measurements
-from scaler.memory.store import MemoryStore
-from scaler.model.autoscaler import Autoscaler
-from scaler.observe.scales import Scales
-from scaler.reconcile import Reconciler
-from scaler.report.events import COMPONENT, Events
+from scaler.api.autoscaler import Autoscaler
+from scaler.cluster.clock import SYSTEM_CLOCK, Clock
+from scaler.cluster.events.autoscaler_events import COMPONENT, Events
+from scaler.cluster.events.recorder import EventRecorder
+from scaler.cluster.forecast_warm_starts import WarmStarts
+from scaler.cluster.leases import LeaderElection, LeaseTimes
+from scaler.cluster.memories.store import MemoryStore
+from scaler.cluster.metrics.measurements import Measurements
+from scaler.cluster.scales import Scales
+from scaler.cluster.shards.assignment import ALL_SHARDS, SHARDS
+from scaler.cluster.shards.membership import Membership
+from scaler.cluster.telemetry import Telemetry
+from scaler.control.controller import Controller
+from scaler.control.dependencies import Dependencies
+from scaler.control.reconcile import Reconciler
+from scaler.control.workqueue import WorkQueue
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
+from scaler.runtime.debug_endpoint import scaler_server
 from scaler.runtime.direct_metrics import DirectMetrics
 from scaler.runtime.fencing import WritesWhileLeading
+from scaler.runtime.flags import Options
 from scaler.runtime.reconciling import Reconciling
 from scaler.runtime.recorded_history import warm_starts
 from scaler.runtime.target_versions import TargetVersions
 from scaler.runtime.watches import Watches
-from scaler.serve import scaler_server
-from scaler.shards.assignment import ALL_SHARDS, SHARDS
-from scaler.shards.membership import Membership
-from scaler.telemetry import Telemetry
-from scaler.warm_start.warm_starts import WarmStarts
-from scaler.workqueue import WorkQueue
 from wire.api.status import StatusError, Unavailable
-from wire.clock import SYSTEM_CLOCK, Clock
 from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
-from wire.kube.events import EventRecorder
-from wire.kube.leases import LeaderElection, LeaseTimes
 from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.process.backoff import Backoff, BackoffLimits

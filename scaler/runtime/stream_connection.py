@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from scaler.gather.metric_stream import MetricStream
+from scaler.cluster.metrics.metric_stream import MetricStream
+from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_connection import AdapterClient, AdapterConnection
-from scaler.telemetry import Telemetry
 from wire.api.metric_stream import PATH, decode_update
 from wire.api.status import StatusError, Unavailable
 from wire.kube.websocket import WebSocket

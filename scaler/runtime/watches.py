@@ -6,14 +6,14 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from scaler.model.autoscaler import Autoscaler
-from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
-from scaler.model.observed import Pod
-from scaler.model.schedules import Calendar, FoundCalendar
-from scaler.observe.autoscalers import WatchedAutoscalers
-from scaler.observe.calendars import WatchedCalendars
-from scaler.observe.pods import WatchedPods
-from scaler.observe.rivals import Selectors, Targets
+from scaler.algorithm.observed import Pod
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
+from scaler.api.schedules import Calendar, FoundCalendar
+from scaler.cluster.autoscalers import WatchedAutoscalers
+from scaler.cluster.calendars import WatchedCalendars
+from scaler.cluster.pods import WatchedPods
+from scaler.cluster.rivals import Selectors, Targets
 from wire.api.duration import format_duration
 from wire.kube.cache import OnChange, WatchCache
 from wire.kube.requests import Watcher

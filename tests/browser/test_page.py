@@ -84,7 +84,7 @@ def address(
     command = [
         sys.executable,
         "-m",
-        "scaler.plugin.program",
+        "kubectl_loadline.program",
         "ui",
         "--open=false",
         f"--kubeconfig={cluster.kubeconfig}",

@@ -5,11 +5,11 @@ from array import array
 
 import msgspec
 
-from scaler.forecast.digest import digest_of
-from scaler.model.autoscaler import AutoscalerSpec
-from scaler.model.forecast import FEATURES, RELIABLE, Forecast, Outcomes, Sums, Verdict
-from scaler.model.load_levels import MINUTES_PER_DAY, Levels
-from scaler.plan.forecast import forecast_rules
+from scaler.api.autoscaler import AutoscalerSpec
+from scaler.extensions.forecast.digest import digest_of
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
+from scaler.extensions.forecast.rules import forecast_rules
+from scaler.extensions.forecast.state import FEATURES, RELIABLE, Forecast, Outcomes, Sums, Verdict
 from tests.e2e.scaler_objects import Json
 
 DAYS = 8

@@ -79,7 +79,7 @@ def history_flags(recorded: Recorded, tmp_path: Path, of: str) -> list[str]:
 
 def backtest(recorded: Recorded, tmp_path: Path, name: str, *arguments: str) -> dict:
     command = [
-        sys.executable, "-m", "scaler.plugin.program", "backtest", name, "-o", "json",
+        sys.executable, "-m", "kubectl_loadline.program", "backtest", name, "-o", "json",
         f"--explanation={explanation(recorded, name.replace('/', f'/{NAMESPACE}/'), tmp_path / 'explained.json')}",
         *history_flags(recorded, tmp_path, name.rpartition("/")[2]), *arguments,
     ]  # fmt: skip
@@ -108,7 +108,7 @@ def test_the_replay_reproduces_a_queue_and_what_the_scaler_did(recorded, tmp_pat
 
 def test_the_proposal_for_a_workload_is_accepted_by_the_api_server(recorded, tmp_path):
     command = [
-        sys.executable, "-m", "scaler.plugin.program", "suggest", f"deployment/{WEB.name}", "--short=20",
+        sys.executable, "-m", "kubectl_loadline.program", "suggest", f"deployment/{WEB.name}", "--short=20",
         f"--rules={tmp_path / 'rules.yaml'}", *history_flags(recorded, tmp_path, WEB.name), "--step=1s",
     ]  # fmt: skip
     done = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -5,7 +5,7 @@ import uuid
 
 import msgspec
 
-from scaler.shards.assignment import SHARDS
+from scaler.cluster.shards.assignment import SHARDS
 from testbed.chart_programs import start_chart_program
 from testbed.cluster import Cluster
 from testbed.helm import Helm

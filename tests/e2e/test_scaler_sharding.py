@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from scaler.shards.assignment import SHARDS
+from scaler.cluster.shards.assignment import SHARDS
 from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess
 from testbed.waiting import until

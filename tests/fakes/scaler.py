@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scaler.model.autoscaler import Autoscaler, MetricSpec
-from scaler.model.decision import Event
-from scaler.model.observed import Pod
-from scaler.model.readings import Reading
-from scaler.ports import TimedReading
+from scaler.algorithm.decision import Event
+from scaler.algorithm.observed import Pod
+from scaler.algorithm.readings import Reading
+from scaler.api.autoscaler import Autoscaler, MetricSpec
+from scaler.cluster.ports import TimedReading
 from wire.api.labels import Selector
 from wire.api.status import StatusError, not_found
 from wire.kube.mapping import (

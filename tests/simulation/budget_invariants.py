@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from scaler.shards.assignment import SHARDS
+from scaler.cluster.events.correlation import SPAM
+from scaler.cluster.shards.assignment import SHARDS
 from tests.simulation.fields import Fields
 from tests.simulation.invariants import INVARIANTS, Run, Violation
 from tests.simulation.scenario import AutoscalerPlan
 from wire.kube.client import BUSY_RETRIES_MAX
-from wire.kube.correlation import SPAM
 
 # An event whose write fails is written again, at most so often.
 EVENT_TRIES = 12

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 
 import msgspec
 
-from scaler.normalize.restart import TAKE_OVER_SECONDS
+from scaler.algorithm.restart import TAKE_OVER_SECONDS
 from tests.simulation.api_server import proposal
 from tests.simulation.budget_invariants import INVARIANTS
 from tests.simulation.invariants import Run, Violation
@@ -146,7 +146,7 @@ def _died_soon(run: Run, measured: Measurement) -> bool:
 def _could_not_be_stored(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
     """Whether the process ended, or lost the Lease, while the memories of HPAs could not be written.
 
-    The next one notices that if what it reads is older than it should be (`scaler.normalize.restart`).
+    The next one notices that if what it reads is older than it should be (`scaler.algorithm.restart`).
     """
     if run.scenario.kind.keeps_history:
         return False

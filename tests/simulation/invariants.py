@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import msgspec
 
-from scaler.actuate.scale import AGE_SECONDS_MIN
+from scaler.cluster.rescale import AGE_SECONDS_MIN
 from tests.simulation.faults import Fault
 from tests.simulation.journal import Bounds, Journal, Reconciled, ScaleWritten
 from tests.simulation.metrics_apis import CUSTOM

@@ -9,11 +9,11 @@ from functools import cache
 
 import msgspec
 
-from scaler.forecast.digest import digest_of
-from scaler.model.autoscaler import AutoscalerSpec
-from scaler.model.forecast import FEATURES, RELIABLE, Forecast, Outcomes, Sums, Verdict
-from scaler.model.load_levels import MINUTES_PER_DAY, Levels
-from scaler.plan.forecast import forecast_rules
+from scaler.api.autoscaler import AutoscalerSpec
+from scaler.extensions.forecast.digest import digest_of
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
+from scaler.extensions.forecast.rules import forecast_rules
+from scaler.extensions.forecast.state import FEATURES, RELIABLE, Forecast, Outcomes, Sums, Verdict
 from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
 from tests.simulation.scenario import AutoscalerPlan
 from tests.simulation.workloads import Curve

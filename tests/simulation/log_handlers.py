@@ -49,7 +49,7 @@ class Decisions(logging.Handler):
         self._timeline = timeline
         self._journal = journal
         self._running_replica = running
-        self._logger = logging.getLogger("scaler.reconcile")
+        self._logger = logging.getLogger("scaler.control.reconcile")
 
     def start(self) -> None:
         self._logger.addHandler(self)

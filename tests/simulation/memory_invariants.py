@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import msgspec
 
-from scaler.memory.scaling_memory import OBJECT_BYTES_MAX
+from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
 from tests.simulation.history_invariants import ROUNDING_SECONDS, created, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import MemoryRead, MemoryStored, Reconciled, Warned

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
 from tests.simulation.faults import FIRST_FAULT_SECONDS, Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.scenario import Scenario, made_from

@@ -1,6 +1,6 @@
 """Which process owns which namespace, from the Leases that the model API server keeps."""
 
-from scaler.shards.assignment import shard_of
+from scaler.cluster.shards.assignment import shard_of
 from tests.simulation.cluster import Document
 from tests.simulation.journal import Held, Journal
 

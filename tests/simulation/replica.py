@@ -7,8 +7,9 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from scaler.commands.run import parse
-from scaler.config import Options
+from scaler.cluster.clock import Clock
+from scaler.runtime.flags import Options
+from scaler.runtime.run import parse
 from scaler.runtime.scaler import run_scaler
 from tests.simulation.cluster import EPOCH_UNIX_SECONDS
 from tests.simulation.journal import Journal
@@ -16,7 +17,6 @@ from tests.simulation.network import Connection, Request, Wire
 from tests.simulation.scenario import Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import ProcessLoop, Timeline
-from wire.clock import Clock
 
 RESTART_SECONDS = 1.0
 

@@ -4,7 +4,7 @@ import random
 
 import msgspec
 
-from scaler.model.kinds import LOAD_AUTOSCALERS, WatchedKind
+from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from tests.simulation.fields import Fields
 from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, UNITS_PER_REPLICA
 from tests.simulation.workloads import Curve, Pace

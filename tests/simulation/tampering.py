@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
+from scaler.cluster.clock import Clock
 from tests.simulation.faults import FIRST_FAULT_SECONDS
 from tests.simulation.metrics_apis import EXTERNAL, metric_of
 from tests.simulation.network import Request, Response
-from wire.clock import Clock
 
 
 class Tamper:

@@ -6,7 +6,7 @@ from asyncio import events
 from collections.abc import Iterable
 from pathlib import Path
 
-from scaler.model.kinds import WatchedKind
+from scaler.api.kinds import WatchedKind
 from tests.simulation import objects
 from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Cluster, Collection, Document

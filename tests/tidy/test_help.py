@@ -5,8 +5,8 @@ import argparse
 import pytest
 
 from adapter.__main__ import PROGRAM as ADAPTER
+from kubectl_loadline.program import PROGRAM as PLUGIN
 from scaler.__main__ import PROGRAM as SCALER
-from scaler.plugin.program import PROGRAM as PLUGIN
 from wire.process.command_line.parsing import FlagParser
 
 COMMANDS = {

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CODE = ("adapter", "scaler", "wire", "testbed", "tests", "benchmarks")
-PROGRAMS = ("adapter", "scaler", "wire")
+CODE = ("adapter", "scaler", "wire", "kubectl_loadline", "testbed", "tests", "benchmarks")
+PROGRAMS = ("adapter", "scaler", "wire", "kubectl_loadline")
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 400

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("adapter", "scaler", "wire")
+PACKAGES = ("adapter", "scaler", "wire", "kubectl_loadline")
 
 
 class Plant(msgspec.Struct, frozen=True):
@@ -22,8 +22,8 @@ class Plant(msgspec.Struct, frozen=True):
 
 
 PLANTS = {
-    "The two programs share wire and nothing else": (
-        Plant("adapter.ports", "import scaler.ports"),
+    "The two programs share wire and nothing else; the plugin may import both": (
+        Plant("adapter.ports", "import scaler.cluster.ports"),
     ),
     "wire: types below, the cluster and the server above": (
         Plant("wire.kube.cache", "import wire.serving.server"),
@@ -40,23 +40,16 @@ PLANTS = {
         Plant("adapter.runtime", "import adapter.commands"),
     ),
     "scaler: a reconcile flows one way": (
-        Plant("scaler.ports", "import scaler.config"),
-        Plant("scaler.recommend.pods", "import scaler.plan"),
-        Plant("scaler.decide", "import scaler.reconcile"),
-        Plant("scaler.reconcile", "import scaler.runtime"),
-        Plant("scaler.runtime", "import scaler.commands"),
-    ),
-    "scaler: the stages of a decision are independent": (
-        Plant("scaler.normalize.bounds", "import scaler.recommend.ratio"),
-        Plant("scaler.signal", "import scaler.trial"),
-    ),
-    "scaler: a stage reads the policy, not the flags": (
-        Plant("scaler.recommend.pods", "import scaler.model.settings"),
+        Plant("scaler.api.autoscaler", "import scaler.algorithm.decide"),
+        Plant("scaler.algorithm.decide", "import scaler.cluster.ports"),
+        Plant("scaler.extensions.panic", "import scaler.control.reconcile"),
+        Plant("scaler.cluster.ports", "import scaler.control.reconcile"),
+        Plant("scaler.control.reconcile", "import scaler.runtime.flags"),
     ),
     "The core is pure: no I/O, no clock, no randomness, no logging": (
-        Plant("scaler.trial", "import time"),
-        Plant("scaler.plan.branch", "import logging"),
-        Plant("scaler.signal", "import random"),
+        Plant("scaler.algorithm.guard", "import time"),
+        Plant("scaler.algorithm.branch", "import logging"),
+        Plant("scaler.extensions.rollout", "import random"),
         Plant("adapter.translate.query_plan", "import asyncio"),
         Plant("adapter.diagnosis.findings", "import os"),
     ),

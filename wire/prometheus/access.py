@@ -40,7 +40,7 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class Access(Protocol):
-    """The flags of one Prometheus; `adapter.model.Backend` and `scaler.prometheus_options.PrometheusOptions` have them."""
+    """The flags of one Prometheus; `adapter.model.Backend` and `scaler.cluster.prometheus_options.PrometheusOptions` have them."""
 
     @property
     def url(self) -> str: ...

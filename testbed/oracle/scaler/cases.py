@@ -4,8 +4,8 @@ from typing import Literal
 
 import msgspec
 
-from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, MetricStatus
-from scaler.model.observed import Pod
+from scaler.algorithm.observed import Pod
+from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, MetricStatus
 from wire.api.custom_metrics import MetricValueList
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.resource_metrics import PodMetricsList

@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from scaler.decide import decide
-from scaler.model.autoscaler import Autoscaler, AutoscalerStatus, MetricSpec, metrics_of
-from scaler.model.decision import Ask, Event, NotNeeded, Rescaled, RescaleFailed
-from scaler.model.memory import Memory
-from scaler.model.observed import Observed, Pod, ScaleUnavailable, ScaleView, TargetPods
-from scaler.model.policy import Policy
-from scaler.model.readings import MetricFailed, Reading
-from scaler.model.settings import Settings
-from scaler.normalize.normalize import normalize
-from scaler.plan.plan import plan
-from scaler.plan.policy import policy_of
-from scaler.recommend.propose import propose
-from scaler.recommend.workload import Workload
-from scaler.report.conditions import Conditions
-from scaler.settle import settle
-from scaler.signal import samples
-from scaler.signal.signal import signal
+from scaler.algorithm import samples
+from scaler.algorithm.conditions import Conditions
+from scaler.algorithm.decide import decide
+from scaler.algorithm.decision import Ask, Event, NotNeeded, Rescaled, RescaleFailed
+from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.normalize import normalize
+from scaler.algorithm.observed import Observed, Pod, ScaleUnavailable, ScaleView, TargetPods
+from scaler.algorithm.plan import plan
+from scaler.algorithm.policy import Policy
+from scaler.algorithm.propose import propose
+from scaler.algorithm.readings import MetricFailed, Reading
+from scaler.algorithm.settings import Settings
+from scaler.algorithm.settle import settle
+from scaler.algorithm.signal import signal
+from scaler.algorithm.workload import Workload
+from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, MetricSpec, metrics_of
 from testbed.oracle.scaler.cases import (
     START_UNIX_SECONDS,
     Case,

@@ -5,8 +5,9 @@ from random import Random
 
 import msgspec
 
-from scaler.model.amounts import milli
-from scaler.model.autoscaler import (
+from scaler.algorithm.amounts import milli
+from scaler.algorithm.observed import Pod
+from scaler.api.autoscaler import (
     ContainerResourceMetricSource,
     CrossVersionObjectReference,
     ExternalMetricSource,
@@ -17,7 +18,6 @@ from scaler.model.autoscaler import (
     PodsMetricSource,
     ResourceMetricSource,
 )
-from scaler.model.observed import Pod
 from testbed.oracle.scaler.cases import (
     CustomAnswer,
     ExternalAnswer,

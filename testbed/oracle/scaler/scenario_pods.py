@@ -2,7 +2,7 @@
 
 from random import Random
 
-from scaler.model.observed import (
+from scaler.algorithm.observed import (
     Container,
     Pod,
     PodCondition,

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from scaler.model.autoscaler import (
+from scaler.api.autoscaler import (
     Autoscaler,
     AutoscalerSpec,
     AutoscalerStatus,

@@ -6,8 +6,8 @@ a window. Scale events are the same in both.
 
 from collections.abc import Iterable
 
-from scaler.model.memory import Memory, Recommendation, ScaleEvent
-from scaler.model.policy import Policy
+from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent
+from scaler.algorithm.policy import Policy
 from testbed.oracle.scaler.cases import START_UNIX_SECONDS, Entry, Remembered
 
 

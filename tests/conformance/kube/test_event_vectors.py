@@ -7,8 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from scaler.cluster.events.correlation import (
+    Correlator,
+    Event,
+    EventMetadata,
+    EventSource,
+    new_event,
+)
 from wire.api.meta import ObjectReference
-from wire.kube.correlation import Correlator, Event, EventMetadata, EventSource, new_event
 
 
 class Written(msgspec.Struct, frozen=True, rename="camel"):

@@ -9,19 +9,19 @@ import math
 
 import pytest
 
-from scaler.model.activity import Activity
-from scaler.model.decision import Branch
-from scaler.model.derivation import MetricDerivation
-from scaler.model.kinds import LOAD_AUTOSCALERS
-from scaler.model.memory import ExtensionMemory, Memory
-from scaler.model.policy import PanicRules, ZeroRules
-from scaler.model.readings import ExternalValues
-from scaler.model.settings import Settings
-from scaler.normalize.panic import panic_state
-from scaler.normalize.zero import zero
-from scaler.plan.branch import branch_of
-from scaler.plan.policy import policy_of
-from scaler.recommend.propose import propose
+from scaler.algorithm.branch import branch_of
+from scaler.algorithm.decision import Branch
+from scaler.algorithm.derivation import MetricDerivation
+from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.memory import ExtensionMemory, Memory
+from scaler.algorithm.policy import PanicRules, ZeroRules
+from scaler.algorithm.propose import propose
+from scaler.algorithm.readings import ExternalValues
+from scaler.algorithm.settings import Settings
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions.panic import panic_state
+from scaler.extensions.scale_to_zero.activity_of_metrics import Activity
+from scaler.extensions.scale_to_zero.zero import zero
 from testbed.oracle.keda import record as keda_record
 from testbed.oracle.keda.record import FallbackCase
 from testbed.oracle.knative.record import PanicCase, read

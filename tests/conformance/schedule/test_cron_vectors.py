@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scaler.schedule.cron import CronStarts, parse_cron
-from scaler.schedule.local_time import instant, local_time, time_zone
+from scaler.extensions.schedules.cron import CronStarts, parse_cron
+from scaler.extensions.schedules.local_time import instant, local_time, time_zone
 
 VECTORS = Path(__file__).parent / "cron.jsonl"
 BEGIN, END = local_time("2016-01-01T00:00:00"), local_time("2026-01-01T00:00:00")

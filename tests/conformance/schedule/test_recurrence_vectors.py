@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from scaler.schedule.local_time import instant, local_time, time_zone
-from scaler.schedule.recurrence import RecurringStarts, parse_rule
+from scaler.extensions.schedules.local_time import instant, local_time, time_zone
+from scaler.extensions.schedules.recurrence import RecurringStarts, parse_rule
 
 VECTORS = Path(__file__).parent / "recurrence.jsonl"
 END = local_time("2026-01-01T00:00:00")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scaler.model.load_levels import MINUTES_PER_DAY
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 from testbed import assets, ports
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusServer

@@ -5,12 +5,12 @@ import contextlib
 
 import pytest
 
+from scaler.cluster.events.recorder import EventRecorder
+from scaler.cluster.leases import LeaderElection, LeaseTimes
 from tests.process.wire.conftest import until
 from wire.api.meta import ObjectReference
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.kube.events import EventRecorder
-from wire.kube.leases import LeaderElection, LeaseTimes
 
 QUICK = LeaseTimes(lease_seconds=3, renew_deadline_seconds=2, retry_seconds=0.2)
 

@@ -23,7 +23,7 @@ from benchmarks.compressed_day.outcome import (
     table,
 )
 from benchmarks.compressed_day.played_load import Timetable, played, synthetic_trace
-from scaler.forecast.digest import restored
+from scaler.extensions.forecast.digest import restored
 
 TIMETABLE = Timetable(begins=7, normal=2, shifted=1, returned=1)
 TIMES = Times(shifts=600.0, returns=6600.0, ends=9000.0)

@@ -13,11 +13,11 @@ from benchmarks.instruments.metric_kinds import (
     replicas,
     response,
 )
-from scaler.model.autoscaler import Behavior, MetricSpec
-from scaler.model.memory import Memory
-from scaler.model.observed import Pod
-from scaler.model.readings import Reading
-from scaler.signal import samples
+from scaler.algorithm import samples
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.observed import Pod
+from scaler.algorithm.readings import Reading
+from scaler.api.autoscaler import Behavior, MetricSpec
 from tests.unit.scaler.objects import decided, observed, spec
 from wire.api import custom_metrics, external_metrics, resource_metrics
 

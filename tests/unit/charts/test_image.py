@@ -40,7 +40,7 @@ def test_both_programs_are_copied_with_everything_they_import():
     assert set(project["project"]["scripts"]) >= {"loadline-adapter", "loadline-scaler"}
 
 
-@pytest.mark.parametrize("module", ["adapter.commands.run_server", "scaler.commands.run"])
+@pytest.mark.parametrize("module", ["adapter.commands.run_server", "scaler.runtime.run"])
 def test_serving_imports_no_library_that_only_other_commands_need(module):
     """kubernetes-asyncio alone takes half a second and 60 MiB; in a pod there is no kubeconfig."""
     code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"

@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from scaler.shards.assignment import SHARDS
-from scaler.shards.shard_leases import MEMBERS_MAX, member_name, shard_name
+from scaler.cluster.shards.assignment import SHARDS
+from scaler.cluster.shards.shard_leases import MEMBERS_MAX, member_name, shard_name
 
 BOUND = {
     "r-loadline-scaler",

@@ -5,8 +5,27 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from hypothesis import settings as hypothesis_settings
 
-from scaler.decide import decide
-from scaler.model.autoscaler import (
+from scaler.algorithm.decide import decide
+from scaler.algorithm.decision import Decision
+from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent
+from scaler.algorithm.observed import (
+    Container,
+    Observed,
+    Pod,
+    PodCondition,
+    PodMetadata,
+    PodSpec,
+    PodStatus,
+    ResourceRequirements,
+    ScaleView,
+    TargetPods,
+)
+from scaler.algorithm.plan import plan
+from scaler.algorithm.readings import PodSample, PodSamples, Reading
+from scaler.algorithm.settings import Settings
+from scaler.algorithm.workload import Workload
+from scaler.api.autoscaler import (
     Autoscaler,
     AutoscalerSpec,
     AutoscalerStatus,
@@ -23,25 +42,6 @@ from scaler.model.autoscaler import (
     ScalingPolicy,
     ScalingRules,
 )
-from scaler.model.decision import Decision
-from scaler.model.memory import Memory, Recommendation, ScaleEvent
-from scaler.model.observed import (
-    Container,
-    Observed,
-    Pod,
-    PodCondition,
-    PodMetadata,
-    PodSpec,
-    PodStatus,
-    ResourceRequirements,
-    ScaleView,
-    TargetPods,
-)
-from scaler.model.readings import PodSample, PodSamples, Reading
-from scaler.model.settings import Settings
-from scaler.plan.plan import plan
-from scaler.plan.policy import policy_of
-from scaler.recommend.workload import Workload
 from wire.api.meta import LabelSelector, ObjectMeta, time_from_unix
 
 NOW = 1_000_000.0

@@ -5,9 +5,9 @@ import base64
 
 import pytest
 
-from scaler.adapter_options import AdapterOptions
+from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_connection import AGE_SECONDS_MAX, AdapterConnection
-from scaler.telemetry import Telemetry
+from scaler.runtime.adapter_options import AdapterOptions
 from tests.unit.wire.kube.test_cache import STAY, ScriptedServer, event, page
 from wire.api.status import Unavailable, service_unavailable
 from wire.kube.connection import ConnectionConfigError

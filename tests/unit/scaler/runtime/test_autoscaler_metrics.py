@@ -2,10 +2,10 @@
 
 import msgspec
 
-from scaler.model.autoscaler import AutoscalerStatus, Condition
-from scaler.model.derivation import CandidateStep, Derivation, ForecastStep
-from scaler.model.forecast import Sums, Verdict
-from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.algorithm.derivation import CandidateStep, Derivation, ForecastStep
+from scaler.api.autoscaler import AutoscalerStatus, Condition
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.extensions.forecast.state import Sums, Verdict
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from tests.unit.scaler.objects import NOW, autoscaler, spec
 

@@ -5,17 +5,17 @@ import json
 
 import pytest
 
-from scaler.controller import Controller
-from scaler.memory.store import MemoryStore
-from scaler.model.kinds import HORIZONTAL_POD_AUTOSCALERS
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
+from scaler.cluster.memories.store import MemoryStore
+from scaler.cluster.shards.assignment import ALL_SHARDS, SHARDS, shard_of
+from scaler.cluster.telemetry import Telemetry
+from scaler.control.controller import Controller
+from scaler.control.workqueue import WorkQueue
 from scaler.runtime.reconciling import Reconciling
 from scaler.runtime.watches import Watches
-from scaler.shards.assignment import ALL_SHARDS, SHARDS, shard_of
-from scaler.telemetry import Telemetry
-from scaler.workqueue import WorkQueue
 from tests.fakes import virtual_time
-from tests.unit.scaler.memory.server import Server, history
-from tests.unit.scaler.reconcile.world import SPEC, World
+from tests.unit.scaler.cluster.memories.server import Server, history
+from tests.unit.scaler.control.world import SPEC, World
 from tests.unit.scaler.runtime.test_watches import SilentServer
 
 NAMESPACES = ("bank", "shop")

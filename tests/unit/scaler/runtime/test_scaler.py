@@ -2,8 +2,8 @@
 
 import pytest
 
+from scaler.cluster.leases import LeaseTimes
 from scaler.runtime.scaler import drain_seconds, own_namespace
-from wire.kube.leases import LeaseTimes
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from scaler.gather.metric_stream import MetricStream
+from scaler.cluster.metrics.metric_stream import MetricStream
+from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.stream_connection import StreamConnection
-from scaler.telemetry import Telemetry
 from wire.api.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
 from wire.kube.client import KubeClient
 from wire.kube.connection import Access, Connection

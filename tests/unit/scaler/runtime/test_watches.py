@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
-from scaler.model.kinds import LOAD_AUTOSCALERS
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.watches import AGE_SECONDS_MAX, Watches
-from scaler.telemetry import Telemetry
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import OnAccepted
 

@@ -22,7 +22,7 @@ READERS = {"kube_json.decode", "decoded", "WatchCache"}
 def decoded_types() -> list[type[msgspec.Struct]]:
     """Every struct that the code gives to one of the functions that read documents."""
     found: dict[type[msgspec.Struct], None] = {}
-    for program in ("adapter", "scaler", "wire"):
+    for program in ("adapter", "scaler", "wire", "kubectl_loadline"):
         for path in sorted((ROOT / program).rglob("*.py")):
             tree = ast.parse(path.read_text("utf-8"))
             calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
@@ -56,13 +56,13 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "adapter/runtime/explaining.py",
         "adapter/fetch/decode.py",
         "adapter/fetch/history.py",
-        "scaler/commands/why.py",
-        "scaler/history/files.py",
-        "scaler/plugin/page/deciding.py",
-        "scaler/plugin/recorded.py",
-        "scaler/plugin/recorded_history.py",
-        "scaler/warm_start/metric_query.py",
-        "scaler/warm_start/range_queries.py",
+        "kubectl_loadline/scaler_commands/why.py",
+        "kubectl_loadline/history/files.py",
+        "kubectl_loadline/page/deciding.py",
+        "kubectl_loadline/recorded.py",
+        "kubectl_loadline/recorded_history.py",
+        "scaler/cluster/forecast_metric_query.py",
+        "scaler/cluster/range_queries.py",
         "wire/api/kube_json.py",
         "wire/api/metric_stream.py",
         "wire/serving/rendering.py",
@@ -70,7 +70,7 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
     }
     found = {
         path.relative_to(ROOT).as_posix()
-        for program in ("adapter", "scaler", "wire")
+        for program in ("adapter", "scaler", "wire", "kubectl_loadline")
         for path in (ROOT / program).rglob("*.py")
         if "json.Decoder(" in (text := path.read_text("utf-8")) or "json.decode(" in text.replace("kube_json.decode(", "")
     }  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 
 from adapter.__main__ import PROGRAM as ADAPTER
 from adapter.__main__ import main as adapter
+from kubectl_loadline.program import PROGRAM as PLUGIN
 from scaler.__main__ import PROGRAM as SCALER
 from scaler.__main__ import main as scaler
-from scaler.plugin.program import PROGRAM as PLUGIN
 from wire.process.command_line.program import Program
 
 PROGRAMS = [pytest.param(program, id=program.name) for program in (ADAPTER, SCALER, PLUGIN)]

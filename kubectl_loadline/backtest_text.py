@@ -1,0 +1,104 @@
+"""Pure: the result of a backtest as text."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from kubectl_loadline.backtest.comparison import Result
+from kubectl_loadline.backtest.report import Report
+
+HEADER = (
+    "policy", "start-up", "short", "depth", "spare", "depth", "longest", "replica-h", "instability", "jitter", "wasted",
+)  # fmt: skip
+LEGEND = (
+    "short, spare: share of the time with fewer or more ready replicas than the load demands, and by how many of them on "
+    "average (depth). longest: longest time short. instability: where supply and demand do not change in the same "
+    "direction. jitter: changes of the supply less those of the demand. wasted: replicas that were added and removed "
+    "without being demanded. oracle: the demand, known one start-up time ahead."
+)
+
+
+def text_of(report: Report) -> str:
+    """Several lines, without a newline at the end."""
+    return "\n".join(_lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield (
+        f"{report.autoscaler}: {_time(report.start_unix_seconds)} to {_time(report.end_unix_seconds)}, "
+        f"{report.decisions} decisions of each policy, one every {report.step_seconds} s"
+    )
+    if report.fidelity is not None:
+        yield (
+            f"Fidelity: the present spec is within 1 replica of what was recorded for "
+            f"{report.fidelity.within_one_percent:.1f} % of the time; mean error {report.fidelity.mean_error:.2f} replicas."
+        )
+    for warning in report.warnings:
+        yield f"WARNING: {warning[:1].upper()}{warning[1:]}."
+    yield from _assumptions(report)
+    yield ""
+    yield from _table(_rows(report))
+    yield ""
+    yield LEGEND
+
+
+def _assumptions(report: Report) -> Iterator[str]:
+    for load in report.loads:
+        source = f" from {load.source}" if load.source else ""
+        yield (
+            f"{load.metric}{source}: a {load.kind}; a ready replica serves {load.served_per_replica:.6g} of it "
+            f"({load.served_from}); {load.delay_seconds:g} s late."
+        )
+    for name, source in report.sources.items():
+        if name not in {load.metric for load in report.loads}:
+            yield f"{name} from {source}."
+    yield f"Start-up time: {report.start_up_from}."
+    if report.scored_from_unix_seconds > report.start_unix_seconds:
+        yield f"Scored from {_time(report.scored_from_unix_seconds)} on: until then, forecasts learn."
+    if report.censored_minutes:
+        yield (
+            f"In {report.censored_minutes:g} minutes the recorded pods were as good as full, so the load may have been larger: "
+            f"there the results are lower bounds."
+        )
+    for remark in report.remarks:
+        yield f"{remark}."
+    for what in report.not_replayed:
+        yield f"Not replayed: {what}."
+
+
+def _rows(report: Report) -> Iterator[Sequence[str]]:
+    price = report.price_per_replica_hour
+    is_low = any(each.warning for each in report.results)
+    yield (*HEADER, *(["cost"] if price is not None else []), *(["warning"] if is_low else []))
+    for each in report.results:
+        cost = [] if price is None else [f"{each.score.replica_hours * price:.2f}"]
+        yield (*_row(each), *cost, *([each.warning] if is_low else []))
+
+
+def _row(result: Result) -> tuple[str, ...]:
+    score = result.score
+    return (
+        result.policy,
+        f"{result.start_up_seconds:g} s" if result.start_up_seconds else "",
+        f"{score.under_timeshare:.2f} %",
+        f"{score.under_accuracy:.2f} %",
+        f"{score.over_timeshare:.1f} %",
+        f"{score.over_accuracy:.1f} %",
+        f"{score.longest_under_minutes:g} min",
+        f"{score.replica_hours:.1f}",
+        f"{score.instability:.1f} %",
+        f"{score.jitter_per_hour:+.1f}/h",
+        f"{score.wasted_additions:.0f} %",
+    )
+
+
+def _table(rows: Iterator[Sequence[str]]) -> Iterator[str]:
+    """The first column to the left, the others to the right."""
+    cells = list(rows)
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    for first, *others in cells:
+        padded = [each.rjust(width) for each, width in zip(others, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *padded]).rstrip()
+
+
+def _time(unix_seconds: int) -> str:
+    return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%dT%H:%MZ")

@@ -1,0 +1,107 @@
+"""`kubectl loadline check [FILE...]`: the configuration of the running adapter, or files, tried on Prometheus."""
+
+import contextlib
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+import msgspec
+
+from kubectl_loadline.adapter_program import cluster_arguments, run_adapter
+from kubectl_loadline.connecting import Session, Unreachable, connected, ended
+from kubectl_loadline.deployments import RunningProgram
+from kubectl_loadline.flags import (
+    add_cluster_flags,
+    add_output_flag,
+    add_program_flag,
+    cluster_of,
+)
+from kubectl_loadline.prometheus import add_prometheus_flag, prometheus_url
+from kubectl_loadline.reaching import adapter_of
+from wire.api.status import StatusError
+from wire.kube.client import decoded
+from wire.process.command_line.parsing import FlagParser
+
+
+class _ConfigMap(msgspec.Struct, frozen=True):
+    data: dict[str, str] = {}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0: usable; 1: usable, but not everything could be checked; 2: not usable."""
+    given = parser().parse_args(arguments)
+    return ended("check", _check(given))
+
+
+async def _check(given: Namespace) -> int:
+    cluster = cluster_of(given)
+    async with connected(cluster) as session, contextlib.AsyncExitStack() as stack:
+        configuration = None
+        if not given.files:
+            configuration = await _configuration(session, await adapter_of(session, given.program))
+        arguments = [*(given.files or ["-"]), f"--output={given.output}"]
+        if given.strict:
+            arguments.append("--strict")
+        try:
+            url = await stack.enter_async_context(
+                prometheus_url(session, url=given.prometheus_url, adapter=given.program)
+            )
+            arguments.append(f"--prometheus-url={url}")
+        except Unreachable as error:
+            print(f"kubectl loadline check: without Prometheus: {error}", file=sys.stderr)
+        return await run_adapter(
+            "check", [*arguments, *cluster_arguments(cluster)], stdin=configuration
+        )
+
+
+async def _configuration(session: Session, adapter: RunningProgram) -> bytes:
+    """The file of `--config`, from the ConfigMap that is mounted. Raises `Unreachable`."""
+    file = PurePosixPath(adapter.argument("--config")).name
+    for name in adapter.config_maps:
+        path = f"/api/v1/namespaces/{adapter.namespace}/configmaps/{quote(name, safe='')}"
+        try:
+            found = decoded(await session.client.get(path), _ConfigMap, what="ConfigMap")
+        except StatusError as error:
+            raise Unreachable(
+                f"cannot read the configuration of the {adapter}: {error.message}. You need the right to get configmaps "
+                f"in the namespace {adapter.namespace}."
+            ) from error
+        if file in found.data:
+            return found.data[file].encode()
+    raise Unreachable(
+        f"the {adapter} mounts no ConfigMap with its configuration {file or '(no flag --config)'}: give a FILE"
+    )
+
+
+def parser() -> FlagParser:
+    """The flags of `check`."""
+    parser = FlagParser(
+        prog="kubectl loadline check",
+        usage="%(prog)s [FILE...] [flags]",
+        description="Validate the configuration of the running adapter, or files, and report what each rule yields "
+        "in Prometheus, or why it yields nothing.",
+        examples=[
+            ("The configuration that is running", "kubectl loadline check"),
+            ("A file, before it is deployed", "kubectl loadline check values.yaml --strict"),
+        ],
+        notes="You need these rights: list deployments in all namespaces, or --adapter; get configmaps in the adapter's "
+        "namespace; and for Prometheus get services, list and get pods, get and create pods/portforward in its namespace.\n\n"
+        "Exit code 0: the configuration is valid. 1: it is valid, but Prometheus or the cluster could not be reached. "
+        "2: it is invalid or, with --strict, there is a warning.",
+    )
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="files to check (default: the running configuration)",
+    )
+    parser.add_boolean(
+        "--strict", help="exit with 2 on a warning too, such as a rule that yields nothing"
+    )
+    add_prometheus_flag(parser)
+    add_cluster_flags(parser)
+    add_output_flag(parser)
+    add_program_flag(parser, "adapter")
+    return parser

@@ -1,0 +1,81 @@
+"""`kubectl loadline explain NAME`: each metric of an autoscaler, as the running adapter computes it."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from kubectl_loadline.adapter_program import cluster_arguments, run_adapter
+from kubectl_loadline.connecting import Unreachable, connected, ended, existing
+from kubectl_loadline.flags import (
+    add_cluster_flags,
+    add_output_flag,
+    add_program_flag,
+    cluster_of,
+)
+from kubectl_loadline.reaching import adapter_of, pods_of, tunnel
+from kubectl_loadline.target import FORMS, Target, short_name, target_of
+from wire.process.command_line.parsing import FlagParser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0: every metric has a value; 1: one has none, or the adapter cannot be reached; 2: a flag is wrong."""
+    flags = parser()
+    given = flags.parse_args(arguments)
+    target: Target | str = given.target
+    if not given.target.startswith("/"):
+        try:
+            target = target_of(given.target, namespace=given.namespace)
+        except ValueError as error:
+            flags.error(f"{error}, or a path of a metrics API (/apis/...)")
+    return ended("explain", _explain(given, target))
+
+
+async def _explain(given: Namespace, target: Target | str) -> int:
+    cluster = cluster_of(given)
+    async with connected(cluster) as session:
+        if isinstance(target, Target):
+            kind, namespace, _ = await existing(session, target)
+            target = f"{short_name(kind)}/{namespace}/{target.name}"
+        adapter = await adapter_of(session, given.program)
+        pod, *_ = await pods_of(session, adapter)
+        async with tunnel(session, adapter, pod) as forward:
+            code = await run_adapter(
+                "explain",
+                (
+                    target,
+                    f"--output={given.output}",
+                    f"--server=https://127.0.0.1:{forward.local_port}",
+                    # The API server forwards to this very pod.
+                    "--insecure-skip-tls-verify",
+                    *cluster_arguments(cluster),
+                ),
+            )
+            if forward.problem:
+                raise Unreachable(f"the {adapter} closed the connection: {forward.problem}")
+    return code
+
+
+def parser() -> FlagParser:
+    """The flags of `explain`."""
+    parser = FlagParser(
+        prog="kubectl loadline explain",
+        usage="%(prog)s NAME [flags]",
+        description="Explain how the value of each metric of an autoscaler is computed, or where it failed and how to fix it.",
+        examples=[
+            ("Why does the metric have no value?", "kubectl loadline explain hpa/web -n shop"),
+            (
+                "One request to a metrics API",
+                "kubectl loadline explain '/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue_length'",
+            ),
+        ],
+        notes="You need these rights: get the autoscaler; list deployments in all namespaces, or --adapter; in the adapter's "
+        "namespace list pods, get and create pods/portforward; get the nonResourceURL /debug/explain; and the right to "
+        "read the metrics.\n\n"
+        "Exit code 0: every metric has a value. 1: one has none, or the adapter cannot be reached. 2: a flag is wrong.",
+    )
+    parser.add_argument(
+        "target", metavar="NAME", help=f"the autoscaler ({FORMS}), or a path of a metrics API"
+    )
+    add_cluster_flags(parser)
+    add_output_flag(parser)
+    add_program_flag(parser, "adapter")
+    return parser

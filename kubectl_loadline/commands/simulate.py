@@ -1,0 +1,106 @@
+"""`kubectl loadline simulate NAME`: what would be decided with other metrics, at another time or with other replicas.
+
+Everything is read with the user's own rights and decided here, with the algorithm flags of the running scaler.
+"""
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+
+from kubectl_loadline.connecting import OK, Session, Unreachable, connected, ended, existing
+from kubectl_loadline.deployments import settings_of_program
+from kubectl_loadline.flags import (
+    add_cluster_flags,
+    add_output_flag,
+    add_program_flag,
+    cluster_of,
+    given_target,
+)
+from kubectl_loadline.reaching import scaler_of
+from kubectl_loadline.scaler_commands.simulate import (
+    Simulation,
+    add_simulation_flags,
+    printed,
+    simulate,
+)
+from kubectl_loadline.target import FORMS, Target
+from scaler.algorithm.settings import Settings
+from scaler.api.kinds import WatchedKind
+from scaler.runtime.clients import Clients
+from wire.kube.mapper import RestMapper
+from wire.process.command_line.parsing import FlagParser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the decision; returns 1 when something cannot be read, 2 when the command line is wrong."""
+    flags = parser()
+    given = flags.parse_args(arguments)
+    target = given_target(flags, given.autoscaler, given.namespace)
+    return ended("simulate", _simulate(given, target))
+
+
+async def _simulate(given: Namespace, target: Target) -> int:
+    async with connected(cluster_of(given)) as session:
+        kind, namespace, _ = await existing(session, target)
+        settings, problem = await settings_for(session, kind, namespace, given.program)
+        if problem:
+            print(
+                f"kubectl loadline simulate: with the default flags of the scaler, because {problem}",
+                file=sys.stderr,
+            )
+        simulation = Simulation(
+            autoscaler=f"{namespace}/{target.name}",
+            settings=settings,
+            values=dict(given.metric),
+            at_unix_seconds=time.time() if given.at is None else given.at,
+            replicas=given.replicas,
+        )
+        clients = Clients.over(session.connection)
+        try:
+            mapper = RestMapper(clients.requests)
+            await mapper.refresh()
+            decision = await simulate(simulation, clients.requests, clients.metrics, mapper)
+        finally:
+            await clients.close()
+    print(printed(decision, given.output))
+    return OK
+
+
+async def settings_for(
+    session: Session, kind: WatchedKind, namespace: str, named: str
+) -> tuple[Settings, str]:
+    """The algorithm flags of the running scaler; the defaults, and why, if it cannot be found."""
+    try:
+        scaler = await scaler_of(session, kind, namespace, named)
+    except Unreachable as error:
+        return settings_of_program(None, kind), str(error)
+    return settings_of_program(scaler, kind), ""
+
+
+def parser() -> FlagParser:
+    """The flags of `simulate`."""
+    parser = FlagParser(
+        prog="kubectl loadline simulate",
+        usage="%(prog)s NAME [flags]",
+        description="Show what the scaler would decide with other metric values, at another time or with other replicas. "
+        "Nothing is written.",
+        examples=[
+            (
+                "With 500 messages in the queue",
+                "kubectl loadline simulate worker -n shop --metric=queue=500",
+            ),
+            (
+                "While a metric has failed, on another day, with 12 replicas",
+                "kubectl loadline simulate la/worker -n shop --metric=queue=fails --at=2026-11-27T08:00 --replicas=12",
+            ),
+        ],
+        notes="Metrics that are not given are read from the metrics APIs with your rights, as are the autoscaler, the scale "
+        "and the pods of its target. The algorithm flags are those of the running scaler.",
+    )
+    parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
+    add_simulation_flags(parser)
+    add_cluster_flags(parser)
+    add_output_flag(parser)
+    add_program_flag(parser, "scaler")
+    return parser

@@ -1,0 +1,105 @@
+"""`kubectl loadline ui`: a page on this machine with every autoscaler of the cluster, under the user's own rights."""
+
+import asyncio
+import webbrowser
+from argparse import Namespace
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from aiohttp import web
+
+from kubectl_loadline.connecting import OK, Unreachable, connected, ended
+from kubectl_loadline.flags import add_cluster_flags, add_program_flag, cluster_of
+from kubectl_loadline.page.autoscalers import watched
+from kubectl_loadline.page.deciding import Deciding
+from kubectl_loadline.page.guard import new_token
+from kubectl_loadline.page.series import Recording
+from kubectl_loadline.page.server import Page
+from kubectl_loadline.prometheus import add_prometheus_flag
+from scaler.runtime.clients import Clients
+from wire.process.background_tasks import BackgroundTasks
+from wire.process.command_line.parsing import FlagParser, port
+from wire.serving.event_loop import stop_requested
+
+SHUTDOWN_SECONDS = 1.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until Ctrl-C; returns 1 when something cannot be read, 2 when the command line is wrong."""
+    given = parser().parse_args(arguments)
+    return ended("ui", _serve(given))
+
+
+async def _serve(given: Namespace) -> int:
+    cluster = cluster_of(given)
+    stop = stop_requested()
+    async with connected(cluster) as session, AsyncExitStack() as stack:
+        clients = Clients.over(session.connection)
+        stack.push_async_callback(clients.close)
+        background = BackgroundTasks()
+        stack.push_async_callback(background.stop)
+        deciding = Deciding(session, cluster, clients, scaler=given.scaler)
+        await deciding.start()
+        autoscalers = await watched(clients.watches, session.namespace)
+        await autoscalers.start(background)
+        recording = Recording(session, url=given.prometheus_url, adapter=given.program)
+        stack.push_async_callback(recording.close)
+        token = new_token()
+        runner = web.AppRunner(
+            Page(token, autoscalers, deciding, recording).application(),
+            access_log=None,
+            shutdown_timeout=SHUTDOWN_SECONDS,
+        )
+        stack.push_async_callback(runner.cleanup)
+        await runner.setup()
+        address = f"http://127.0.0.1:{await _listen(runner, given.port)}/{token}/"
+        where = f" in the namespace {autoscalers.namespace}" if autoscalers.namespace else ""
+        print(f"{len(autoscalers.rows)} autoscalers{where}. Open, and end with Ctrl-C:", flush=True)
+        print(address, flush=True)
+        if given.open:
+            await asyncio.to_thread(webbrowser.open, address)
+        await stop.wait()
+    return OK
+
+
+async def _listen(runner: web.AppRunner, number: int) -> int:
+    try:
+        await web.TCPSite(runner, "127.0.0.1", number).start()
+    except OSError as error:
+        raise Unreachable(
+            f"cannot listen on 127.0.0.1:{number}: {error.strerror}: choose another --port"
+        ) from error
+    found: int = runner.addresses[0][1]
+    return found
+
+
+def parser() -> FlagParser:
+    """The flags of `ui`."""
+    parser = FlagParser(
+        prog="kubectl loadline ui",
+        description="Serve a page on 127.0.0.1 with every autoscaler that you may list: what it wants, why, what holds it, its "
+        "last hours, and what it would decide with other values. Nothing is written.",
+        examples=[
+            ("Open the page in the browser", "kubectl loadline ui"),
+            (
+                "On a remote machine, behind ssh -L 8080:127.0.0.1:8080",
+                "kubectl loadline ui --port=8080 --open=false",
+            ),
+        ],
+        notes="The page uses the rights of your kubeconfig: anyone who knows its address, which has a random token, can read "
+        "what you can read. Without the right to list all namespaces, it shows that of -n or of the context.",
+    )
+    parser.add_argument(
+        "--port", type=port, default=0, metavar="PORT", help="port (default: one that is free)"
+    )
+    parser.add_boolean("--open", default=True, help="open the page in the browser")
+    parser.add_argument(
+        "--scaler",
+        default="",
+        metavar="NAMESPACE/NAME",
+        help="Deployment of the scaler (default: $LOADLINE_SCALER, or the one that has the labels of the chart)",
+    )
+    add_prometheus_flag(parser)
+    add_cluster_flags(parser)
+    add_program_flag(parser, "adapter")
+    return parser

@@ -1,0 +1,115 @@
+"""`kubectl loadline why NAME`: the running scaler's last decision, from the replica that made it."""
+
+import sys
+from collections.abc import Sequence
+
+from kubectl_loadline.connecting import (
+    OK,
+    UNREADABLE,
+    Session,
+    Unreachable,
+    connected,
+    ended,
+    existing,
+)
+from kubectl_loadline.deployments import RunningProgram
+from kubectl_loadline.flags import (
+    Cluster,
+    add_cluster_flags,
+    add_output_flag,
+    add_program_flag,
+    cluster_of,
+    given_target,
+)
+from kubectl_loadline.reaching import pods_of, scaler_of, tunnel
+from kubectl_loadline.scaler_commands.why import printed, read_decision
+from kubectl_loadline.target import FORMS, Target, short_name
+from scaler.api.autoscaler import Autoscaler
+from wire.api import kube_json
+from wire.api.status import StatusError, Unavailable
+from wire.process.command_line.parsing import FlagParser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the explanation; returns 1 when it cannot be read, 2 when the command line is wrong."""
+    flags = parser()
+    given = flags.parse_args(arguments)
+    target = given_target(flags, given.autoscaler, given.namespace)
+    return ended("why", _why(cluster_of(given), target, given.program, given.output))
+
+
+async def _why(cluster: Cluster, target: Target, named: str, output: str) -> int:
+    async with connected(cluster) as session:
+        kind, namespace, body = await existing(session, target)
+        try:
+            scaler = await scaler_of(session, kind, namespace, named)
+            decision = await decision_of(session, cluster, scaler, f"{namespace}/{target.name}")
+        except Unreachable as error:
+            print(f"kubectl loadline why: {error}", file=sys.stderr)
+            summary = _summary(body)
+            if summary:
+                print(f"Its status says: {namespace}/{target.name} {summary}.", file=sys.stderr)
+            print(
+                "With your own rights: kubectl loadline simulate "
+                f"{short_name(kind)}/{target.name} -n {namespace}",
+                file=sys.stderr,
+            )
+            return UNREADABLE
+    print(printed(decision, output))
+    return OK
+
+
+async def decision_of(
+    session: Session, cluster: Cluster, scaler: RunningProgram, autoscaler: str
+) -> bytes:
+    """The derivation as JSON, from the replica that decides on `autoscaler`. Raises `Unreachable`."""
+    problem = ""
+    for pod in await pods_of(session, scaler):
+        async with tunnel(session, scaler, pod) as forward:
+            try:
+                return await read_decision(
+                    f"https://127.0.0.1:{forward.local_port}",
+                    autoscaler,
+                    cluster.kubeconfig,
+                    None,
+                    context=cluster.context,
+                    # The API server forwards to this very pod.
+                    insecure_skip_tls_verify=True,
+                )
+            except StatusError as error:
+                problem = error.message
+                if error.code in (401, 403):
+                    problem += (
+                        ". You need the right to get the nonResourceURL /debug/decisions/*, which the ClusterRole "
+                        f"{scaler.name}:why of the chart grants"
+                    )
+                    break
+            except Unavailable as error:
+                problem = forward.problem or error.message
+    raise Unreachable(f"the {scaler} has no decision for you: {problem}")
+
+
+def _summary(body: bytes) -> str:
+    status = kube_json.decode(body, Autoscaler).status
+    return status.decision.summary if status is not None and status.decision is not None else ""
+
+
+def parser() -> FlagParser:
+    """The flags of `why`."""
+    parser = FlagParser(
+        prog="kubectl loadline why",
+        usage="%(prog)s NAME [flags]",
+        description="Explain the last decision of the running scaler for an autoscaler.",
+        examples=[
+            ("Why does it have this many replicas?", "kubectl loadline why web -n shop"),
+            ("Every number of the decision", "kubectl loadline why la/web -n shop -o json"),
+        ],
+        notes="You need these rights: get the autoscaler; list deployments in all namespaces, or --scaler; in the scaler's "
+        "namespace list pods, get and create pods/portforward; and get the nonResourceURL /debug/decisions/*.\n\n"
+        "Exit code 0: there is a decision. 1: it cannot be read. 2: a flag is wrong.",
+    )
+    parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
+    add_cluster_flags(parser)
+    add_output_flag(parser)
+    add_program_flag(parser, "scaler")
+    return parser

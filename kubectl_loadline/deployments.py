@@ -1,0 +1,182 @@
+"""Pure: which Deployments run Loadline's programs, where they listen, and with which flags."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from scaler.algorithm.settings import Settings
+from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
+from scaler.runtime.flags import add_algorithm_flags, settings_of
+from wire.api.meta import LabelSelector, ObjectMeta
+from wire.process.command_line.parsing import FlagParser
+
+LABELS: Final = "app.kubernetes.io/part-of=loadline"
+"""The charts give this label to every object."""
+DEFAULT_PORTS: Final = {"scaler": 10443, "adapter": 6443}
+
+
+class _Port(msgspec.Struct, frozen=True, rename="camel"):
+    container_port: int
+    name: str = ""
+
+
+class _Container(msgspec.Struct, frozen=True):
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    ports: tuple[_Port, ...] = ()
+
+
+class _ConfigMapName(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Volume(msgspec.Struct, frozen=True, rename="camel"):
+    config_map: _ConfigMapName | None = None
+
+
+class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    containers: tuple[_Container, ...] = ()
+    volumes: tuple[_Volume, ...] = ()
+    service_account_name: str = ""
+
+
+class _Template(msgspec.Struct, frozen=True):
+    spec: _PodSpec = _PodSpec()
+
+
+class _DeploymentSpec(msgspec.Struct, frozen=True):
+    selector: LabelSelector = LabelSelector()
+    template: _Template = _Template()
+
+
+class Deployment(msgspec.Struct, frozen=True):
+    """The part of a Deployment that says what it runs."""
+
+    metadata: ObjectMeta
+    spec: _DeploymentSpec = _DeploymentSpec()
+
+
+class DeploymentList(msgspec.Struct, frozen=True):
+    """A list of Deployments."""
+
+    items: tuple[Deployment, ...] = ()
+
+
+class RunningProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """A Deployment of the scaler or of the adapter; `port` is 0 when it does not serve."""
+
+    program: str
+    namespace: str
+    name: str
+    service_account: str
+    selector: LabelSelector
+    arguments: tuple[str, ...]
+    port: int
+    config_maps: tuple[str, ...] = ()
+    """Those that are mounted into its pods."""
+
+    def __str__(self) -> str:
+        return f"Deployment {self.namespace}/{self.name}"
+
+    def argument(self, flag: str) -> str:
+        """The value of a flag of the program, empty if it is not given."""
+        given = [each.partition("=")[2] for each in self.arguments if each.startswith(f"{flag}=")]
+        return given[-1] if given else ""
+
+
+def running(deployments: Iterable[Deployment], program: str) -> tuple[RunningProgram, ...]:
+    """Those that run `program` (scaler or adapter), by namespace and name."""
+    found = (_running(each, program) for each in deployments)
+    return tuple(
+        sorted((each for each in found if each), key=lambda each: (each.namespace, each.name))
+    )
+
+
+def reconciles(scaler: RunningProgram, kind: WatchedKind, namespace: str) -> bool:
+    """Whether its flags say that it reconciles this kind in this namespace."""
+    watched = scaler.argument("--watch") or LOAD_AUTOSCALERS.plural
+    namespaces = scaler.argument("--namespace")
+    return watched == kind.plural and (not namespaces or namespace in namespaces.split(","))
+
+
+def settings_of_program(scaler: RunningProgram | None, kind: WatchedKind) -> Settings:
+    """The algorithm flags of a running scaler; the defaults without one."""
+    flags = FlagParser(prog="loadline-scaler", exit_on_error=False)
+    add_algorithm_flags(flags.group("algorithm"))
+    arguments = scaler.arguments if scaler is not None else ()
+    known = [
+        each for each in arguments if flags.declares(each.partition("=")[0].removeprefix("--"))
+    ]
+    return settings_of(flags.parse_args(known), kind)
+
+
+def _running(deployment: Deployment, program: str) -> RunningProgram | None:
+    pod = deployment.spec.template.spec
+    for container in pod.containers:
+        if any(re.search(rf"\bloadline-{program}$", word) for word in container.command):
+            return RunningProgram(
+                program=program,
+                namespace=deployment.metadata.namespace,
+                name=deployment.metadata.name,
+                service_account=pod.service_account_name or "default",
+                selector=deployment.spec.selector,
+                arguments=container.args,
+                port=_port(container, program),
+                config_maps=tuple(each.config_map.name for each in pod.volumes if each.config_map),
+            )
+    return None
+
+
+def _port(container: _Container, program: str) -> int:
+    for argument in reversed(container.args):
+        if (match := re.fullmatch(r"--secure-port=(\d+)", argument)) is not None:
+            return int(match[1])
+    named = [each.container_port for each in container.ports if each.name == "https"]
+    return named[0] if named else DEFAULT_PORTS[program]
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class _PodStatus(msgspec.Struct, frozen=True):
+    conditions: tuple[_Condition, ...] | None = None
+    phase: str = ""
+
+
+class Pod(msgspec.Struct, frozen=True):
+    """The part of a pod that says whether it serves."""
+
+    metadata: ObjectMeta
+    status: _PodStatus = _PodStatus()
+
+
+class PodList(msgspec.Struct, frozen=True):
+    """A list of pods."""
+
+    items: tuple[Pod, ...] = ()
+
+
+def serving(pods: Sequence[Pod]) -> tuple[str, ...]:
+    """The names of the pods that run, those that are ready first.
+
+    A pod that is not ready may still have an answer, which is needed most when something is wrong.
+    """
+    running_pods = [
+        each
+        for each in pods
+        if each.status.phase == "Running" and each.metadata.deletion_timestamp is None
+    ]
+    return tuple(
+        each.metadata.name
+        for each in sorted(running_pods, key=lambda each: (not _is_ready(each), each.metadata.name))
+    )
+
+
+def _is_ready(pod: Pod) -> bool:
+    return any(
+        each.type == "Ready" and each.status == "True" for each in pod.status.conditions or ()
+    )

@@ -1,0 +1,105 @@
+"""Recorded series in files: CSV with a column for each series, and responses of Prometheus' query_range as JSON."""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS
+from kubectl_loadline.backtest.series import Series
+
+Samples = list[tuple[float, float]]
+
+
+class UnusableHistory(ValueError):
+    """A file with recorded series cannot be used; the message has its name and the fix."""
+
+
+def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
+    """The samples of each column after the first, which has the time (Unix seconds, or RFC 3339).
+
+    A file with a single series that is neither `replicas` nor `ready_replicas` may name it as it likes: it is
+    `only_metric`, if that is given. Empty cells are left out. Raises `UnusableHistory`.
+    """
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = [row for row in csv.reader(lines) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UnusableHistory(f"{file}: {error}") from error
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise UnusableHistory(
+            f"{file}: it needs a header and rows: time, then a column for each series"
+        )
+    names = _names(rows[0][1:], only_metric)
+    found: dict[str, Samples] = {name: [] for name in names}
+    for number, row in enumerate(rows[1:], 2):
+        try:
+            at = _unix_seconds(row[0])
+            for name, cell in zip(names, row[1:], strict=False):
+                if cell:
+                    found[name].append((at, float(cell)))
+        except ValueError as error:
+            raise UnusableHistory(f"{file}: line {number}: {error}") from error
+    return {name: sorted(samples) for name, samples in found.items()}
+
+
+def read_range(file: Path) -> Samples:
+    """The sum of all series of a response of /api/v1/query_range. Raises `UnusableHistory`."""
+    try:
+        document = msgspec.json.decode(file.read_bytes())
+        return summed(document.get("data", document)["result"])
+    except (
+        OSError,
+        msgspec.DecodeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:
+        raise UnusableHistory(
+            f"{file}: it is not a response of Prometheus' /api/v1/query_range: {error}"
+        ) from error
+
+
+def summed(result: Sequence[Mapping[str, Any]]) -> Samples:
+    """The sum of the series of a matrix, at each time. NaN and infinite values are left out."""
+    totals: dict[float, float] = {}
+    for series in result:
+        for at, text in series["values"]:
+            value = float(text)
+            if math.isfinite(value):
+                totals[float(at)] = totals.get(float(at), 0.0) + value
+    return sorted(totals.items())
+
+
+def write_csv(file: Path, series: Mapping[str, Series]) -> None:
+    """What `read_csv` reads. Raises OSError."""
+    steps = min(each.step_seconds for each in series.values())
+    start = min(each.start_unix_seconds for each in series.values() if each.values)
+    end = max(each.end_unix_seconds for each in series.values())
+    with file.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines)
+        writer.writerow(["unix_seconds", *series])
+        for at in range(start, end, steps):
+            values = [each.at(at) for each in series.values()]
+            writer.writerow([at, *("" if value is None else repr(value) for value in values)])
+
+
+def _names(header: Sequence[str], only_metric: str) -> list[str]:
+    names = [each.strip() for each in header]
+    metrics = [each for each in names if each not in (REPLICAS, READY_REPLICAS)]
+    if only_metric and len(metrics) == 1:
+        return [only_metric if each == metrics[0] else each for each in names]
+    return names
+
+
+def _unix_seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

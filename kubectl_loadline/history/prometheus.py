@@ -1,0 +1,167 @@
+"""Range queries of Prometheus, for people's commands: in chunks, and whole days kept on disk.
+
+The client is prometheus-api-client, of the extra `history`.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kubectl_loadline.history.extra import require
+from kubectl_loadline.history.files import Samples, summed
+from kubectl_loadline.history.queries import Selected
+
+DAY_SECONDS: Final = 86400
+# Prometheus refuses more per series.
+POINTS_MAX: Final = 10_000
+# Samples may still arrive late, from remote write for example.
+SETTLED_SECONDS: Final = 3600
+TIMEOUT_SECONDS: Final = 120
+SCRAPE_SECONDS: Final = 30.0
+
+Progress = Callable[[str, int, int], None]
+"""Called with a query's name, how many of its chunks are read, and how many there are."""
+
+
+class HistoryUnavailable(Exception):
+    """Prometheus cannot be read, or has refused a query; the message says which one and why."""
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """How to reach Prometheus. `name` identifies it in the cache, whatever the URL is."""
+
+    url: str
+    name: str
+    headers: tuple[tuple[str, str], ...] = ()
+    ca_file: Path | None = None
+
+
+class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
+    """The points of a range query: multiples of the step, from the start on; the end is not included."""
+
+    start_unix_seconds: int
+    end_unix_seconds: int
+    step_seconds: int
+
+    def chunks(self) -> Iterator["TimeSpan"]:
+        """By day (UTC), and smaller where a day has too many points."""
+        step = self.step_seconds
+        start = -(-self.start_unix_seconds // step) * step
+        while start < self.end_unix_seconds:
+            of_day = (start // DAY_SECONDS + 1) * DAY_SECONDS
+            end = min(of_day, start + POINTS_MAX * step, self.end_unix_seconds)
+            end = -(-end // step) * step
+            yield TimeSpan(start_unix_seconds=start, end_unix_seconds=end, step_seconds=step)
+            start = end
+
+
+class HistoryClient:
+    """Reads series. `cache` is the directory of the days that are kept, None for none."""
+
+    def __init__(
+        self, access: Access, *, cache: Path | None, now: Callable[[], float] = time.time
+    ) -> None:
+        """Raises `MissingExtra` without prometheus-api-client."""
+        self._library = require("prometheus_api_client")
+        requests = require("requests")
+        session = requests.Session()
+        session.verify = str(access.ca_file) if access.ca_file else True
+        self._client = self._library.PrometheusConnect(
+            url=access.url.rstrip("/"),
+            headers=dict(access.headers),
+            session=session,
+            timeout=TIMEOUT_SECONDS,
+        )
+        self._failures = (requests.RequestException, self._library.PrometheusApiClientException)
+        self._access = access
+        self._cache = cache
+        self._now = now
+
+    def samples(self, name: str, query: Selected, span: TimeSpan, progress: Progress) -> Samples:
+        """The sum of the series of a query that count. Raises `HistoryUnavailable`."""
+        chunks = list(span.chunks())
+        found: Samples = []
+        for index, chunk in enumerate(chunks):
+            progress(name, index, len(chunks))
+            found += self._chunk(query, chunk)
+        progress(name, len(chunks), len(chunks))
+        return found
+
+    def first_samples(
+        self, name: str, alternatives: Sequence[Selected], span: TimeSpan, progress: Progress
+    ) -> tuple[Selected, Samples] | None:
+        """The first of these queries that has samples. Raises `HistoryUnavailable`."""
+        for query in alternatives:
+            if found := self.samples(name, query, span, progress):
+                return query, found
+        return None
+
+    def value(self, promql: str, at_unix_seconds: float) -> float | None:
+        """The value of an instant query with one row at most. Raises `HistoryUnavailable`."""
+        parameters = {"time": str(at_unix_seconds)}
+        rows = self._answered(lambda: self._client.custom_query(promql, parameters), promql)
+        return float(rows[0]["value"][1]) if rows else None
+
+    def names(self, matchers: str, span: TimeSpan) -> list[str]:
+        """The names of the series that match. Raises `HistoryUnavailable`."""
+        parameters = {
+            "match[]": f"{{{matchers}}}",
+            "start": str(span.start_unix_seconds),
+            "end": str(span.end_unix_seconds),
+        }
+        try:
+            found = self._client.get_label_values("__name__", parameters)
+        except self._failures as error:
+            raise HistoryUnavailable(
+                f"Prometheus at {self._access.url} cannot list series: {error}"
+            ) from error
+        return sorted(str(each) for each in found)
+
+    def scrape_seconds(self, at_unix_seconds: float) -> float:
+        """The usual time between two scrapes, from `up`. Raises `HistoryUnavailable`."""
+        count = self.value("quantile(0.5, count_over_time(up[10m]))", at_unix_seconds)
+        return 600 / count if count else SCRAPE_SECONDS
+
+    def _chunk(self, query: Selected, chunk: TimeSpan) -> Samples:
+        kept = self._kept(query, chunk)
+        if kept is not None and kept.is_file():
+            return msgspec.msgpack.decode(kept.read_bytes(), type=Samples)
+        promql = query.promql if query.where else f"sum({query.promql})"
+        result = self._answered(
+            lambda: self._client.custom_query_range(
+                promql,
+                start_time=datetime.fromtimestamp(chunk.start_unix_seconds, UTC),
+                end_time=datetime.fromtimestamp(chunk.end_unix_seconds - chunk.step_seconds, UTC),
+                step=f"{chunk.step_seconds}s",
+            ),
+            promql,
+        )
+        found = summed([each for each in result if query.counts(each["metric"])])
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = kept.with_suffix(".unfinished")
+            unfinished.write_bytes(msgspec.msgpack.encode(found))
+            unfinished.rename(kept)
+        return found
+
+    def _kept(self, query: Selected, chunk: TimeSpan) -> Path | None:
+        """The file of a chunk that can no longer change."""
+        if self._cache is None or chunk.end_unix_seconds > self._now() - SETTLED_SECONDS:
+            return None
+        key = msgspec.json.encode((self._access.name, query, chunk.step_seconds))
+        name = f"{chunk.start_unix_seconds}-{chunk.end_unix_seconds}.msgpack"
+        return self._cache / hashlib.sha256(key).hexdigest()[:32] / name
+
+    def _answered(self, request: Callable[[], Any], promql: str) -> list[Mapping[str, Any]]:
+        try:
+            found: list[Mapping[str, Any]] = request()
+        except self._failures as error:
+            raise HistoryUnavailable(
+                f"Prometheus at {self._access.url} cannot answer {promql}: {error}"
+            ) from error
+        return found

@@ -1,0 +1,83 @@
+"""Autoscalers and their targets from manifests."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from scaler.algorithm.observed import PodSpec
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
+from wire.api import kube_json
+
+KINDS = {each.kind: each for each in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}
+
+
+class UnusableManifest(ValueError):
+    """A file cannot be used; the message has its name and the fix."""
+
+
+class _Template(msgspec.Struct, frozen=True):
+    spec: PodSpec = PodSpec()
+
+
+class _TargetSpec(msgspec.Struct, frozen=True):
+    template: _Template = _Template()
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A Deployment, StatefulSet or another object with a pod template."""
+
+    spec: _TargetSpec = _TargetSpec()
+
+    @property
+    def pod_spec(self) -> PodSpec:
+        """That of its template."""
+        return self.spec.template.spec
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """One autoscaler, and the pod spec of its target, if the file has it."""
+
+    kind: WatchedKind
+    autoscaler: Autoscaler
+    pod_spec: PodSpec | None = None
+
+
+def read_manifest(file: Path) -> Manifest:
+    """The only autoscaler of a file. Raises `UnusableManifest`."""
+    documents = _documents(file)
+    found = [each for each in documents if each.get("kind") in KINDS]
+    if len(found) != 1:
+        raise UnusableManifest(
+            f"{file}: it has {len(found) or 'no'} HorizontalPodAutoscalers or LoadAutoscalers: it must have one"
+        )
+    try:
+        autoscaler = kube_json.decode(msgspec.json.encode(found[0]), Autoscaler)
+        named = (autoscaler.spec.scale_target_ref.kind, autoscaler.spec.scale_target_ref.name)
+        targets = [
+            kube_json.decode(msgspec.json.encode(each), Target)
+            for each in documents
+            if (each.get("kind"), _name(each)) == named
+        ]
+    except msgspec.DecodeError as error:
+        raise UnusableManifest(f"{file}: {error}") from error
+    return Manifest(
+        kind=KINDS[str(found[0]["kind"])],
+        autoscaler=autoscaler,
+        pod_spec=targets[0].pod_spec if targets else None,
+    )
+
+
+def _documents(file: Path) -> list[dict[str, Any]]:
+    try:
+        found = list(yaml.safe_load_all(file.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UnusableManifest(f"{file}: {error}") from error
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _name(document: dict[str, Any]) -> str:
+    metadata = document.get("metadata")
+    return str(metadata.get("name")) if isinstance(metadata, dict) else ""

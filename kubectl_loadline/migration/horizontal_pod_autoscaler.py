@@ -1,0 +1,48 @@
+"""A HorizontalPodAutoscaler (autoscaling/v1, v2beta2, v2) to a LoadAutoscaler: the same spec."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubectl_loadline.migration.conversion import (
+    Converted,
+    Json,
+    Remarks,
+    Unconvertible,
+    load_autoscaler,
+    name_of,
+)
+
+VERSIONS = ("autoscaling/v1", "autoscaling/v2beta2", "autoscaling/v2")
+_FIELDS = {"scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior"}
+
+
+def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
+    """`dry_run` sets `mode: DryRun`, so that it can run beside the original. Raises `Unconvertible`."""
+    original = name_of(hpa)
+    version = hpa.get("apiVersion")
+    if version not in VERSIONS:
+        raise Unconvertible(
+            f"{original}: apiVersion {version} is not one of {', '.join(VERSIONS)}. Read it from the "
+            "cluster: kubectl get hpa.v2.autoscaling -o yaml"
+        )
+    given = dict(hpa.get("spec") or {})
+    remarks = Remarks(original)
+    if version == "autoscaling/v1":
+        _read_v1(given)
+    spec: Json = {"mode": "DryRun"} if dry_run else {}
+    spec |= {name: value for name, value in given.items() if name in _FIELDS}
+    for name in sorted(given.keys() - _FIELDS):
+        remarks.add(f"spec.{name}", "a LoadAutoscaler does not have this field; it is left out")
+    return Converted(
+        original=original,
+        autoscaler=load_autoscaler(hpa, spec),
+        remarks=tuple(remarks.found),
+    )
+
+
+def _read_v1(spec: Json) -> None:
+    """autoscaling/v1 knows only CPU utilization; without it, the API server's default is 80 percent."""
+    percent = spec.pop("targetCPUUtilizationPercentage", None)
+    if percent is not None:
+        target = {"type": "Utilization", "averageUtilization": percent}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]

@@ -1,0 +1,232 @@
+"""KEDA's ScaledObject (keda.sh/v1alpha1) to a LoadAutoscaler. docs/keda.md has the table of the fields."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kubectl_loadline.migration.conversion import (
+    Converted,
+    Json,
+    Remarks,
+    Unconvertible,
+    load_autoscaler,
+    name_of,
+)
+from kubectl_loadline.migration.cron_trigger import schedules
+from kubectl_loadline.migration.prometheus_trigger import PrometheusMetrics
+
+API_VERSION: Final = "keda.sh/v1alpha1"
+
+# KEDA's defaults.
+MAX_REPLICAS: Final = 100
+POLLING_INTERVAL_SECONDS: Final = 30
+COOLDOWN_SECONDS: Final = 300
+# The default of the HPA controller.
+WINDOW_SECONDS: Final = 300
+
+_PAUSED: Final = "autoscaling.keda.sh/paused"
+
+
+def from_scaled_object(scaled_object: Mapping[str, Any], *, dry_run: bool) -> Converted:
+    """`dry_run` sets `mode: DryRun`, so that it can run beside the original. Raises `Unconvertible`."""
+    original = name_of(scaled_object)
+    given = dict(scaled_object.get("spec") or {})
+    if scaled_object.get("apiVersion") != API_VERSION:
+        raise Unconvertible(f"{original}: apiVersion is not {API_VERSION}")
+    remarks = Remarks(original)
+    prometheus = PrometheusMetrics(scaled_object, remarks)
+    triggers = given.get("triggers") or []
+    metrics = _metrics(triggers, prometheus, remarks)
+    if not metrics:
+        raise Unconvertible(
+            f"{original}: none of its triggers ({_types(given)}) has a counterpart. Leave it to KEDA, or "
+            "export the value to Prometheus and use an External metric"
+        )
+    spec: Json = {"mode": "DryRun"} if dry_run else {}
+    if suspension := _suspension(scaled_object, remarks):
+        spec["suspend"] = suspension
+    spec["scaleTargetRef"] = _target(given)
+    spec |= _bounds(given, metrics, remarks)
+    if found := schedules(triggers, max_replicas=spec["maxReplicas"], remarks=remarks):
+        spec["schedules"] = found
+    spec["metrics"] = metrics
+    _add_fallback(given, metrics, remarks)
+    _read_advanced(given, spec, remarks)
+    _remark_window(spec, remarks)
+    return Converted(
+        original=original,
+        autoscaler=load_autoscaler(scaled_object, spec),
+        metrics=tuple(prometheus.rules),
+        backends=tuple(prometheus.backends),
+        remarks=tuple(remarks.found),
+    )
+
+
+def _types(spec: Mapping[str, Any]) -> str:
+    return ", ".join(str(each.get("type")) for each in spec.get("triggers") or []) or "none"
+
+
+def _target(spec: Mapping[str, Any]) -> Json:
+    given = spec.get("scaleTargetRef") or {}
+    return {
+        "apiVersion": given.get("apiVersion") or "apps/v1",
+        "kind": given.get("kind") or "Deployment",
+        "name": given.get("name", ""),
+    }
+
+
+def _metrics(
+    triggers: Sequence[Mapping[str, Any]], prometheus: PrometheusMetrics, remarks: Remarks
+) -> list[Json]:
+    found: list[Json] = []
+    for index, trigger in enumerate(triggers):
+        match trigger.get("type"):
+            case "prometheus":
+                found.append(prometheus.metric(index, trigger))
+            case "cpu" | "memory":
+                found.append(_resource(index, trigger, remarks))
+            case "cron":
+                pass  # it becomes a schedule
+            case kind:
+                remarks.add(
+                    f"spec.triggers[{index}]",
+                    f"a trigger of type {kind} has no counterpart",
+                    "Export the value to Prometheus and add an External metric, or leave this object to KEDA.",
+                )
+    return found
+
+
+def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
+    metadata = trigger.get("metadata") or {}
+    kind = trigger.get("metricType") or metadata.get("type") or "Utilization"
+    value = str(metadata.get("value", ""))
+    target: Json = {"type": kind}
+    if kind == "Utilization" and value.isdecimal():
+        target["averageUtilization"] = int(value)
+    else:
+        target = {"type": "AverageValue", "averageValue": value}
+    if metadata.get("activationValue"):
+        remarks.add(
+            f"spec.triggers[{index}].metadata.activationValue",
+            "cpu and memory do not start a target that has no pods; it is left out",
+        )
+    source: Json = {"name": trigger["type"], "target": target}
+    if container := metadata.get("containerName"):
+        return {
+            "type": "ContainerResource",
+            "containerResource": {**source, "container": container},
+        }
+    return {"type": "Resource", "resource": source}
+
+
+def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> Json:
+    least = int(spec.get("minReplicaCount") or 0)
+    bounds: Json = {
+        "minReplicas": least,
+        "maxReplicas": int(spec.get("maxReplicaCount") or MAX_REPLICAS),
+    }
+    if least == 0 and not any(metric["type"] == "External" for metric in metrics):
+        bounds["minReplicas"] = 1
+        remarks.add(
+            "spec.minReplicaCount",
+            "with cpu and memory only, KEDA keeps one replica too: minReplicas is 1",
+        )
+    elif least == 0:
+        cooldown = spec.get("cooldownPeriod")
+        seconds = COOLDOWN_SECONDS if cooldown is None else int(cooldown)
+        bounds["scaleToZero"] = {"cooldownSeconds": seconds}
+    else:
+        for metric in metrics:
+            metric.pop("activationValue", None)
+    if spec.get("idleReplicaCount") is not None:
+        remarks.add(
+            "spec.idleReplicaCount",
+            "LoadAutoscalers have no separate replica count for idle times, only minReplicas",
+            "Set minReplicas to 0 if the target may go to zero.",
+        )
+    for name in ("initialCooldownPeriod", "pollingInterval"):
+        if spec.get(name):
+            remarks.add(f"spec.{name}", _INTERVALS[name])
+    return bounds
+
+
+def _remark_window(spec: Mapping[str, Any], remarks: Remarks) -> None:
+    """In KEDA the window belongs to the HPA, which never goes to zero; here it applies to zero too."""
+    scale_down = (spec.get("behavior") or {}).get("scaleDown") or {}
+    window_seconds = scale_down.get("stabilizationWindowSeconds", WINDOW_SECONDS)
+    cooldown_seconds = spec.get("scaleToZero", {}).get("cooldownSeconds", window_seconds)
+    if cooldown_seconds < window_seconds:
+        remarks.add(
+            "spec.cooldownPeriod",
+            f"the stabilization window ({window_seconds} s) delays going to zero too, and it is longer than the cooldown "
+            f"({cooldown_seconds} s)",
+            "Set behavior.scaleDown.stabilizationWindowSeconds to at most the cooldown to go to zero as early as KEDA.",
+        )
+
+
+_INTERVALS: Final = {
+    "initialCooldownPeriod": "a new LoadAutoscaler has no longer cooldown at its start",
+    "pollingInterval": "every metric is read each --sync-period (15s), at zero replicas too; spec.syncPeriodSeconds changes it for one object",
+}
+
+
+def _add_fallback(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> None:
+    """KEDA counts failed polls; a LoadAutoscaler measures the time for which a metric has failed."""
+    given = spec.get("fallback")
+    if not given:
+        return
+    interval = int(spec.get("pollingInterval") or POLLING_INTERVAL_SECONDS)
+    duration = {"failureDurationSeconds": int(given.get("failureThreshold", 0)) * interval}
+    match given.get("behavior", "static"):
+        case "static":
+            fallback: Json = {
+                "type": "Replicas",
+                "replicas": int(given.get("replicas", 0)),
+                **duration,
+            }
+        case "currentReplicas":
+            fallback = {"type": "Hold", **duration}
+        case behavior:
+            remarks.add(
+                "spec.fallback.behavior",
+                f"{behavior} has no counterpart; metrics get no fallback",
+                "Add `fallback` to the metrics.",
+            )
+            return
+    for metric in metrics:
+        if metric["type"] == "External":
+            metric["fallback"] = fallback
+
+
+def _suspension(scaled_object: Mapping[str, Any], remarks: Remarks) -> Json:
+    annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
+    if replicas := annotations.get(f"{_PAUSED}-replicas"):
+        return {"direction": "Both", "replicas": int(replicas)}
+    if annotations.get(_PAUSED) == "true":
+        return {"direction": "Both"}
+    if annotations.get(f"{_PAUSED}-scale-in") == "true":
+        return {"direction": "Down"}
+    if annotations.get(f"{_PAUSED}-scale-out") == "true":
+        return {"direction": "Up"}
+    for name in sorted(annotations):
+        if re.match(r"(autoscaling|scaledobject)\.keda\.sh/", name):
+            remarks.add(f"metadata.annotations[{name}]", "it has no counterpart and is left out")
+    return {}
+
+
+def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> None:
+    advanced = spec.get("advanced") or {}
+    config = advanced.get("horizontalPodAutoscalerConfig") or {}
+    if config.get("behavior"):
+        into["behavior"] = config["behavior"]
+    if advanced.get("restoreToOriginalReplicaCount"):
+        remarks.add(
+            "spec.advanced.restoreToOriginalReplicaCount",
+            "deleting a LoadAutoscaler leaves the replica count as it is",
+        )
+    if advanced.get("scalingModifiers"):
+        remarks.add(
+            "spec.advanced.scalingModifiers",
+            "the formula is left out, so each metric proposes replicas and the largest proposal wins",
+            "Add a metric of type Formula, and set use: Input in the others.",
+        )

@@ -1,0 +1,94 @@
+"""The last decision of the running scaler, and decisions on other values: both as derivations."""
+
+import time
+from collections.abc import Mapping
+
+import msgspec
+
+from kubectl_loadline.commands.why import decision_of
+from kubectl_loadline.connecting import Session, Unreachable
+from kubectl_loadline.deployments import settings_of_program
+from kubectl_loadline.flags import Cluster
+from kubectl_loadline.page.remembered import RememberedReader
+from kubectl_loadline.reaching import scaler_of
+from kubectl_loadline.row import Row
+from kubectl_loadline.scaler_commands.simulate import Simulation, simulate
+from scaler.algorithm.decision import Decision
+from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.settings import Settings
+from scaler.api.kinds import WatchedKind
+from scaler.runtime.clients import Clients
+from wire.api.status import Unavailable
+from wire.kube.mapper import RestMapper
+
+# What was read for a page serves its sliders for this long; the page itself reads again.
+REMEMBERED_SECONDS = 15.0
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """A derivation, and in one sentence where it comes from."""
+
+    derivation: Derivation
+    source: str
+
+
+class Deciding:
+    """Explains and simulates with the user's rights. Create and close it within one event loop."""
+
+    def __init__(
+        self, session: Session, cluster: Cluster, clients: Clients, *, scaler: str
+    ) -> None:
+        self._session = session
+        self._cluster = cluster
+        self._scaler = scaler
+        self._clients = clients
+        self._mapper = RestMapper(clients.requests)
+        self._kube = RememberedReader(clients.requests, seconds=REMEMBERED_SECONDS)
+        self._metrics = RememberedReader(clients.metrics, seconds=REMEMBERED_SECONDS)
+        self._settings: dict[tuple[str, str], Settings] = {}
+
+    async def start(self) -> None:
+        """Read which resources the cluster has. Raises `StatusError` and `Unavailable`."""
+        await self._mapper.refresh()
+
+    async def explained(self, kind: WatchedKind, row: Row) -> Explained:
+        """The scaler's last decision; if it cannot be read, what would be decided now.
+
+        Raises `StatusError`, `Unavailable` and `ValueError` if that cannot be decided either.
+        """
+        try:
+            scaler = await scaler_of(self._session, kind, row.namespace, self._scaler)
+            self._settings[kind.plural, row.namespace] = settings_of_program(scaler, kind)
+            body = await decision_of(
+                self._session, self._cluster, scaler, f"{row.namespace}/{row.name}"
+            )
+        except (Unreachable, Unavailable) as error:
+            decision = await self.simulated(kind, row, {})
+            source = f"Computed here with your rights, because {error}."
+            return Explained(derivation=decision.derivation, source=source)
+        return Explained(
+            derivation=msgspec.json.decode(body, type=Derivation),
+            source=f"The last decision of the {scaler}.",
+        )
+
+    async def simulated(
+        self,
+        kind: WatchedKind,
+        row: Row,
+        values: Mapping[str, str],
+        replicas: int | None = None,
+    ) -> Decision:
+        """The decision of `simulate`. Raises `StatusError`, `Unavailable` and `ValueError`."""
+        settings = self._settings.get((kind.plural, row.namespace))
+        simulation = Simulation(
+            autoscaler=f"{row.namespace}/{row.name}",
+            settings=settings or settings_of_program(None, kind),
+            values=values,
+            at_unix_seconds=time.time(),
+            replicas=replicas,
+        )
+        return await simulate(simulation, self._kube, self._metrics, self._mapper)
+
+    async def object(self, kind: WatchedKind, row: Row) -> bytes:
+        """The autoscaler as it is now. Raises `StatusError` and `Unavailable`."""
+        return await self._session.client.get(kind.object(row.namespace, row.name))

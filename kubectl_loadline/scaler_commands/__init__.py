@@ -1,0 +1,1 @@
+"""The commands of `loadline-scaler` that people use."""

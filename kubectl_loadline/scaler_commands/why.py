@@ -1,0 +1,138 @@
+"""`loadline-scaler why NAMESPACE/NAME`: explains the running scaler's last decision on an autoscaler.
+
+The client needs the right to get `/debug/decisions/*` from the scaler. In the scaler's pod (`kubectl exec`)
+its service account is used; from outside, forward the port and use a kubeconfig.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.why import explain
+from scaler.runtime.debug_endpoint import DECISIONS
+from wire.api.status import StatusError, Unavailable
+from wire.kube.client import KubeClient
+from wire.kube.connection import ConnectionConfigError, connect_to
+from wire.process.command_line.parsing import FlagParser
+from wire.serving.event_loop import run
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the explanation; returns 1 when it cannot be read, 2 when the command line is wrong."""
+    flags = parser()
+    given = flags.parse_args(arguments)
+    if given.autoscaler.count("/") != 1 or not all(given.autoscaler.split("/")):
+        flags.error(f"{given.autoscaler!r} is not of the form NAMESPACE/NAME")
+    try:
+        body = run(
+            read_decision(
+                given.server,
+                given.autoscaler,
+                given.kubeconfig,
+                given.ca_file,
+                insecure_skip_tls_verify=given.insecure_skip_tls_verify,
+            )
+        )
+    except StatusError as error:
+        print(f"loadline-scaler why: {error.message}", file=sys.stderr)
+        return 1
+    except Unavailable as error:
+        print(f"loadline-scaler why: {error.message}\n{_hint(given.autoscaler)}", file=sys.stderr)
+        return 1
+    except ConnectionConfigError as error:
+        print(f"loadline-scaler why: {error}\n{_hint(given.autoscaler)}", file=sys.stderr)
+        return 2
+    print(printed(body, given.output))
+    return 0
+
+
+def _hint(autoscaler: str) -> str:
+    namespace, name = autoscaler.split("/")
+    return (
+        f"To find and reach the scaler of the cluster: kubectl loadline why {name} -n {namespace}"
+    )
+
+
+def printed(body: bytes, output: str) -> str:
+    """The derivation as text or as indented JSON."""
+    if output == "json":
+        return msgspec.json.format(body, indent=2).decode()
+    return explain(msgspec.json.decode(body, type=Derivation))
+
+
+async def read_decision(
+    server: str,
+    autoscaler: str,
+    kubeconfig: Path | None,
+    ca_file: Path | None,
+    *,
+    context: str | None = None,
+    insecure_skip_tls_verify: bool = False,
+) -> bytes:
+    """The derivation as JSON, from the scaler at `server`. Raises `StatusError`, `Unavailable`, `ConnectionConfigError`."""
+    client = KubeClient(
+        await connect_to(
+            server,
+            ca_file=ca_file,
+            insecure_skip_tls_verify=insecure_skip_tls_verify,
+            kubeconfig=kubeconfig,
+            context=context,
+            user_agent="loadline-scaler-why",
+        )
+    )
+    namespace, name = (quote(part, safe="") for part in autoscaler.split("/"))
+    try:
+        return await client.get(f"{DECISIONS}/{namespace}/{name}")
+    finally:
+        await client.close()
+
+
+def parser() -> FlagParser:
+    """The flags of `why`."""
+    parser = FlagParser(
+        prog="loadline-scaler why",
+        usage="%(prog)s NAMESPACE/NAME [flags]",
+        description="Explain the last decision of the running scaler for an autoscaler.",
+        examples=[
+            (
+                "In the scaler's pod",
+                "kubectl exec -n loadline deploy/loadline-scaler -- loadline-scaler why shop/web",
+            ),
+            (
+                "From outside, after `kubectl port-forward deploy/loadline-scaler 10443`",
+                "loadline-scaler why shop/web --output=json --ca-file=scaler-ca.crt",
+            ),
+        ],
+    )
+    parser.add_argument("autoscaler", metavar="NAMESPACE/NAME", help="the autoscaler")
+    parser.add_argument(
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        metavar="FORMAT",
+        help="text or json",
+    )
+    parser.add_argument(
+        "--server",
+        default="https://127.0.0.1:10443",
+        metavar="URL",
+        help="address of the running scaler",
+    )
+    parser.add_file(
+        "--ca-file",
+        help="CA of the scaler's certificate; required unless why runs in the scaler's pod",
+    )
+    parser.add_boolean(
+        "--insecure-skip-tls-verify",
+        help="do not verify the scaler's certificate; credentials are then sent to whatever listens at --server",
+    )
+    parser.add_file(
+        "--kubeconfig",
+        help="kubeconfig whose user authenticates to the scaler "
+        "(default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
+    )
+    return parser

@@ -1,0 +1,117 @@
+"""Pure: why an autoscaler is proposed, as the comment above its manifest."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from kubectl_loadline.backtest.score import Score
+from kubectl_loadline.suggest.proposal import Choices, quantity_of
+from kubectl_loadline.suggest.search import Found, Tried
+from kubectl_loadline.suggest.series_choice import Judged
+
+TRIED_MAX = 4
+
+
+class Shown(Protocol):
+    """What is shown of a suggestion."""
+
+    @property
+    def series(self) -> tuple[Judged, ...]:
+        """All series that were considered."""
+        ...
+
+    @property
+    def found(self) -> Found:
+        """The search."""
+        ...
+
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        """The configuration of the adapter, empty if the metric needs none."""
+        ...
+
+    @property
+    def short_percent_max(self) -> float:
+        """The goal."""
+        ...
+
+    @property
+    def start_up_seconds(self) -> float:
+        """How long pods take to become ready."""
+        ...
+
+
+def commented(suggestion: Shown, rules: Path | None) -> Iterator[str]:
+    """The lines, without the signs of a comment."""
+    found, goal = suggestion.found, suggestion.short_percent_max
+    yield (
+        f"The cheapest choices that are short of ready replicas for at most {goal:g} % of the time, made on the first two thirds "
+        f"of the history; pods need {suggestion.start_up_seconds:g} s to become ready."
+    )
+    yield f"On the last third, which no choice has seen: {_scored(found.score)}."
+    if found.score.under_timeshare > goal:
+        yield "That is more than the goal: the last third is unlike the rest. Use a longer history, or a lower --short."
+    if found.runner_up is not None:
+        yield f"Runner-up: {described(found.runner_up.choices)}: {_scored(found.runner_up.score)}."
+    yield from _forecast(found)
+    for each in suggestion.series:
+        if each.rejected:
+            yield f"Not {each.name}: {each.rejected}."
+    for step in found.steps:
+        words = _words_of(step.about)
+        width = max(len(words(each.choices)) for each in step.tried)
+        yield f"{step.about[:1].upper()}{step.about[1:]}, the cheapest within the goal first:"
+        for tried in step.tried[:TRIED_MAX]:
+            yield f"  {words(tried.choices).ljust(width)}  {_row(tried)}"
+    if suggestion.rules and rules is not None:
+        yield f"The adapter needs the rules in {rules}: loadline-adapter check {rules}"
+    elif suggestion.rules:
+        yield "The adapter needs a rule for the metric: run it again with --rules=FILE."
+    else:
+        yield "CPU usage needs no rule: metrics-server serves it, or the adapter's resourceRules."
+    yield "It decides without scaling (mode: DryRun). Compare with kubectl loadline status, then remove mode."
+
+
+def described(choices: Choices) -> str:
+    """All choices that differ from the defaults."""
+    parts = [f"{choices.metric} {quantity_of(choices.target)}"]
+    if choices.tolerance != 0.1:
+        parts.append(f"tolerance {choices.tolerance:g}")
+    if choices.scale_down_window_seconds != 300:
+        parts.append(f"scale-down window {choices.scale_down_window_seconds} s")
+    if choices.scale_up != "the default":
+        parts.append(f"scale-up {choices.scale_up}")
+    if choices.forecast:
+        parts.append("forecast")
+    return ", ".join(parts)
+
+
+def _words_of(about: str) -> Callable[[Choices], str]:
+    words: dict[str, Callable[[Choices], str]] = {
+        "tolerance": lambda c: f"tolerance {c.tolerance:g}",
+        "stabilization window of the scale-down": lambda c: f"{c.scale_down_window_seconds} s",
+        "policy of the scale-up": lambda c: c.scale_up,
+        "forecast": lambda c: (
+            f"{quantity_of(c.target)} {'with' if c.forecast else 'without'} forecast"
+        ),
+    }
+    return words.get(
+        about, lambda c: f"{c.metric} {quantity_of(c.target)} ({c.share:.0%} of a full replica)"
+    )
+
+
+def _forecast(found: Found) -> Iterator[str]:
+    without = found.without_forecast
+    if without is not None:
+        yield f"Without the forecast: {_scored(without)}."
+
+
+def _scored(score: Score) -> str:
+    return (
+        f"short for {score.under_timeshare:.2f} % of the time, at most {score.longest_under_minutes:g} min; "
+        f"{score.replica_hours:.1f} replica-hours"
+    )
+
+
+def _row(tried: Tried) -> str:
+    return f"short {tried.score.under_timeshare:6.2f} %  {tried.score.replica_hours:9.1f} replica-hours"

@@ -1,1 +1,0 @@
-"""Stage: write the target's Scale subresource."""

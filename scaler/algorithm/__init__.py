@@ -1,0 +1,1 @@
+"""The HPA algorithm, pure: no I/O, and time is an argument."""

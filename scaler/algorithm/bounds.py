@@ -1,0 +1,62 @@
+"""The last step of normalization: rate, maximum and minimum (upstream's `convertDesiredReplicasWith{Rules,BehaviorRate}`)."""
+
+from scaler.algorithm.derivation import Bound, Rate
+from scaler.algorithm.go_numbers import float_to_int32
+
+SCALE_UP_LIMIT = "ScaleUpLimit"
+SCALE_DOWN_LIMIT = "ScaleDownLimit"
+TOO_MANY_REPLICAS = "TooManyReplicas"
+TOO_FEW_REPLICAS = "TooFewReplicas"
+DESIRED_WITHIN_RANGE = "DesiredWithinRange"
+
+# Without `behavior`, one reconcile may double the count, or reach four.
+_SCALE_UP_LIMIT_FACTOR = 2.0
+_SCALE_UP_LIMIT_MINIMUM = 4.0
+
+
+def bound(desired: int, *, current: int, min_replicas: int, max_replicas: int) -> Bound:
+    """Without `behavior`: the minimum takes precedence over everything, also over the rate."""
+    limit = float_to_int32(max(_SCALE_UP_LIMIT_FACTOR * float(current), _SCALE_UP_LIMIT_MINIMUM))
+    highest, reason = min(max_replicas, limit), TOO_MANY_REPLICAS
+    if max_replicas > limit:
+        reason = SCALE_UP_LIMIT
+    after = desired
+    if desired < min_replicas:
+        after, reason = min_replicas, TOO_FEW_REPLICAS
+    elif desired > highest:
+        after = highest
+    else:
+        reason = DESIRED_WITHIN_RANGE
+    return Bound(
+        rate=Rate(direction="up", limit=limit),
+        min_replicas=min_replicas,
+        max_replicas=max_replicas,
+        before=desired,
+        after=after,
+        reason=reason,
+    )
+
+
+def bound_with_behavior(
+    desired: int, *, current: int, min_replicas: int, max_replicas: int, rate: Rate | None
+) -> Bound:
+    """With `behavior`: only the direction that is taken is limited. `rate` is None for neither."""
+    after, reason = desired, DESIRED_WITHIN_RANGE
+    if rate is not None and desired > current:
+        highest = min(max_replicas, rate.limit)
+        if desired > highest:
+            after = highest
+            reason = SCALE_UP_LIMIT if max_replicas > rate.limit else TOO_MANY_REPLICAS
+    elif rate is not None and desired < current:
+        lowest = max(min_replicas, rate.limit)
+        if desired < lowest:
+            after = lowest
+            reason = SCALE_DOWN_LIMIT if min_replicas < rate.limit else TOO_FEW_REPLICAS
+    return Bound(
+        rate=rate,
+        min_replicas=min_replicas,
+        max_replicas=max_replicas,
+        before=desired,
+        after=after,
+        reason=reason,
+    )

@@ -1,0 +1,181 @@
+"""What must be measured, what was decided, and what is then to be written and reported."""
+
+import math
+from enum import StrEnum
+
+import msgspec
+
+from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.observed import ScaleView
+from scaler.algorithm.policy import Policy
+from scaler.api.autoscaler import (
+    Autoscaler,
+    AutoscalerStatus,
+    Condition,
+    MetricSpec,
+    MetricStatus,
+)
+from wire.api.labels import Selector
+
+
+class Branch(StrEnum):
+    """Which way a reconcile goes, decided before any metric is requested."""
+
+    NO_SCALE = "NoScale"
+    SHARED_TARGET = "SharedTarget"
+    DISABLED = "Disabled"
+    ABOVE_MAX = "AboveMax"
+    BELOW_MIN = "BelowMin"
+    METRICS = "Metrics"
+
+
+class EventType(StrEnum):
+    """Kubernetes' two types of events."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """An event on the autoscaler object, in upstream's words."""
+
+    type: EventType
+    reason: str
+    message: str
+
+
+def warning(reason: str, message: str) -> Event:
+    """An event of type Warning."""
+    return Event(type=EventType.WARNING, reason=reason, message=message)
+
+
+class ErrorClass(StrEnum):
+    """The `error` label of `reconciliations_total` and `metric_computation_total`."""
+
+    NONE = "none"
+    SPEC = "spec"
+    INTERNAL = "internal"
+
+
+class Action(StrEnum):
+    """The `action` label of `reconciliations_total` and `metric_computation_total`."""
+
+    NONE = "none"
+    SCALE_UP = "scale_up"
+    SCALE_DOWN = "scale_down"
+
+
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a reconcile stands once the scale is known; `conditions` is the whole list so far."""
+
+    autoscaler: Autoscaler
+    scale: ScaleView
+    policy: Policy
+    memory: Memory
+    was_scaled_to_zero: bool
+    """Whether it was the controller that scaled to zero, so that it may leave zero again."""
+    conditions: tuple[Condition, ...]
+    derivation: Derivation
+    outdated: str = ""
+    """See `Observed.outdated`."""
+    history: str = ""
+    """What became of the recorded load of the forecast, for its condition."""
+    has_learnt_history: bool = False
+    """Whether the forecast has just learnt from recorded load."""
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """The count depends on metrics: read these, of the pods that `selector` matches, then `decide`."""
+
+    situation: Situation
+    selector: Selector
+    metrics: tuple[MetricSpec, ...]
+    """Those of the spec, and after them those that only a candidate or its `abortWhen` needs."""
+    candidate: "CandidateAsk | None" = None
+
+
+class CandidateAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the metrics of a candidate are in `Ask.metrics`, whose first `of_spec` are those of the spec."""
+
+    of_spec: int
+    metrics: tuple[int, ...]
+    abort_when: tuple[int, ...]
+
+
+class PodCost(msgspec.Struct, frozen=True, kw_only=True):
+    """The deletion cost that a pod is to have; None to remove it."""
+
+    pod_name: str
+    cost: str | None
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do about one autoscaler. Nothing was written yet.
+
+    `desired_replicas is None` means that nothing could be decided (no scale, no usable metric):
+    the replicas stay, and the status keeps its old `desiredReplicas`. `conditions` is the whole
+    list so far. `events` are emitted before the scale is written, `events_after_status` after the
+    status is. `error` is the reconcile's own error, for the log.
+    """
+
+    autoscaler: Autoscaler
+    branch: Branch
+    policy: Policy
+    current_replicas: int = 0
+    desired_replicas: int | None = None
+    rescale: bool = False
+    rescale_reason: str = ""
+    deletion_costs: tuple[PodCost, ...] = ()
+    """What to write to pods before a scale-down."""
+    conditions: tuple[Condition, ...] = ()
+    current_metrics: tuple[MetricStatus, ...] = ()
+    events: tuple[Event, ...] = ()
+    events_after_status: tuple[Event, ...] = ()
+    memory: Memory
+    error: str = ""
+    error_class: ErrorClass = ErrorClass.NONE
+    derivation: Derivation
+
+
+class Rescaled(msgspec.Struct, frozen=True):
+    """The Scale was written."""
+
+
+class RescaleFailed(msgspec.Struct, frozen=True):
+    """The Scale could not be written, retries on conflict included; `message` is the bare error.
+
+    `may_be_applied`: there was no answer, or one that does not say whether it was written.
+    """
+
+    message: str
+    may_be_applied: bool = False
+
+
+class NotNeeded(msgspec.Struct, frozen=True):
+    """The decision was to keep the replicas, so nothing was written."""
+
+
+Actuation = Rescaled | RescaleFailed | NotNeeded
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be reported and remembered, in this order.
+
+    `events`, then the status when `status_changed`, then `events_after_status`. `action`,
+    `error` and `error_class` are for the log and the metrics.
+    """
+
+    status: AutoscalerStatus
+    status_changed: bool
+    status_may_wait: bool = False
+    """Whether only metric values have changed in it, and only a little."""
+    events: tuple[Event, ...] = ()
+    events_after_status: tuple[Event, ...] = ()
+    memory: Memory
+    stored_seconds_max: float = math.inf
+    """How old the stored memory may become, although nothing has changed since."""
+    action: Action = Action.NONE
+    error: str = ""
+    error_class: ErrorClass = ErrorClass.NONE
+    derivation: Derivation

@@ -1,0 +1,193 @@
+"""How a decision was computed: every number on the way, as a record that `why` prints and a backtest keeps.
+
+A field is None when its step was not reached. Values of metrics are thousandths (`_milli`).
+"""
+
+import msgspec
+
+from scaler.algorithm.policy import Tolerances
+from scaler.algorithm.remark import Remark
+from scaler.extensions.forecast.state import Sums, Verdict
+
+
+class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
+    """The target's pods, each in exactly one group, in the order they were listed."""
+
+    ready: tuple[str, ...] = ()
+    unready: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+class FillIn(msgspec.Struct, frozen=True, kw_only=True):
+    """The second pass, which assumes values for pods that were left out of the first.
+
+    `missing_milli` is per pod (None: not filled in); unready pods count as 0 when `unready_as_zero`.
+    `samples` is how many values the second ratio is made of.
+    """
+
+    missing_milli: dict[str, int] | None = None
+    unready_as_zero: bool = False
+    usage_ratio: float
+    samples: int
+
+
+class FallbackStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The fallback of a failed metric; `value_age_seconds` only with LastValue."""
+
+    type: str
+    failing_since_unix_seconds: float
+    value_age_seconds: float | None = None
+
+
+class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
+    """How one metric got from its value to a proposal, or to `failure`.
+
+    `kept` says why the count was kept, empty when it was computed: `WithinTolerance`,
+    `WithinToleranceAfterFillIn`, `DirectionChanged`, `CountAgainstDirection`.
+    """
+
+    type: str
+    name: str = ""
+    target: str = ""
+    value_milli: int | None = None
+    average_milli: int | None = None
+    utilization_percent: int | None = None
+    usage_ratio: float | None = None
+    tolerances: Tolerances | None = None
+    groups: PodGroups | None = None
+    ready_pods: int | None = None
+    fill_in: FillIn | None = None
+    kept: str = ""
+    proposal: int | None = None
+    failure: str = ""
+    computed_from: str = ""
+    """The inputs of a formula, in words."""
+    is_input: bool = False
+    """Whether the metric is only measured, so that it has no proposal."""
+    fallback: FallbackStep | None = None
+    """What made a proposal in spite of the failure."""
+
+
+class Stabilization(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recent recommendations did. `deciding_*` name the one that decided, if any did.
+
+    `deciding_made_at_unix_seconds` is when it was last made.
+    """
+
+    up_window_seconds: float | None = None
+    down_window_seconds: float
+    recommended: int
+    stabilized: int
+    deciding_replicas: int | None = None
+    deciding_made_at_unix_seconds: float | None = None
+    reason: str = ""
+
+
+class PolicyLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """One policy's limit, from the count at the start of its period."""
+
+    type: str
+    value: int
+    period_seconds: int
+    period_start_replicas: int
+    limit: int
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """How far this reconcile may go. `policies` is empty without `behavior` (double, or 4)."""
+
+    direction: str
+    select_policy: str = ""
+    policies: tuple[PolicyLimit, ...] = ()
+    limit: int
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True):
+    """The last step: rate, minimum and maximum. `reason` is ScalingLimited's."""
+
+    rate: Rate | None = None
+    min_replicas: int
+    max_replicas: int
+    before: int
+    after: int
+    reason: str
+
+
+class ZeroStep(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the target may be at zero: the active metrics, and since when there are none. `floor` is 0 or 1."""
+
+    active: tuple[str, ...] = ()
+    unknown: bool = False
+    inactive_since_unix_seconds: float | None = None
+    cooldown_seconds: float
+    floor: int
+
+
+class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
+
+    `load` and `bound` are in the metric's unit; `bound` is what the load is not expected to exceed within `lead_seconds`.
+    `floor` is the replicas for that, None while there is no bound.
+    """
+
+    metric: str
+    acts: bool
+    is_dry_run: bool
+    lead_seconds: float
+    load: float | None = None
+    bound: float | None = None
+    floor: int | None = None
+    before: int
+    after: int
+    verdict: Verdict
+    day: Sums
+    replayed_minutes: int = 0
+    """How many of the minutes of `day` are of recorded history, which the scaler has not read itself."""
+
+
+class CandidateStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What the candidate decided beside the spec, and what both together result in. `desired` is None if it failed."""
+
+    weight_percent: int
+    step: int
+    steps: int
+    is_shadow: bool
+    problem: str = ""
+    winner: str = ""
+    proposed: int | None = None
+    desired: int | None = None
+    spec_desired: int
+    result: int
+
+
+class Derivation(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole decision. `winner` is the index of the metric that decided."""
+
+    autoscaler: str
+    made_at_unix_seconds: float
+    branch: str
+    problem: str = ""
+    current_replicas: int | None = None
+    status_replicas: int | None = None
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+    metrics: tuple[MetricDerivation, ...] = ()
+    winner: int | None = None
+    proposed: int | None = None
+    zero: ZeroStep | None = None
+    stabilization: Stabilization | None = None
+    forecast: ForecastStep | None = None
+    bound: Bound | None = None
+    candidate: CandidateStep | None = None
+    lifted_to_min: bool = False
+    held: str = ""
+    """Why the target was not scaled down; empty when nothing held it."""
+    held_by: str = ""
+    """The reason of the condition ScalingLimited for that: OutdatedCache or InvalidSchedule."""
+    is_dry_run: bool = False
+    """Whether `desired_replicas` is only reported."""
+    remarks: tuple[Remark, ...] = ()
+    desired_replicas: int | None = None
+    rescale_reason: str = ""
+    rescale_error: str = ""

@@ -1,0 +1,137 @@
+"""What was observed before any metric was requested: the autoscaler, its target's scale, the target's pods."""
+
+from datetime import datetime
+
+import msgspec
+
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.schedules import FoundCalendar
+from scaler.extensions.forecast.state import WarmStart
+
+
+class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Only the fields that the algorithm reads, because there are many pods to decode and keep."""
+
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+class PodAnnotations(_Json, frozen=True, kw_only=True):
+    """The only annotation that is read, because those of many pods are long."""
+
+    deletion_cost: str = msgspec.field(default="", name=DELETION_COST)
+
+
+class PodMetadata(_Json, frozen=True, kw_only=True):
+    """The pod's name, its labels, and whether it is being deleted."""
+
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] = {}
+    annotations: PodAnnotations = PodAnnotations()
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+
+
+class ResourceRequirements(_Json, frozen=True, kw_only=True):
+    """The requests, by resource name, as quantity text."""
+
+    requests: dict[str, str] | None = None
+
+
+class Container(_Json, frozen=True, kw_only=True):
+    """A container; an init container with `restartPolicy: Always` is a sidecar."""
+
+    name: str
+    restart_policy: str | None = None
+    resources: ResourceRequirements = ResourceRequirements()
+
+
+class PodSpec(_Json, frozen=True, kw_only=True):
+    """The containers and what they request."""
+
+    containers: tuple[Container, ...] | None = ()
+    init_containers: tuple[Container, ...] | None = ()
+    resources: ResourceRequirements | None = None
+    overhead: dict[str, str] | None = None
+
+
+class PodCondition(_Json, frozen=True, kw_only=True):
+    """A condition of a pod; only `Ready` is read."""
+
+    type: str
+    status: str
+    last_transition_time: datetime | None = None
+
+
+class PodStatus(_Json, frozen=True, kw_only=True):
+    """The phase, start time and conditions."""
+
+    phase: str = ""
+    start_time: datetime | None = None
+    conditions: tuple[PodCondition, ...] | None = ()
+
+
+class Pod(_Json, frozen=True, kw_only=True):
+    """A pod of the autoscaler's namespace."""
+
+    metadata: PodMetadata
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class ScaleView(msgspec.Struct, frozen=True, kw_only=True):
+    """The target's Scale subresource as it was read. `selector` is its text form, possibly empty."""
+
+    spec_replicas: int
+    status_replicas: int = 0
+    selector: str = ""
+    resource_version: str = ""
+
+
+class ScaleUnavailable(msgspec.Struct, frozen=True, kw_only=True):
+    """The Scale could not be read.
+
+    `message` is the bare error (upstream's `err`). `context` is what upstream puts before it in the
+    reconcile's own error ("failed to query scale subresource for Deployment/ns/name"). `spec_error` is
+    True when the `scaleTargetRef` is wrong, False when the cluster failed.
+    """
+
+    message: str
+    context: str = "failed to query scale subresource"
+    spec_error: bool = False
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known at the start of a reconcile.
+
+    `rivals` are the other autoscalers that name the same target, as `Kind namespace/name`; only kinds that
+    yield to others read them.
+    """
+
+    autoscaler: Autoscaler
+    scale: ScaleView | ScaleUnavailable
+    rivals: tuple[str, ...] = ()
+    outdated: str = ""
+    """Why the cached objects may be out of date, so that nothing may be scaled down; empty while they are not."""
+    calendars: tuple[FoundCalendar, ...] = ()
+    """Those that its schedules refer to."""
+    warm_start: WarmStart | None = None
+    """What became of the recorded load of its forecast; None while nothing is known."""
+
+
+class TargetPods(msgspec.Struct, frozen=True, kw_only=True):
+    """The pods of the namespace that the scale's selector matches: all phases, terminating ones too.
+
+    `controlled_by` is `namespace/name` of every autoscaler of the namespace whose stored selector matches
+    one of these pods; normally that is only the autoscaler itself.
+    """
+
+    pods: tuple[Pod, ...] = ()
+    controlled_by: tuple[str, ...] = ()
+
+    @property
+    def are_ambiguous(self) -> bool:
+        """Whether several autoscalers control these pods, so that none of them may scale."""
+        return len(self.controlled_by) > 1

@@ -1,0 +1,116 @@
+"""One metric of the spec and its reading to a proposal (upstream's `computeReplicasForMetric`).
+
+What upstream reports about a metric is made here: its name in messages, its status, and the layers
+around an error.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from scaler.algorithm import from_object, from_pods
+from scaler.algorithm.derivation import MetricDerivation
+from scaler.algorithm.readings import Reading
+from scaler.algorithm.unusable import MetricUnusable
+from scaler.algorithm.workload import Evaluation, Workload
+from scaler.api.autoscaler import (
+    MetricSourceType,
+    MetricSpec,
+    MetricStatus,
+)
+from scaler.extensions.formula import metric as from_formula
+from wire.api.quoting import go_quote
+
+
+class MetricFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A failed metric: `message` for its event and condition, `error` with the outer layers."""
+
+    reason: str
+    message: str
+    error: str
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """What one metric proposes; a failed one leaves an empty status in its place."""
+
+    status: MetricStatus
+    derivation: MetricDerivation
+    failure: MetricFailure | None = None
+    fallen_back_from: MetricFailure | None = None
+    """The failure in spite of which there is a proposal."""
+
+    @property
+    def reported_failure(self) -> MetricFailure | None:
+        """The failure that users should know of."""
+        return self.failure or self.fallen_back_from
+
+
+_Evaluate = Callable[[MetricSpec, Reading, Workload], Evaluation]
+
+_EVALUATE: dict[str, tuple[_Evaluate, str]] = {
+    MetricSourceType.OBJECT: (from_object.object_metric, "FailedGetObjectMetric"),
+    MetricSourceType.PODS: (from_pods.pods_metric, "FailedGetPodsMetric"),
+    MetricSourceType.RESOURCE: (from_pods.resource_metric, "FailedGetResourceMetric"),
+    MetricSourceType.CONTAINER_RESOURCE: (
+        from_pods.container_resource_metric,
+        "FailedGetContainerResourceMetric",
+    ),
+    MetricSourceType.EXTERNAL: (from_object.external_metric, "FailedGetExternalMetric"),
+    MetricSourceType.FORMULA: (from_formula.formula_metric, "FailedComputeFormula"),
+}
+
+
+def propose(metric: MetricSpec, reading: Reading, workload: Workload) -> Proposal:
+    """Evaluate one metric; whatever is wrong with it is a value, so that the others go on."""
+    known = _EVALUATE.get(metric.type)
+    if known is None:
+        message = f"unknown metric source type {go_quote(metric.type)}"
+        return _failed(metric, "InvalidMetricSourceType", message, message)
+    evaluate, reason = known
+    try:
+        finding = evaluate(metric, reading, workload)
+    except MetricUnusable as unusable:
+        return _failed(metric, reason, unusable.message, f"{_layer(metric)}: {unusable.error}")
+    except (
+        ValueError,
+        OverflowError,
+    ) as unreadable:  # a quantity, which only a custom resource lets in
+        return _failed(metric, reason, str(unreadable), f"{_layer(metric)}: {unreadable}")
+    if metric.name:
+        status = msgspec.structs.replace(finding.status, name=metric.name)
+        finding = msgspec.structs.replace(finding, status=status)
+    if metric.is_input:
+        measured = msgspec.structs.replace(
+            finding.derivation, proposal=None, kept="", is_input=True
+        )
+        return Proposal(status=finding.status, derivation=measured)
+    return Proposal(status=finding.status, derivation=finding.derivation)
+
+
+def _failed(metric: MetricSpec, reason: str, message: str, error: str) -> Proposal:
+    return Proposal(
+        status=MetricStatus(type="", name=metric.name),
+        derivation=MetricDerivation(
+            type=metric.type, name=metric.name, failure=message, is_input=metric.is_input
+        ),
+        failure=MetricFailure(reason=reason, message=message, error=error),
+    )
+
+
+def _layer(metric: MetricSpec) -> str:
+    """The outermost layer of a failed metric's error."""
+    match metric.type:
+        case MetricSourceType.OBJECT:
+            what = "object"
+        case MetricSourceType.PODS:
+            what = "pods"
+        case MetricSourceType.RESOURCE:
+            what = f"{metric.resource.name} resource" if metric.resource else "resource"
+        case MetricSourceType.CONTAINER_RESOURCE:
+            source = metric.container_resource
+            what = f"{source.container} container" if source else "container"
+        case MetricSourceType.FORMULA:
+            what = from_formula.formula_name(metric)
+        case _:
+            what = f"{metric.external.metric.name} external" if metric.external else "external"
+    return f"failed to get {what} metric value"

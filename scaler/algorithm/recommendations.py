@@ -1,0 +1,150 @@
+"""What a reconcile adds to the memory.
+
+Upstream keeps one recommendation per sync. Here a recommendation that repeats extends the last step, and a step
+that can never again be the highest or the lowest of any window is dropped. Both decide alike:
+`tests/unit/scaler/algorithm/test_recommendation_properties.py` compares them over random histories.
+"""
+
+import msgspec
+
+from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+from scaler.algorithm.policy import Policy, Rules
+
+
+def seeded(memory: Memory, *, replicas: int, now_unix_seconds: float) -> Memory:
+    """The first reconcile remembers the current count, so that nothing shrinks before the window has passed."""
+    if memory.recommendations is not None:
+        return memory
+    first = _step(replicas, now_unix_seconds)
+    return msgspec.structs.replace(memory, recommendations=(first,))
+
+
+def held(memory: Memory, policy: Policy, now_unix_seconds: float) -> Memory:
+    """While nothing can be recommended, the last recommendation counts as repeated, unless for an HPA.
+
+    Else the first low reading after an outage longer than the window would shrink the target at once.
+    """
+    steps = memory.recommendations
+    if not policy.kind.holds_while_failing or not steps or isinstance(memory, StoredMemory):
+        return memory
+    last = msgspec.structs.replace(steps[-1], until_unix_seconds=now_unix_seconds)
+    return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
+
+
+def with_recommendation(
+    memory: Memory, *, replicas: int, before_unix_seconds: float, now_unix_seconds: float
+) -> Memory:
+    """Remember a recommendation; forget those last made before `before_unix_seconds`, which no window needs."""
+    memory = with_step(memory, replicas, now_unix_seconds)
+    steps = memory.recommendations or ()
+    if steps[0].until_unix_seconds >= before_unix_seconds:
+        return memory
+    kept = tuple(each for each in steps if each.until_unix_seconds >= before_unix_seconds)
+    return msgspec.structs.replace(memory, recommendations=kept)
+
+
+def with_scale_event(
+    memory: Memory,
+    *,
+    before: int,
+    after: int,
+    rules: Rules,
+    now_unix_seconds: float,
+    may_be_older: bool = False,
+) -> Memory:
+    """Remember a change that was carried out; `rules` are those of its direction."""
+    event = ScaleEvent(
+        replica_change=abs(after - before),
+        happened_at_unix_seconds=now_unix_seconds,
+        may_be_older=may_be_older,
+    )
+    cutoff = now_unix_seconds - rules.longest_period_seconds
+    ups, downs = memory.scale_up_events, memory.scale_down_events
+    if after > before:
+        ups = _logged(ups, event, cutoff)
+    else:
+        downs = _logged(downs, event, cutoff)
+    return msgspec.structs.replace(
+        memory, scale_up_events=ups, scale_down_events=downs, unconfirmed=None
+    )
+
+
+def confirmed(memory: Memory, policy: Policy, *, replicas: int) -> Memory:
+    """Remember a change whose write got no answer as a scale event, once the count shows that it was applied.
+
+    Otherwise the policies would allow the same change again. Not upstream's: kube-controller-manager forgets it.
+    """
+    change = memory.unconfirmed
+    if change is None or replicas == change.before:
+        return memory
+    if replicas != change.after or policy.behavior is None:
+        return msgspec.structs.replace(memory, unconfirmed=None)
+    behavior = policy.behavior
+    return with_scale_event(
+        memory,
+        before=change.before,
+        after=change.after,
+        rules=behavior.scale_up if change.after > change.before else behavior.scale_down,
+        now_unix_seconds=change.sent_at_unix_seconds,
+    )
+
+
+def with_step(memory: Memory, replicas: int, now: float) -> Memory:
+    """Extend the last step, or begin another one."""
+    steps = memory.recommendations or ()
+    if steps and steps[-1].replicas == replicas:
+        last = Recommendation(
+            replicas=replicas,
+            since_unix_seconds=steps[-1].since_unix_seconds,
+            until_unix_seconds=now,
+        )
+        steps = (*steps[:-1], last)
+    else:
+        steps = (*_still_deciding(steps, replicas), _step(replicas, now))
+    return Memory(
+        recommendations=steps,
+        scale_up_events=memory.scale_up_events,
+        scale_down_events=memory.scale_down_events,
+        scaled_to_zero=memory.scaled_to_zero,
+        extensions=memory.extensions,
+        unconfirmed=memory.unconfirmed,
+        panic_samples=memory.panic_samples,
+        forecast=memory.forecast,
+        forecast_state=memory.forecast_state,
+        candidate=memory.candidate,
+    )
+
+
+def _step(replicas: int, now: float) -> Recommendation:
+    return Recommendation(replicas=replicas, since_unix_seconds=now, until_unix_seconds=now)
+
+
+def _still_deciding(steps: tuple[Recommendation, ...], newest: int) -> tuple[Recommendation, ...]:
+    """The steps that are higher than all later ones, or lower; any window's extremes are among them."""
+    highest = lowest = newest
+    kept = []
+    for step in reversed(steps):
+        if step.replicas > highest or step.replicas < lowest:
+            kept.append(step)
+        highest, lowest = max(highest, step.replicas), min(lowest, step.replicas)
+    return tuple(reversed(kept))
+
+
+def _logged(
+    events: tuple[ScaleEvent, ...], new: ScaleEvent, cutoff: float
+) -> tuple[ScaleEvent, ...]:
+    """Mark what is too old for every policy of its direction, and reuse the last marked slot, or append.
+
+    A marked event still counts for a longer period of the other direction, until its slot is reused.
+    """
+    marked = [
+        ScaleEvent(
+            replica_change=each.replica_change,
+            happened_at_unix_seconds=each.happened_at_unix_seconds,
+            outdated=each.outdated or each.happened_at_unix_seconds < cutoff,
+            may_be_older=each.may_be_older,
+        )
+        for each in events
+    ]
+    slot = max((i for i, each in enumerate(marked) if each.outdated), default=len(marked))
+    return (*marked[:slot], new, *marked[slot + 1 :])

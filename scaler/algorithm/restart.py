@@ -1,0 +1,272 @@
+"""A memory that another process left, or that a wall clock was stepped under."""
+
+from typing import TypeVar
+
+import msgspec
+
+from scaler.algorithm.memory import (
+    CandidateMemory,
+    History,
+    Memory,
+    Recommendation,
+    ScaleEvent,
+    StoredMemory,
+)
+from scaler.algorithm.policy import Policy
+from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
+from scaler.extensions.candidate.memory import (
+    own_memory,
+    progress_alike,
+    times_shifted,
+    with_own_memory,
+)
+from scaler.extensions.extension_memory import (
+    SAME_SECONDS,
+    extension_times,
+    extensions_alike,
+    extensions_shifted,
+)
+from scaler.extensions.forecast.state import Forecast, moved
+
+# The next write of memories and the Lease, as long as they last by default.
+TAKE_OVER_SECONDS = 30.0
+
+# Below that, two machines' clocks agree: their difference is known to a few seconds only.
+DIFFERENCE_SECONDS_MIN = 5.0
+
+AnyHistory = TypeVar("AnyHistory", bound=History)
+AnyMemory = TypeVar("AnyMemory", bound=Memory)
+
+
+def restored(
+    stored: StoredMemory, policy: Policy, *, replicas: int, now_unix_seconds: float
+) -> Memory:
+    """Continue where another process stopped, so that every count is as if it had never stopped.
+
+    Its last step is open: it would have stored another one. So it lasted until one period ago, when that process
+    would have made its last reconcile. A memory that would have been stored again since then does not show whether that
+    process ran until now, or could not store what it recommended, and one with fewer replicas than there are does not
+    show what was recommended since. Then a higher current count is remembered too, as upstream does after every restart.
+    A lower one is not: it would only delay a scale-up that the last recommendation allows.
+    """
+    memory = _without_future(stored, now_unix_seconds)
+    memory = _with_missing_event(
+        memory, policy, known=stored.known_replicas, replicas=replicas, now=now_unix_seconds
+    )
+    if not memory.recommendations:
+        return seeded(memory, replicas=replicas, now_unix_seconds=now_unix_seconds)
+    steps = sorted(memory.recommendations, key=lambda each: each.until_unix_seconds)
+    stored_at = steps[-1].until_unix_seconds
+    stopped_at = max(stored_at, now_unix_seconds - policy.sync_period_seconds)
+    steps[-1] = msgspec.structs.replace(steps[-1], until_unix_seconds=stopped_at)
+    memory = msgspec.structs.replace(
+        memory,
+        recommendations=tuple(steps),
+        candidate=_candidate_restored(
+            memory.candidate, now_unix_seconds - policy.sync_period_seconds
+        ),
+    )
+    is_old = stored_at < now_unix_seconds - _stored_seconds_ago_max(policy)
+    is_incomplete = is_old or _has_grown(stored, policy, replicas)
+    if is_incomplete and steps[-1].replicas < replicas:
+        return with_step(memory, replicas, stopped_at)
+    return memory
+
+
+def stored_again_seconds(policy: Policy) -> float:
+    """After how long a memory is stored again while the window holds more replicas than were recommended last."""
+    return policy.scale_down_window_seconds / 2
+
+
+def on_this_clock(stored: AnyHistory, ahead_seconds: float) -> AnyHistory:
+    """The same ages, of what a process has stored whose wall clock is ahead of this one by so much."""
+    if abs(ahead_seconds) < DIFFERENCE_SECONDS_MIN:
+        return stored
+    return history_shifted(stored, -ahead_seconds)
+
+
+def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
+    """The same ages on a wall clock that was stepped by so much."""
+    return msgspec.structs.replace(
+        history_shifted(memory, seconds),
+        forecast_state=_forecast_shifted(memory, seconds),
+        # The window of a panic is a few seconds.
+        panic_samples=(),
+    )
+
+
+def history_shifted(history: AnyHistory, seconds: float) -> AnyHistory:
+    """The same ages of all that is stored."""
+    steps = history.recommendations
+    return msgspec.structs.replace(
+        history,
+        recommendations=None
+        if steps is None
+        else tuple(
+            Recommendation(
+                replicas=each.replicas,
+                since_unix_seconds=each.since_unix_seconds + seconds,
+                until_unix_seconds=each.until_unix_seconds + seconds,
+            )
+            for each in steps
+        ),
+        scale_up_events=_events_shifted(history.scale_up_events, seconds),
+        scale_down_events=_events_shifted(history.scale_down_events, seconds),
+        extensions=history.extensions and extensions_shifted(history.extensions, seconds),
+        candidate=history.candidate and _candidate_shifted(history.candidate, seconds),
+    )
+
+
+def restores_alike(stored: Memory, memory: Memory) -> bool:
+    """Whether a process that starts from `stored` decides like one that has `memory`.
+
+    The last step is open in both, so a steady autoscaler need not be stored again. Times are the same within a second.
+    """
+    return (
+        stored.scaled_to_zero == memory.scaled_to_zero
+        and _alike(stored.scale_up_events, memory.scale_up_events)
+        and _alike(stored.scale_down_events, memory.scale_down_events)
+        and _restores_steps(stored.recommendations or (), memory.recommendations or ())
+        and extensions_alike(stored.extensions, memory.extensions)
+        and stored.forecast == memory.forecast
+        and _candidate_alike(stored.candidate, memory.candidate)
+    )
+
+
+def _forecast_shifted(memory: Memory, seconds: float) -> Forecast | None:
+    """A forecast has whole minutes. One that is only stored keeps its own."""
+    state = memory.forecast_state
+    minutes = round(seconds / 60)
+    return moved(state, minutes) if state is not None and minutes else state
+
+
+def _candidate_shifted(memory: CandidateMemory, seconds: float) -> CandidateMemory:
+    own = shifted(own_memory(memory), seconds)
+    return with_own_memory(times_shifted(memory, seconds), own)
+
+
+def _candidate_alike(stored: CandidateMemory | None, memory: CandidateMemory | None) -> bool:
+    if stored is None or memory is None:
+        return stored is memory
+    return progress_alike(stored, memory) and restores_alike(own_memory(stored), own_memory(memory))
+
+
+def _candidate_restored(
+    memory: CandidateMemory | None, stopped_at: float
+) -> CandidateMemory | None:
+    """Its last recommendation is open, too."""
+    if memory is None or not memory.recommendations:
+        return memory
+    steps = memory.recommendations
+    last = msgspec.structs.replace(
+        steps[-1], until_unix_seconds=max(steps[-1].until_unix_seconds, stopped_at)
+    )
+    return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
+
+
+def _without_future(stored: StoredMemory, now: float) -> Memory:
+    """The memory with no time in the future: another process' clock may have been ahead.
+
+    By how much is not known, only that its newest time is not later than now. So every age is the least possible.
+    """
+    memory = Memory(
+        recommendations=stored.recommendations or None,
+        scale_up_events=stored.scale_up_events,
+        scale_down_events=stored.scale_down_events,
+        scaled_to_zero=stored.scaled_to_zero,
+        extensions=stored.extensions,
+        forecast=stored.forecast,
+        candidate=stored.candidate,
+    )
+    ahead_seconds = _newest_time(memory) - now
+    if ahead_seconds <= 0:
+        return memory
+    memory = shifted(memory, -ahead_seconds)
+    return msgspec.structs.replace(
+        memory,
+        scale_up_events=_maybe_older(memory.scale_up_events),
+        scale_down_events=_maybe_older(memory.scale_down_events),
+    )
+
+
+def _newest_time(memory: Memory) -> float:
+    events = (*memory.scale_up_events, *memory.scale_down_events)
+    return max(
+        (
+            *(each.until_unix_seconds for each in memory.recommendations or ()),
+            *(each.happened_at_unix_seconds for each in events),
+            *(extension_times(memory.extensions) if memory.extensions else ()),
+        ),
+        default=0.0,
+    )
+
+
+def _maybe_older(events: tuple[ScaleEvent, ...]) -> tuple[ScaleEvent, ...]:
+    return tuple(msgspec.structs.replace(each, may_be_older=True) for each in events)
+
+
+def _with_missing_event(
+    memory: Memory, policy: Policy, *, known: tuple[int, ...], replicas: int, now: float
+) -> Memory:
+    """Remember a change of the count that the status does not show.
+
+    The other process may have died after it scaled the target and before it stored that. Even if a user made the
+    change, the policies count it as made now.
+    """
+    behavior = policy.behavior
+    if not known or replicas in known or behavior is None or policy.is_dry_run:
+        return memory
+    before = min(known, key=lambda each: abs(each - replicas))
+    return with_scale_event(
+        memory,
+        before=before,
+        after=replicas,
+        rules=behavior.scale_up if replicas > before else behavior.scale_down,
+        now_unix_seconds=now,
+        may_be_older=True,
+    )
+
+
+def _stored_seconds_ago_max(policy: Policy) -> float:
+    """How long ago a process stored its memory that has held replicas until another one took over.
+
+    It stores it with its next reconcile, and the other one needs it with its first.
+    """
+    take_over_seconds = 2 * policy.sync_period_seconds + TAKE_OVER_SECONDS
+    return min(policy.scale_down_window_seconds, stored_again_seconds(policy) + take_over_seconds)
+
+
+def _has_grown(stored: StoredMemory, policy: Policy, replicas: int) -> bool:
+    """Whether the other process, or a user, has scaled the target up after the memory was stored."""
+    known = stored.known_replicas
+    return bool(known) and replicas > max(known) and not policy.is_dry_run
+
+
+def _events_shifted(events: tuple[ScaleEvent, ...], seconds: float) -> tuple[ScaleEvent, ...]:
+    return tuple(
+        msgspec.structs.replace(
+            each, happened_at_unix_seconds=each.happened_at_unix_seconds + seconds
+        )
+        for each in events
+    )
+
+
+def _alike(stored: tuple[ScaleEvent, ...], events: tuple[ScaleEvent, ...]) -> bool:
+    return len(stored) == len(events) and all(
+        one.replica_change == other.replica_change
+        and abs(one.happened_at_unix_seconds - other.happened_at_unix_seconds) <= SAME_SECONDS
+        for one, other in zip(stored, events, strict=True)
+    )
+
+
+def _restores_steps(stored: tuple[Recommendation, ...], steps: tuple[Recommendation, ...]) -> bool:
+    """Steps that no window needs any more may be missing from `steps`."""
+    if not stored or not steps:
+        return not steps
+    if stored[-1].replicas != steps[-1].replicas:
+        return False
+    ends = {each.replicas: each.until_unix_seconds for each in stored[:-1]}
+    return all(
+        each.replicas in ends and abs(ends[each.replicas] - each.until_unix_seconds) <= SAME_SECONDS
+        for each in steps[:-1]
+    )

@@ -1,0 +1,107 @@
+"""How far the policies let one reconcile go (upstream's `calculateScale{Up,Down}Limit*`).
+
+Percentages are binary floats, as upstream computes them: 10 pods and 10 % up make 12, not 11.
+"""
+
+from collections.abc import Iterable
+
+from scaler.algorithm.derivation import PolicyLimit, Rate
+from scaler.algorithm.go_numbers import (
+    INT32_MAX,
+    INT32_MIN,
+    ceil,
+    float_to_int32,
+    int32,
+)
+from scaler.algorithm.memory import Memory, ScaleEvent
+from scaler.algorithm.policy import Rules
+from scaler.api.autoscaler import ScalingPolicy, ScalingPolicySelect, ScalingPolicyType
+
+UP = "up"
+DOWN = "down"
+
+
+def scale_up_rate(
+    memory: Memory, *, current: int, rules: Rules, now_unix_seconds: float, at_least: int = 0
+) -> Rate:
+    """The highest count that the policies allow now, at least the current one and `at_least`."""
+    if rules.select_policy == ScalingPolicySelect.DISABLED:
+        return Rate(direction=UP, select_policy=rules.select_policy, limit=current)
+    limits = _limits(memory, current=current, rules=rules, now=now_unix_seconds, direction=UP)
+    if rules.select_policy == ScalingPolicySelect.MIN:
+        limit = min((each.limit for each in limits), default=INT32_MAX)
+    else:
+        limit = max((each.limit for each in limits), default=INT32_MIN)
+    return Rate(
+        direction=UP,
+        select_policy=rules.select_policy,
+        policies=limits,
+        limit=max(limit, current, at_least),
+    )
+
+
+def scale_down_rate(memory: Memory, *, current: int, rules: Rules, now_unix_seconds: float) -> Rate:
+    """The lowest count that the policies allow now, at most the current one."""
+    if rules.select_policy == ScalingPolicySelect.DISABLED:
+        return Rate(direction=DOWN, select_policy=rules.select_policy, limit=current)
+    limits = _limits(memory, current=current, rules=rules, now=now_unix_seconds, direction=DOWN)
+    if rules.select_policy == ScalingPolicySelect.MIN:
+        limit = max((each.limit for each in limits), default=INT32_MIN)
+    else:
+        limit = min((each.limit for each in limits), default=INT32_MAX)
+    return Rate(
+        direction=DOWN,
+        select_policy=rules.select_policy,
+        policies=limits,
+        limit=min(limit, current),
+    )
+
+
+def _limits(
+    memory: Memory, *, current: int, rules: Rules, now: float, direction: str
+) -> tuple[PolicyLimit, ...]:
+    limits: list[PolicyLimit] = []
+    limit = 0  # a policy of an unknown type repeats the limit before it
+    for policy in rules.policies:
+        cutoff = now - policy.period_seconds
+        added = _changed_after(memory.scale_up_events, cutoff, uses_up=direction == UP)
+        deleted = _changed_after(memory.scale_down_events, cutoff, uses_up=direction == DOWN)
+        start = int32(current - added + deleted)
+        limit = _limit(policy, start, direction, limit)
+        limits.append(
+            PolicyLimit(
+                type=policy.type,
+                value=policy.value,
+                period_seconds=policy.period_seconds,
+                period_start_replicas=start,
+                limit=limit,
+            )
+        )
+    return tuple(limits)
+
+
+def _limit(policy: ScalingPolicy, start: int, direction: str, before: int) -> int:
+    """Up, a fraction counts as a whole pod, or a small target would never grow; down, it does not."""
+    match policy.type, direction:
+        case ScalingPolicyType.PODS, _:
+            return int32(start + policy.value if direction == UP else start - policy.value)
+        case ScalingPolicyType.PERCENT, _:
+            if direction == UP:
+                return float_to_int32(ceil(float(start) * (1 + float(policy.value) / 100)))
+            return float_to_int32(float(start) * (1 - float(policy.value) / 100))
+        case _:
+            return before
+
+
+def _changed_after(events: Iterable[ScaleEvent], cutoff: float, *, uses_up: bool) -> int:
+    """All replicas changed since; an event marked outdated still counts here.
+
+    `uses_up`: the changes count against the limit; otherwise they widen it, so uncertain ones are left out.
+    """
+    return int32(
+        sum(
+            each.replica_change
+            for each in events
+            if each.happened_at_unix_seconds > cutoff and (uses_up or not each.may_be_older)
+        )
+    )

@@ -1,0 +1,52 @@
+"""The reading that a metric would have with a value that a user gives, for `loadline-scaler simulate`."""
+
+from collections.abc import Sequence
+
+from scaler.algorithm.amounts import milli
+from scaler.algorithm.observed import Pod
+from scaler.algorithm.readings import (
+    ExternalValues,
+    MetricFailed,
+    ObjectValue,
+    PodSample,
+    PodSamples,
+    Reading,
+)
+from scaler.api.autoscaler import MetricSourceType, MetricSpec
+
+FAILS = "fails"
+_WINDOW_SECONDS = 60.0
+
+
+def names_of(metric: MetricSpec) -> tuple[str, ...]:
+    """The names by which a user may refer to it: its own, then that of the metric or resource."""
+    sources = (metric.external, metric.object, metric.pods)
+    found = [metric.name, *(each.metric.name for each in sources if each is not None)]
+    found += [each.name for each in (metric.resource, metric.container_resource) if each]
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def simulated(
+    metric: MetricSpec, value: str, pods: Sequence[Pod], now_unix_seconds: float
+) -> Reading:
+    """The value as the metrics API would return it; for a metric per pod, each pod has it. Raises ValueError."""
+    if value == FAILS:
+        return MetricFailed("the failure is simulated")
+    value_milli = milli(value)
+    match metric.type:
+        case MetricSourceType.FORMULA:
+            raise ValueError(
+                f"{metric.name} is a formula: give the metrics that it is computed from instead"
+            )
+        case MetricSourceType.EXTERNAL:
+            return ExternalValues((value_milli,))
+        case MetricSourceType.OBJECT:
+            return ObjectValue(value_milli)
+        case _:
+            sample = PodSample(
+                value_milli=value_milli,
+                sampled_at_unix_seconds=now_unix_seconds,
+                window_seconds=_WINDOW_SECONDS,
+            )
+            running = [each for each in pods if each.status.phase == "Running"]
+            return PodSamples({each.metadata.name: sample for each in running})

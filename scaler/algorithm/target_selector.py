@@ -1,0 +1,33 @@
+"""Whether the scale's selector can be used (upstream's `validateAndParseSelector`, its first half)."""
+
+import msgspec
+
+from scaler.algorithm.observed import ScaleView
+from wire.api.labels import Selector, parse
+
+
+class UnusableSelector(msgspec.Struct, frozen=True, kw_only=True):
+    """Why no metric is computed at all; upstream words event and condition differently in one case."""
+
+    event_reason: str
+    event_message: str
+    condition_message: str
+
+
+def target_selector(scale: ScaleView) -> Selector | UnusableSelector:
+    """The scale's selector, parsed. An empty one is refused, because it would select every pod."""
+    if scale.selector == "":
+        return UnusableSelector(
+            event_reason="SelectorRequired",
+            event_message="selector is required",
+            condition_message="the HPA target's scale is missing a selector",
+        )
+    try:
+        return parse(scale.selector)
+    except ValueError as error:
+        message = (
+            f"couldn't convert selector into a corresponding internal selector object: {error}"
+        )
+        return UnusableSelector(
+            event_reason="InvalidSelector", event_message=message, condition_message=message
+        )

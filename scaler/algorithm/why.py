@@ -1,0 +1,351 @@
+"""Pure: a derivation in plain words.
+
+`explain` is what `why` prints: the first line says what happens, the others how that was computed.
+`summarize` is the line in a LoadAutoscaler's status.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from scaler.algorithm.bounds import (
+    DESIRED_WITHIN_RANGE,
+    SCALE_DOWN_LIMIT,
+    SCALE_UP_LIMIT,
+    TOO_FEW_REPLICAS,
+)
+from scaler.algorithm.decision import Branch
+from scaler.algorithm.derivation import (
+    Bound,
+    Derivation,
+    FallbackStep,
+    MetricDerivation,
+    PodGroups,
+    PolicyLimit,
+    Rate,
+    Stabilization,
+    ZeroStep,
+)
+from scaler.algorithm.policy import Tolerances
+from scaler.algorithm.remark import Remark
+from scaler.algorithm.replicas import (
+    COUNT_AGAINST_DIRECTION,
+    DIRECTION_CHANGED,
+    WITHIN_TOLERANCE,
+    WITHIN_TOLERANCE_AFTER_FILL_IN,
+)
+from scaler.algorithm.stabilization import READY_FOR_NEW_SCALE
+from scaler.algorithm.why_fields import candidate_sentence, forecast_sentence
+from scaler.api.extension_status import DecisionSummary
+from wire.api.meta import time_from_unix
+from wire.api.quantity import format_milli
+
+_NAMES_SHOWN_MAX = 5
+
+
+def explain(derivation: Derivation) -> str:
+    """The whole explanation, several lines."""
+    lines = [
+        f"{derivation.autoscaler} {_headline(derivation)}",
+        *(f"  - {_metric(each)}" for each in derivation.metrics),
+        *(f"  {line}" for line in _combination(derivation)),
+    ]
+    stabilization = derivation.stabilization
+    if stabilization is not None and stabilization.reason != READY_FOR_NEW_SCALE:
+        lines.append(f"  {_stabilization(stabilization, derivation)}")
+    if derivation.forecast is not None:
+        lines.append(f"  {forecast_sentence(derivation.forecast)}")
+    if derivation.bound is not None:
+        lines.extend(f"  {line}" for line in _bound(derivation.bound))
+    if derivation.candidate is not None:
+        lines.append(f"  {candidate_sentence(derivation.candidate)}")
+    if derivation.zero is not None:
+        lines.append(f"  {_zero(derivation.zero, derivation.made_at_unix_seconds)}")
+    if derivation.lifted_to_min:
+        lines.append(f"  From zero it starts with minReplicas, {derivation.min_replicas}.")
+    if derivation.held:
+        lines.append(f"  It is {derivation.held}.")
+    lines.extend(f"  {_remark(each)}" for each in derivation.remarks)
+    if derivation.rescale_error:
+        lines.append(f"  But the scale could not be written: {derivation.rescale_error}.")
+    return "\n".join(lines)
+
+
+def summarize(derivation: Derivation) -> DecisionSummary:
+    """One line, and the numbers that users need most. Without a time, which would change at every sync."""
+    stabilization, bound = derivation.stabilization, derivation.bound
+    is_limited = bound is not None and bound.reason != DESIRED_WITHIN_RANGE
+    return DecisionSummary(
+        summary=_summary(derivation),
+        proposed_replicas=derivation.proposed,
+        stabilized_replicas=stabilization.stabilized if stabilization else None,
+        limited_by=bound.reason if bound and is_limited else "",
+        held_by=", ".join(_holding(derivation)),
+    )
+
+
+def _holding(derivation: Derivation) -> Iterator[str]:
+    if _cools_down(derivation):
+        yield "Cooldown"
+    if derivation.held_by:
+        yield derivation.held_by
+    for remark in derivation.remarks:
+        if remark.holds:
+            yield remark.condition
+
+
+def _cools_down(derivation: Derivation) -> bool:
+    """Whether only the cooldown keeps a target without load from zero."""
+    zero, bound = derivation.zero, derivation.bound
+    return (
+        zero is not None
+        and zero.inactive_since_unix_seconds is not None
+        and bound is not None
+        and bound.after < zero.floor
+    )
+
+
+def _summary(derivation: Derivation) -> str:
+    if derivation.rescale_error:
+        return f"wanted {derivation.desired_replicas} replicas, but the scale could not be written"
+    if derivation.stabilization is None or derivation.winner is None:
+        return _headline(derivation)
+    parts = [f"{derivation.metrics[derivation.winner].name} proposes {derivation.proposed}"]
+    if derivation.stabilization.reason != READY_FOR_NEW_SCALE:
+        parts.append(f"recent recommendations hold it at {derivation.stabilization.stabilized}")
+    if derivation.bound is not None and derivation.bound.reason != DESIRED_WITHIN_RANGE:
+        parts.append(f"limited to {derivation.bound.after} ({derivation.bound.reason})")
+    if _cools_down(derivation) and derivation.zero is not None:
+        parts.append(f"the cooldown of {derivation.zero.cooldown_seconds:g} s keeps it from zero")
+    parts.extend(each.message for each in derivation.remarks if each.holds)
+    return f"{_headline(derivation).rstrip('.')}: {'; '.join(parts)}"
+
+
+def _headline(derivation: Derivation) -> str:
+    current = derivation.current_replicas
+    match derivation.branch:
+        case Branch.NO_SCALE:
+            return (
+                f"keeps its replicas: the scale of its target cannot be read: {derivation.problem}"
+            )
+        case Branch.SHARED_TARGET:
+            return f"keeps {_replicas(current)}: {derivation.problem}."
+        case Branch.DISABLED:
+            return (
+                "is disabled: its target has 0 replicas. "
+                "Scale the target to 1 or more to enable it again."
+            )
+        case Branch.ABOVE_MAX:
+            return f"{_step(derivation)}: {current} is more than maxReplicas, so no metric is read."
+        case Branch.BELOW_MIN:
+            return f"{_step(derivation)}: {current} is less than minReplicas, so no metric is read."
+        case _:
+            return _headline_by_metrics(derivation)
+
+
+def _headline_by_metrics(derivation: Derivation) -> str:
+    current, desired = derivation.current_replicas, derivation.desired_replicas
+    if derivation.problem:
+        return f"keeps {_replicas(current)} without reading metrics: {derivation.problem}."
+    if desired is None:
+        failed = sum(1 for each in derivation.metrics if each.failure)
+        if failed == len(derivation.metrics):
+            return f"keeps {_replicas(current)}: {_all_of(failed)} failed."
+        return (
+            f"keeps {_replicas(current)}: {failed} of {len(derivation.metrics)} metrics failed, and "
+            "with the others alone it would scale down, which may be too far."
+        )
+    return f"{_step(derivation)}."
+
+
+def _step(derivation: Derivation) -> str:
+    current, desired = derivation.current_replicas, derivation.desired_replicas
+    if desired == current:
+        return f"stays at {_replicas(current)}"
+    verb = "would go" if derivation.is_dry_run else "goes"
+    return f"{verb} from {current} to {_replicas(desired)}"
+
+
+def _metric(metric: MetricDerivation) -> str:
+    if metric.fallback is not None:
+        return _fallen_back(metric, metric.fallback)
+    if metric.failure:
+        return f"{metric.type} metric failed: {metric.failure}."
+    sentences = [f"{metric.name}: {_measured(metric)} for a target of {metric.target}"]
+    sentences[0] += f", ratio {_ratio(metric.usage_ratio)}."
+    if metric.computed_from:
+        sentences.append(f"Computed from {metric.computed_from}.")
+    if metric.groups is not None:
+        sentences.append(_groups(metric.groups))
+    elif metric.ready_pods is not None:
+        sentences.append(f"{_counted(metric.ready_pods, 'pod')} ready.")
+    sentences.extend(_filled_in(metric))
+    sentences.append(_proposal(metric))
+    return " ".join(sentences)
+
+
+def _measured(metric: MetricDerivation) -> str:
+    if metric.utilization_percent is not None:
+        return f"{metric.utilization_percent}% (average {_amount(metric.average_milli)})"
+    if metric.value_milli is not None:
+        return _amount(metric.value_milli)
+    return f"average {_amount(metric.average_milli)}"
+
+
+def _groups(groups: PodGroups) -> str:
+    parts = [f"{_counted(len(groups.ready), 'pod')} ready"]
+    if groups.missing:
+        parts.append(f"{len(groups.missing)} without a sample ({_names(groups.missing)})")
+    if groups.unready:
+        parts.append(f"{len(groups.unready)} not ready yet ({_names(groups.unready)})")
+    if groups.ignored:
+        parts.append(f"{len(groups.ignored)} failed or terminating ({_names(groups.ignored)})")
+    return f"{', '.join(parts)}."
+
+
+def _filled_in(metric: MetricDerivation) -> Iterator[str]:
+    """What was assumed for the pods that did not count, and the ratio with that."""
+    fill_in = metric.fill_in
+    if fill_in is None:
+        return
+    assumed = []
+    if fill_in.missing_milli and any(fill_in.missing_milli.values()):
+        # Careful when scaling down: a pod without a sample might be busy.
+        assumed.append("pods without a sample at their full share")
+    elif fill_in.missing_milli:
+        assumed.append("pods without a sample at 0")
+    if fill_in.unready_as_zero:
+        assumed.append("pods that are not ready at 0")
+    if assumed:
+        yield f"Assuming {' and '.join(assumed)}, the ratio is {_ratio(fill_in.usage_ratio)}."
+
+
+def _proposal(metric: MetricDerivation) -> str:
+    if metric.is_input:
+        return "It is only an input, and proposes nothing itself."
+    kept = _replicas(metric.proposal)
+    match metric.kept:
+        case "":
+            return f"It proposes {kept}."
+        case k if k in (WITHIN_TOLERANCE, WITHIN_TOLERANCE_AFTER_FILL_IN):
+            return f"That is within the tolerance ({_band(metric.tolerances)}), so it keeps {kept}."
+        case k if k == DIRECTION_CHANGED:
+            return f"That reverses the direction, so it keeps {kept}."
+        case k if k == COUNT_AGAINST_DIRECTION:
+            return f"The count would go against the ratio, so it keeps {kept}."
+        case _:
+            return f"It keeps {kept} ({metric.kept})."
+
+
+def _fallen_back(metric: MetricDerivation, fallback: FallbackStep) -> str:
+    since = time_from_unix(fallback.failing_since_unix_seconds).isoformat()
+    what = f"{metric.name or metric.type} has failed since {since}: {metric.failure}."
+    proposed = _replicas(metric.proposal)
+    if fallback.value_age_seconds is not None:
+        return (
+            f"{what} Its last value, {_measured(metric)}, is {fallback.value_age_seconds:.0f} s old "
+            f"and still counts: it proposes {proposed}."
+        )
+    return f"{what} Its fallback ({fallback.type}) proposes {proposed}."
+
+
+def _zero(zero: ZeroStep, now: float) -> str:
+    if zero.active:
+        return (
+            f"It may not be at zero, because {_names(zero.active)} is above the activation value."
+        )
+    if zero.unknown and zero.inactive_since_unix_seconds is None:
+        return (
+            "It may not go to zero, because a metric failed that may be above its activation value."
+        )
+    since = zero.inactive_since_unix_seconds or now
+    if zero.floor:
+        return (
+            f"No metric is above its activation value since {now - since:.0f} s; "
+            f"zero is reached after a cooldown of {zero.cooldown_seconds:g} s."
+        )
+    return (
+        f"No metric is above its activation value since {now - since:.0f} s, so it may be at zero."
+    )
+
+
+def _combination(derivation: Derivation) -> Iterator[str]:
+    if derivation.winner is None or len(derivation.metrics) < 2:
+        return
+    winner = derivation.metrics[derivation.winner]
+    if derivation.desired_replicas is not None:
+        yield f"The largest proposal decides: {winner.proposal}, by {winner.name}."
+
+
+def _stabilization(stabilization: Stabilization, derivation: Derivation) -> str:
+    made_at = stabilization.deciding_made_at_unix_seconds
+    age = "" if made_at is None else f" of {derivation.made_at_unix_seconds - made_at:.0f} s ago"
+    is_up = stabilization.reason == "ScaleUpStabilized"
+    window = stabilization.up_window_seconds if is_up else stabilization.down_window_seconds
+    return (
+        f"Stabilization: the {'lowest' if is_up else 'highest'} recommendation of the last "
+        f"{window:g} s is {stabilization.deciding_replicas}{age}, so {stabilization.recommended} "
+        f"becomes {stabilization.stabilized}."
+    )
+
+
+def _remark(remark: Remark) -> str:
+    sentence = f"{remark.message[:1].upper()}{remark.message[1:]}."
+    return f"{sentence} {remark.detail}" if remark.detail else sentence
+
+
+def _bound(bound: Bound) -> Iterator[str]:
+    if bound.rate is not None and bound.reason in (SCALE_UP_LIMIT, SCALE_DOWN_LIMIT):
+        yield f"Rate: {_rate(bound.rate)}, so {bound.before} becomes {bound.after}."
+    elif bound.reason == TOO_FEW_REPLICAS:
+        yield f"minReplicas is {bound.min_replicas}, so {bound.before} becomes {bound.after}."
+    elif bound.reason != DESIRED_WITHIN_RANGE:
+        yield f"maxReplicas is {bound.max_replicas}, so {bound.before} becomes {bound.after}."
+
+
+def _rate(rate: Rate) -> str:
+    if rate.select_policy == "Disabled":
+        return f"scaling {rate.direction} is disabled in spec.behavior"
+    if not rate.policies:
+        return f"without spec.behavior one step may double the count, or reach 4, here {rate.limit}"
+    policies = "; ".join(_policy(each, rate.direction) for each in rate.policies)
+    chosen = f" ({rate.select_policy} of them)" if len(rate.policies) > 1 else ""
+    return f"{policies}: the limit{chosen} is {rate.limit}"
+
+
+def _policy(policy: PolicyLimit, direction: str) -> str:
+    unit = "%" if policy.type == "Percent" else " pods"
+    return (
+        f"at most {policy.value}{unit} {direction} per {policy.period_seconds} s "
+        f"from {policy.period_start_replicas} allows {policy.limit}"
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMES_SHOWN_MAX])
+    more = len(names) - _NAMES_SHOWN_MAX
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _replicas(count: int | None) -> str:
+    return "an unknown number of replicas" if count is None else _counted(count, "replica")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _all_of(failed: int) -> str:
+    return "its metric" if failed == 1 else f"all {failed} metrics"
+
+
+def _amount(value_milli: int | None) -> str:
+    return "unknown" if value_milli is None else format_milli(value_milli)
+
+
+def _ratio(ratio: float | None) -> str:
+    return "unknown" if ratio is None else f"{ratio:.2f}"
+
+
+def _band(tolerances: Tolerances | None) -> str:
+    if tolerances is None:
+        return "unknown"
+    return f"{1 - tolerances.scale_down:.2f} to {1 + tolerances.scale_up:.2f}"

@@ -1,0 +1,1 @@
+"""What the scaler reads from the cluster and writes to it."""

@@ -1,0 +1,89 @@
+"""Watches the autoscalers of one kind, in all namespaces or in some.
+
+An item of a LIST has neither kind nor apiVersion, but a write needs both: they are added here. Texts that thousands of
+autoscalers have in common, such as the messages of their conditions, are kept once.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from sys import intern
+
+import msgspec
+from cachetools import LRUCache
+from msgspec.structs import force_setattr
+
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import WatchedKind
+from wire.kube.cache import OnChange, WatchCache
+from wire.kube.requests import Watcher
+
+# What is forgotten is only stored once more.
+MESSAGES_MAX = 10_000
+
+
+class WatchedAutoscalers:
+    """The cached autoscalers of one kind, by `namespace/name`."""
+
+    def __init__(
+        self,
+        client: Watcher,
+        kind: WatchedKind,
+        namespaces: Sequence[str],
+        *,
+        on_change: OnChange[Autoscaler] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`namespaces`: empty for all namespaces."""
+        self.kind = kind
+        self._messages: LRUCache[str, str] = LRUCache(MESSAGES_MAX)
+        self.caches = [
+            WatchCache(
+                client,
+                path,
+                Autoscaler,
+                convert=self._completed,
+                on_change=on_change,
+                monotonic=monotonic,
+            )
+            for path in collections(kind, namespaces)
+        ]
+
+    def get(self, key: str) -> Autoscaler | None:
+        """One autoscaler, the same object until it changes; None when it does not exist."""
+        namespace, _, name = key.partition("/")
+        for cache in self.caches:
+            found = cache.get(namespace, name)
+            if found is not None:
+                return found
+        return None
+
+    def __iter__(self) -> Iterator[Autoscaler]:
+        """Every autoscaler."""
+        for cache in self.caches:
+            yield from cache.items
+
+    def __len__(self) -> int:
+        return sum(map(len, self.caches))
+
+    def _completed(self, found: Autoscaler) -> Autoscaler:
+        self._share_texts(found)
+        return msgspec.structs.replace(
+            found, api_version=self.kind.api_version, kind=self.kind.kind
+        )
+
+    def _share_texts(self, found: Autoscaler) -> None:
+        """Nothing else refers to the decoded object yet, so it can be changed: a copy of each part would take much longer."""
+        target = found.spec.scale_target_ref
+        force_setattr(target, "kind", intern(target.kind))
+        force_setattr(target, "api_version", intern(target.api_version))
+        force_setattr(found.metadata, "namespace", intern(found.metadata.namespace))
+        for each in (found.status.conditions if found.status else None) or ():
+            force_setattr(each, "type", intern(each.type))
+            force_setattr(each, "status", intern(each.status))
+            force_setattr(each, "reason", intern(each.reason))
+            force_setattr(each, "message", self._messages.setdefault(each.message, each.message))
+
+
+def collections(kind: WatchedKind, namespaces: Sequence[str]) -> Iterable[str]:
+    """The paths to watch: one per namespace, or a single one for all namespaces."""
+    return [kind.collection(namespace) for namespace in namespaces] or [kind.collection("")]

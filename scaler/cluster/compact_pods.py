@@ -1,0 +1,76 @@
+"""Keeps pods small: only what the algorithm reads, and only once what the pods of a template share.
+
+A cluster may have 100,000 pods. As kube-apiserver sends them they take kilobytes each, most of it equal for
+all pods of a Deployment: the labels, the containers and their requests.
+"""
+
+from sys import intern
+
+import msgspec
+from cachetools import LRUCache
+
+from scaler.algorithm.observed import (
+    Pod,
+    PodAnnotations,
+    PodCondition,
+    PodMetadata,
+    PodSpec,
+    PodStatus,
+)
+
+# What is forgotten is only stored once more.
+TEMPLATES_MAX = 50_000
+
+WITHOUT_ANNOTATIONS = PodAnnotations()
+
+_Labels = dict[str, str]
+
+
+class PodCompactor:
+    """Makes pods small. It remembers the labels and specs that were used last, to share them."""
+
+    def __init__(self) -> None:
+        self._labels: LRUCache[frozenset[tuple[str, str]], _Labels] = LRUCache(TEMPLATES_MAX)
+        self._specs: LRUCache[bytes, PodSpec] = LRUCache(TEMPLATES_MAX)
+
+    def compact(self, pod: Pod) -> Pod:
+        """An equal pod, as far as the algorithm is concerned."""
+        metadata, status = pod.metadata, pod.status
+        return Pod(
+            metadata=PodMetadata(
+                name=metadata.name,
+                namespace=intern(metadata.namespace),
+                resource_version=metadata.resource_version,
+                labels=self._shared_labels(metadata.labels),
+                annotations=metadata.annotations
+                if metadata.annotations.deletion_cost
+                else WITHOUT_ANNOTATIONS,
+                # Read only of pods that have not been started.
+                creation_timestamp=None if status.start_time else metadata.creation_timestamp,
+                deletion_timestamp=metadata.deletion_timestamp,
+            ),
+            spec=self._shared_spec(pod.spec),
+            status=PodStatus(
+                phase=intern(status.phase),
+                start_time=status.start_time,
+                conditions=tuple(
+                    PodCondition(
+                        type=intern(each.type),
+                        status=intern(each.status),
+                        last_transition_time=each.last_transition_time,
+                    )
+                    for each in status.conditions or ()
+                    if each.type == "Ready"
+                ),
+            ),
+        )
+
+    def _shared_labels(self, labels: _Labels) -> _Labels:
+        key = frozenset(labels.items())
+        shared = self._labels.get(key)
+        if shared is None:
+            shared = self._labels[key] = {intern(name): value for name, value in labels.items()}
+        return shared
+
+    def _shared_spec(self, spec: PodSpec) -> PodSpec:
+        return self._specs.setdefault(msgspec.msgpack.encode(spec), spec)

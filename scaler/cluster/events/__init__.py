@@ -1,0 +1,1 @@
+"""Events on autoscalers, aggregated and limited as client-go does it."""

@@ -1,0 +1,118 @@
+"""Which PromQL has the load of a metric: the adapter explains the request that the scaler sends for it.
+
+Only where the sum of the rows of one query is the load, at any time: a metric of type External or Object. The query of a
+Pods metric names the pods of this moment, and usage is two queries and the requests of the pods of that time.
+"""
+
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from scaler.algorithm.amounts import milli
+from scaler.api.autoscaler import CrossVersionObjectReference, MetricSpec
+from scaler.cluster.metrics.custom import (
+    OF_NAMESPACE,
+    group_of,
+    is_namespace,
+    object_path,
+    qualified,
+)
+from scaler.cluster.metrics.external import external_path
+from scaler.cluster.metrics.metric_requests import ExternalRequest, ObjectRequest, request_of
+from scaler.cluster.metrics.metrics_api import selector_params
+from scaler.cluster.ports import Mapper
+from wire.api.custom_metrics import V1BETA2
+from wire.api.labels import NOTHING
+from wire.api.quoting import go_quote
+from wire.api.status import StatusError, Unavailable
+from wire.kube.requests import Reader
+
+EXPLAIN: Final = "/debug/explain"
+DEFAULT_BACKEND: Final = "default"
+
+
+class NoHistory(Exception):
+    """Prometheus has not recorded the load, or it cannot be read; the message says why."""
+
+
+class ExplainedQuery(msgspec.Struct, frozen=True, rename="camel"):
+    """A query of the adapter, and the labels of those of its rows that belong to the request."""
+
+    backend: str = ""
+    query: str = ""
+    row_labels: dict[str, str] = {}
+
+
+class Explained(msgspec.Struct, frozen=True, rename="camel"):
+    """The part of an explanation that names the query."""
+
+    code: int
+    message: str = ""
+    queries: tuple[ExplainedQuery, ...] = ()
+
+
+def why_no_history(metric: MetricSpec) -> str:
+    """Why recorded history does not have the load of such a metric; empty if it has."""
+    if metric.external is not None or metric.object is not None:
+        return ""
+    return (
+        f"a metric of type {metric.type} has no warm start from recorded history, "
+        "only those of type External and Object have"
+    )
+
+
+def per_replica_of(metric: MetricSpec) -> float:
+    """The load that one replica is to have, in the unit of the metric."""
+    source = metric.external or metric.object
+    average = None if source is None else source.target.average_value
+    return 0.0 if average is None else milli(average) / 1000
+
+
+async def load_query(adapter: Reader, mapper: Mapper, namespace: str, metric: MetricSpec) -> str:
+    """PromQL with the load of the metric at any time as its only row. Raises `NoHistory`."""
+    try:
+        path = metric_path(mapper, namespace, metric)
+        body = await adapter.get(EXPLAIN, {"path": path})
+        return query_of(msgspec.json.decode(body, type=Explained))
+    except (StatusError, Unavailable, LookupError, ValueError) as error:
+        raise NoHistory(f"the adapter does not explain the metric: {error}") from error
+
+
+def query_of(explained: Explained) -> str:
+    """The sum of the rows that belong to the request. Raises `NoHistory`."""
+    if explained.code != HTTPStatus.OK or not explained.queries:
+        raise NoHistory(f"the adapter does not explain the metric: {explained.message}")
+    found = explained.queries[0]
+    if found.backend != DEFAULT_BACKEND:
+        raise NoHistory(
+            f"the metric is of the backend {found.backend} of the adapter, and --prometheus-url is the default backend"
+        )
+    rows = f"({found.query})"
+    for label, value in sorted(found.row_labels.items()):
+        # PromQL has no other way to select rows of a result by their labels.
+        one = f'label_replace(vector(1), {go_quote(label)}, {go_quote(value)}, "", "")'
+        rows = f"({rows} and on ({label}) {one})"
+    return f"sum({rows})"
+
+
+def metric_path(mapper: Mapper, namespace: str, metric: MetricSpec) -> str:
+    """The path and parameters of the request for the metric. Raises `LookupError` and `ValueError`."""
+    match request_of(namespace, metric, NOTHING):
+        case ExternalRequest(metric=name, selector=selector):
+            path = external_path(namespace, name)
+            parameters = selector_params(labelSelector=selector)
+        case ObjectRequest(metric=name, described=described, selector=selector):
+            resource = _resource(mapper, described)
+            path = f"/apis/{V1BETA2}/{object_path(namespace, resource, described.name, name)}"
+            parameters = selector_params(metricLabelSelector=selector)
+        case _:
+            raise ValueError(why_no_history(metric))
+    return f"{path}?{urlencode(parameters)}" if parameters else path
+
+
+def _resource(mapper: Mapper, described: CrossVersionObjectReference) -> str:
+    if is_namespace(described):
+        return OF_NAMESPACE
+    return qualified(mapper.resources_for_kind(group_of(described), described.kind)[0])

@@ -1,0 +1,234 @@
+"""New forecasts learn from recorded history, one after the other, beside the reconciles.
+
+A reconcile says that a forecast still learns, and a later one finds what it has learnt meanwhile; neither waits. The
+replay of 15 days takes some seconds of CPU time: it runs in slices of a few milliseconds, with pauses in which the event
+loop is free, so that it takes a quarter of the time at most. After a failure, it is tried again with growing pauses.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+
+import msgspec
+
+from scaler.algorithm.policy import ForecastRules, Policy
+from scaler.api.autoscaler import Autoscaler, MetricSpec
+from scaler.cluster.forecast_metric_query import NoHistory, per_replica_of, why_no_history
+from scaler.cluster.telemetry import Telemetry
+from scaler.extensions.forecast.foresee import new_forecast
+from scaler.extensions.forecast.load_levels import Levels
+from scaler.extensions.forecast.state import Forecast, WarmStart
+from scaler.extensions.forecast.warm_start import (
+    HISTORY_MINUTES,
+    LoadByMinute,
+    difference,
+    learnt_from_history,
+    readings_of,
+    replayed,
+)
+from wire.process.backoff import Backoff, BackoffLimits
+from wire.process.problem_log import ProblemLog
+
+RETRIES: Final = BackoffLimits(initial_seconds=10.0, max_seconds=3600.0, jitter_ratio=0.2)
+# About 12 hours. A restart tries again.
+ATTEMPTS_MAX: Final = 20
+# One to three milliseconds.
+SLICE_MINUTES: Final = 20
+# Times the duration of a slice.
+PAUSE_FACTOR: Final = 3.0
+
+log = logging.getLogger(__name__)
+
+QueryOf = Callable[[str, MetricSpec], Awaitable[str]]
+"""PromQL with the load of a metric of a namespace. Raises `NoHistory`."""
+
+
+class RecordedLoads(Protocol):
+    """Recorded series; `range_queries.RangeQueries` implements it. Raises `NoHistory`."""
+
+    async def by_minute(self, promql: str, first: int, last: int) -> dict[int, float]: ...
+
+
+class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A forecast that learns, as the last reconcile left it."""
+
+    namespace: str
+    metric: MetricSpec
+    rules: ForecastRules
+    policy: Policy
+    levels: Levels
+
+
+class _Entry:
+    """One autoscaler: its newest state, what was found, and when it is tried again."""
+
+    def __init__(self, key: str, wanted: _Wanted) -> None:
+        self.wanted = wanted
+        self.found: WarmStart | None = None
+        self.is_done = False
+        self.attempts = 0
+        self.due_at_seconds = 0.0
+        self.backoff = Backoff(RETRIES)
+        self.problem = ProblemLog(
+            log,
+            failing=f"{key}: the forecast learns without recorded history",
+            recovered=f"{key}: the forecast has learnt from recorded history",
+        )
+
+
+class WarmStarts:
+    """Implements `ports.WarmStarts`. Run `run()` as a task."""
+
+    def __init__(
+        self,
+        query_of: QueryOf,
+        loads: RecordedLoads,
+        telemetry: Telemetry,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._query_of = query_of
+        self._loads = loads
+        self._telemetry = telemetry
+        self._monotonic = monotonic
+        self._entries: dict[str, _Entry] = {}
+        self._changed = asyncio.Event()
+
+    def found(self, key: str) -> WarmStart | None:
+        """What became of the recorded load of this autoscaler; None while nothing is known."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry.found
+
+    def follow(self, autoscaler: Autoscaler, policy: Policy, state: Forecast | None) -> None:
+        """What a reconcile has left. A forecast that does not learn any more is forgotten."""
+        rules, key = policy.forecast, autoscaler.key
+        if rules is None or rules.problem or state is None or not state.wants_recorded_load:
+            self._entries.pop(key, None)
+            return
+        metric = next(
+            (each for each in autoscaler.spec.metrics or () if each.name == rules.metric), None
+        )
+        if metric is None or not len(state.levels):
+            return
+        wanted = _Wanted(
+            namespace=autoscaler.metadata.namespace,
+            metric=metric,
+            rules=rules,
+            policy=policy,
+            levels=state.levels,
+        )
+        entry = self._entries.get(key)
+        if entry is None or not _same_load(entry.wanted, wanted):
+            self._entries[key] = self._new(key, wanted)
+            self._changed.set()
+        else:
+            entry.wanted = wanted
+
+    def forget(self, key: str) -> None:
+        """The autoscaler was deleted."""
+        self._entries.pop(key, None)
+
+    def clear(self, includes: Callable[[str], bool]) -> None:
+        """Other processes may scale these from now on."""
+        for key in [key for key in self._entries if includes(key)]:
+            self.forget(key)
+
+    async def run(self) -> None:
+        """Learn until cancelled."""
+        while True:
+            self._changed.clear()
+            key, pause_seconds = self._next()
+            if key and pause_seconds <= 0:
+                await self._attempt(key, self._entries[key])
+                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause_seconds if key else None):
+                    await self._changed.wait()
+
+    def _new(self, key: str, wanted: _Wanted) -> _Entry:
+        entry = _Entry(key, wanted)
+        entry.due_at_seconds = self._monotonic()
+        problem = why_no_history(wanted.metric)
+        if problem:
+            entry.found = WarmStart(problem=problem)
+            entry.is_done = True
+        return entry
+
+    def _next(self) -> tuple[str, float]:
+        """The one that is due first, and in how many seconds; an empty key without any."""
+        waiting = [
+            (entry.due_at_seconds, key)
+            for key, entry in self._entries.items()
+            if not entry.is_done and entry.attempts < ATTEMPTS_MAX
+        ]
+        if not waiting:
+            return "", 0.0
+        due_at_seconds, key = min(waiting)
+        return key, due_at_seconds - self._monotonic()
+
+    async def _attempt(self, key: str, entry: _Entry) -> None:
+        problem = ""
+        try:
+            state = await self._learnt(key, entry)
+        except NoHistory as error:
+            problem = str(error)
+        except Exception as error:
+            # A bug here must not stop the scaler.
+            log.exception("%s: learning from recorded history failed", key)
+            problem = f"learning from recorded history failed: {error!r}"
+        if self._entries.get(key) is not entry:
+            return
+        entry.problem.set(problem)
+        self._telemetry.warm_starts_total.labels("failed" if problem else "learnt").inc()
+        if not problem:
+            per_replica = per_replica_of(entry.wanted.metric)
+            entry.found = WarmStart(state=state, per_replica=per_replica)
+            entry.is_done = True
+            return
+        entry.found = WarmStart(problem=f"recorded history is not used: {problem}")
+        entry.attempts += 1
+        entry.due_at_seconds = self._monotonic() + entry.backoff.next_seconds()
+
+    async def _learnt(self, key: str, entry: _Entry) -> Forecast:
+        """From the recorded minutes, and after them those that were read. Raises `NoHistory`."""
+        wanted = entry.wanted
+        promql = await self._query_of(wanted.namespace, wanted.metric)
+        last = wanted.levels.end_minute
+        recorded = await self._loads.by_minute(promql, last - HISTORY_MINUTES + 1, last)
+        if not recorded:
+            raise NoHistory(f"Prometheus has no samples of {promql} in the last 15 days")
+        read = readings_of(wanted.levels)
+        problem = difference(recorded, read)
+        if problem:
+            raise NoHistory(problem)
+        minutes = {**read, **recorded}
+        state = await self._replayed(key, entry, new_forecast(wanted.rules), minutes)
+        state = learnt_from_history(state, len(recorded))
+        # What was read meanwhile, in slices too.
+        later = readings_of(entry.wanted.levels, after=state.levels.end_minute)
+        return await self._replayed(key, entry, state, later)
+
+    async def _replayed(
+        self, key: str, entry: _Entry, state: Forecast, minutes: LoadByMinute
+    ) -> Forecast:
+        wanted, per_replica = entry.wanted, per_replica_of(entry.wanted.metric)
+        ordered = sorted(minutes)
+        for place in range(0, len(ordered), SLICE_MINUTES):
+            started_seconds = self._monotonic()
+            some = {minute: minutes[minute] for minute in ordered[place : place + SLICE_MINUTES]}
+            state = replayed(state, some, wanted.rules, wanted.policy, per_replica)
+            await asyncio.sleep(PAUSE_FACTOR * (self._monotonic() - started_seconds))
+            if self._entries.get(key) is not entry:
+                raise NoHistory("the forecast does not need it any more")
+        return state
+
+
+def _same_load(one: _Wanted, other: _Wanted) -> bool:
+    """Whether the same is learnt in the same unit and judged by the same target."""
+    return (one.rules.identity, per_replica_of(one.metric)) == (
+        other.rules.identity,
+        per_replica_of(other.metric),
+    )

@@ -1,0 +1,1 @@
+"""The memories of HPAs, stored in objects of the kind ScalingMemory."""

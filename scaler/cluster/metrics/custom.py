@@ -1,0 +1,176 @@
+"""Client of custom.metrics.k8s.io: metrics of pods and of single objects.
+
+Upstream: `customMetricsClient` (podautoscaler/metrics/client.go) over the `custom_metrics` client of
+k8s.io/metrics: paths, parameters, the choice of the version, and the wording of errors.
+"""
+
+import time
+from collections.abc import Callable
+from urllib.parse import quote
+
+import msgspec
+
+from scaler.api.autoscaler import CrossVersionObjectReference
+from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
+from scaler.cluster.ports import Mapper, worded
+from wire.api import kube_json
+from wire.api.custom_metrics import GROUP, MetricValueList, decode
+from wire.api.labels import Selector
+from wire.api.status import StatusError, Unavailable
+from wire.kube.mapping import Resource
+from wire.kube.requests import Reader
+from wire.process.single_flight import SingleFlight
+
+# The versions that we can decode, as upstream's MetricVersions.
+KNOWN_VERSIONS = ("v1beta2", "v1beta1")
+# Stands for the resource in the path of a metric of a Namespace.
+OF_NAMESPACE = "metrics"
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+class _Group(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    versions: tuple[_Version, ...] = ()
+    preferred_version: _Version = _Version()
+
+
+class _Groups(msgspec.Struct, frozen=True):
+    groups: tuple[_Group, ...] = ()
+
+
+class PreferredVersion:
+    """The version of the custom metrics API to use, discovered again every sync period.
+
+    Upstream: `apiVersionsFromDiscovery`. A failure is not cached.
+    """
+
+    def __init__(
+        self,
+        kube: Reader,
+        *,
+        period_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._kube = kube
+        self._period_seconds = period_seconds
+        self._monotonic = monotonic
+        self._version = ""
+        self._discovered_at_seconds = 0.0
+        self._discovery: SingleFlight[str, str] = SingleFlight()
+
+    async def get(self) -> str:
+        """`v1beta2` or `v1beta1`. Raises `MetricUnavailable`, `StatusError`, `Unavailable`."""
+        age_seconds = self._monotonic() - self._discovered_at_seconds
+        if self._version and age_seconds < self._period_seconds:
+            return self._version
+        return await self._discovery.do("", self._discover)
+
+    async def _discover(self) -> str:
+        self._version = ""
+        started_seconds = self._monotonic()
+        self._version = _chosen(kube_json.decode(await self._kube.get("/apis"), _Groups).groups)
+        self._discovered_at_seconds = started_seconds
+        return self._version
+
+
+def _chosen(groups: tuple[_Group, ...]) -> str:
+    for group in groups:
+        if group.name == GROUP:
+            break
+    else:
+        raise MetricUnavailable(f"no custom metrics API ({GROUP}) registered")
+    for version in (group.preferred_version, *group.versions):
+        if version.version in KNOWN_VERSIONS:
+            return version.version
+    raise MetricUnavailable("no known available metric versions found")
+
+
+def group_of(described: CrossVersionObjectReference) -> str:
+    """The API group; empty for the core group."""
+    group, slash, _ = described.api_version.partition("/")
+    return group if slash else ""
+
+
+def is_namespace(described: CrossVersionObjectReference) -> bool:
+    """Its metrics have a path of their own."""
+    return described.kind == "Namespace" and not group_of(described)
+
+
+def qualified(resource: Resource) -> str:
+    """`resource.group`, as in paths of metrics."""
+    return f"{resource.name}.{resource.group}" if resource.group else resource.name
+
+
+def object_path(namespace: str, resource: str, name: str, metric: str) -> str:
+    """The path of a metric of an object, below the version. `resource` is qualified, or `OF_NAMESPACE`."""
+    place = resource if resource == OF_NAMESPACE else f"{resource}/{quote(name, safe='')}"
+    return f"namespaces/{namespace}/{place}/{quote(metric, safe='')}"
+
+
+class CustomMetrics:
+    """Reads metrics of pods or of one object. Every method raises `MetricUnavailable`."""
+
+    def __init__(self, version: PreferredVersion, mapper: Mapper) -> None:
+        self._version = version
+        self._mapper = mapper
+
+    async def of_pods(
+        self,
+        kube: Reader,
+        namespace: str,
+        metric: str,
+        pods: Selector,
+        metric_selector: Selector,
+    ) -> MetricValueList:
+        """The metric of every pod that the selector matches."""
+        params = selector_params(labelSelector=pods, metricLabelSelector=metric_selector)
+        # Upstream maps the kind Pod with its REST mapper, which always returns this resource.
+        path = f"namespaces/{namespace}/pods/*/{quote(metric, safe='')}"
+        return await self._get(kube, path, params, resource="pods", name="*")
+
+    async def of_object(
+        self,
+        kube: Reader,
+        namespace: str,
+        metric: str,
+        described: CrossVersionObjectReference,
+        metric_selector: Selector,
+    ) -> MetricValueList:
+        """The metric of one object. For a Namespace it is that of `namespace`, whatever the reference names."""
+        params = selector_params(metricLabelSelector=metric_selector)
+        if is_namespace(described):
+            resource, name = OF_NAMESPACE, metric
+        else:
+            resource = await self._resource(group_of(described), described.kind)
+            name = described.name
+        path = object_path(namespace, resource, described.name, metric)
+        return await self._get(kube, path, params, resource=resource, name=name)
+
+    async def _get(
+        self, kube: Reader, path: str, params: dict[str, str], *, resource: str, name: str
+    ) -> MetricValueList:
+        try:
+            version = await self._version.get()
+            return decode(await kube.get(f"/apis/{GROUP}/{version}/{path}", params))
+        except (StatusError, Unavailable) as error:
+            raise MetricUnavailable(
+                worded(error, verb="get", resource=resource, group=GROUP, name=name)
+            ) from error
+        except msgspec.DecodeError as error:
+            raise MetricUnavailable(f"the response is malformed: {error}") from error
+
+    async def _resource(self, group: str, kind: str) -> str:
+        """`resource.group` of a kind, of the first mapping. Upstream: qualResourceForKind."""
+        try:
+            found = self._mapper.resources_for_kind(group, kind)[0]
+        except LookupError as error:
+            if not await self._mapper.refresh_after_miss():
+                named = f"{kind}.{group}" if group else kind
+                raise MetricUnavailable(
+                    f"unable to map kind {named} to resource: {error}"
+                ) from error
+            return await self._resource(group, kind)
+        return qualified(found)

@@ -1,0 +1,34 @@
+"""Client of external.metrics.k8s.io: metrics that describe no object of the cluster.
+
+Upstream: `externalMetricsClient` (podautoscaler/metrics/client.go) over the `external_metrics` client of
+k8s.io/metrics.
+"""
+
+from urllib.parse import quote
+
+import msgspec
+
+from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
+from scaler.cluster.ports import worded
+from wire.api.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
+from wire.api.labels import Selector
+from wire.api.status import StatusError, Unavailable
+from wire.kube.requests import Reader
+
+
+def external_path(namespace: str, metric: str) -> str:
+    """Where a metric is read."""
+    return f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
+
+
+async def external_metric(
+    kube: Reader, namespace: str, metric: str, selector: Selector
+) -> ExternalMetricValueList:
+    """All series of a metric in a namespace. Raises `MetricUnavailable`."""
+    try:
+        path = external_path(namespace, metric)
+        return decode(await kube.get(path, selector_params(labelSelector=selector)))
+    except (StatusError, Unavailable) as error:
+        raise MetricUnavailable(worded(error, verb="get", resource=metric, group=GROUP)) from error
+    except msgspec.DecodeError as error:
+        raise MetricUnavailable(f"the response is malformed: {error}") from error

@@ -1,0 +1,263 @@
+"""Reads the metrics of a spec: which API, which request, and the wording of a failure.
+
+Upstream: the `Get*Metric*` calls of `ReplicaCalculator` (replica_calculator.go).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from scaler.algorithm import samples
+from scaler.algorithm.readings import FormulaInputs, MetricFailed, Reading
+from scaler.api.autoscaler import MetricSpec
+from scaler.cluster.metrics.bounded_reader import BoundedReader, no_answer
+from scaler.cluster.metrics.custom import CustomMetrics, PreferredVersion
+from scaler.cluster.metrics.direct_reader import DirectReader, Route
+from scaler.cluster.metrics.external import external_metric
+from scaler.cluster.metrics.metric_requests import (
+    ExternalRequest,
+    MetricRequest,
+    ObjectRequest,
+    PodsRequest,
+    UsageRequest,
+    request_of,
+)
+from scaler.cluster.metrics.metric_stream import MetricStream
+from scaler.cluster.metrics.metrics_api import MetricUnavailable
+from scaler.cluster.metrics.resource import ResourceMetrics
+from scaler.cluster.metrics.shared_responses import Sent, SharedResponses, responded
+from scaler.cluster.metrics.streamed_responses import StreamedReader, StreamedResponses
+from scaler.cluster.ports import Mapper, TimedReading
+from scaler.cluster.telemetry import Telemetry
+from wire.api.labels import Selector
+from wire.api.resource_metrics import PodMetricsList
+from wire.kube.requests import Reader
+
+# A metric that takes longer has failed, so that a reconcile is over before the next one is due. Under a period
+# of a few seconds, a reconcile that is late is better than a slow query that fails.
+DEADLINE_PERIODS = 2 / 3
+DEADLINE_SECONDS_MIN = 5.0
+# The request of a shared response was sent at most this long ago, and at most a tenth of the sync period.
+FRESH_SECONDS_MAX = 1.0
+FRESH_PERIODS = 0.1
+# A streamed response holds for longer without a confirmation: the adapter confirms all about every second, and sends at once what changed.
+STREAMED_SECONDS_MAX = 5.0
+STREAMED_SECONDS_MIN = 2.5
+STREAMED_PERIODS = 1 / 3
+
+Response = Reading | PodMetricsList
+# A formula is computed from other metrics, and a metric without a usable request has failed.
+NOT_REQUESTED = (FormulaInputs, MetricFailed)
+
+
+class Measurements:
+    """The metrics APIs of one cluster."""
+
+    def __init__(
+        self,
+        kube: Reader,
+        mapper: Mapper,
+        telemetry: Telemetry,
+        *,
+        period_seconds: float,
+        route: Route | None = None,
+        stream: MetricStream | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`period_seconds`: of the autoscalers that do not have their own. `route`: to the adapter directly,
+        `stream`: what it streams.
+        """
+        self._telemetry = telemetry
+        self._monotonic = monotonic
+        self._period_seconds = period_seconds
+        self._deadline_seconds = _deadline_seconds(period_seconds)
+        if route is not None:
+            kube = DirectReader(kube, route, telemetry, deadline_seconds=self._deadline_seconds)
+        bounded = BoundedReader(kube, deadline_seconds=self._deadline_seconds)
+        version = PreferredVersion(bounded, period_seconds=period_seconds, monotonic=monotonic)
+        self._custom = CustomMetrics(version, mapper)
+        self._resource = ResourceMetrics(bounded)
+        self._responses: SharedResponses[MetricRequest, Response] = SharedResponses(
+            fresh_seconds_max=_fresh_seconds(period_seconds), monotonic=monotonic
+        )
+        self._streamed: StreamedResponses[Response] = StreamedResponses(
+            MetricStream(monotonic) if stream is None else stream, bounded, monotonic
+        )
+
+    def reads(
+        self,
+        namespace: str,
+        metrics: Sequence[MetricSpec],
+        pod_selector: Selector,
+        *,
+        period_seconds: float | None = None,
+    ) -> "MetricReads":
+        """What to read for the metrics of a spec. `period_seconds` limits their age and the time to read them."""
+        # A request that several autoscalers share must not take longer than one of them without a period waits.
+        shorter = self._period_seconds
+        if period_seconds is not None:
+            shorter = min(shorter, period_seconds)
+        return MetricReads(
+            self,
+            tuple(request_of(namespace, metric, pod_selector) for metric in metrics),
+            ages=Ages(_fresh_seconds(shorter), _streamed_seconds(shorter)),
+            deadline_seconds=_deadline_seconds(shorter),
+            monotonic=self._monotonic,
+        )
+
+    def find(self, request: MetricRequest, ages: "Ages") -> Sent[Response] | None:
+        """What was streamed or sent for it already, if that is new enough."""
+        sent_as = _sent_as(request)
+        streamed = self._streamed.find(sent_as, ages.streamed_seconds)
+        return streamed or self._responses.find(sent_as, ages.fresh_seconds)
+
+    def find_or_send(self, request: MetricRequest, ages: "Ages") -> Sent[Response]:
+        """The same; what is not found is sent now."""
+        found = self.find(request, ages)
+        if found is not None:
+            self.count_found(request, found)
+            return found
+        sent_as = _sent_as(request)
+        reader = self._streamed.reader(sent_as, ages.streamed_seconds)
+        result = "sent" if reader.streamed is None else "streamed"
+        self._telemetry.count_metrics_request(request.group, result)
+        return self._responses.send(
+            sent_as,
+            lambda: self._response(sent_as, reader),
+            lambda sent: self._streamed.keep(sent_as, reader, sent),
+        )
+
+    def count_found(self, request: MetricRequest, found: Sent[Response]) -> None:
+        """A response is used for which no request is sent."""
+        result = "streamed" if found.was_streamed else "shared"
+        self._telemetry.count_metrics_request(request.group, result)
+
+    async def renewed(self, path: str) -> MetricRequest | None:
+        """Decode the streamed response of a path that has changed; its request, if there is one."""
+        request = self._streamed.request_of(path)
+        if request is not None:
+            ages = Ages(fresh_seconds=0.0, streamed_seconds=STREAMED_SECONDS_MAX)
+            await responded((self.find_or_send(request, ages),), self._deadline_seconds)
+        return request
+
+    async def _response(self, request: MetricRequest, kube: StreamedReader) -> Response:
+        try:
+            match request:
+                case ExternalRequest(namespace, metric, selector):
+                    return samples.external_values(
+                        await external_metric(kube, namespace, metric, selector)
+                    )
+                case ObjectRequest(namespace, metric, described, selector):
+                    return samples.object_value(
+                        await self._custom.of_object(kube, namespace, metric, described, selector)
+                    )
+                case PodsRequest(namespace, metric, pods, selector):
+                    return samples.pod_samples(
+                        await self._custom.of_pods(kube, namespace, metric, pods, selector)
+                    )
+                case UsageRequest(namespace, pods):
+                    return await self._resource.of_pods(namespace, pods)
+        except MetricUnavailable as error:
+            return samples.fetch_failed(request.api, str(error))
+
+
+class Ages(msgspec.Struct, frozen=True):
+    """How old a response may be that another request was sent for, and one that the adapter has streamed."""
+
+    fresh_seconds: float
+    streamed_seconds: float
+
+
+class MetricReads:
+    """The requests of one autoscaler."""
+
+    def __init__(
+        self,
+        measurements: Measurements,
+        wanted: tuple[MetricRequest | FormulaInputs | MetricFailed, ...],
+        *,
+        ages: Ages,
+        deadline_seconds: float,
+        monotonic: Callable[[], float],
+    ) -> None:
+        """`wanted`: by metric, its request, or its reading if there is nothing to request."""
+        self._measurements = measurements
+        self._wanted = wanted
+        self.requests = tuple(each for each in wanted if not isinstance(each, NOT_REQUESTED))
+        self._ages = ages
+        self._deadline_seconds = deadline_seconds
+        self._monotonic = monotonic
+
+    def shared(self, *, counted: bool = True) -> tuple[Reading, ...] | None:
+        """The readings of all metrics, if they need no request; None if a request has to be sent or is in flight.
+
+        `counted`: they are used for a reconcile.
+        """
+        found: dict[MetricRequest, Sent[Response]] = {}
+        for request in self.requests:
+            sent = self._measurements.find(request, self._ages)
+            if sent is None or sent.in_flight is not None:
+                return None
+            found[request] = sent
+        if counted:
+            for request, sent in found.items():
+                self._measurements.count_found(request, sent)
+        return tuple(
+            each if isinstance(each, NOT_REQUESTED) else _reading(each, found[each].response())
+            for each in self._wanted
+        )
+
+    async def read(self) -> tuple[TimedReading, ...]:
+        """All metrics concurrently, in the order of the spec."""
+        started_seconds = self._monotonic()
+        sent = {
+            request: self._measurements.find_or_send(request, self._ages)
+            for request in self.requests
+        }
+        await responded(sent.values(), self._deadline_seconds)
+        return tuple(
+            TimedReading(each, 0.0)
+            if isinstance(each, NOT_REQUESTED)
+            else _timed_reading(each, sent[each], started_seconds, self._deadline_seconds)
+            for each in self._wanted
+        )
+
+
+def _sent_as(request: MetricRequest) -> MetricRequest:
+    """The usage of all resources and containers is in one response."""
+    if isinstance(request, UsageRequest):
+        return UsageRequest(request.namespace, request.pods, "")
+    return request
+
+
+def _timed_reading(
+    request: MetricRequest, sent: Sent[Response], started_seconds: float, deadline_seconds: float
+) -> TimedReading:
+    waited_seconds = sent.waited_seconds(started_seconds)
+    if sent.in_flight is not None:
+        failed = samples.fetch_failed(request.api, no_answer(deadline_seconds))
+        return TimedReading(failed, waited_seconds)
+    return TimedReading(_reading(request, sent.response()), waited_seconds)
+
+
+def _reading(request: MetricRequest, response: Response) -> Reading:
+    match request, response:
+        case UsageRequest(resource=resource, container=container), PodMetricsList():
+            return samples.resource_samples(response, resource=resource, container=container)
+        case _, PodMetricsList():
+            raise TypeError(f"{request} has the usage of pods as its response")
+        case _:
+            return response
+
+
+def _deadline_seconds(period_seconds: float) -> float:
+    return max(DEADLINE_SECONDS_MIN, DEADLINE_PERIODS * period_seconds)
+
+
+def _fresh_seconds(period_seconds: float) -> float:
+    return min(FRESH_SECONDS_MAX, FRESH_PERIODS * period_seconds)
+
+
+def _streamed_seconds(period_seconds: float) -> float:
+    return min(STREAMED_SECONDS_MAX, max(STREAMED_SECONDS_MIN, STREAMED_PERIODS * period_seconds))

@@ -1,0 +1,32 @@
+"""Client of metrics.k8s.io: cpu and memory usage of pods.
+
+Upstream: `resourceMetricsClient` (podautoscaler/metrics/client.go) over the generated client.
+"""
+
+import msgspec
+
+from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
+from scaler.cluster.ports import worded
+from wire.api.labels import Selector
+from wire.api.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
+from wire.api.status import StatusError, Unavailable
+from wire.kube.requests import Reader
+
+
+class ResourceMetrics:
+    """Reads the usage of the pods that a selector matches."""
+
+    def __init__(self, kube: Reader) -> None:
+        self._kube = kube
+
+    async def of_pods(self, namespace: str, pods: Selector) -> PodMetricsList:
+        """Raises `MetricUnavailable`."""
+        path = f"/apis/{V1BETA1}/namespaces/{namespace}/pods"
+        try:
+            return decode_pods(await self._kube.get(path, selector_params(labelSelector=pods)))
+        except (StatusError, Unavailable) as error:
+            raise MetricUnavailable(
+                worded(error, verb="get", resource="pods", group=GROUP)
+            ) from error
+        except msgspec.DecodeError as error:
+            raise MetricUnavailable(f"the response is malformed: {error}") from error

@@ -1,0 +1,110 @@
+"""The decoded responses of requests that the adapter streams. A response that has not changed is decoded once."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, TypeVar
+from urllib.parse import urlencode
+
+from cachetools import LRUCache
+
+from scaler.cluster.metrics.metric_requests import MetricRequest
+from scaler.cluster.metrics.metric_stream import MetricStream, Streamed
+from scaler.cluster.metrics.shared_responses import Sent
+from wire.api.metric_stream import PATHS_MAX
+from wire.api.status import from_response
+from wire.kube.requests import JSON, Reader
+
+# How long the path of a request is taken to be the same: the version of an API and the resource of a kind may change.
+PATH_SECONDS: Final = 60.0
+
+Response = TypeVar("Response")
+
+
+class StreamedReader:
+    """A `Reader` for one request: it returns the streamed response of its path, or reads it, and notes the path."""
+
+    def __init__(self, behind: Reader, streamed_path: str = "", streamed: Streamed | None = None):
+        self._behind = behind
+        self._streamed_path = streamed_path
+        self.streamed = streamed
+        self.path = ""
+        """With its query; empty before anything was read."""
+        self.was_streamed = False
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes:
+        """The body of the response. Raises `StatusError` and `Unavailable`."""
+        self.path = f"{path}?{urlencode(params)}" if params else path
+        if self.streamed is None or self.path != self._streamed_path:
+            return await self._behind.get(path, params, accept=accept)
+        self.was_streamed = True
+        if self.streamed.code != 200:
+            raise from_response(self.streamed.code, self.streamed.body)
+        return self.streamed.body
+
+
+class _Known(Generic[Response]):
+    """The path of a request, and its decoded response."""
+
+    __slots__ = ("decoded", "located_at_seconds", "path", "streamed")
+
+    def __init__(self, path: str, now_seconds: float) -> None:
+        self.path = path
+        self.located_at_seconds = now_seconds
+        self.streamed: Streamed | None = None
+        self.decoded: Sent[Response] | None = None
+
+
+class StreamedResponses(Generic[Response]):
+    """Responses by request."""
+
+    def __init__(
+        self, stream: MetricStream, behind: Reader, monotonic: Callable[[], float]
+    ) -> None:
+        """`behind`: reads what is not streamed."""
+        self._stream = stream
+        self._behind = behind
+        self._monotonic = monotonic
+        self._known: LRUCache[MetricRequest, _Known[Response]] = LRUCache(PATHS_MAX)
+        self._request_of: LRUCache[str, MetricRequest] = LRUCache(PATHS_MAX)
+
+    def find(self, request: MetricRequest, max_age_seconds: float) -> Sent[Response] | None:
+        """The response, if it is streamed, confirmed for that age, and decoded or being decoded."""
+        known, streamed = self._current(request, max_age_seconds)
+        if known is None or streamed is None or known.streamed is not streamed:
+            return None
+        if self._monotonic() - known.located_at_seconds > PATH_SECONDS:
+            return None
+        return known.decoded
+
+    def reader(self, request: MetricRequest, max_age_seconds: float) -> StreamedReader:
+        """What to read a request with that `find` has not found."""
+        known, streamed = self._current(request, max_age_seconds)
+        return StreamedReader(self._behind, known.path if known else "", streamed)
+
+    def keep(self, request: MetricRequest, reader: StreamedReader, decoded: Sent[Response]) -> None:
+        """The request was read with `reader`: from now on it is watched, and a response that was streamed is used again."""
+        if not reader.path:
+            return
+        known = self._known.get(request)
+        if known is None or known.path != reader.path:
+            known = self._known[request] = _Known(reader.path, self._monotonic())
+            self._request_of[reader.path] = request
+        known.located_at_seconds = self._monotonic()
+        if reader.was_streamed:
+            decoded.was_streamed = True
+            known.streamed, known.decoded = reader.streamed, decoded
+        else:
+            self._stream.watch(reader.path)
+
+    def request_of(self, path: str) -> MetricRequest | None:
+        """The request with this path."""
+        return self._request_of.get(path)
+
+    def _current(
+        self, request: MetricRequest, max_age_seconds: float
+    ) -> tuple[_Known[Response] | None, Streamed | None]:
+        known = self._known.get(request)
+        if known is None:
+            return None, None
+        return known, self._stream.current(known.path, max_age_seconds)

@@ -1,0 +1,112 @@
+"""Other autoscalers that scale the same pods.
+
+Two checks. Upstream's, by pods: which autoscalers of this kind have a selector that matches one of them
+(`hpasControllingPodsUnderSelector`, horizontal.go). And by target, for LoadAutoscalers only: which autoscalers
+of either kind name it. kube-controller-manager does not see a LoadAutoscaler, so a LoadAutoscaler yields.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from scaler.algorithm.observed import Pod
+from scaler.api.autoscaler import Autoscaler
+from wire.api.labels import NOTHING, Operator, Selector
+
+_EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
+_Bucket = tuple[str, str, str]
+"""Namespace, and key and value of a label; both empty for selectors without an exact value."""
+
+
+class Selectors:
+    """The selector that each autoscaler's target was last seen to have."""
+
+    def __init__(self) -> None:
+        self._selectors: dict[str, Selector] = {}
+        self._buckets: dict[_Bucket, set[str]] = {}
+        self.version = 0
+        """Changes with every change that may change the result of `controllers_of`."""
+
+    def appear(self, key: str) -> None:
+        """An autoscaler exists; until its target's scale is read it selects nothing."""
+        self._selectors.setdefault(key, NOTHING)
+
+    def store(self, key: str, selector: Selector) -> None:
+        """Its target has this selector. Not stored before the autoscaler appears, nor after it is deleted."""
+        old = self._selectors.get(key)
+        if old is None or old == selector:
+            return
+        self.disappear(key)
+        self._selectors[key] = selector
+        self.version += 1
+        if not selector.matches_nothing:
+            self._buckets.setdefault(_bucket(key, selector), set()).add(key)
+
+    def disappear(self, key: str) -> None:
+        """The autoscaler was deleted."""
+        selector = self._selectors.pop(key, NOTHING)
+        self.version += 1
+        bucket = _bucket(key, selector)
+        self._buckets.get(bucket, set()).discard(key)
+        if not self._buckets.get(bucket):
+            self._buckets.pop(bucket, None)
+
+    def controllers_of(self, namespace: str, pods: Iterable[Pod]) -> tuple[str, ...]:
+        """The autoscalers whose selector matches one of the pods; sorted, so that messages do not change."""
+        found: set[str] = set()
+        # Pods of one template have the same labels: check them only once.
+        for labels in {
+            tuple(pod.metadata.labels.items()): pod.metadata.labels for pod in pods
+        }.values():
+            found.update(self._matching(namespace, labels))
+        return tuple(sorted(found))
+
+    def _matching(self, namespace: str, labels: Mapping[str, str]) -> Iterable[str]:
+        buckets = [(namespace, "", ""), *((namespace, key, labels[key]) for key in labels)]
+        for bucket in buckets:
+            for key in self._buckets.get(bucket, ()):
+                if self._selectors[key].matches(labels):
+                    yield key
+
+
+def _bucket(key: str, selector: Selector) -> _Bucket:
+    namespace = key.partition("/")[0]
+    for requirement in selector.requirements:
+        if requirement.operator in _EXACT:
+            return namespace, requirement.key, requirement.values[0]
+    return namespace, "", ""
+
+
+class Targets:
+    """Which autoscalers of either kind name which target; without those in mode DryRun, which scale nothing."""
+
+    def __init__(self) -> None:
+        self._autoscalers: dict[_Target, set[tuple[str, str]]] = {}
+
+    def follow(self, kind: str) -> Callable[[Autoscaler | None, Autoscaler | None], None]:
+        """What to call with every change (old and new) of an autoscaler of this kind."""
+
+        def change(old: Autoscaler | None, new: Autoscaler | None) -> None:
+            if old is not None:
+                named = self._autoscalers.get(_target(old), set())
+                named.discard((kind, old.metadata.name))
+                if not named:
+                    self._autoscalers.pop(_target(old), None)
+            if new is not None and not new.is_dry_run:
+                self._autoscalers.setdefault(_target(new), set()).add((kind, new.metadata.name))
+
+        return change
+
+    def rivals_of(self, autoscaler: Autoscaler, kind: str) -> tuple[str, ...]:
+        """The other autoscalers on the same target, as `Kind namespace/name`."""
+        namespace, itself = autoscaler.metadata.namespace, (kind, autoscaler.metadata.name)
+        named = self._autoscalers.get(_target(autoscaler), set())
+        return tuple(f"{of} {namespace}/{name}" for of, name in sorted(named - {itself}))
+
+
+_Target = tuple[str, str, str, str]
+"""Namespace, group, kind and name: what decides which object is scaled."""
+
+
+def _target(autoscaler: Autoscaler) -> _Target:
+    ref = autoscaler.spec.scale_target_ref
+    group, slash, _ = ref.api_version.partition("/")
+    return autoscaler.metadata.namespace, group if slash else "", ref.kind, ref.name

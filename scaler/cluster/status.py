@@ -1,0 +1,103 @@
+"""What is written into an autoscaler's status, and read back from it after a restart.
+
+A HorizontalPodAutoscaler gets what kube-controller-manager would write. A LoadAutoscaler also gets the texts of
+kubectl's columns, and the memory, which must survive a restart: without it the first low reading could
+shrink what a window still holds up, and every policy would start a new period.
+"""
+
+import msgspec
+
+from scaler.algorithm.memory import History, Memory, ScaleEvent, StoredMemory
+from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, metrics_of
+from scaler.api.kinds import WatchedKind
+from scaler.cluster.printing import printed_targets
+from wire.api import kube_json
+
+# The CRD allows twice as many; half an hour of changes every two seconds.
+ENTRIES_MAX = 1000
+
+
+class LoadAutoscalerStatus(AutoscalerStatus, frozen=True, kw_only=True):
+    """The status of an HPA, and what only a LoadAutoscaler has."""
+
+    reference: str = ""
+    targets: str = ""
+    history: History | None = None
+
+
+class _StoredStatus(msgspec.Struct, frozen=True, rename="camel"):
+    current_replicas: int = 0
+    desired_replicas: int = 0
+    history: History | None = None
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    status: _StoredStatus = _StoredStatus()
+
+
+def status_body(
+    autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory, kind: WatchedKind
+) -> bytes:
+    """The autoscaler with its new status, for a PUT to `/status`."""
+    if kind.has_column_texts or kind.keeps_history:
+        status = extended(autoscaler, status, memory, kind)
+    return msgspec.json.encode(msgspec.structs.replace(autoscaler, status=status))
+
+
+def extended(
+    autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory, kind: WatchedKind
+) -> LoadAutoscalerStatus:
+    """An HPA's status with what this kind has in addition."""
+    fields = {name: getattr(status, name) for name in AutoscalerStatus.__struct_fields__}
+    target = autoscaler.spec.scale_target_ref
+    reference = f"{target.kind}/{target.name}"
+    targets = printed_targets(metrics_of(autoscaler.spec), status.current_metrics or ())
+    return LoadAutoscalerStatus(
+        **fields,
+        reference=reference if kind.has_column_texts else "",
+        targets=targets if kind.has_column_texts else "",
+        history=_history(memory) if kind.keeps_history else None,
+    )
+
+
+def stored_memory(body: bytes) -> StoredMemory:
+    """The memory in a LoadAutoscaler as it was read. Raises `msgspec.DecodeError`.
+
+    A history in another form, from another version, is ignored: the autoscaler then starts like a new one.
+    """
+    try:
+        status = kube_json.decode(body, _Stored).status
+    except msgspec.ValidationError:
+        return StoredMemory()
+    if status.history is None:
+        return StoredMemory()
+    return StoredMemory(
+        recommendations=status.history.recommendations,
+        scale_up_events=status.history.scale_up_events,
+        scale_down_events=status.history.scale_down_events,
+        scaled_to_zero=status.history.scaled_to_zero,
+        extensions=status.history.extensions,
+        forecast=status.history.forecast,
+        candidate=status.history.candidate,
+        known_replicas=(status.desired_replicas, status.current_replicas),
+    )
+
+
+def _history(memory: Memory) -> History:
+    """No more entries than the CRD allows, or every write of the status would be rejected."""
+    steps = memory.recommendations
+    return History(
+        recommendations=None if steps is None else steps[-ENTRIES_MAX:],
+        scale_up_events=_newest(memory.scale_up_events),
+        scale_down_events=_newest(memory.scale_down_events),
+        scaled_to_zero=memory.scaled_to_zero,
+        extensions=memory.extensions,
+        forecast=memory.forecast,
+        candidate=memory.candidate,
+    )
+
+
+def _newest(events: tuple[ScaleEvent, ...]) -> tuple[ScaleEvent, ...]:
+    if len(events) <= ENTRIES_MAX:
+        return events
+    return tuple(sorted(events, key=lambda one: one.happened_at_unix_seconds)[-ENTRIES_MAX:])

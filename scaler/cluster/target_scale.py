@@ -1,0 +1,146 @@
+"""The target's Scale subresource, of any resource that has one.
+
+Upstream: `scaleForResourceMappings` and the first steps of `reconcileAutoscaler` (horizontal.go),
+client-go's scale client. Of `scaleTargetRef.apiVersion` only the group is used.
+"""
+
+from urllib.parse import quote
+
+import msgspec
+
+from scaler.algorithm.observed import ScaleUnavailable, ScaleView
+from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference
+from scaler.cluster.ports import Mapper, TargetScale, worded
+from wire.api import kube_json
+from wire.api.labels import Selector, from_label_selector, parse, to_label_selector
+from wire.api.meta import ObjectMeta
+from wire.api.status import StatusError, Unavailable
+from wire.kube.mapping import GroupVersionResource
+from wire.kube.requests import Reader
+
+
+class ScaleSpec(msgspec.Struct, frozen=True):
+    """The desired state."""
+
+    replicas: int = 0
+
+
+class ScaleStatus(msgspec.Struct, frozen=True):
+    """The current state; `selector` is the text form of the pods' label selector."""
+
+    replicas: int = 0
+    selector: str = ""
+
+
+class Scale(msgspec.Struct, frozen=True, rename="camel"):
+    """autoscaling/v1 Scale."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ScaleSpec = ScaleSpec()
+    status: ScaleStatus = ScaleStatus()
+
+
+async def read_scale(
+    kube: Reader, mapper: Mapper, autoscaler: Autoscaler
+) -> TargetScale | ScaleUnavailable:
+    """Read it by the target's REST mappings, in order: the first success wins, else the first error is reported."""
+    namespace, ref = autoscaler.metadata.namespace, autoscaler.spec.scale_target_ref
+    reference = f"{ref.kind}/{namespace}/{ref.name}"
+    try:
+        group = group_of(ref.api_version)
+    except ValueError as error:
+        return ScaleUnavailable(
+            message=str(error),
+            context="invalid API version in scale target reference",
+            spec_error=True,
+        )
+    try:
+        resources = await _resources(mapper, group, ref.kind)
+    except LookupError as error:
+        return ScaleUnavailable(
+            message=str(error), context="unable to determine resource for scale target reference"
+        )
+    first_error = "unrecognized resource"
+    for index, resource in enumerate(resources):
+        try:
+            return await _read(kube, resource, namespace, ref)
+        except (StatusError, Unavailable) as error:
+            if index == 0:
+                first_error = worded(error, verb="get", resource=resource.resource, name=ref.name)
+        except msgspec.DecodeError as error:
+            if index == 0:
+                first_error = f"the scale of {resource.resource} {ref.name!r} is malformed: {error}"
+        except ValueError as error:
+            if index == 0:
+                first_error = str(error)
+    return ScaleUnavailable(
+        message=first_error, context=f"failed to query scale subresource for {reference}"
+    )
+
+
+def group_of(api_version: str) -> str:
+    """The group of `group/version`; empty for the core API. Upstream: schema.ParseGroupVersion."""
+    if api_version.count("/") > 1:
+        raise ValueError(f"unexpected GroupVersion string: {api_version}")
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""
+
+
+async def _resources(mapper: Mapper, group: str, kind: str) -> list[GroupVersionResource]:
+    """The resources of a kind, each once and in its preferred version."""
+    try:
+        found = mapper.resources_for_kind(group, kind)
+    except LookupError:
+        # The CRD may be newer than the last discovery.
+        if not await mapper.refresh_after_miss():
+            raise
+        found = mapper.resources_for_kind(group, kind)
+    names = dict.fromkeys((resource.name, resource.group) for resource in found)
+    return [mapper.resource_for(name, of_group) for name, of_group in names]
+
+
+async def _read(
+    kube: Reader, resource: GroupVersionResource, namespace: str, ref: CrossVersionObjectReference
+) -> TargetScale:
+    group, version, plural = resource
+    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    path = f"{root}/namespaces/{namespace}/{plural}/{quote(ref.name, safe='')}/scale"
+    return _viewed(path, await kube.get(path))
+
+
+def _viewed(path: str, body: bytes) -> TargetScale:
+    """Raises `ValueError` for a selector that client-go's scale client does not take."""
+    scale = kube_json.decode(body, Scale)
+    return TargetScale(
+        path=path,
+        uid=scale.metadata.uid,
+        view=ScaleView(
+            spec_replicas=scale.spec.replicas,
+            status_replicas=scale.status.replicas,
+            selector=_converted(scale.status.selector),
+            resource_version=scale.metadata.resource_version,
+        ),
+    )
+
+
+def _converted(selector: str) -> str:
+    """The selector's text after client-go's scale client has converted it to a LabelSelector and back.
+
+    A LabelSelector has no `!=`, `<` and `>`: a target with one of them cannot be scaled.
+    """
+    if not selector:
+        return ""
+    try:
+        return str(from_label_selector(to_label_selector(_parsed(selector))))
+    except ValueError as error:
+        raise ValueError(
+            "received an object from a /scale endpoint which was not convertible to autoscaling Scale: "
+            f"failed to parse target selector: {error}"
+        ) from error
+
+
+def _parsed(selector: str) -> Selector:
+    try:
+        return parse(selector)
+    except ValueError as error:
+        raise ValueError(f'couldn\'t parse the selector string "{selector}": {error}') from error

@@ -1,1 +1,0 @@
-"""The subcommands: `run`, the default, scales; `why` explains."""

@@ -1,0 +1,1 @@
+"""When each autoscaler is reconciled, and one reconcile: read, decide, write."""

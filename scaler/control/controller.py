@@ -1,0 +1,210 @@
+"""Runs the reconciles of a work queue when they are due, a limited number at a time."""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable
+
+from scaler.cluster.telemetry import Telemetry
+from scaler.control.workqueue import WorkQueue
+
+log = logging.getLogger(__name__)
+
+# A reconcile needs milliseconds of work. One that takes longer than this waits for a response, and
+# must not keep a worker from the others: a hanging metrics API or webhook delays only its own objects.
+# While kube-apiserver itself is slow, the worker is kept: more reconciles would only make its requests wait longer.
+WORKER_SECONDS_MAX = 0.1
+# How long reconciles in progress may take to finish when the controller stops.
+DRAIN_SECONDS = 3.0
+
+# How long reconciles that need no request may follow each other before everything else gets its turn.
+SLICE_SECONDS = 0.005
+
+Repeat = Callable[[str], bool]
+"""Reconcile the autoscaler of this key, if that changes nothing and needs no request; False if it may."""
+Reconcile = Callable[[str], Awaitable[bool]]
+"""Reconcile the autoscaler of this key (`namespace/name`); False when it no longer exists."""
+
+
+class Controller:
+    """Starts reconciles when they are due; a failure of one does not affect the others."""
+
+    def __init__(
+        self,
+        queue: WorkQueue,
+        reconcile: Reconcile,
+        telemetry: Telemetry,
+        *,
+        repeat: Repeat = lambda _: False,
+        is_overloaded: Callable[[], bool] = lambda: False,
+        concurrent: int,
+        drain_seconds: float = DRAIN_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`concurrent`: how many reconciles may run at once, not counting those that wait for a response.
+
+        Those are counted too while `is_overloaded`: kube-apiserver has many requests to respond to.
+        """
+        self._queue = queue
+        self._reconcile = reconcile
+        self._repeat = repeat
+        self._is_overloaded = is_overloaded
+        self._telemetry = telemetry
+        self._drain_seconds = drain_seconds
+        self._monotonic = monotonic
+        self._workers = asyncio.Semaphore(concurrent)
+        self._running: dict[asyncio.Task[None], str] = {}
+        self._changed = asyncio.Event()
+        self._crashes: dict[str, str] = {}
+
+    def enqueue(
+        self,
+        key: str,
+        uid: str,
+        *,
+        period_seconds: float | None = None,
+        within_seconds: float = math.inf,
+    ) -> None:
+        """An autoscaler was added or changed: make sure that it is reconciled once per period.
+
+        `period_seconds` is its own, None for that of the queue. A new one is reconciled `within_seconds` for the first time.
+        """
+        self._queue.add(
+            key,
+            uid,
+            self._monotonic(),
+            period_seconds=period_seconds,
+            within_seconds=within_seconds,
+        )
+        self._changed.set()
+
+    def bring_forward(self, key: str) -> None:
+        """Reconcile it before the end of its period, at most once a second."""
+        if self._queue.bring_forward(key, self._monotonic()):
+            self._telemetry.brought_forward_total.inc()
+            self._changed.set()
+
+    async def run(self) -> None:
+        """Run until cancelled; reconciles in progress then get `drain_seconds` to finish.
+
+        None of them is running any more when this returns.
+        """
+        try:
+            slice_ends_seconds = self._monotonic() + SLICE_SECONDS
+            while True:
+                if self._monotonic() > slice_ends_seconds:
+                    await asyncio.sleep(0)
+                    slice_ends_seconds = self._monotonic() + SLICE_SECONDS
+                key, due_seconds = await self._next()
+                self._observe_delay(due_seconds)
+                if self._repeats(key):
+                    continue
+                task = asyncio.create_task(self._process(key), name=f"reconcile {key}")
+                self._running[task] = key
+                task.add_done_callback(self._running.pop)
+        finally:
+            await self.stop(lambda _: True)
+
+    async def stop(self, includes: Callable[[str], bool]) -> None:
+        """Do not reconcile these autoscalers any more; reconciles in progress get `drain_seconds` to finish.
+
+        None of them is running any more when this returns.
+        """
+        self._queue.remove(includes)
+        running = {task for task, key in self._running.items() if includes(key)}
+        if not running:
+            return
+        _, unfinished = await asyncio.wait(running, timeout=self._drain_seconds)
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            await asyncio.wait(unfinished)
+
+    def _observe_delay(self, due_seconds: float) -> None:
+        delay_seconds = max(0.0, self._monotonic() - due_seconds)
+        self._telemetry.reconcile_delay_seconds.observe(delay_seconds)
+
+    def _repeats(self, key: str) -> bool:
+        """Whether the reconcile is over already. It needs no task then, which would cost more than itself."""
+        try:
+            if not self._repeat(key):
+                return False
+        except Exception:
+            # A bug, as in `_process`. The reconcile is the one without this shortcut.
+            log.exception("the reconcile of %s crashed", key)
+            self._telemetry.crashes_total.inc()
+            return False
+        self._queue.done(key, self._monotonic(), requeue=True)
+        self._workers.release()
+        return True
+
+    async def _process(self, key: str) -> None:
+        requeue, crash = True, ""
+        worker = _Worker(self._workers)
+        worker.release_later(unless=self._is_overloaded)
+        try:
+            requeue = await self._reconcile(key)
+        except Exception as error:
+            # A bug, since every expected failure is a value: log it, once, and keep the others going.
+            crash = repr(error)
+            if crash != self._crashes.get(key):
+                log.exception("the reconcile of %s crashed", key)
+            self._telemetry.crashes_total.inc()
+        finally:
+            self._crashes.pop(key, None)
+            if crash:
+                self._crashes[key] = crash
+            self._queue.done(key, self._monotonic(), requeue=requeue)
+            worker.release()
+            self._changed.set()
+
+    async def _next(self) -> tuple[str, float]:
+        """The next key that is due, once a worker is free for it."""
+        await self._workers.acquire()
+        try:
+            while (item := self._queue.get(self._monotonic())) is None:
+                await self._wait_for_work()
+        except asyncio.CancelledError:
+            self._workers.release()
+            raise
+        return item
+
+    async def _wait_for_work(self) -> None:
+        """Until a key is due or the queue changes."""
+        due_seconds = self._queue.next_due_seconds
+        wait_seconds = None if due_seconds is None else max(0.0, due_seconds - self._monotonic())
+        self._changed.clear()
+        try:
+            async with asyncio.timeout(wait_seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+
+
+class _Worker:
+    """One of the limited number of workers; released once, by whichever comes first."""
+
+    def __init__(self, workers: asyncio.Semaphore) -> None:
+        self._workers = workers
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_held = True
+
+    def release_later(self, unless: Callable[[], bool]) -> None:
+        """Let the next reconcile start after `WORKER_SECONDS_MAX`, or as soon after as `unless` is false."""
+
+        def release() -> None:
+            if unless():
+                self.release_later(unless)
+            else:
+                self.release()
+
+        self._timer = asyncio.get_running_loop().call_later(WORKER_SECONDS_MAX, release)
+
+    def release(self) -> None:
+        """Let the next reconcile start."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._is_held:
+            self._is_held = False
+            self._workers.release()

@@ -1,0 +1,40 @@
+"""Everything that a reconcile reads from or writes to."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.schedules import FoundCalendar
+from scaler.cluster.metrics.followers import Followers
+from scaler.cluster.ports import Autoscalers, EventSink, Measurements, Pods, Scales, WarmStarts
+from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.telemetry import Telemetry
+from scaler.control.memories import Histories
+from wire.kube.requests import CheckedWriter
+
+
+class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
+    """One for each port."""
+
+    kube: CheckedWriter
+    scales: Scales
+    autoscalers: Autoscalers
+    pods: Pods
+    selectors: Selectors
+    rivals: Targets
+    measurements: Measurements
+    events: EventSink
+    telemetry: Telemetry
+    followers: Followers = msgspec.field(default_factory=Followers)
+    """Which autoscalers a changed metric concerns."""
+    outdated: Callable[[str], str] = lambda _: ""
+    """Why the cached objects of a namespace may be out of date; empty while they are not."""
+    histories: Histories | None = None
+    """Where the memories of HPAs are stored."""
+    warm_starts: WarmStarts | None = None
+    """None without recorded history."""
+    calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
+    """The calendars that the schedules of an autoscaler refer to."""
+    other_clock_ahead_seconds: Callable[[str], float] = lambda _: 0.0
+    """How far the wall clock of the process that reconciled a namespace before was ahead of this one."""

@@ -1,0 +1,1 @@
+"""What a LoadAutoscaler has beyond an HPA. Pure."""

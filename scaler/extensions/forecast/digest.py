@@ -1,0 +1,171 @@
+"""A forecast as text of about 10 KB, to continue from after a restart.
+
+The levels of eight days by five minutes (mean and peak, as logarithms in one byte each), the weights, and the
+outcomes of a day. The errors of the last three days are computed from these again.
+"""
+
+import base64
+import math
+import zlib
+from array import array
+
+import msgspec
+
+from scaler.extensions.forecast.bound import judged
+from scaler.extensions.forecast.features import rise, seen
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
+from scaler.extensions.forecast.outcomes import summed
+from scaler.extensions.forecast.regression import predicted
+from scaler.extensions.forecast.state import (
+    Errors,
+    Forecast,
+    Moments,
+    Outcomes,
+    Recorded,
+    Sums,
+    Verdict,
+)
+
+VERSION = 2
+SLOT_MINUTES = 5
+ERRORS_FROM_MINUTES = 3 * MINUTES_PER_DAY
+_UNKNOWN = 255
+_HIGHEST = 254
+
+
+class _Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    version: int
+    identity: str
+    lead_minutes: int
+    end_minute: int
+    offset: float
+    lowest: float
+    scale: float
+    means: bytes
+    peaks: bytes
+    moments: Moments
+    weights: tuple[float, ...]
+    alpha: float
+    intervals: bytes
+    verdict: Verdict
+    alone_by_minute: tuple[int, ...]
+    recorded: Recorded | None = None
+
+
+def digest_of(state: Forecast) -> str:
+    """The text; ASCII."""
+    means, peaks = _slots(state.levels, state.offset)
+    known = [each for each in means if each is not None]
+    highest = max([each for each in peaks if each is not None], default=0.0)
+    lowest = min(known, default=0.0)
+    scale = max((highest - lowest) / _HIGHEST, 1e-9)
+    digest = _Digest(
+        version=VERSION,
+        identity=state.identity,
+        lead_minutes=state.lead_minutes,
+        end_minute=state.levels.end_minute,
+        offset=state.offset,
+        lowest=lowest,
+        scale=scale,
+        means=_bytes(means, lowest, scale),
+        peaks=_bytes(peaks, lowest, scale),
+        moments=state.moments,
+        weights=state.weights,
+        alpha=state.errors.alpha,
+        intervals=array(
+            "f", [n for each in state.outcomes.intervals for n in _numbers(each)]
+        ).tobytes(),
+        verdict=state.verdict,
+        alone_by_minute=state.alone_by_minute,
+        recorded=state.recorded,
+    )
+    return base64.b64encode(zlib.compress(msgspec.msgpack.encode(digest))).decode()
+
+
+def restored(text: str, minute: int) -> Forecast | None:
+    """The state to continue from at this minute. None for a text of another version, or of the future."""
+    try:
+        found = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(text)), type=_Digest)
+    except (ValueError, zlib.error, msgspec.DecodeError):
+        return None
+    if found.version != VERSION or found.end_minute > minute:
+        return None
+    values = array("f")
+    for mean, peak in zip(found.means, found.peaks, strict=True):
+        values.extend(_minutes(found, mean, peak))
+    intervals = _intervals(found.intervals)
+    state = Forecast(
+        identity=found.identity,
+        lead_minutes=found.lead_minutes,
+        levels=Levels(values=values, end_minute=found.end_minute),
+        offset=found.offset,
+        moments=found.moments,
+        weights=found.weights,
+        solved_at_minute=found.end_minute,
+        outcomes=Outcomes(intervals=intervals, day=summed(intervals)),
+        verdict=found.verdict,
+        alone_by_minute=found.alone_by_minute,
+        digest_minute=found.end_minute,
+        recorded=found.recorded,
+    )
+    return msgspec.structs.replace(state, errors=_errors(state, found.alpha))
+
+
+def _slots(levels: Levels, offset: float) -> tuple[list[float | None], list[float | None]]:
+    """The logarithm of the mean and of the peak of every five minutes, the last of which end now."""
+    values = levels.values
+    means: list[float | None] = []
+    peaks: list[float | None] = []
+    for first in range(len(values) % SLOT_MINUTES, len(values), SLOT_MINUTES):
+        known = [each for each in values[first : first + SLOT_MINUTES] if each >= 0.0]
+        means.append(math.log(math.fsum(known) / len(known) + offset) if known else None)
+        peaks.append(math.log(max(known) + offset) if known else None)
+    return means, peaks
+
+
+def _bytes(logarithms: list[float | None], lowest: float, scale: float) -> bytes:
+    return bytes(
+        [_UNKNOWN if each is None else round((each - lowest) / scale) for each in logarithms]
+    )
+
+
+def _minutes(digest: _Digest, mean: int, peak: int) -> list[float]:
+    """Five minutes with this mean, as far as possible, and this peak in the middle."""
+    if mean == _UNKNOWN:
+        return [MISSING] * SLOT_MINUTES
+    middle, highest = (
+        max(0.0, math.exp(digest.lowest + each * digest.scale) - digest.offset)
+        for each in (mean, peak)
+    )
+    other = max(0.0, (SLOT_MINUTES * middle - highest) / (SLOT_MINUTES - 1))
+    return [other, other, highest, other, other]
+
+
+def _errors(state: Forecast, alpha: float) -> Errors:
+    """The errors that the weights would have made in the last three days."""
+    last = state.levels.end_minute - state.lead_minutes
+    errors = Errors()
+    for minute in range(last - ERRORS_FROM_MINUTES, last + 1, SLOT_MINUTES):
+        found = seen(state.levels, minute, state.lead_minutes, state.offset)
+        actual = rise(state.levels, minute, state.lead_minutes, state.offset)
+        if found is not None and actual is not None:
+            errors = judged(errors, actual - predicted(state.weights, found), None)
+    return msgspec.structs.replace(errors, alpha=alpha)
+
+
+def _numbers(sums: Sums) -> tuple[float, ...]:
+    return (sums.alone, sums.added, sums.useful, sums.minutes)
+
+
+def _intervals(packed: bytes) -> tuple[Sums, ...]:
+    numbers = array("f")
+    numbers.frombytes(packed)
+    return tuple(
+        Sums(
+            alone=alone,
+            added=added,
+            useful=useful,
+            minutes=int(minutes),
+        )
+        for alone, added, useful, minutes in zip(*[iter(numbers)] * 4, strict=True)
+    )

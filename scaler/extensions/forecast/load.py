@@ -1,0 +1,88 @@
+"""A metric as the load of the whole target, which does not depend on how many replicas there are.
+
+The sum over all pods that reported, or the value of an object or external metric with an `AverageValue` target.
+"""
+
+from collections.abc import Mapping
+
+from scaler.algorithm.amounts import milli
+from scaler.algorithm.derivation import MetricDerivation
+from scaler.algorithm.pod_requests import pod_requests
+from scaler.algorithm.readings import PodSample, PodSamples, Reading
+from scaler.algorithm.workload import Workload
+from scaler.api.autoscaler import MetricSourceType, MetricSpec, MetricTarget, QuantityText
+from scaler.extensions.forecast.state import Load
+
+MEMORY = "memory"
+
+
+def why_not_load(metric: MetricSpec) -> str:
+    """Why the metric is not a load; empty if it is one."""
+    if metric.is_input:
+        return "it is only an input"
+    match metric.type:
+        case MetricSourceType.PODS:
+            return ""
+        case MetricSourceType.RESOURCE | MetricSourceType.CONTAINER_RESOURCE:
+            source = metric.resource or metric.container_resource
+            if source is not None and source.name == MEMORY:
+                return "memory does not follow the load"
+            return ""
+        case MetricSourceType.EXTERNAL | MetricSourceType.OBJECT | MetricSourceType.FORMULA:
+            target = _whole_target(metric)
+            if target is None or target.average_value is None:
+                return "its target is not of the type AverageValue, so its value is not a sum that replicas share"
+            return ""
+    return f"metrics of the type {metric.type} are unknown"
+
+
+def load_of(
+    metric: MetricSpec, reading: Reading, found: MetricDerivation, workload: Workload
+) -> Load | None:
+    """The load at present; None if the metric has failed, or its pods request nothing."""
+    if found.failure or found.fallback is not None:
+        return None
+    if isinstance(reading, PodSamples):
+        return _of_pods(metric, reading.by_pod, workload)
+    target = _whole_target(metric)
+    if target is None or target.average_value is None or found.value_milli is None:
+        return None
+    return _load(found.value_milli, target.average_value)
+
+
+def _of_pods(
+    metric: MetricSpec, samples: Mapping[str, PodSample], workload: Workload
+) -> Load | None:
+    total = sum([each.value_milli for each in samples.values()])
+    if metric.pods is not None:
+        average = metric.pods.target.average_value
+        return None if average is None else _load(total, average)
+    source = metric.resource or metric.container_resource
+    if source is None:
+        return None
+    target = source.target
+    if target.average_value is not None:
+        return _load(total, target.average_value)
+    if target.average_utilization is None:
+        return None
+    requests = pod_requests(
+        workload.pods,
+        resource=source.name,
+        container=metric.container_resource.container if metric.container_resource else "",
+        pod_level_resources=workload.policy.pod_level_resources,
+    )
+    known = [requests[name] for name in samples if name in requests]
+    per_replica = sum(known) / len(known) * target.average_utilization / 100 if known else 0.0
+    return Load(total=total / 1000, per_replica=per_replica / 1000) if per_replica > 0.0 else None
+
+
+def _load(total_milli: int, per_replica: QuantityText) -> Load | None:
+    per_replica_milli = milli(per_replica)
+    if per_replica_milli <= 0:
+        return None
+    return Load(total=total_milli / 1000, per_replica=per_replica_milli / 1000)
+
+
+def _whole_target(metric: MetricSpec) -> MetricTarget | None:
+    source = metric.external or metric.object or metric.formula
+    return None if source is None else source.target

@@ -1,0 +1,70 @@
+"""What users read of a forecast: its condition, and the events of its changes."""
+
+from scaler.algorithm.decision import Event, EventType
+from scaler.algorithm.derivation import ForecastStep
+from scaler.algorithm.policy import ForecastRules
+from scaler.algorithm.remark import Remark
+from scaler.api.autoscaler import ConditionType
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
+from scaler.extensions.forecast.state import LEARNING, Forecast, Recorded, Verdict
+
+CANNOT_BE_FORECAST = "CannotBeForecast"
+
+
+def forecast_remark(
+    rules: ForecastRules,
+    verdict: Verdict | None,
+    step: ForecastStep | None = None,
+    *,
+    history: str = "",
+) -> Remark:
+    """The condition ForecastReliable; `verdict` is None if the metric cannot be forecast.
+
+    `history`: what became of the recorded load, while it still learns.
+    """
+    if rules.problem or verdict is None:
+        return Remark(
+            condition=ConditionType.FORECAST_RELIABLE,
+            active=False,
+            reason=CANNOT_BE_FORECAST,
+            message=f"the metric {rules.metric} cannot be forecast: {rules.problem}",
+        )
+    changes = step is not None and step.acts and step.after != step.before
+    return Remark(
+        condition=ConditionType.FORECAST_RELIABLE,
+        active=verdict.is_reliable,
+        reason=verdict.reason,
+        message=_message(rules, verdict, history),
+        holds=changes,
+    )
+
+
+def verdict_events(before: Verdict, after: Verdict) -> tuple[Event, ...]:
+    """One event when the forecast is suspended, or may act again."""
+    if before.reason == after.reason:
+        return ()
+    if after.is_reliable:
+        event = Event(type=EventType.NORMAL, reason="ForecastReliable", message=after.message)
+    else:
+        event = Event(type=EventType.WARNING, reason="ForecastSuspended", message=after.message)
+    return (event,)
+
+
+def learnt_event(rules: ForecastRules, state: Forecast, recorded: Recorded) -> Event:
+    """The event of a warm start, whatever the verdict is."""
+    message = _message(rules, state.verdict, recorded_text(recorded))
+    return Event(type=EventType.NORMAL, reason="ForecastLearntHistory", message=message)
+
+
+def recorded_text(recorded: Recorded) -> str:
+    """How much of what was learnt was recorded."""
+    return f"{recorded.minutes / MINUTES_PER_DAY:.1f} days of it are from recorded history"
+
+
+def _message(rules: ForecastRules, verdict: Verdict, history: str) -> str:
+    if verdict.reason == LEARNING:
+        needs = f"the forecast of {rules.metric} needs 3 days of load, with at most 10 % missing, before it may act"
+        return f"{needs}; {history}" if history else needs
+    if verdict.is_reliable:
+        return f"the forecast of {rules.metric} may act: {verdict.message}"
+    return f"the forecast of {rules.metric} is suspended: {verdict.message}"

@@ -1,0 +1,65 @@
+"""`spec.forecast` with its defaults, and whether its metric can be forecast at all."""
+
+import math
+
+import msgspec
+
+from scaler.algorithm.policy import ForecastRules
+from scaler.api.autoscaler import AutoscalerSpec, MetricSpec
+from scaler.api.extension_spec import ForecastMode, ForecastSpec
+from scaler.extensions.forecast.load import why_not_load
+
+# The CRD's defaults.
+LEAD_SECONDS = 300
+MAX_EXTRA_PERCENT = 50
+MAX_WASTE_PERCENT = 5
+
+
+def forecast_rules(spec: AutoscalerSpec, given: ForecastSpec) -> ForecastRules | None:
+    """None if the mode is Off."""
+    if given.mode == ForecastMode.OFF:
+        return None
+    metric = next((each for each in spec.metrics or () if each.name == given.metric), None)
+    if metric is None:
+        problem = f"no metric of the spec has the name {given.metric}"
+        source = ""
+    else:
+        problem = why_not_load(metric)
+        source = _source(metric)
+    lead_seconds = LEAD_SECONDS if given.lead_seconds is None else given.lead_seconds
+    lead_minutes = max(1, math.ceil(lead_seconds / 60))
+    extra_percent = (
+        MAX_EXTRA_PERCENT if given.max_extra_percent is None else given.max_extra_percent
+    )
+    waste_percent = (
+        MAX_WASTE_PERCENT if given.max_waste_percent is None else given.max_waste_percent
+    )
+    return ForecastRules(
+        metric=given.metric,
+        acts=given.mode == ForecastMode.ADD,
+        lead_minutes=lead_minutes,
+        extra_ratio=extra_percent / 100,
+        waste_percent_max=float(waste_percent),
+        problem=problem,
+        identity=f"{lead_minutes} {source}",
+    )
+
+
+def _source(metric: MetricSpec) -> str:
+    """What is measured, without the target: with another target, the load stays the same."""
+    pods, whole = metric.pods, metric.object or metric.external
+    resource, container = metric.resource, metric.container_resource
+    parts: list[object] = [metric.type]
+    if pods is not None:
+        parts.append(pods.metric)
+    if whole is not None:
+        parts.append(whole.metric)
+    if metric.object is not None:
+        parts.append(metric.object.described_object)
+    if resource is not None:
+        parts.append(resource.name)
+    if container is not None:
+        parts.extend((container.name, container.container))
+    if metric.formula is not None:
+        parts.append(metric.formula.expression)
+    return msgspec.json.encode(parts).decode()

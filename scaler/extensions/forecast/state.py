@@ -1,0 +1,172 @@
+"""The state of one forecast: immutable, and kept in the process. Its digest is stored with the history.
+
+Times are whole minutes since 1970. `scaler.extensions.forecast` makes one state from another.
+"""
+
+from array import array
+
+import msgspec
+
+from scaler.extensions.forecast.load_levels import NO_LEVELS, Floats, Levels
+
+# What a forecast is made from: 1, two numbers for each of three earlier days, and three for the present.
+FEATURES = 10
+LEARNING = "Learning"
+RELIABLE = "Reliable"
+# The median of the peak. Reserves belong to the target of the metric.
+ALPHA = 0.5
+
+Features = tuple[float, ...]
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric as the load of the whole target, and how much of it one replica is to have, in the metric's unit."""
+
+    total: float
+    per_replica: float
+
+
+class Moments(msgspec.Struct, frozen=True, kw_only=True):
+    """The weighted sums of all examples: `products` is the lower triangle of the matrix, by rows."""
+
+    products: tuple[float, ...] = (0.0,) * (FEATURES * (FEATURES + 1) // 2)
+    responses: tuple[float, ...] = (0.0,) * FEATURES
+
+
+class Errors(msgspec.Struct, frozen=True, kw_only=True):
+    """By age and by size, and the share of loads that the next bound is to be exceeded by."""
+
+    by_age: Floats = array("f")
+    by_size: Floats = array("f")
+    alpha: float = ALPHA
+
+
+class Sums(msgspec.Struct, frozen=True, kw_only=True):
+    """Replica-minutes."""
+
+    alone: float = 0.0
+    added: float = 0.0
+    useful: float = 0.0
+    minutes: int = 0
+
+    @property
+    def wasted_percent(self) -> float:
+        """Of the replicas without the forecast."""
+        return 100.0 * (self.added - self.useful) / max(self.alone, 1.0)
+
+    @property
+    def added_percent(self) -> float:
+        """Of the replicas without the forecast."""
+        return 100.0 * self.added / max(self.alone, 1.0)
+
+    @property
+    def useful_percent(self) -> float:
+        """Of the replicas that were added."""
+        return 100.0 * self.useful / self.added if self.added else 100.0
+
+
+NOTHING_SUMMED = Sums()
+
+
+class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The intervals of the last day, oldest first, and the one that is being summed."""
+
+    intervals: tuple[Sums, ...] = ()
+    current: Sums = NOTHING_SUMMED
+    day: Sums = NOTHING_SUMMED
+    hour: Sums = NOTHING_SUMMED
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """`reason` is that of the condition ForecastReliable; `message` has the numbers of the moment it changed."""
+
+    reason: str = LEARNING
+    message: str = ""
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether the forecast may add replicas."""
+        return self.reason == RELIABLE
+
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether its outcomes are those of a forecast that acts: while it learns, they decide whether it will."""
+        return self.reason in (RELIABLE, LEARNING)
+
+
+class Issued(msgspec.Struct, frozen=True, kw_only=True):
+    """A forecast whose outcome is not known yet, and the replicas of its minute.
+
+    `addend` is None while there is no bound. `alone`: without the forecast; `final`: with it; `needed`: by the load.
+    """
+
+    minute: int
+    features: Features | None
+    predicted: float
+    addend: float | None
+    needed: int
+    alone: int = 0
+    final: int = 0
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """How many minutes of load were learnt from recorded history, and the last of them."""
+
+    minutes: int
+    end_minute: int
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known after the last whole minute. `bound` is the highest load of the lead, in the metric's unit."""
+
+    identity: str
+    """The metric and the lead: with others, everything is learnt again."""
+    lead_minutes: int
+    levels: Levels = NO_LEVELS
+    offset: float = 0.0
+    moments: Moments = Moments()
+    weights: tuple[float, ...] = (0.0,) * FEATURES
+    solved_at_minute: int = 0
+    errors: Errors = Errors()
+    issued: tuple[Issued, ...] = ()
+    outcomes: Outcomes = Outcomes()
+    verdict: Verdict = Verdict()
+    bound: float | None = None
+    is_unusual: bool = False
+    """No earlier day is like the last half hour."""
+    alone_by_minute: tuple[int, ...] = ()
+    """What the metric would have set without the forecast, in the minutes of the scale-down window."""
+    digest_minute: int = 0
+    recorded: Recorded | None = None
+    """None if everything was learnt from readings."""
+
+    @property
+    def wants_recorded_load(self) -> bool:
+        """Whether recorded history would make it usable earlier: it still learns, and has used none."""
+        return self.verdict.reason == LEARNING and self.recorded is None
+
+
+class WarmStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the recorded load of one metric: the state that it led to, or why there is none."""
+
+    state: Forecast | None = None
+    per_replica: float = 0.0
+    """The load that one replica is to have."""
+    problem: str = ""
+
+
+def moved(state: Forecast, minutes: int) -> Forecast:
+    """The same load at the same ages, on a wall clock that was set forward by so many minutes."""
+    levels, recorded = state.levels, state.recorded
+    return msgspec.structs.replace(
+        state,
+        levels=msgspec.structs.replace(levels, end_minute=levels.end_minute + minutes),
+        issued=tuple(
+            msgspec.structs.replace(each, minute=each.minute + minutes) for each in state.issued
+        ),
+        solved_at_minute=state.solved_at_minute + minutes,
+        recorded=recorded
+        and msgspec.structs.replace(recorded, end_minute=recorded.end_minute + minutes),
+        # What was stored has the minutes of the other clock.
+        digest_minute=0,
+    )

@@ -1,0 +1,151 @@
+"""Metrics that are computed from other metrics of the spec: Formula."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from scaler.algorithm.amounts import milli
+from scaler.algorithm.derivation import MetricDerivation
+from scaler.algorithm.from_object import whole_derivation, whole_value
+from scaler.algorithm.go_numbers import INT64_MAX
+from scaler.algorithm.readings import FailedInput, FormulaInputs, Reading
+from scaler.algorithm.remark import Remark
+from scaler.algorithm.replicas import replicas_for_external_average
+from scaler.algorithm.unusable import MetricUnusable
+from scaler.algorithm.workload import Evaluation, Workload, unusable_reading
+from scaler.api.autoscaler import (
+    ConditionType,
+    FormulaMetricSource,
+    FormulaMetricStatus,
+    MetricSourceType,
+    MetricSpec,
+    MetricStatus,
+    MetricTargetType,
+    MetricValueStatus,
+)
+from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
+from scaler.extensions.formula.parsing import Formula, InvalidFormulaError, parse
+from wire.api.quantity import format_milli
+
+
+def formula_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Evaluation:
+    """The value of the expression, for a target of type Value or AverageValue. Raises MetricUnusable."""
+    source = metric.formula
+    if source is None:
+        raise MetricUnusable("invalid formula metric source: it is empty")
+    if not isinstance(reading, FormulaInputs):
+        raise unusable_reading(reading)
+    formula = _parsed(source)
+    value_milli = _value_milli(formula, reading)
+    target = source.target
+    if target.type == MetricTargetType.VALUE and target.value is not None:
+        proposed = whole_value(value_milli, target.value, workload)
+        current = MetricValueStatus(value=format_milli(proposed.reported_milli))
+        target_text = f"value {target.value}"
+    elif target.type == MetricTargetType.AVERAGE_VALUE and target.average_value is not None:
+        proposed = replicas_for_external_average(
+            value_milli,
+            target_milli=milli(target.average_value),
+            status_replicas=workload.status_replicas,
+            tolerances=workload.policy.tolerances,
+        )
+        current = MetricValueStatus(average_value=format_milli(proposed.reported_milli))
+        target_text = f"average value {target.average_value}"
+    else:
+        raise MetricUnusable(
+            "invalid formula metric source: target.type must be Value or AverageValue"
+        )
+    return Evaluation(
+        status=MetricStatus(
+            type=MetricSourceType.FORMULA, formula=FormulaMetricStatus(current=current)
+        ),
+        derivation=msgspec.structs.replace(
+            whole_derivation(
+                MetricSourceType.FORMULA, formula_name(metric), target_text, proposed, workload
+            ),
+            computed_from=", ".join(_in_words(each.name, reading) for each in formula.metrics),
+        ),
+    )
+
+
+def formula_name(metric: MetricSpec) -> str:
+    """The metric in messages."""
+    return f"formula {metric.name}" if metric.name else "formula"
+
+
+def _in_words(name: str, inputs: FormulaInputs) -> str:
+    value = inputs.values.get(name)
+    if isinstance(value, float):
+        return f"{name} {value:g}"
+    return f"{name} failed"
+
+
+def _parsed(source: FormulaMetricSource) -> Formula:
+    try:
+        return parse(source.expression)
+    except InvalidFormulaError as error:
+        raise MetricUnusable(f"invalid formula: {error}") from error
+
+
+def _value_milli(formula: Formula, inputs: FormulaInputs) -> int:
+    """Rounded up, as quantities are."""
+    try:
+        value = evaluate(formula, inputs.values)
+    except FormulaFailedError as error:
+        raise MetricUnusable(f"the formula has no value: {error}") from error
+    # 12 digits after the point are kept, so that 0.1 + 0.2 is not rounded up to 0.301.
+    thousandths = round(value * 1000, 9)
+    if abs(thousandths) >= INT64_MAX:
+        raise MetricUnusable(f"the formula has no value: {value:g} is too large for a quantity")
+    return -int(-thousandths // 1)
+
+
+def inputs_of(derivations: Iterable[tuple[MetricSpec, MetricDerivation]]) -> FormulaInputs:
+    """The named metrics in SI units: the value of an Object or External metric, else the average per pod."""
+    values: dict[str, float | FailedInput] = {}
+    for metric, derivation in derivations:
+        if not metric.name or metric.formula is not None:
+            continue
+        found = (
+            derivation.average_milli if derivation.value_milli is None else derivation.value_milli
+        )
+        if derivation.failure or found is None:
+            values[metric.name] = FailedInput(derivation.failure or "it has no value")
+        else:
+            values[metric.name] = found / 1000
+    return FormulaInputs(values)
+
+
+def formula_remark(metrics: Sequence[MetricSpec]) -> Remark:
+    """The condition `InvalidFormula`: what is wrong with the expressions, whatever the values of the metrics are."""
+    names = {metric.name for metric in metrics if metric.name and metric.formula is None}
+    problems = [
+        f"spec.metrics[{index}].formula.expression: {problem}"
+        for index, metric in enumerate(metrics)
+        if metric.formula is not None and (problem := _problem(metric.formula, names))
+    ]
+    return Remark(
+        condition=ConditionType.INVALID_FORMULA,
+        active=bool(problems),
+        reason="InvalidExpression" if problems else "ValidExpressions",
+        message="; ".join(problems) if problems else "every formula is valid",
+    )
+
+
+def _problem(source: FormulaMetricSource, names: set[str]) -> str:
+    try:
+        formula = parse(source.expression)
+    except InvalidFormulaError as error:
+        return str(error)
+    for metric in formula.metrics:
+        if metric.name not in names:
+            return f"position {metric.position}: {_unknown(metric.name, names)}"
+    return ""
+
+
+def _unknown(name: str, names: set[str]) -> str:
+    hyphenated = sorted(each for each in names if "-" in each and name in each.split("-"))
+    if hyphenated:
+        return f"no metric is named {name}; a name with '-' needs quotes: '{hyphenated[0]}'"
+    known = ", ".join(sorted(names)) or "none has a name"
+    return f"no metric is named {name}, or it is a formula itself; the named metrics are: {known}"

@@ -1,1 +1,0 @@
-"""Pure: a recommendation within what history, rates and bounds allow (upstream's `normalizeDesiredReplicas*`)."""

@@ -1,1 +1,0 @@
-"""What users and operators read: conditions, events, status, and why."""

@@ -1,0 +1,337 @@
+"""The flags of `loadline-scaler run`, and the options they are parsed to.
+
+Flags are kube-controller-manager's without the prefix; its full names are accepted as aliases, so that
+its command line can be reused. Durations are Go's.
+"""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from scaler.algorithm.settings import Settings
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
+from scaler.cluster.leases import LeaseTimes
+from scaler.cluster.prometheus_options import (
+    PrometheusOptions,
+    add_prometheus_flags,
+    prometheus_options,
+)
+from scaler.runtime.adapter_options import AdapterOptions, adapter_options, add_adapter_flags
+from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
+from wire.process.logs import LoggingOptions, add_logging_flags
+from wire.serving.options import ServingOptions, add_flags, from_arguments
+
+KINDS = {kind.plural: kind for kind in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}
+
+
+class LeaderElectionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The Lease to hold while scaling; the defaults are kube-controller-manager's.
+
+    `sharding`: several replicas scale, each what belongs to the shards that it owns.
+    """
+
+    enabled: bool = False
+    sharding: bool = False
+    times: LeaseTimes = LeaseTimes()
+    resource_name: str = "loadline-scaler"
+    resource_namespace: str = ""
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """The parsed flags of `loadline-scaler run`."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    namespaces: tuple[str, ...] = ()
+    concurrent_syncs: int = 20
+    autoscaler_metrics: bool = True
+    settings: Settings = Settings(
+        kind=LOAD_AUTOSCALERS,
+        scale_to_zero=True,
+        metric_status_max_age_seconds=LOAD_AUTOSCALERS.metric_status_max_age_seconds,
+    )
+    adapter: AdapterOptions | None = None
+    prometheus: PrometheusOptions | None = None
+    leader_election: LeaderElectionOptions = LeaderElectionOptions()
+    serving: ServingOptions = ServingOptions(secure_port=10443)
+    logging: LoggingOptions = LoggingOptions()
+
+    @property
+    def sync_period_seconds(self) -> float:
+        """The period between two reconciles of one autoscaler."""
+        return self.settings.sync_period_seconds
+
+    @property
+    def kind(self) -> WatchedKind:
+        """The kind of autoscaler to reconcile."""
+        return self.settings.kind
+
+
+def period(text: str) -> float:
+    """A duration greater than 0."""
+    seconds = duration_seconds(text)
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is not greater than 0: use for example 15s")
+    return seconds
+
+
+def window(text: str) -> float:
+    """A duration of 0 or more."""
+    seconds = duration_seconds(text)
+    if seconds < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative: use 0s or more")
+    return seconds
+
+
+def tolerance(text: str) -> float:
+    """A ratio, 0 or more."""
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = -1.0
+    if not 0 <= ratio < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a ratio of 0 or more, such as 0.1")
+    return ratio
+
+
+def count(text: str) -> int:
+    """A whole number, 1 or more."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+GATES = {
+    "HPAScaleToZero": "scale_to_zero",
+    "HPAConfigurableTolerance": "configurable_tolerance",
+    "PodLevelResources": "pod_level_resources",
+}
+
+
+def feature_gates(text: str) -> dict[str, bool]:
+    """`Name=true,...` to fields of `Settings`; only the gates that affect the algorithm are known."""
+    found = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if name not in GATES:
+            raise argparse.ArgumentTypeError(
+                f"unknown feature gate {name!r}: use {', '.join(GATES)}"
+            )
+        found[GATES[name]] = boolean(value)
+    return found
+
+
+def add_run_flags(parser: FlagParser) -> None:
+    """Declare the flags of `run`."""
+    _add_cluster_flags(parser.group("cluster"))
+    algorithm = parser.group("algorithm")
+    add_algorithm_flags(algorithm)
+    _add_run_only_flags(algorithm)
+    add_adapter_flags(parser.group("metrics"))
+    add_prometheus_flags(parser.group("history for forecasts"))
+    _add_leader_flags(parser.group("leader election"))
+    add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
+    add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")
+
+
+def _add_cluster_flags(flags: FlagGroup) -> None:
+    flags.add_file(
+        "--kubeconfig",
+        help="kubeconfig (default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
+    )
+    flags.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
+    )
+    flags.add_argument(
+        "--watch",
+        choices=list(KINDS),
+        default=LOAD_AUTOSCALERS.plural,
+        metavar="KIND",
+        help=f"kind of autoscaler to reconcile: {' or '.join(KINDS)}",
+    )
+    flags.add_list(
+        "--namespace",
+        metavar="NAMES",
+        help="namespaces to watch, separated by commas or repeated (default: all)",
+    )
+    flags.add_boolean(
+        "--autoscaler-metrics",
+        default=True,
+        help="export metrics of each autoscaler, about 15 samples each",
+    )
+
+
+def add_algorithm_flags(flags: FlagGroup) -> None:
+    """Declare the flags of the HPA algorithm."""
+    defaults = Settings()
+    for name, parse, seconds, text in (
+        ("sync-period", period, 15.0, "time between two reconciles of an autoscaler"),
+        (
+            "downscale-stabilization",
+            window,
+            defaults.downscale_stabilization_seconds,
+            "scale down to the highest recommendation of this window",
+        ),
+        (
+            "cpu-initialization-period",
+            window,
+            defaults.cpu_initialization_period_seconds,
+            "time after a pod's start in which its CPU usage counts only while it is ready",
+        ),
+        (
+            "initial-readiness-delay",
+            window,
+            defaults.initial_readiness_delay_seconds,
+            "time after a pod's start in which its readiness changes count as its initial readiness",
+        ),
+    ):
+        flags.add_duration(f"--{name}", parse=parse, default_seconds=seconds, help=text)
+        _add_alias(flags, f"--horizontal-pod-autoscaler-{name}", of=name, parse=parse)
+    flags.add_argument(
+        "--tolerance",
+        type=tolerance,
+        default=defaults.tolerance,
+        metavar="RATIO",
+        help="deviations of a metric from its target up to this ratio are ignored",
+    )
+    _add_alias(flags, "--horizontal-pod-autoscaler-tolerance", of="tolerance", parse=tolerance)
+    flags.add_argument(
+        "--feature-gates",
+        dest="gates",
+        type=feature_gates,
+        default={},
+        metavar="NAME=BOOL,...",
+        help=f"{', '.join(GATES)} (default: true, but HPAScaleToZero is false for HPAs)",
+    )
+
+
+def _add_run_only_flags(flags: FlagGroup) -> None:
+    flags.add_argument(
+        "--metric-status-max-age",
+        type=window,
+        default=None,
+        metavar="DURATION",
+        help="how long the status may have a metric value that has moved by up to 10 %% since "
+        "(default: 1m, but 0s for HPAs)",
+    )
+    flags.add_argument(
+        "--concurrent-syncs",
+        type=count,
+        default=20,
+        metavar="COUNT",
+        help="maximum number of concurrent reconciles",
+    )
+    _add_alias(
+        flags, "--concurrent-horizontal-pod-autoscaler-syncs", of="concurrent-syncs", parse=count
+    )
+
+
+def _add_alias(flags: FlagGroup, name: str, *, of: str, parse: Callable[[str], object]) -> None:
+    """Accept kube-controller-manager's name of a flag, without listing it in the help."""
+    flags.add_argument(
+        name,
+        dest=of.replace("-", "_"),
+        type=parse,
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
+
+
+def _add_leader_flags(flags: FlagGroup) -> None:
+    defaults = LeaderElectionOptions()
+    flags.add_boolean(
+        "--leader-elect",
+        help="scale only while holding a Lease; required to run several replicas",
+    )
+    flags.add_boolean(
+        "--sharding",
+        help="share the namespaces with the other replicas, instead of standing by while one leads; all of them need it",
+    )
+    for name, seconds, text in (
+        (
+            "lease-duration",
+            defaults.times.lease_seconds,
+            "time after the last renewal at which another replica may take over",
+        ),
+        (
+            "renew-deadline",
+            defaults.times.renew_deadline_seconds,
+            "time after which a leader that cannot renew its Lease stops scaling",
+        ),
+        ("retry-period", defaults.times.retry_seconds, "time between two attempts"),
+    ):
+        flags.add_duration(
+            f"--leader-elect-{name}", parse=period, default_seconds=seconds, help=text
+        )
+    flags.add_argument(
+        "--leader-elect-resource-name",
+        default=defaults.resource_name,
+        metavar="NAME",
+        help="name of the Lease, with which the names of the Leases of --sharding begin",
+    )
+    flags.add_argument(
+        "--leader-elect-resource-namespace",
+        default="",
+        metavar="NAMESPACE",
+        help="namespace of the Lease (default: the pod's, or kube-system outside a cluster)",
+    )
+
+
+def options_of(flags: argparse.Namespace) -> Options:
+    """The parsed flags as one struct. Raises `ValueError` when they contradict each other."""
+    kind = KINDS[flags.watch]
+    max_age_seconds = flags.metric_status_max_age
+    settings = msgspec.structs.replace(
+        settings_of(flags, kind),
+        metric_status_max_age_seconds=kind.metric_status_max_age_seconds
+        if max_age_seconds is None
+        else max_age_seconds,
+    )
+    return Options(
+        kubeconfig=flags.kubeconfig,
+        context=flags.context,
+        namespaces=tuple(dict.fromkeys(flags.namespace)),
+        concurrent_syncs=flags.concurrent_syncs,
+        autoscaler_metrics=flags.autoscaler_metrics,
+        settings=settings,
+        adapter=adapter_options(flags),
+        prometheus=prometheus_options(flags),
+        leader_election=_leader_election(flags),
+        serving=from_arguments(flags),
+        logging=LoggingOptions(format=flags.logging_format, verbosity=flags.verbosity),
+    )
+
+
+def settings_of(flags: argparse.Namespace, kind: WatchedKind) -> Settings:
+    """The flags of the algorithm as one struct."""
+    return Settings(
+        kind=kind,
+        sync_period_seconds=flags.sync_period,
+        tolerance=flags.tolerance,
+        downscale_stabilization_seconds=flags.downscale_stabilization,
+        cpu_initialization_period_seconds=flags.cpu_initialization_period,
+        initial_readiness_delay_seconds=flags.initial_readiness_delay,
+        **{"scale_to_zero": kind.scales_to_zero_by_default, **flags.gates},
+    )
+
+
+def _leader_election(flags: argparse.Namespace) -> LeaderElectionOptions:
+    times = LeaseTimes(
+        lease_seconds=flags.leader_elect_lease_duration,
+        renew_deadline_seconds=flags.leader_elect_renew_deadline,
+        retry_seconds=flags.leader_elect_retry_period,
+    )
+    if not times.lease_seconds > times.renew_deadline_seconds > times.retry_seconds:
+        raise ValueError(
+            "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, "
+            "which must be longer than --leader-elect-retry-period"
+        )
+    return LeaderElectionOptions(
+        enabled=flags.leader_elect,
+        sharding=flags.sharding,
+        times=times,
+        resource_name=flags.leader_elect_resource_name,
+        resource_namespace=flags.leader_elect_resource_namespace,
+    )

@@ -1,1 +1,0 @@
-"""Pure: answers of the metrics APIs become usable values, one per metric of the spec."""

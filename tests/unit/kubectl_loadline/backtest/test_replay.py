@@ -1,0 +1,88 @@
+"""A replay decides as the running scaler, knows nothing of the future, and lets pods start."""
+
+import msgspec
+import pytest
+
+from kubectl_loadline.backtest.replay import Setup, replay
+from kubectl_loadline.backtest.trace import Trace
+from scaler.algorithm.settings import Settings
+from scaler.api.extension_spec import ForecastSpec
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily
+from tests.unit.scaler.objects import autoscaler, average, external, named, replaced, spec
+
+LA = Settings(kind=LOAD_AUTOSCALERS, sync_period_seconds=60.0)
+LOAD = named(external(average("10")), "load")
+FORECAST = ForecastSpec(metric="load", mode="Add", lead_seconds=240)
+
+
+def trace(*loads):
+    return Trace(name="load", start_unix_seconds=START * 60, loads=loads)
+
+
+def steps(of, *loads, start_up_seconds=120, delay_seconds=60, replicas=4, others=None):
+    setup = Setup(start_up_seconds=start_up_seconds, delay_seconds=delay_seconds, replicas=replicas)
+    return list(replay(autoscaler(of), LA, trace(*loads), setup, others=others))
+
+
+def test_a_pod_is_ready_after_its_start_up_and_the_load_is_seen_with_its_delay():
+    found = steps(spec(LOAD), 40, 80, 80, 80, 80)
+    assert [each.requested for each in found] == [4, 4, 8, 8, 8]
+    assert [each.ready for each in found] == [4, 4, 4, 4, 8]
+
+
+def test_scaling_in_removes_pods_that_are_not_ready_first():
+    found = steps(spec(LOAD), 40, 80, 40, 40, 40, replicas=4)
+    assert min(each.ready for each in found) == 4
+
+
+def test_a_minute_that_was_not_recorded_is_a_failed_metric():
+    found = steps(spec(LOAD), 40, None, None, 40)
+    assert "no metrics returned" in found[2].derivation.metrics[0].failure
+    assert [each.requested for each in found] == [4] * 4
+
+
+def test_another_metric_has_its_own_values():
+    of = spec(LOAD, named(external(average("10"), name="ahead"), "ahead"))
+    found = steps(of, 40, 40, 40, others={"ahead": lambda *_: 90.0})
+    assert found[-1].requested == 9
+
+
+@pytest.fixture(scope="module")
+def days():
+    """Four days and a morning."""
+    return [daily(minute) for minute in range(4 * DAY + 600)]
+
+
+@pytest.fixture(scope="module")
+def with_forecast(days):
+    return steps(replaced(spec(LOAD), forecast=FORECAST), *days)
+
+
+def test_a_forecast_is_ahead_of_the_ramp(days, with_forecast):
+    without = steps(spec(LOAD), *days)
+    morning = slice(4 * DAY + 300, 4 * DAY + 600)
+    # 10 per replica is the target, and the tolerance is 10 %.
+    late = [
+        sum(each.ready * 11 < each.load for each in of[morning]) for of in (without, with_forecast)
+    ]
+    assert late[1] < late[0] / 4
+
+
+def test_a_forecast_acts_only_after_three_days(with_forecast):
+    acting = [each.derivation.forecast.acts for each in with_forecast[10:]]
+    assert not any(acting[: 3 * DAY - 10])
+    assert any(acting)
+
+
+def test_the_decisions_do_not_depend_on_the_future(days, with_forecast):
+    """Also not on the present minute, which the scaler sees one minute late."""
+    now = 4 * DAY + 400
+    corrupted = [*days[:now], *(each * 3 + 70 for each in days[now:])]
+    found = steps(replaced(spec(LOAD), forecast=FORECAST), *corrupted)
+    same = [
+        (msgspec.structs.replace(one, load=0.0), msgspec.structs.replace(other, load=0.0))
+        for one, other in zip(found[: now + 1], with_forecast[: now + 1], strict=True)
+    ]
+    assert all(one == other for one, other in same)
+    assert found[now + 1].derivation != with_forecast[now + 1].derivation

@@ -1,0 +1,37 @@
+"""An HPA and a LoadAutoscaler beside it agree if both would set the same count."""
+
+import pytest
+
+from kubectl_loadline.migration import compare
+
+ACTIVE = [{"type": "ScalingActive", "status": "True"}]
+ZERO = [{"type": "ScalingActive", "status": "False", "reason": "ScalingDisabled", "message": ""}]
+FAILED = [
+    {"type": "ScalingActive", "status": "False", "reason": "FailedGetPodsMetric", "message": "no"}
+]
+
+
+def autoscaler(conditions, desired=None):
+    status = {"conditions": conditions} | ({} if desired is None else {"desiredReplicas": desired})
+    return {"metadata": {"namespace": "shop", "name": "web"}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("hpa", "own", "agrees", "reason"),
+    [
+        pytest.param(autoscaler(ACTIVE, 4), autoscaler(ACTIVE, 4), True, "", id="the same count"),
+        pytest.param(autoscaler(ACTIVE, 4), autoscaler(ACTIVE, 5), False, "", id="another count"),
+        pytest.param(autoscaler(ZERO), autoscaler(ACTIVE, 0), True, "", id="both at zero"),
+        pytest.param(
+            autoscaler(FAILED, 4), autoscaler(FAILED, 4), False, "FailedGetPodsMetric", id="no value"
+        ),
+        pytest.param(
+            autoscaler(ACTIVE, 4), autoscaler([]), False, "has not been reconciled", id="too early"
+        ),
+    ],
+)  # fmt: skip
+def test_they_agree_only_if_both_have_decided_on_the_same_count(hpa, own, agrees, reason):
+    comparison = compare(hpa, own)
+    assert comparison.name == "shop/web"
+    assert comparison.agrees is agrees
+    assert reason in comparison.reason

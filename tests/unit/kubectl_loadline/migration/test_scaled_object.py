@@ -1,0 +1,272 @@
+"""ScaledObjects become LoadAutoscalers and named metrics; docs/keda.md has the same table."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adapter.config import parse
+from kubectl_loadline.migration import Unconvertible, from_scaled_object
+
+PAGE = Path(__file__).parents[4] / "docs" / "keda.md"
+SERVER = "http://prometheus.monitoring.svc:9090"
+
+
+def prometheus(query="sum(queue)", threshold="30", metric_type=None, name=None, **metadata):
+    trigger = {
+        "type": "prometheus",
+        "metadata": {"serverAddress": SERVER, "query": query, "threshold": threshold, **metadata},
+    }
+    if metric_type:
+        trigger["metricType"] = metric_type
+    if name:
+        trigger["name"] = name
+    return trigger
+
+
+CPU = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
+
+
+def converted(*triggers, annotations=None, **spec):
+    return from_scaled_object(
+        {
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject",
+            "metadata": {"name": "worker", "namespace": "shop", "annotations": annotations or {}},
+            "spec": {"scaleTargetRef": {"name": "worker"}, "triggers": list(triggers), **spec},
+        },
+        dry_run=False,
+    )
+
+
+def spec_of(*triggers, **spec):
+    return converted(*triggers, **spec).autoscaler["spec"]
+
+
+def remarked(*triggers, **spec):
+    return [remark.field for remark in converted(*triggers, **spec).remarks]
+
+
+def test_kedas_defaults_become_explicit():
+    assert spec_of(prometheus()) == {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "worker"},
+        "minReplicas": 0,
+        "maxReplicas": 100,
+        "scaleToZero": {"cooldownSeconds": 300},
+        "metrics": [
+            {
+                "type": "External",
+                "name": "prometheus-0",
+                "external": {
+                    "metric": {"name": "shop_worker_0"},
+                    "target": {"type": "AverageValue", "averageValue": "30"},
+                },
+            }
+        ],
+    }
+
+
+def test_a_prometheus_trigger_becomes_a_named_metric_that_the_adapter_accepts():
+    found = converted(
+        prometheus("sum(a)", name="Mail Queue"), prometheus("sum(b)", ignoreNullValues="false")
+    )
+    assert list(found.metrics) == [
+        {"name": "shop_worker_mail_queue", "query": "sum(a)", "backend": "prometheus-monitoring", "signal": {"onEmpty": "zero"}},
+        {"name": "shop_worker_1", "query": "sum(b)", "backend": "prometheus-monitoring"},
+    ]  # fmt: skip
+    assert list(found.backends) == [{"name": "prometheus-monitoring", "url": SERVER}]
+    file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
+    assert [rule.name for rule in parse(file).rules] == ["shop_worker_mail_queue", "shop_worker_1"]
+    first, second = found.autoscaler["spec"]["metrics"]
+    assert (first["name"], second["name"]) == ("mail-queue", "prometheus-1")
+
+
+def test_a_trigger_of_type_value_divides_the_whole_value():
+    (metric,) = spec_of(prometheus(metric_type="Value"))["metrics"]
+    assert metric["external"]["target"] == {"type": "Value", "value": "30"}
+
+
+@pytest.mark.parametrize(("least", "activation"), [(0, "5"), (1, None)])
+def test_the_activation_threshold_matters_only_at_zero(least, activation):
+    (metric,) = spec_of(prometheus(activationThreshold="5"), minReplicaCount=least)["metrics"]
+    assert metric.get("activationValue") == activation
+
+
+def test_cpu_and_memory_become_resource_metrics_of_the_pod_or_of_a_container():
+    memory = {
+        "type": "memory",
+        "metadata": {"type": "AverageValue", "value": "1Gi", "containerName": "app"},
+    }
+    found = spec_of(CPU, memory, minReplicaCount=1, maxReplicaCount=3)
+    assert found["metrics"] == [
+        {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}},
+        {
+            "type": "ContainerResource",
+            "containerResource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}, "container": "app"},
+        },
+    ]  # fmt: skip
+    assert (found["minReplicas"], found["maxReplicas"]) == (1, 3)
+
+
+def test_cpu_alone_never_goes_to_zero_as_in_keda():
+    assert spec_of(CPU)["minReplicas"] == 1
+    assert remarked(CPU) == ["spec.minReplicaCount"]
+
+
+@pytest.mark.parametrize(
+    ("fallback", "expected"),
+    [
+        pytest.param(
+            {"failureThreshold": 3, "replicas": 6},
+            {"type": "Replicas", "replicas": 6, "failureDurationSeconds": 90},
+            id="a fixed count after three polls of 30 s",
+        ),
+        pytest.param(
+            {"failureThreshold": 2, "replicas": 6, "behavior": "currentReplicas"},
+            {"type": "Hold", "failureDurationSeconds": 60},
+            id="the current count",
+        ),
+        pytest.param(
+            {"failureThreshold": 2, "replicas": 6, "behavior": "currentReplicasIfHigher"},
+            None,
+            id="no counterpart",
+        ),
+    ],
+)
+def test_the_fallback_applies_to_the_external_metrics(fallback, expected):
+    external, cpu = spec_of(prometheus(), CPU, fallback=fallback)["metrics"]
+    assert external.get("fallback") == expected
+    assert "fallback" not in cpu
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "suspension"),
+    [
+        ("paused", "true", {"direction": "Both"}),
+        ("paused-replicas", "4", {"direction": "Both", "replicas": 4}),
+        ("paused-scale-in", "true", {"direction": "Down"}),
+        ("paused-scale-out", "true", {"direction": "Up"}),
+        ("paused", "false", None),
+    ],
+)
+def test_a_paused_object_stays_suspended(annotation, value, suspension):
+    annotations = {f"autoscaling.keda.sh/{annotation}": value}
+    assert spec_of(prometheus(), annotations=annotations).get("suspend") == suspension
+
+
+def cron(start, end, **metadata):
+    times = {"start": start, "end": end, "desiredReplicas": "6", "timezone": "Europe/Berlin"}
+    return {"type": "cron", "metadata": {**times, **metadata}}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "seconds"),
+    [
+        pytest.param("0 8 * * 1-5", "30 18 * * 1-5", 37800, id="office hours"),
+        pytest.param("0 22 * * *", "0 6 * * *", 28800, id="overnight, every day"),
+        pytest.param("0 22 * * 1-5", "0 6 * * 1-5", None, id="overnight, on some days"),
+        pytest.param("0 8 * * *", "0 8 * * *", None, id="no time at all"),
+        pytest.param("*/5 * * * *", "0 6 * * *", None, id="many starts"),
+        pytest.param("0 8 1 * *", "0 8 3 * *", None, id="several days"),
+    ],
+)
+def test_a_cron_trigger_becomes_a_schedule_if_its_duration_is_fixed(start, end, seconds):
+    trigger = cron(start, end)
+    found = spec_of(prometheus(), trigger, minReplicaCount=1).get("schedules")
+    if seconds is None:
+        assert found is None
+        assert remarked(prometheus(), trigger, minReplicaCount=1) == ["spec.triggers[1]"]
+    else:
+        (schedule,) = found
+        assert schedule == {
+            "name": "cron-1",
+            "schedule": start,
+            "durationSeconds": seconds,
+            "timeZone": "Europe/Berlin",
+            "minReplicas": 6,
+        }
+
+
+def test_a_cron_trigger_does_not_exceed_the_upper_bound():
+    found = spec_of(prometheus(), cron("0 8 * * *", "0 9 * * *"), maxReplicaCount=4)
+    assert found["schedules"][0]["minReplicas"] == 4
+
+
+@pytest.mark.parametrize(
+    ("cooldown", "window", "remarks"),
+    [
+        (300, None, []),
+        (10, None, ["spec.cooldownPeriod"]),
+        (10, 10, []),
+        (10, 60, ["spec.cooldownPeriod"]),
+    ],
+)
+def test_a_stabilization_window_that_delays_zero_is_reported(cooldown, window, remarks):
+    behavior = {"scaleDown": {} if window is None else {"stabilizationWindowSeconds": window}}
+    advanced = {"horizontalPodAutoscalerConfig": {"behavior": behavior}}
+    assert remarked(prometheus(), cooldownPeriod=cooldown, advanced=advanced) == remarks
+
+
+def test_the_behavior_of_the_hpa_is_kept():
+    behavior = {"scaleDown": {"stabilizationWindowSeconds": 60}}
+    advanced = {"horizontalPodAutoscalerConfig": {"behavior": behavior}}
+    assert spec_of(prometheus(), advanced=advanced)["behavior"] == behavior
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"idleReplicaCount": 0, "minReplicaCount": 2}, "spec.idleReplicaCount"),
+        ({"initialCooldownPeriod": 60}, "spec.initialCooldownPeriod"),
+        ({"pollingInterval": 10}, "spec.pollingInterval"),
+        ({"advanced": {"restoreToOriginalReplicaCount": True}}, "spec.advanced.restoreToOriginalReplicaCount"),
+        ({"advanced": {"scalingModifiers": {"formula": "a"}}}, "spec.advanced.scalingModifiers"),
+    ],
+)  # fmt: skip
+def test_a_field_without_counterpart_is_reported(spec, field):
+    assert remarked(prometheus(), **spec) == [field]
+
+
+def test_credentials_and_other_triggers_are_reported():
+    kafka = {"type": "kafka", "metadata": {}}
+    secured = {**prometheus(unsafeSsl="true"), "authenticationRef": {"name": "a"}}
+    assert remarked(secured, kafka) == [
+        "spec.triggers[0].authenticationRef",
+        "spec.triggers[0].metadata.unsafeSsl",
+        "spec.triggers[1]",
+    ]
+
+
+@pytest.mark.parametrize("triggers", [[], [{"type": "kafka", "metadata": {}}]])
+def test_an_object_without_convertible_trigger_is_refused_with_the_reason(triggers):
+    with pytest.raises(Unconvertible, match="Leave it to KEDA"):
+        converted(*triggers)
+
+
+def test_the_page_names_every_field_that_is_converted_or_reported():
+    page = PAGE.read_text()
+    source = "".join(
+        path.read_text()
+        for path in (Path(__file__).parents[4] / "kubectl_loadline" / "migration").glob("*.py")
+        if path.name != "horizontal_pod_autoscaler.py"
+    )
+    read = set(
+        re.findall(r'(?:given|metadata|config|advanced|spec|trigger)\.get\("(\w+)"\)', source)
+    )
+    fields = {
+        name
+        for name in read
+        if name
+        not in {
+            "kind",
+            "apiVersion",
+            "name",
+            "namespace",
+            "type",
+            "metadata",
+            "advanced",
+            "horizontalPodAutoscalerConfig",
+        }
+    }
+    assert {name for name in fields if f"`{name}`" not in page and f".{name}`" not in page} == set()

@@ -1,0 +1,57 @@
+"""A process continues with the memory that another one stored."""
+
+import pytest
+
+from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.memory import Recommendation, StoredMemory
+from scaler.algorithm.restart import TAKE_OVER_SECONDS, restored
+from scaler.api.autoscaler import Behavior, ScaleDownRules
+from tests.unit.scaler.objects import FLAGS, NOW, spec
+
+WINDOW = FLAGS.downscale_stabilization_seconds
+PERIOD = FLAGS.sync_period_seconds
+
+
+def remembered(replicas, *, known, stored_seconds_ago, recommended=2, **extra):
+    """The recommendations after a restart, oldest first."""
+    until = NOW - stored_seconds_ago
+    step = Recommendation(
+        replicas=recommended, since_unix_seconds=until - 30, until_unix_seconds=until
+    )
+    stored = StoredMemory(recommendations=(step,), known_replicas=known)
+    found = restored(
+        stored, policy_of(spec(**extra), FLAGS), replicas=replicas, now_unix_seconds=NOW
+    ).recommendations
+    return [each.replicas for each in found or ()]
+
+
+@pytest.mark.parametrize("known", [(2,), (2, 1)])
+def test_a_count_that_has_grown_since_the_memory_was_stored_is_remembered(known):
+    """The writes of the memory failed: only the count shows what was recommended since."""
+    assert remembered(3, known=known, stored_seconds_ago=WINDOW / 2) == [2, 3]
+
+
+@pytest.mark.parametrize("known", [(), (3,), (3, 1), (5,)])
+def test_a_count_that_is_stored_or_smaller_is_not_a_recommendation(known):
+    assert remembered(3, known=known, stored_seconds_ago=WINDOW / 2) == [2]
+
+
+def test_a_higher_recommendation_is_enough():
+    found = remembered(3, known=(2,), stored_seconds_ago=WINDOW / 2, recommended=4)
+    assert found == [4]
+
+
+def test_a_memory_that_would_have_been_stored_again_is_incomplete():
+    """While a window holds replicas, the memory is stored again after half of it; so its writes have failed since."""
+    latest = WINDOW / 2 + TAKE_OVER_SECONDS + 2 * PERIOD
+    assert remembered(3, known=(3,), stored_seconds_ago=latest) == [2]
+    assert remembered(3, known=(3,), stored_seconds_ago=latest + 1) == [2, 3]
+
+
+@pytest.mark.parametrize("window_seconds", [0, 20])
+def test_a_memory_that_is_older_than_a_short_window_does_not_show_whether_the_process_ran(
+    window_seconds,
+):
+    behavior = Behavior(scale_down=ScaleDownRules(stabilization_window_seconds=window_seconds))
+    ago = window_seconds + PERIOD + 1
+    assert remembered(3, known=(3,), stored_seconds_ago=ago, behavior=behavior) == [2, 3]

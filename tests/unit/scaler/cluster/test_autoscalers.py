@@ -1,0 +1,63 @@
+"""The cached autoscalers: complete, and small."""
+
+import asyncio
+import json
+
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
+from scaler.cluster.autoscalers import WatchedAutoscalers
+from tests.fakes import virtual_time
+from tests.unit.scaler.runtime.test_watches import SilentServer
+
+CONDITION = {
+    "type": "AbleToScale",
+    "status": "True",
+    "lastTransitionTime": "2026-01-02T03:04:05Z",
+    "reason": "ReadyForNewScale",
+    "message": "recommended size matches current size",
+}
+
+
+def hpa(name: str) -> dict[str, object]:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    return {
+        "metadata": {"namespace": "shop", "name": name, "resourceVersion": "1"},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 3},
+        "status": {"currentReplicas": 1, "desiredReplicas": 1, "conditions": [CONDITION]},
+    }
+
+
+def listed() -> WatchedAutoscalers:
+    items = [hpa("web"), hpa("mail"), {**hpa("new"), "status": {}}]
+    page = json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode()
+
+    async def scenario() -> WatchedAutoscalers:
+        found = WatchedAutoscalers(SilentServer(page), HORIZONTAL_POD_AUTOSCALERS, ())
+        task = asyncio.create_task(found.caches[0].run())
+        await found.caches[0].synced()
+        task.cancel()
+        return found
+
+    return virtual_time.run(scenario())
+
+
+def test_an_item_of_a_list_gets_its_kind_and_keeps_everything_else():
+    found = listed().get("shop/web")
+    assert found is not None
+    assert (found.api_version, found.kind) == ("autoscaling/v2", "HorizontalPodAutoscaler")
+    assert found.spec.scale_target_ref.name == "web"
+    assert found.status is not None
+    (condition,) = found.status.conditions or ()
+    assert (condition.type, condition.status) == ("AbleToScale", "True")
+    assert (condition.reason, condition.message) == (CONDITION["reason"], CONDITION["message"])
+
+
+def test_texts_that_autoscalers_have_in_common_are_kept_once():
+    autoscalers = listed()
+    web, mail = autoscalers.get("shop/web"), autoscalers.get("shop/mail")
+    assert web is not None
+    assert mail is not None
+    assert web.metadata.namespace is mail.metadata.namespace
+    assert web.spec.scale_target_ref.api_version is mail.spec.scale_target_ref.api_version
+    (one,), (other,) = (each.status.conditions for each in (web, mail))
+    for field in ("type", "status", "reason", "message"):
+        assert getattr(one, field) is getattr(other, field)

@@ -1,0 +1,88 @@
+"""The index of pods finds what a scan of every pod would find."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaler.algorithm.observed import Pod, PodMetadata
+from scaler.cluster.pods import PodIndex
+from wire.api.labels import parse
+
+
+def pod(name: str, namespace: str = "shop", **labels: str) -> Pod:
+    return Pod(metadata=PodMetadata(name=name, namespace=namespace, labels=labels))
+
+
+def names(index: PodIndex, selector: str, namespace: str = "shop") -> list[str]:
+    return [each.metadata.name for each in index.matching(namespace, parse(selector))]
+
+
+def test_pods_of_other_namespaces_and_labels_are_not_found():
+    index = PodIndex()
+    for each in (pod("b", app="web"), pod("a", app="web"), pod("c", "other", app="web"), pod("d")):
+        index.change(None, each)
+    assert names(index, "app=web") == ["a", "b"]
+    assert names(index, "app in (web,db)") == ["a", "b"]
+    assert names(index, "!app") == ["d"]
+
+
+def test_a_pod_whose_labels_changed_is_found_by_its_new_labels():
+    index = PodIndex()
+    before, after = pod("a", app="web"), pod("a", app="db")
+    index.change(None, before)
+    index.change(before, after)
+    assert (names(index, "app=web"), names(index, "app=db")) == ([], ["a"])
+
+
+def test_nothing_is_kept_of_deleted_pods():
+    index = PodIndex()
+    index.change(None, pod("a", app="web"))
+    index.change(pod("a", app="web"), None)
+    assert (index._groups, index._by_label) == ({}, {})
+
+
+pods = st.builds(
+    lambda name, labels: pod(name, **labels),
+    st.sampled_from("abcdef"),
+    st.dictionaries(st.sampled_from(["app", "tier"]), st.sampled_from(["x", "y"])),
+)
+selectors = st.sampled_from(
+    ["app=x", "tier=y,app=x", "app!=x", "tier in (x,y)", "app", "!tier", ""]
+)
+
+
+@given(st.lists(st.tuples(pods, st.booleans()), max_size=30), selectors)
+def test_it_agrees_with_a_scan_of_every_pod(changes, selector):
+    index = PodIndex()
+    there: dict[str, Pod] = {}
+    for each, remains in changes:
+        old = there.pop(each.metadata.name, None)
+        index.change(old, each if remains else None)
+        if remains:
+            there[each.metadata.name] = each
+        wanted = [
+            found
+            for _, found in sorted(there.items())
+            if parse(selector).matches(found.metadata.labels)
+        ]
+        assert list(index.matching("shop", parse(selector))) == wanted
+
+
+def test_the_matches_of_a_selector_are_the_same_object_until_one_of_its_pods_changes():
+    index = PodIndex()
+    one, other = pod("a", app="web"), pod("b", app="db")
+    index.change(None, one)
+    index.change(None, other)
+    before = index.matching("shop", parse("app=web"))
+    index.change(other, pod("b", app="db", tier="x"))
+    index.change(None, pod("c", "bank", app="web"))
+    assert index.matching("shop", parse("app=web")) is before
+    index.change(one, pod("a", app="web"))
+    assert index.matching("shop", parse("app=web")) is not before
+
+
+def test_pods_are_remembered_of_no_more_selectors_than_the_limit():
+    index = PodIndex(selectors_max=3)
+    index.change(None, pod("a", app="web"))
+    for number in range(10):
+        assert names(index, f"app!=db{number}") == ["a"]
+    assert len(index._matches) <= 3

@@ -1,0 +1,45 @@
+"""The wording of a response without a Status is client-go's (apimachinery, NewGenericServerResponse)."""
+
+import pytest
+
+from scaler.cluster.ports import worded
+from wire.api.status import Unavailable, from_response
+
+REQUEST = "(get pods.metrics.k8s.io)"
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "message"),
+    [
+        pytest.param(
+            404,
+            b"404 page not found\n",
+            f"the server could not find the requested resource {REQUEST}",
+            id="a code with a text of its own",
+        ),
+        pytest.param(
+            500,
+            b'say "boom"\n',
+            f'an error on the server ("say \\"boom\\"") has prevented the request from succeeding {REQUEST}',
+            id="a server error",
+        ),
+        pytest.param(403, b"you may not", f"you may not {REQUEST}", id="403 quotes the server"),
+        pytest.param(
+            418,
+            b"short and stout",
+            f"the server responded with the status code 418 but did not return more information {REQUEST}",
+            id="any other code",
+        ),
+    ],
+)
+def test_a_response_without_a_status_is_worded_as_by_client_go(code, body, message):
+    error = from_response(code, body)
+    assert worded(error, verb="get", resource="pods", group="metrics.k8s.io") == message
+
+
+def test_a_status_and_a_failed_connection_keep_their_own_message():
+    status = from_response(404, b'{"kind":"Status","message":"no such metric","code":404}')
+    assert worded(status, verb="get", resource="pods") == "no such metric"
+    assert (
+        worded(Unavailable("connection refused"), verb="get", resource="x") == "connection refused"
+    )

@@ -1,0 +1,132 @@
+"""Which other autoscalers scale the same pods."""
+
+import msgspec
+import pytest
+
+from scaler.algorithm.observed import Pod
+from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
+from scaler.cluster.rivals import Selectors, Targets
+from wire.api.labels import parse
+from wire.api.meta import ObjectMeta
+
+WEB = Pod(
+    metadata=ObjectMeta(name="web-1", namespace="shop", labels={"app": "web", "tier": "front"})
+)
+
+
+def selectors(**stored: str) -> Selectors:
+    found = Selectors()
+    for name, text in stored.items():
+        found.appear(f"shop/{name}")
+        found.store(f"shop/{name}", parse(text))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stored", "controllers"),
+    [
+        pytest.param({"a": "app=web"}, ("shop/a",), id="one"),
+        pytest.param({"b": "app=web", "a": "tier=front"}, ("shop/a", "shop/b"), id="two labels"),
+        pytest.param({"a": "app=web", "b": "app=db"}, ("shop/a",), id="another's pods"),
+        pytest.param({"a": "app=web", "b": "app"}, ("shop/a", "shop/b"), id="by presence"),
+        pytest.param({"a": "app=web", "b": "app!=db"}, ("shop/a", "shop/b"), id="by exclusion"),
+        pytest.param({"a": "app=web,tier=back"}, (), id="not all of it"),
+    ],
+)
+def test_every_autoscaler_whose_selector_matches_a_pod_controls_it(stored, controllers):
+    assert selectors(**stored).controllers_of("shop", [WEB]) == controllers
+
+
+def test_without_pods_there_is_no_conflict():
+    assert selectors(a="app=web", b="app=web").controllers_of("shop", []) == ()
+
+
+def test_selectors_of_other_namespaces_do_not_count():
+    found = selectors(a="app=web")
+    found.appear("other/b")
+    found.store("other/b", parse("app=web"))
+    assert found.controllers_of("shop", [WEB]) == ("shop/a",)
+
+
+def test_an_autoscaler_selects_nothing_before_its_scale_is_read():
+    found = selectors(a="app=web")
+    found.appear("shop/b")
+    assert found.controllers_of("shop", [WEB]) == ("shop/a",)
+
+
+def test_a_deleted_autoscaler_no_longer_counts_even_if_a_late_reconcile_stores_its_selector():
+    found = selectors(a="app=web", b="app=web")
+    found.disappear("shop/b")
+    found.store("shop/b", parse("app=web"))
+    assert found.controllers_of("shop", [WEB]) == ("shop/a",)
+
+
+def test_a_selector_that_changed_counts_as_it_is_now():
+    found = selectors(a="app=web", b="app=web")
+    found.store("shop/b", parse("app=db"))
+    assert found.controllers_of("shop", [WEB]) == ("shop/a",)
+    found.store("shop/b", parse("app=web"))
+    assert found.controllers_of("shop", [WEB]) == ("shop/a", "shop/b")
+
+
+HPA, LA = "HorizontalPodAutoscaler", "LoadAutoscaler"
+
+
+def autoscaler(
+    name: str, *, target: str = "web", api_version: str = "apps/v1", namespace: str = "shop"
+) -> Autoscaler:
+    ref = CrossVersionObjectReference(api_version=api_version, kind="Deployment", name=target)
+    return Autoscaler(
+        metadata=ObjectMeta(namespace=namespace, name=name),
+        spec=AutoscalerSpec(scale_target_ref=ref, max_replicas=5),
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "is_rival"),
+    [
+        pytest.param(autoscaler("x"), True, id="same target"),
+        pytest.param(autoscaler("x", api_version="apps/v1beta1"), True, id="another version"),
+        pytest.param(autoscaler("x", target="db"), False, id="another target"),
+        pytest.param(autoscaler("x", api_version="example.com/v1"), False, id="another group"),
+        pytest.param(autoscaler("x", namespace="other"), False, id="another namespace"),
+    ],
+)
+def test_an_hpa_is_a_rival_when_it_names_the_same_target(other, is_rival):
+    targets = Targets()
+    targets.follow(HPA)(None, other)
+    rivals = targets.rivals_of(autoscaler("web"), LA)
+    assert rivals == ((f"{HPA} shop/x",) if is_rival else ())
+
+
+def test_autoscalers_of_both_kinds_are_rivals_but_an_autoscaler_is_not_its_own():
+    targets = Targets()
+    targets.follow(LA)(None, autoscaler("web"))
+    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    targets.follow(LA)(None, autoscaler("twin"))
+    targets.follow(HPA)(None, autoscaler("web"))
+    assert targets.rivals_of(autoscaler("web"), LA) == (f"{HPA} shop/web", f"{LA} shop/twin")
+    assert targets.rivals_of(autoscaler("twin"), LA) == (f"{HPA} shop/web", f"{LA} shop/web")
+
+
+def test_an_hpa_that_now_names_another_target_is_no_longer_a_rival():
+    targets = Targets()
+    change = targets.follow(HPA)
+    change(None, autoscaler("x"))
+    change(autoscaler("x"), autoscaler("x", target="db"))
+    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    change(autoscaler("x", target="db"), None)
+    assert targets._autoscalers == {}
+
+
+def test_an_autoscaler_in_a_dry_run_is_not_a_rival():
+    dry = autoscaler("x")
+    dry = msgspec.structs.replace(dry, spec=msgspec.structs.replace(dry.spec, mode="DryRun"))
+    targets = Targets()
+    change = targets.follow(LA)
+    change(None, dry)
+    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    change(dry, autoscaler("x"))
+    assert targets.rivals_of(autoscaler("web"), LA) == (f"{LA} shop/x",)
+    change(autoscaler("x"), dry)
+    assert targets.rivals_of(autoscaler("web"), LA) == ()

@@ -1,0 +1,53 @@
+"""Candidates that hold a lease together, under one identity."""
+
+import asyncio
+
+import msgspec
+
+from scaler.cluster.leases import LeaderElection
+from tests.unit.scaler.cluster.test_leases import DEADLINE_SECONDS, Client, Leases
+
+
+async def test_candidates_with_one_identity_hold_a_lease_together(time):
+    """Of those that renew it at the same moment one succeeds; for the others this is as good as their own renewal."""
+    leases = Leases()
+    elections, tasks = [], []
+    for _ in range(5):
+        election = LeaderElection(
+            Client(leases), namespace="n", name="l", identity="all", is_shared=True,
+            sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
+        )  # fmt: skip
+        elections.append(election)
+        tasks.append(asyncio.create_task(election.run(lambda: time.pause(1e9))))
+    for _ in range(120):
+        await time.advance(0.5)
+        assert time.now() < 1_003 or all(election.is_leader for election in elections)
+    tasks.pop().cancel()
+    await time.advance(1)
+    assert leases.lease.spec.holder_identity == "all"
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_conflict_with_another_client_does_not_renew_a_lease_that_is_held_together(time):
+    leases = Leases()
+    client = Client(leases)
+    election = LeaderElection(
+        client, namespace="n", name="l", identity="all", is_shared=True,
+        sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
+    )  # fmt: skip
+    task = asyncio.create_task(election.run(lambda: time.pause(1e9)))
+    await time.advance(1)
+    assert election.is_leader
+    replace = client.replace
+
+    async def replace_after_a_label(path, body):
+        leases.store(msgspec.json.encode(leases.lease))
+        return await replace(path, body)
+
+    client.replace = replace_after_a_label
+    await time.advance(DEADLINE_SECONDS + 1)
+    assert not election.is_leader
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

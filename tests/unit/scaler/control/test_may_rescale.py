@@ -1,0 +1,75 @@
+"""Whether a changed metric would change the replica count, without a request. The target is 10 per replica."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaler.algorithm.readings import ExternalValues, MetricFailed
+from tests.unit.scaler.control.world import KEY, World
+
+
+def reading(value):
+    return MetricFailed("down") if value is None else ExternalValues((value * 1000,))
+
+
+async def steady(value=30):
+    """After reconciles with this value, which the last one did not have to change anything for."""
+    world = World(copies=True)
+    world.measurements.readings = [reading(value)]
+    for _ in range(4):
+        await world.sync(value)
+    return world
+
+
+def changes_to(world, value):
+    world.measurements.readings = [reading(value)]
+    world.measurements.are_shared = True
+    return world.reconciler.may_rescale(KEY)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        pytest.param(30, False, id="the same"),
+        pytest.param(32, False, id="within the tolerance"),
+        pytest.param(60, True, id="twice as much"),
+        pytest.param(3, False, id="less, but the stabilization window is not over"),
+        pytest.param(None, False, id="the metric fails"),
+    ],
+)
+async def test_only_a_change_that_a_reconcile_would_act_on_counts(value, expected):
+    assert changes_to(await steady(), value) is expected
+
+
+async def test_before_the_first_reconcile_it_is_not_known():
+    world = World(copies=True)
+    assert changes_to(world, 30)
+
+
+async def test_a_metric_that_has_to_be_requested_is_not_known():
+    world = await steady()
+    world.measurements.are_shared = False
+    assert world.reconciler.may_rescale(KEY)
+
+
+async def test_deciding_it_requests_and_counts_nothing():
+    world = await steady()
+    before = len(world.kube.requested), len(world.kube.put), len(world.events.emitted)
+    changes_to(world, 60)
+    assert before == (len(world.kube.requested), len(world.kube.put), len(world.events.emitted))
+
+
+@given(values=st.lists(st.one_of(st.none(), st.integers(0, 90)), min_size=1, max_size=8))
+def test_a_change_that_does_not_count_would_not_have_scaled(values):
+    async def scenario():
+        world = await steady()
+        for value in values:
+            counts = changes_to(world, value)
+            world.measurements.are_shared = False
+            before = world.replicas
+            after = await world.sync(value, elapsed=1)
+            assert counts or after == before
+
+    asyncio.run(scenario())

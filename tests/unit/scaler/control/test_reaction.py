@@ -1,0 +1,71 @@
+"""Which autoscalers are reconciled early because a metric has changed."""
+
+import asyncio
+
+import pytest
+
+from scaler.control.reaction import BUSY_RATIO, Reaction
+from tests.fakes import virtual_time
+
+
+class World:
+    """Autoscalers by path, and whether each of them would scale. A decision takes `decision_seconds`."""
+
+    def __init__(self, followers, rescaling=(), decision_seconds=0.0):
+        self.followers, self.rescaling = followers, set(rescaling)
+        self.decision_seconds = decision_seconds
+        self.decided, self.forward, self.seconds = [], [], 0.0
+        self.reaction = Reaction(
+            self.followers_of,
+            self.may_rescale,
+            self.forward.append,
+            monotonic=lambda: self.seconds,
+            sleep=self.sleep,
+        )
+        self.slept_seconds = 0.0
+
+    async def followers_of(self, path):
+        return self.followers.get(path, ())
+
+    def may_rescale(self, key):
+        self.seconds += self.decision_seconds
+        self.decided.append(key)
+        return key in self.rescaling
+
+    async def sleep(self, seconds):
+        self.slept_seconds += seconds
+        self.seconds += seconds
+        await asyncio.sleep(0)
+
+    def react(self, *paths):
+        async def scenario():
+            running = asyncio.create_task(self.reaction.run())
+            for path in paths:
+                self.reaction.changed(path)
+            await virtual_time.passes(1.0)
+            running.cancel()
+
+        virtual_time.run(scenario())
+
+
+def test_only_autoscalers_that_would_scale_are_brought_forward():
+    world = World({"/a": ("ns/1", "ns/2"), "/b": ("ns/3",)}, rescaling=["ns/2", "ns/3"])
+    world.react("/a")
+    assert world.decided == ["ns/1", "ns/2"]
+    assert world.forward == ["ns/2"]
+
+
+def test_a_path_that_changes_several_times_meanwhile_is_decided_once():
+    world = World({"/a": ("ns/1",)}, rescaling=["ns/1"])
+    world.react("/a", "/a", "/a", "/unknown")
+    assert world.forward == ["ns/1"]
+
+
+@pytest.mark.parametrize("count", [1000])
+def test_many_decisions_leave_time_for_everything_else(count):
+    keys = tuple(f"ns/{number}" for number in range(count))
+    world = World({"/a": keys}, decision_seconds=0.001)
+    world.react("/a")
+    assert len(world.decided) == count
+    busy_seconds = count * 0.001
+    assert busy_seconds / world.seconds == pytest.approx(BUSY_RATIO, rel=0.02)

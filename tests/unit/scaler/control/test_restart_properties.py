@@ -1,0 +1,86 @@
+"""Over random loads and rules: a scaler that restarts at any time makes the replica counts of one that does not."""
+
+import asyncio
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from tests.unit.scaler.control.world import SPEC, World, autoscaler
+from tests.unit.scaler.objects import few_examples
+
+PERIOD_SECONDS = 15
+
+# Long phases of the same load, in which nothing is written, and short ones.
+phases = st.lists(
+    st.tuples(st.integers(0, 12), st.sampled_from([1, 2, 5, 25])), min_size=1, max_size=6
+)
+policies = st.lists(
+    st.builds(
+        lambda kind, value, period: {"type": kind, "value": value, "periodSeconds": period},
+        st.sampled_from(["Pods", "Percent"]),
+        st.integers(1, 100),
+        st.sampled_from([15, 60, 300]),
+    ),
+    min_size=1,
+    max_size=2,
+)
+rules = st.builds(
+    lambda window, some, select: {
+        "stabilizationWindowSeconds": window,
+        "policies": some,
+        "selectPolicy": select,
+    },
+    st.sampled_from([0, 60, 300]),
+    policies,
+    st.sampled_from(["Max", "Min"]),
+)
+behaviors = st.none() | st.builds(lambda up, down: {"scaleUp": up, "scaleDown": down}, rules, rules)
+
+
+class Stored:
+    """The ScalingMemory of an HPA."""
+
+    def __init__(self):
+        self.by_uid = {}
+        self.are_urgent = []
+
+    def history(self, uid):
+        return self.by_uid.get(uid)
+
+    def put(self, namespace, uid, history, *, is_urgent):
+        self.by_uid[uid] = history
+        self.are_urgent.append(is_urgent)
+
+    def remove(self, uid):
+        del self.by_uid[uid]
+
+
+def world_with(behavior, kind=LOAD_AUTOSCALERS):
+    extra = {} if behavior is None else {"behavior": behavior}
+    histories = None if kind.keeps_history else Stored()
+    world = World(object=autoscaler(spec={**SPEC, **extra}), kind=kind, histories=histories)
+    world.scaled(3)
+    return world
+
+
+async def counts(world, phases, restarts=()):
+    """The replicas after each sync; before each sync of `restarts`, a new process starts."""
+    loads = [load for load, syncs in phases for _ in range(syncs)]
+    found = []
+    for index, load in enumerate(loads):
+        if index in restarts:
+            world.restart()
+        found.append(await world.sync(10 * load, elapsed=PERIOD_SECONDS))
+    return found
+
+
+@pytest.mark.parametrize("kind", [LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS])
+@few_examples
+@given(phases=phases, behavior=behaviors, restarts=st.sets(st.integers(0, 80), max_size=5))
+@example(phases=[(2, 25), (0, 25)], behavior=None, restarts={26})
+@example(phases=[(0, 25)], behavior=None, restarts={21})
+def test_restarts_change_no_count(kind, phases, behavior, restarts):
+    undisturbed = asyncio.run(counts(world_with(behavior, kind), phases))
+    assert asyncio.run(counts(world_with(behavior, kind), phases, restarts)) == undisturbed

@@ -1,0 +1,49 @@
+"""Loads by the minute, without randomness, and states of a forecast that has seen them."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+
+from scaler.extensions.forecast.floor import Floor, lifted
+from scaler.extensions.forecast.learner import counted, observed
+from scaler.extensions.forecast.state import Forecast
+
+DAY = 1440
+# A Thursday, 00:00 UTC.
+START = 20_000 * DAY
+
+Shape = Callable[[int], float]
+
+
+def noise(minute: int) -> float:
+    """Between -1 and 1, and the same for the same minute."""
+    return math.sin(minute * 12.9898) * 43758.5453 % 1.0 * 2.0 - 1.0
+
+
+def daily(minute: int) -> float:
+    """From 100 at night to 500 at noon, with some noise."""
+    return 300.0 - 200.0 * math.cos(2 * math.pi * minute / DAY) + 5.0 * noise(minute)
+
+
+def learnt(shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: float = 10.0):
+    """A forecast that has seen these minutes; the replicas are always those that the load needs."""
+    return deque(states(shape, minutes, lead=lead, per_replica=per_replica), maxlen=1)[0]
+
+
+def states(
+    shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: float = 10.0
+) -> Iterator[Forecast]:
+    """The forecast after each minute. It may add half as many replicas as the load needs, and adds none while it is suspended."""
+    state = Forecast(identity="load", lead_minutes=lead)
+    for minute in minutes:
+        load = shape(minute)
+        needed = math.ceil(load / per_replica)
+        state = observed(
+            state, minute=START + minute, load=load, needed=needed, waste_percent_max=5.0
+        )
+        floor = None
+        if state.bound is not None:
+            floor = Floor(needed=state.bound / per_replica, extra_ratio=0.5)
+        final = lifted(needed, floor) if state.verdict.is_on_trial else needed
+        state = counted(state, alone=needed, final=final)
+        yield state

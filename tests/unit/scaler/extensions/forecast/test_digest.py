@@ -1,0 +1,63 @@
+"""What is stored of a forecast: about 10 KB, from which it continues."""
+
+import msgspec
+import pytest
+
+from scaler.extensions.forecast.digest import digest_of, restored
+from scaler.extensions.forecast.learner import observed
+from scaler.extensions.forecast.state import Forecast
+from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learnt
+
+LAST = 8 * DAY + 500
+
+
+@pytest.fixture(scope="module")
+def state():
+    """After eight days."""
+    return learnt(daily, range(LAST + 1))
+
+
+def next_minutes(state, count=10):
+    bounds = []
+    for minute in range(LAST + 1, LAST + 1 + count):
+        state = observed(
+            state, minute=START + minute, load=daily(minute), needed=1, waste_percent_max=5
+        )
+        bounds.append(state.bound)
+    return bounds
+
+
+def test_eight_days_are_about_10_kilobytes(state):
+    assert 2_000 < len(digest_of(state)) < 12_000
+
+
+def test_a_restored_forecast_goes_on_with_almost_the_same_bounds(state):
+    found = restored(digest_of(state), START + LAST + 1)
+    assert next_minutes(found) == pytest.approx(next_minutes(state), rel=0.03)
+
+
+def test_a_restored_forecast_keeps_its_verdict_and_its_outcomes(state):
+    found = restored(digest_of(state), START + LAST + 1)
+    assert found.verdict == state.verdict
+    assert found.outcomes.day.added == pytest.approx(state.outcomes.day.added, rel=1e-3)
+    assert found.identity == state.identity
+
+
+def test_a_new_forecast_survives_too():
+    found = restored(digest_of(Forecast(identity="load", lead_minutes=5)), START)
+    assert found == msgspec.structs.replace(found, identity="load", lead_minutes=5)
+    assert len(found.levels) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "not base64!", "YWJj", "eJwDAAAAAAE="],
+    ids=["empty", "text", "not zlib", "zlib of nothing"],
+)
+def test_what_is_not_a_digest_is_ignored(text):
+    assert restored(text, START) is None
+
+
+def test_a_digest_of_the_future_is_ignored(state):
+    """Of another machine, whose clock is ahead."""
+    assert restored(digest_of(state), START + LAST - 1) is None

@@ -1,0 +1,68 @@
+"""A forecast over days of load: it learns the day, and what it says does not depend on the future."""
+
+import math
+
+import pytest
+
+from scaler.extensions.forecast.learner import observed
+from scaler.extensions.forecast.state import LEARNING, RELIABLE, moved
+from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learnt, noise
+
+NOON = DAY // 2
+
+
+@pytest.fixture(scope="module")
+def after_four_days():
+    """Learnt four days of a daily load, until six in the morning."""
+    return learnt(daily, range(4 * DAY + DAY // 4))
+
+
+def test_the_bound_of_a_daily_load_is_ahead_of_a_ramp(after_four_days):
+    ramp = [daily(4 * DAY + DAY // 4 + each) for each in range(1, 6)]
+    assert after_four_days.bound == pytest.approx(max(ramp), rel=0.03)
+    assert after_four_days.bound > daily(4 * DAY + DAY // 4)
+
+
+def test_a_daily_load_is_reliable_with_the_numbers(after_four_days):
+    found = after_four_days.verdict
+    assert found.reason == RELIABLE
+    assert "% were needed; it wasted" in found.message
+
+
+def test_in_the_first_three_days_it_learns():
+    assert learnt(daily, range(2 * DAY)).verdict.reason == LEARNING
+
+
+def test_of_noise_the_usual_peak_is_forecast():
+    """The peak of five minutes of noise between 50 and 150 is almost always between 100 and 150."""
+    found = learnt(lambda minute: 100 + 50 * noise(minute), range(3 * DAY + 60))
+    assert 110 < found.bound < 150
+
+
+@pytest.mark.parametrize("load", [0.0, 1e-9, 1e12], ids=str)
+def test_a_constant_load_is_forecast_as_it_is(load):
+    found = learnt(lambda _: load, range(DAY + 200))
+    assert found.bound == pytest.approx(load, rel=1e-3, abs=1e-6)
+
+
+def test_a_load_that_appears_from_nothing_has_a_finite_bound():
+    found = learnt(lambda minute: 0.0 if minute < DAY + 200 else 1e9, range(DAY + 300))
+    assert found.bound is not None
+    assert math.isfinite(found.bound)
+
+
+def test_after_a_lost_day_the_days_before_are_used():
+    seen = [each for each in range(3 * DAY + NOON) if not 2 * DAY <= each < 3 * DAY]
+    found = learnt(daily, seen)
+    assert found.bound is not None
+
+
+def test_after_a_step_of_the_clock_the_same_load_has_the_same_forecast(after_four_days):
+    """The minutes of what is known move with the clock."""
+    last = after_four_days.levels.end_minute - START
+    plain, stepped = (
+        observed(state, minute=START + minute, load=daily(last + 1), needed=1, waste_percent_max=5)
+        for state, minute in ((after_four_days, last + 1), (moved(after_four_days, 60), last + 61))
+    )
+    assert stepped.bound == plain.bound
+    assert len(stepped.issued) == len(plain.issued)

@@ -1,0 +1,67 @@
+"""The load by the minute: gaps, and what is read from it."""
+
+from array import array
+
+import pytest
+
+from scaler.extensions.forecast.levels import KEPT_MINUTES, appended
+from scaler.extensions.forecast.load_levels import MISSING, NO_LEVELS, Levels
+
+
+def levels(*values, end=100):
+    return Levels(values=array("f", values), end_minute=end)
+
+
+@pytest.mark.parametrize(
+    ("minute", "expected"),
+    [
+        pytest.param(101, [2, 8], id="the next minute"),
+        pytest.param(103, [2, 4, 6, 8], id="a short gap is filled linearly"),
+        pytest.param(105, [2, 3.2, 4.4, 5.6, 6.8, 8], id="five minutes are filled"),
+        pytest.param(106, [2, *[MISSING] * 5, 8], id="six minutes are missing"),
+        pytest.param(100, [2], id="a known minute changes nothing"),
+        pytest.param(99, [2], id="neither does an earlier one, after the clock was set back"),
+        pytest.param(100 + KEPT_MINUTES + 1, [8], id="nothing is kept after a gap of eight days"),
+    ],
+)
+def test_a_value_is_appended_with_the_gap_before_it(minute, expected):
+    found = appended(levels(2), minute, 8)
+    assert list(found.values) == pytest.approx(expected)
+    assert found.end_minute == max(100, minute)
+
+
+def test_eight_days_are_kept():
+    found = NO_LEVELS
+    for minute in range(KEPT_MINUTES + 3):
+        found = appended(found, minute + 1, minute)
+    assert (len(found), found.values[0]) == (KEPT_MINUTES, 3)
+
+
+def test_levels_are_not_changed_by_appending():
+    before = levels(1, 2, 3)
+    appended(before, 101, 4)
+    assert list(before.values) == [1, 2, 3]
+
+
+def test_the_peak_after_a_minute_does_not_contain_that_minute():
+    assert levels(9, 2, 3, 4, end=103).peak_after(100, 3) == 4
+
+
+@pytest.mark.parametrize(
+    ("values", "minutes"),
+    [
+        pytest.param((9, 2, MISSING, 4), 3, id="a value is missing"),
+        pytest.param((9, 2, 3, 4), 4, id="the last minute is not over"),
+    ],
+)
+def test_a_peak_of_unknown_minutes_is_unknown(values, minutes):
+    assert levels(*values, end=103).peak_after(100, minutes) is None
+
+
+def test_a_mean_is_that_of_the_known_minutes():
+    assert levels(1, MISSING, 3, 4, 4).mean_until(100) == 3
+    assert levels(MISSING, MISSING).mean_until(100) is None
+
+
+def test_minutes_before_the_first_one_are_missing():
+    assert levels(1, MISSING, 3).missing_within(10) == 8

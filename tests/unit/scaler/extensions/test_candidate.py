@@ -1,0 +1,241 @@
+"""`spec.candidate`: two policies on the same values, each with its own memory."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaler.algorithm.decision import NotNeeded, Rescaled
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.plan import plan
+from scaler.algorithm.readings import ExternalValues, MetricFailed
+from scaler.algorithm.restart import restores_alike, shifted
+from scaler.algorithm.settings import Settings
+from scaler.algorithm.settle import settle
+from scaler.algorithm.why import explain
+from scaler.api.autoscaler import AbortCondition, Behavior, CandidateSpec, MetricIdentifier
+from scaler.api.extension_spec import CandidateStep
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from tests.unit.scaler.objects import (
+    NOW,
+    at_most,
+    average,
+    decided,
+    external,
+    few_examples,
+    observed,
+    recommended,
+    replaced,
+    rules,
+    spec,
+    step,
+)
+
+LA = Settings(kind=LOAD_AUTOSCALERS)
+GONE = MetricFailed("no metrics returned from external metrics API")
+FAST_DOWN = Behavior(scale_up=rules(), scale_down=rules(window_seconds=0))
+SLOW_DOWN = Behavior(scale_up=rules(), scale_down=rules(window_seconds=600))
+ERRORS = AbortCondition(metric=MetricIdentifier(name="error_ratio"), above="0.01", for_seconds=0)
+
+
+def trial(*, weight=50, mode="", metrics=None, behavior=None, abort_when=None, of=None, **limits):
+    of = of or spec(behavior=SLOW_DOWN, **limits)
+    candidate = CandidateSpec(
+        metrics=metrics,
+        behavior=behavior,
+        mode=mode,
+        steps=(CandidateStep(weight_percent=weight, hold_seconds=600),),
+        abort_when=abort_when,
+    )
+    return replaced(of, candidate=candidate)
+
+
+def decision(of, *values, replicas=20, memory=None, now=NOW):
+    readings = [GONE if each is None else ExternalValues((each * 1000,)) for each in values]
+    return decided(
+        observed(of, replicas=replicas),
+        readings,
+        memory=memory or recommended((20, 60)),
+        settings=LA,
+        now=now,
+    )
+
+
+def condition(found):
+    status = settle(found, NotNeeded(), NOW).status
+    return next(each for each in status.conditions if each.type == "CandidateProgressing")
+
+
+def remembering(of, *, replicas):
+    """A memory in which the candidate has made a reconcile, with this recommendation of both."""
+    found = decision(of, replicas * 10, replicas=replicas, memory=recommended((replicas, 60)))
+    return found.memory
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [
+        pytest.param(0, 20, id="the spec's window still holds 20"),
+        pytest.param(10, 19, id="a tenth"),
+        pytest.param(50, 15, id="half"),
+        pytest.param(100, 10, id="the candidate has none"),
+    ],
+)
+def test_a_behavior_on_trial_gets_its_share_of_the_difference(weight, expected):
+    of = trial(weight=weight, behavior=FAST_DOWN)
+    found = decision(of, 100, memory=remembering(of, replicas=20))
+    assert found.desired_replicas == expected
+    status = settle(found, NotNeeded(), NOW).status.candidate
+    assert (status.spec_replicas, status.candidate_replicas) == (20, 10)
+    assert status.weight_percent == weight
+
+
+def test_metrics_on_trial_are_read_beside_those_of_the_spec():
+    of = trial(metrics=(external(average("5")),), behavior=None)
+    found = decision(of, 100, 100, replicas=10, memory=recommended((10, 900)))
+    assert found.desired_replicas == 15
+    assert len(settle(found, NotNeeded(), NOW).status.current_metrics) == 1
+
+
+def test_an_equal_metric_is_read_once():
+    of = trial(metrics=(external(average("10")), external(average("9"), name="other")))
+    ask = plan(observed(of, replicas=4), recommended((4, 60)), LA, NOW)
+    assert [each.external.metric.name for each in ask.metrics] == ["queue", "other"]
+    assert ask.candidate.metrics == (0, 1)
+
+
+def test_each_policy_remembers_its_own_recommendations():
+    of = trial(metrics=(external(average("5")),))
+    memory = decision(of, 100, 100, replicas=10, memory=recommended((10, 900))).memory
+    assert memory.recommendations[-1].replicas == 10
+    assert memory.candidate.recommendations[-1].replicas == 20
+
+
+def test_a_shadow_is_reported_and_changes_nothing():
+    of = trial(mode="DryRun", behavior=FAST_DOWN)
+    found = decision(of, 100, memory=remembering(of, replicas=20))
+    assert found.desired_replicas == 20
+    assert condition(found).reason == "DryRun"
+    assert "Candidate: it wants 10 replicas by external metric queue(nil), the spec 20." in explain(
+        found.derivation
+    )
+
+
+def test_a_breach_gives_the_decision_back_at_once_and_finally():
+    of = trial(behavior=FAST_DOWN, abort_when=(ERRORS,))
+    memory = decision(of, 200, 0, memory=recommended((20, 60))).memory
+    found = decision(of, 100, 1, memory=memory)
+    assert found.desired_replicas == 20
+    assert [each.reason for each in found.events] == ["CandidateAborted"]
+    assert condition(found).message == (
+        "the spec decides, because error_ratio is 1, and has been above 10m for 0 s; "
+        "a changed candidate starts again"
+    )
+    later = decision(of, 100, 0, memory=found.memory, now=NOW + 86_400)
+    assert condition(later).reason == "Aborted"
+    assert later.desired_replicas == settle(later, NotNeeded(), NOW).status.candidate.spec_replicas
+    assert later.events == ()
+
+
+def test_an_aborted_candidate_is_not_tried_again_as_a_shadow_but_a_changed_one_is():
+    of = trial(behavior=FAST_DOWN, abort_when=(ERRORS,))
+    aborted = decision(of, 100, 1, memory=recommended((20, 60))).memory
+    shadow = trial(behavior=FAST_DOWN, abort_when=(ERRORS,), mode="DryRun")
+    changed = trial(behavior=SLOW_DOWN, abort_when=(ERRORS,))
+    assert condition(decision(shadow, 100, 0, memory=aborted)).reason == "Aborted"
+    assert condition(decision(changed, 100, 0, memory=aborted)).reason == "Progressing"
+
+
+def test_without_the_field_nothing_is_remembered_or_shown():
+    of = trial(behavior=FAST_DOWN)
+    memory = remembering(of, replicas=20)
+    found = decision(spec(behavior=SLOW_DOWN), 100, memory=memory)
+    assert found.memory.candidate is None
+    assert found.derivation.candidate is None
+    outcome = settle(found, NotNeeded(), NOW)
+    assert outcome.status.candidate is None
+    assert "CandidateProgressing" not in [each.type for each in outcome.status.conditions]
+
+
+def test_while_the_metrics_of_the_candidate_fail_the_spec_decides():
+    of = trial(metrics=(external(average("5"), name="other"),))
+    found = decision(of, 100, None, replicas=10, memory=recommended((10, 900)))
+    assert found.desired_replicas == 10
+    assert condition(found).reason == "CandidateFailed"
+    assert "its metrics do not allow a decision, so the spec decides: 10" in explain(
+        found.derivation
+    )
+
+
+def test_while_the_metrics_of_the_spec_fail_nothing_is_decided_and_the_trial_waits():
+    of = trial(metrics=(external(average("5"), name="other"),))
+    found = decision(of, None, 100, replicas=10, memory=recommended((10, 900)))
+    assert found.desired_replicas is None
+    assert condition(found).reason == "Waiting"
+
+
+def test_a_rescale_counts_for_the_policies_of_both():
+    behavior = Behavior(scale_up=rules(at_most("Pods", 4, 60)), scale_down=rules())
+    of = trial(of=spec(behavior=behavior), weight=100, behavior=behavior)
+    first = decision(of, 200, replicas=10, memory=recommended((10, 900)))
+    assert first.desired_replicas == 14
+    memory = settle(first, Rescaled(), NOW).memory
+    assert decision(of, 200, replicas=14, memory=memory, now=NOW + 15).desired_replicas == 14
+
+
+def test_a_trial_survives_a_restart_and_a_step_of_the_clock():
+    of = trial(behavior=FAST_DOWN, abort_when=(ERRORS,))
+    memory = decision(of, 100, 1, memory=recommended((20, 60))).memory
+    assert restores_alike(memory, memory)
+    assert not restores_alike(msgspec.structs.replace(memory, candidate=None), memory)
+    moved = shifted(memory, 500.0).candidate
+    assert moved.aborted
+    assert moved.recommendations[0].until_unix_seconds == NOW + 500
+
+
+def test_a_step_that_was_held_for_a_minute_longer_is_stored():
+    of = trial(behavior=FAST_DOWN)
+    memory = remembering(of, replicas=20)
+    longer = msgspec.structs.replace(
+        memory, candidate=msgspec.structs.replace(memory.candidate, held_seconds=61.0)
+    )
+    assert not restores_alike(memory, longer)
+
+
+loads = st.integers(0, 3_000)
+
+
+@few_examples
+@given(
+    load=loads,
+    replicas=st.integers(1, 60),
+    low=st.integers(1, 10),
+    more=st.integers(0, 50),
+    weight=st.integers(0, 100),
+    target=st.integers(1, 50),
+    past=st.integers(1, 80),
+    up=st.integers(1, 20),
+)
+def test_the_bounds_hold_and_the_blend_lies_between_both_decisions(
+    load, replicas, low, more, weight, target, past, up
+):
+    behavior = Behavior(scale_up=rules(at_most("Pods", up, 60)), scale_down=rules())
+    of = trial(
+        weight=weight,
+        metrics=(external(average(str(target)), name="other"),),
+        behavior=behavior,
+        min_replicas=low,
+        max_replicas=low + more,
+    )
+    memory = Memory(recommendations=(step(past, 60),))
+    found = decision(of, load, load, replicas=replicas, memory=memory)
+    if found.derivation.candidate is None:
+        return
+    known = found.derivation.candidate
+    assert low <= found.desired_replicas <= low + more
+    both = (known.spec_desired, known.desired)
+    assert min(both) <= found.desired_replicas <= max(both)
+    without = decision(
+        replaced(of, candidate=None), load, replicas=replicas, memory=memory
+    ).desired_replicas
+    assert known.spec_desired == without

@@ -1,0 +1,202 @@
+"""`behavior.scaleUp.panic`: a sudden load is followed at once, and not given up while it lasts."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaler.algorithm.decision import NotNeeded, Rescaled
+from scaler.algorithm.memory import ExtensionMemory, Memory, PanicMemory, PanicSample
+from scaler.algorithm.readings import ExternalValues, MetricFailed
+from scaler.algorithm.settings import Settings
+from scaler.algorithm.settle import settle
+from scaler.algorithm.why import explain
+from scaler.api.autoscaler import Behavior, ScaleUpRules
+from scaler.api.extension_spec import Panic
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from tests.unit.scaler.objects import (
+    NOW,
+    at_most,
+    average,
+    decided,
+    external,
+    few_examples,
+    observed,
+    pods,
+    recommended,
+    rules,
+    spec,
+)
+
+LA = Settings(kind=LOAD_AUTOSCALERS)
+
+
+def with_panic(panic=None, *, min_replicas=1, max_replicas=50, select="Max"):
+    """One pod a minute, after ten minutes of the same recommendation; down at once."""
+    up = ScaleUpRules(
+        stabilization_window_seconds=600,
+        select_policy=select,
+        policies=(at_most("Pods", 1, 60),),
+        panic=panic or Panic(),
+    )
+    behavior = Behavior(scale_up=up, scale_down=rules())
+    return spec(
+        external(average("10")),
+        min_replicas=min_replicas,
+        max_replicas=max_replicas,
+        behavior=behavior,
+    )
+
+
+def panicking(highest, seconds_ago):
+    state = PanicMemory(over_at_unix_seconds=NOW - seconds_ago, highest=highest)
+    return Memory(recommendations=(), extensions=ExtensionMemory(panic=state))
+
+
+def desired(of, length, *, memory=None, replicas=4, target_pods=None):
+    memory = recommended((4, 30)) if memory is None else memory
+    return decided(
+        observed(of, replicas=replicas),
+        (ExternalValues((length * 1000,)),),
+        memory=memory,
+        settings=LA,
+        target_pods=target_pods,
+    )
+
+
+@pytest.mark.parametrize(
+    ("length", "expected", "panics"),
+    [
+        pytest.param(79, 8, True, id="twice the ready pods"),
+        pytest.param(300, 30, True, id="far more"),
+        pytest.param(900, 50, True, id="more than the maximum"),
+        pytest.param(70, 4, False, id="less than twice"),
+        pytest.param(10, 1, False, id="less load"),
+    ],
+)
+def test_a_sudden_load_is_followed_without_windows_and_policies(length, expected, panics):
+    decision = desired(with_panic(), length)
+    assert decision.desired_replicas == expected
+    extensions = decision.memory.extensions
+    assert (extensions is not None and extensions.panic is not None) is panics
+
+
+def test_only_ready_pods_count():
+    decision = desired(with_panic(), 40, replicas=4, target_pods=pods(2))
+    assert decision.memory.extensions is not None
+    assert decision.memory.extensions.panic == PanicMemory(over_at_unix_seconds=NOW, highest=4)
+
+
+@pytest.mark.parametrize(
+    ("seconds_ago", "expected"),
+    [
+        pytest.param(60, 20, id="within the hold"),
+        pytest.param(60.1, 1, id="after it"),
+    ],
+)
+def test_while_a_panic_lasts_nothing_shrinks(seconds_ago, expected):
+    decision = desired(with_panic(), 10, memory=panicking(20, seconds_ago), replicas=20)
+    assert decision.desired_replicas == expected
+
+
+def test_a_panic_that_begins_with_fewer_ready_pods_than_replicas_does_not_shrink():
+    decision = desired(with_panic(), 50, replicas=10, target_pods=pods(2))
+    assert decision.desired_replicas == 10
+
+
+def test_the_window_is_averaged():
+    """One reading of 80 between others of 40 is not a panic with a window of 6 s."""
+    calm = tuple(PanicSample(replicas=4, made_at_unix_seconds=NOW - ago) for ago in (6, 5.9, 4, 2))
+    memory = msgspec.structs.replace(recommended((4, 30)), panic_samples=calm)
+    decision = desired(with_panic(), 80, memory=memory)
+    assert decision.desired_replicas == 4
+    assert [each.made_at_unix_seconds - NOW for each in decision.memory.panic_samples] == [
+        pytest.approx(-5.9),
+        -4,
+        -2,
+        0,
+    ]
+
+
+def test_a_disabled_scale_up_does_not_panic():
+    assert desired(with_panic(select="Disabled"), 300).desired_replicas == 4
+
+
+def test_a_failed_metric_does_not_end_a_panic():
+    decision = decided(
+        observed(with_panic(), replicas=20),
+        (MetricFailed("down"),),
+        memory=panicking(20, 30),
+        settings=LA,
+    )
+    assert decision.memory.extensions == panicking(20, 30).extensions
+
+
+def test_users_read_that_and_why_it_panics():
+    decision = desired(with_panic(), 300)
+    outcome = settle(decision, Rescaled(), NOW)
+    found = {each.type: each for each in outcome.status.conditions or ()}
+    assert found["Panicking"].status == "True"
+    assert found["Panicking"].message == (
+        "the metrics propose at least 200 % of the ready pods, or did within the last 60 s: "
+        "scaling up without limits, and not down"
+    )
+    assert found["ScalingLimited"].status == "False"
+    assert outcome.status.decision is not None
+    assert outcome.status.decision.held_by == "Panicking"
+    assert explain(decision.derivation).splitlines()[-1].endswith("Without that it would have 4.")
+    calm = settle(desired(with_panic(), 40), NotNeeded(), NOW)
+    found = {each.type: each for each in calm.status.conditions or ()}
+    assert found["Panicking"].status == "False"
+
+
+@few_examples
+@given(
+    lengths=st.lists(st.integers(0, 900), min_size=1, max_size=30),
+    threshold=st.sampled_from([110, 200, 400]),
+    hold=st.sampled_from([15, 60]),
+)
+def test_a_panic_never_shrinks_and_never_leaves_the_bounds(lengths, threshold, hold):
+    of = with_panic(Panic(threshold_percent=threshold, hold_seconds=hold), min_replicas=2)
+    memory, replicas = Memory(), 4
+    for number, length in enumerate(lengths):
+        decision = decided(
+            observed(of, replicas=replicas),
+            (ExternalValues((length * 1000,)),),
+            memory=memory,
+            settings=LA,
+            now=NOW + 15 * number,
+        )
+        memory = decision.memory
+        found = decision.desired_replicas
+        assert found is not None
+        assert 2 <= found <= 50
+        if memory.extensions is not None and memory.extensions.panic is not None:
+            assert found >= replicas
+        replicas = found
+
+
+@pytest.mark.parametrize(
+    ("panic", "expected"),
+    [
+        pytest.param(None, [4, 6, 6, 6, 3, 3, 3, 3, 3, 3], id="without"),
+        pytest.param(Panic(), [4, 20, 20, 20, 20, 20, 3, 3, 3, 3], id="with"),
+    ],
+)
+def test_the_trace_in_the_documentation(panic, expected):
+    up = ScaleUpRules(policies=(at_most("Pods", 2, 60),), select_policy="Max", panic=panic)
+    behavior = Behavior(scale_up=up, scale_down=rules())
+    of = spec(external(average("30")), max_replicas=40, behavior=behavior)
+    memory, replicas, counts = Memory(), 4, []
+    for number, length in enumerate([120, 600, 600, 600, 90, 90, 90, 90, 90, 90]):
+        decision = decided(
+            observed(of, replicas=replicas),
+            (ExternalValues((length * 1000,)),),
+            memory=memory,
+            settings=LA,
+            now=NOW + 15 * number,
+        )
+        memory = settle(decision, Rescaled(), NOW + 15 * number).memory
+        replicas = decision.desired_replicas
+        counts.append(replicas)
+    assert counts == expected

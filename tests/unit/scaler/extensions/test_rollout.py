@@ -1,0 +1,172 @@
+"""`podReadiness.rollout`: the pods that exist only because of a rollout do not raise the number of replicas."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaler.algorithm.decision import NotNeeded
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.readings import ExternalValues
+from scaler.algorithm.settings import Settings
+from scaler.algorithm.settle import settle
+from scaler.algorithm.why import explain
+from scaler.api.autoscaler import Behavior
+from scaler.api.extension_spec import PodReadiness
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from tests.unit.scaler.objects import (
+    NOW,
+    average,
+    decided,
+    external,
+    few_examples,
+    observed,
+    of_pods,
+    pod,
+    replaced,
+    rules,
+    samples,
+    spec,
+    value,
+)
+from wire.api.meta import time_from_unix
+
+LA = Settings(kind=LOAD_AUTOSCALERS)
+FREE = Behavior(scale_up=rules(), scale_down=rules())
+
+
+def of_revision(revision, name, *, created_seconds_ago, label="pod-template-hash", **changes):
+    found = pod(name, **changes)
+    metadata = msgspec.structs.replace(
+        found.metadata,
+        labels={**found.metadata.labels, label: revision},
+        creation_timestamp=time_from_unix(NOW - created_seconds_ago),
+    )
+    return msgspec.structs.replace(found, metadata=metadata)
+
+
+def old(count, **changes):
+    return [of_revision("a", f"a-{i}", created_seconds_ago=9_000, **changes) for i in range(count)]
+
+
+def new(count, **changes):
+    return [of_revision("b", f"b-{i}", created_seconds_ago=30, **changes) for i in range(count)]
+
+
+def desired(rollout, target_pods, usage, *, replicas=10, metric=None):
+    of = spec(metric or of_pods(average("10")), behavior=FREE)
+    of = replaced(of, pod_readiness=PodReadiness(rollout=rollout))
+    reading = ExternalValues((usage * 1000,))
+    if metric is None:
+        reading = samples({each.metadata.name: usage * 1000 for each in target_pods})
+    return decided(
+        observed(of, replicas=replicas),
+        (reading,),
+        memory=Memory(recommendations=()),
+        settings=LA,
+        target_pods=tuple(target_pods),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rollout", "target_pods", "usage", "expected"),
+    [
+        pytest.param("Count", [*old(10), *new(3)], 12, 16, id="as an HPA: 13 pods at 120 %"),
+        pytest.param("IgnoreSurge", [*old(10), *new(3)], 12, 12, id="10 pods at 120 %"),
+        pytest.param("HoldUp", [*old(10), *new(3)], 12, 10, id="held"),
+        pytest.param("IgnoreSurge", [*old(10), *new(3)], 10, 10, id="within the tolerance"),
+        pytest.param("IgnoreSurge", [*old(10), *new(3)], 5, 7, id="a scale-down counts them all"),
+        pytest.param("HoldUp", [*old(10), *new(3)], 5, 7, id="a scale-down is not held"),
+        pytest.param("IgnoreSurge", [*old(7), *new(3)], 12, 12, id="no pods in excess"),
+        pytest.param("HoldUp", [*old(7), *new(3)], 12, 10, id="two revisions are a rollout"),
+        pytest.param("IgnoreSurge", old(13), 12, 16, id="one revision: no rollout"),
+        pytest.param("HoldUp", old(13), 12, 16, id="one revision: nothing held"),
+        pytest.param(
+            "HoldUp", [*old(10), *new(3, deleted=True)], 12, 12, id="a rollout that is undone"
+        ),
+        pytest.param(
+            "IgnoreSurge",
+            [*old(10), *new(3, ready="False", phase="Pending")],
+            12,
+            10,
+            id="pods that start count as 0, as with an HPA",
+        ),
+        pytest.param("Sideways", [*old(10), *new(3)], 12, 12, id="an unknown policy is careful"),
+    ],
+)
+def test_surge_pods_do_not_push_up(rollout, target_pods, usage, expected):
+    assert desired(rollout, target_pods, usage).desired_replicas == expected
+
+
+def test_old_pods_in_excess_are_left_out_before_new_ones():
+    """New pods use four times as much, so the ten that count are three new and seven old ones."""
+    target_pods = [*old(10), *new(3)]
+    of = spec(of_pods(average("10")), behavior=FREE)
+    of = replaced(of, pod_readiness=PodReadiness(rollout="IgnoreSurge"))
+    usage = {each.metadata.name: 8_000 for each in target_pods} | {
+        f"b-{number}": 32_000 for number in range(3)
+    }
+    found = decided(
+        observed(of, replicas=10),
+        (samples(usage),),
+        memory=Memory(recommendations=()),
+        settings=LA,
+        target_pods=tuple(target_pods),
+    )
+    assert found.desired_replicas == 16  # (3 * 32 + 7 * 8) / 10, and not 18
+
+
+def test_ready_pods_in_excess_do_not_multiply_a_target_of_type_value():
+    metric = external(value("10"))
+    assert (
+        desired("Count", [*old(10), *new(3)], 20, metric=metric).desired_replicas,
+        desired("IgnoreSurge", [*old(10), *new(3)], 20, metric=metric).desired_replicas,
+    ) == (26, 20)
+
+
+@pytest.mark.parametrize(
+    "label", ["pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash"]
+)
+def test_deployments_argo_rollouts_and_stateful_sets_have_revisions(label):
+    target_pods = [
+        of_revision("a", "a-0", created_seconds_ago=900, label=label),
+        of_revision("b", "b-0", created_seconds_ago=30, label=label),
+    ]
+    assert desired("HoldUp", target_pods, 30, replicas=2).desired_replicas == 2
+
+
+def test_users_read_that_a_rollout_holds_the_count():
+    decision = desired("HoldUp", [*old(10), *new(3)], 12)
+    outcome = settle(decision, NotNeeded(), NOW)
+    found = {each.type: each for each in outcome.status.conditions or ()}["RolloutHeld"]
+    assert (found.status, found.message) == (
+        "True",
+        "while pods of several revisions run, nothing is scaled up",
+    )
+    assert outcome.status.decision is not None
+    assert outcome.status.decision.held_by == "RolloutHeld"
+    assert (
+        explain(decision.derivation).splitlines()[-1].endswith("With them, the metrics propose 16.")
+    )
+    over = settle(desired("HoldUp", old(13), 10), NotNeeded(), NOW)
+    found = {each.type: each for each in over.status.conditions or ()}["RolloutHeld"]
+    assert (found.status, found.reason) == ("False", "NoRollout")
+
+
+@few_examples
+@given(
+    rollout=st.sampled_from(["IgnoreSurge", "HoldUp"]),
+    olds=st.integers(0, 15),
+    news=st.integers(0, 15),
+    replicas=st.integers(1, 15),
+    usage=st.integers(0, 40),
+)
+def test_it_never_scales_down_and_never_goes_beyond_the_hpa(rollout, olds, news, replicas, usage):
+    target_pods = [*old(olds), *new(news)]
+    hpa = desired("Count", target_pods, usage, replicas=replicas).desired_replicas
+    found = desired(rollout, target_pods, usage, replicas=replicas).desired_replicas
+    if hpa is None or hpa <= replicas or not olds or not news:
+        assert found == hpa
+    else:
+        assert replicas <= found <= hpa
+        assert rollout != "HoldUp" or found == replicas

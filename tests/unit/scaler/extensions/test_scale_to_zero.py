@@ -1,0 +1,244 @@
+"""`scaleToZero` and `activationValue`: when a target goes to zero, and when it leaves it."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaler.algorithm.decision import Branch, NotNeeded
+from scaler.algorithm.memory import ExtensionMemory, Memory, MetricRecord
+from scaler.algorithm.readings import ExternalValues, MetricFailed
+from scaler.algorithm.settings import Settings
+from scaler.algorithm.settle import settle
+from scaler.algorithm.why import explain
+from scaler.api.autoscaler import AutoscalerStatus, Behavior
+from scaler.api.extension_spec import MetricFallback, ScaleToZero
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from tests.unit.scaler.objects import (
+    NOW,
+    at_most,
+    average,
+    decided,
+    external,
+    few_examples,
+    named,
+    observed,
+    of_pods,
+    replaced,
+    rules,
+    samples,
+    spec,
+)
+
+LA = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+ANY = at_most("Pods", 100, 15)
+FREE = Behavior(scale_up=rules(ANY), scale_down=rules())
+DOWN = MetricFailed("unable to fetch metrics from external metrics API: down")
+QUEUE = named(external(average("10")), "queue", activation_value="5")
+
+
+def queue(length):
+    return ExternalValues((length * 1000,))
+
+
+def of_queue(*metrics, cooldown=120, manual_zero="", behavior=FREE):
+    found = spec(*(metrics or (QUEUE,)), min_replicas=0, max_replicas=20, behavior=behavior)
+    rules_ = ScaleToZero(cooldown_seconds=cooldown, manual_zero=manual_zero)
+    return replaced(found, scale_to_zero=rules_)
+
+
+def inactive(seconds, **changes):
+    extensions = ExtensionMemory(inactive_since_unix_seconds=NOW - seconds)
+    return Memory(recommendations=(), extensions=extensions, **changes)
+
+
+def desired(of, *readings, memory=None, replicas, status=None):
+    memory = Memory(recommendations=()) if memory is None else memory
+    return decided(
+        observed(of, replicas=replicas, status=status), readings, memory=memory, settings=LA
+    )
+
+
+AT_ZERO = Memory(recommendations=(), scaled_to_zero=True)
+
+
+@pytest.mark.parametrize(
+    ("length", "inactive_seconds", "expected"),
+    [
+        pytest.param(6, 999, 1, id="active, whatever was before"),
+        pytest.param(42, 999, 5, id="active: the metric decides"),
+        pytest.param(5, 0, 1, id="at the activation value, the cooldown begins"),
+        pytest.param(5, 119, 1, id="the cooldown lasts"),
+        pytest.param(5, 120, 0, id="the cooldown is over"),
+        pytest.param(0, 119, 1, id="no load: the cooldown lasts"),
+        pytest.param(0, 120, 0, id="no load: the cooldown is over"),
+    ],
+)
+def test_zero_is_reached_after_the_cooldown_without_an_active_metric(
+    length, inactive_seconds, expected
+):
+    decision = desired(of_queue(), queue(length), memory=inactive(inactive_seconds), replicas=3)
+    assert decision.desired_replicas == expected
+    assert decision.memory.scaled_to_zero is (expected == 0)
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [
+        pytest.param(0, 0, id="no load"),
+        pytest.param(5, 0, id="at the activation value, though the metric proposes one"),
+        pytest.param(6, 1, id="above it"),
+        pytest.param(42, 5, id="far above it"),
+    ],
+)
+def test_zero_is_left_at_once_above_the_activation_value(length, expected):
+    slow_up = Behavior(scale_up=rules(ANY, window_seconds=600), scale_down=rules())
+    for behavior in (FREE, slow_up):
+        decision = desired(of_queue(behavior=behavior), queue(length), memory=AT_ZERO, replicas=0)
+        assert decision.desired_replicas == expected
+
+
+def test_a_stabilization_window_does_not_hold_an_active_target_at_zero():
+    slow_up = Behavior(scale_up=rules(ANY, window_seconds=600), scale_down=rules())
+    at_zero = desired(of_queue(behavior=slow_up), queue(0), memory=AT_ZERO, replicas=0)
+    later = desired(of_queue(behavior=slow_up), queue(42), memory=at_zero.memory, replicas=0)
+    assert later.desired_replicas == 1
+
+
+def test_a_disabled_scale_up_is_not_bypassed():
+    disabled = Behavior(scale_up=rules(select="Disabled"), scale_down=rules())
+    of = of_queue(behavior=disabled)
+    assert desired(of, queue(42), memory=AT_ZERO, replicas=0).desired_replicas == 0
+
+
+def test_the_stabilization_window_and_the_cooldown_start_together():
+    """With both at 300 s, zero is reached after 300 s and not after 600 s."""
+    slow_down = Behavior(scale_up=rules(), scale_down=rules(window_seconds=300))
+    of, memory = of_queue(cooldown=300, behavior=slow_down), Memory(recommendations=())
+    counts = []
+    for seconds in range(0, 331, 15):
+        decision = decided(
+            observed(of, replicas=counts[-1] if counts else 3),
+            (queue(30 if seconds == 0 else 0),),
+            memory=memory,
+            settings=LA,
+            now=NOW + seconds,
+        )
+        memory = decision.memory
+        counts.append(decision.desired_replicas)
+    assert counts == [*[3] * 20, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "memory", "expected"),
+    [
+        pytest.param(3, inactive(999), None, id="a failure may hide load: not to zero"),
+        pytest.param(0, AT_ZERO, None, id="nothing to start for"),
+    ],
+)
+def test_a_failed_metric_moves_nothing_to_zero_or_from_it(replicas, memory, expected):
+    decision = desired(of_queue(), DOWN, memory=memory, replicas=replicas)
+    assert decision.desired_replicas in (expected, replicas)
+    assert decision.memory.extensions is None, "the cooldown begins again"
+
+
+def test_a_metric_per_pod_counts_by_its_average():
+    quiet, busy = samples({"web-0": 4_000}), samples({"web-0": 6_000})
+    metrics = (QUEUE, named(of_pods(average("10")), "requests", activation_value="5"))
+    memory = inactive(999)
+    for reading, expected in ((quiet, 0), (busy, 1)):
+        decision = desired(of_queue(*metrics), queue(0), reading, memory=memory, replicas=1)
+        assert decision.desired_replicas == expected
+
+
+@pytest.mark.parametrize(
+    ("replicas", "current", "expected"),
+    [
+        pytest.param(2, 3, 2, id="a fallback with replicas is active"),
+        pytest.param(2, 0, 2, id="also at zero"),
+        pytest.param(0, 3, 0, id="a fallback of zero is not"),
+    ],
+)
+def test_a_metric_that_falls_back_is_active_when_it_proposes_replicas(replicas, current, expected):
+    fallback = MetricFallback(type="Replicas", failure_duration_seconds=0, replicas=replicas)
+    of = of_queue(named(QUEUE, "queue", fallback=fallback), cooldown=0)
+    record = MetricRecord(name="queue", failing_since_unix_seconds=NOW - 60)
+    memory = Memory(
+        recommendations=(),
+        scaled_to_zero=current == 0,
+        extensions=ExtensionMemory(metrics=(record,), inactive_since_unix_seconds=NOW - 60),
+    )
+    assert desired(of, DOWN, memory=memory, replicas=current).desired_replicas == expected
+
+
+@pytest.mark.parametrize(
+    ("manual_zero", "branch", "expected"),
+    [
+        pytest.param("Disable", Branch.DISABLED, 0, id="disabled, as an HPA"),
+        pytest.param("", Branch.DISABLED, 0, id="by default too"),
+        pytest.param("Activate", Branch.METRICS, 5, id="activated"),
+    ],
+)
+def test_a_zero_that_a_user_set(manual_zero, branch, expected):
+    decision = desired(of_queue(manual_zero=manual_zero), queue(42), replicas=0)
+    assert (decision.branch, decision.desired_replicas) == (branch, expected)
+
+
+def test_activation_values_alone_have_no_cooldown():
+    of = spec(QUEUE, min_replicas=0, behavior=FREE)
+    assert desired(of, queue(5), replicas=3).desired_replicas == 0
+
+
+def test_without_the_fields_an_external_metric_proposes_zero_itself():
+    """As an HPA with HPAScaleToZero: any positive value keeps one replica."""
+    of = spec(external(average("10")), min_replicas=0, behavior=FREE)
+    assert desired(of, queue(1), memory=inactive(999), replicas=3).desired_replicas == 1
+    assert desired(of, queue(0), replicas=3).desired_replicas == 0
+
+
+def test_users_read_why_a_target_is_not_at_zero():
+    decision = desired(of_queue(), queue(5), memory=inactive(30), replicas=1)
+    outcome = settle(decision, NotNeeded(), NOW)
+    assert outcome.status.decision is not None
+    assert outcome.status.decision.held_by == "Cooldown"
+    assert outcome.status.decision.summary.endswith("; the cooldown of 120 s keeps it from zero")
+    assert (
+        "No metric is above its activation value since 30 s; zero is reached after a cooldown of 120 s."
+        in explain(decision.derivation)
+    )
+    active = desired(of_queue(), queue(6), memory=inactive(30), replicas=1)
+    assert "It may not be at zero, because queue is above the activation value." in explain(
+        active.derivation
+    )
+
+
+def test_while_it_cools_down_the_status_does_not_change():
+    first = settle(desired(of_queue(), queue(5), memory=inactive(30), replicas=1), NotNeeded(), NOW)
+    seen: AutoscalerStatus = first.status
+    again = desired(of_queue(), queue(5), memory=inactive(45), replicas=1, status=seen)
+    assert not settle(again, NotNeeded(), NOW).status_changed
+
+
+@few_examples
+@given(
+    length=st.integers(0, 40),
+    cooldown=st.integers(0, 200),
+    start=st.integers(0, 5),
+)
+def test_a_constant_load_crosses_zero_at_most_once(length, cooldown, start):
+    of, memory, replicas = of_queue(cooldown=cooldown), Memory(scaled_to_zero=True), start
+    counts = [start]
+    for step in range(40):
+        decision = decided(
+            observed(of, replicas=replicas),
+            (queue(length),),
+            memory=memory,
+            settings=LA,
+            now=NOW + 15 * step,
+        )
+        memory, replicas = decision.memory, decision.desired_replicas
+        counts.append(replicas)
+    crossings = sum((a == 0) != (b == 0) for a, b in pairwise(counts))
+    assert crossings <= 1
+    assert (counts[-1] == 0) is (length <= 5)
