@@ -25,14 +25,10 @@ _COPIED = (
 _UNIT = [
     f"tests/unit/scaler/{each}"
     for each in (
-        "model",
-        "plan",
-        "signal",
-        "recommend",
-        "normalize",
-        "decide",
-        "reconcile",
-        "algorithm/test_conditions.py",
+        "api",
+        "algorithm",
+        "extensions",
+        "control",
     )
 ]
 _VECTORS = ["tests/conformance/scaler"]
