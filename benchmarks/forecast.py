@@ -153,7 +153,7 @@ def replayed(trace: Trace, policy: Policy, target: float, start_up_seconds: int)
     found = Run(score=score(scored, full * SERVED_SHARE), seconds_per_decision=spent / len(steps))
     if policy.forecast is None:
         return found
-    forecasts = [each.derivation.forecast for each in scored]
+    forecasts = [each.derivation.steps.get("forecast") for each in scored]
     known = [each for each in forecasts if each is not None]
     return msgspec.structs.replace(
         found,
@@ -171,7 +171,7 @@ def _slim(step: Step) -> Step:
 
 def _coverage(steps: Sequence[Step], lead: int) -> float:
     """How often the peak of the lead was at most the bound, in percent."""
-    forecasts = [each.derivation.forecast for each in steps]
+    forecasts = [each.derivation.steps.get("forecast") for each in steps]
     loads = [None if each is None else each.load for each in forecasts]
     covered = judged = 0
     for index, each in enumerate(forecasts):

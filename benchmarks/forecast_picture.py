@@ -64,14 +64,16 @@ def _ready(steps: list[Step]) -> list[int]:
 
 
 def _added(steps: list[Step]) -> list[int]:
-    forecasts = [each.derivation.forecast for each in steps]
+    forecasts = [each.derivation.steps.get("forecast") for each in steps]
     return [each.after - each.before if each is not None and each.acts else 0 for each in forecasts]
 
 
 def _mark(steps: list[Step], days: list[float], *places: Axes) -> None:
     """The time in which the forecast may not act, and why."""
     reasons = [
-        "" if each.derivation.forecast is None else each.derivation.forecast.verdict.reason
+        ""
+        if each.derivation.steps.get("forecast") is None
+        else each.derivation.steps["forecast"].verdict.reason
         for each in steps
     ]
     begin = 0

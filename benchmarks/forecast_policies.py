@@ -25,6 +25,7 @@ from scaler.api.autoscaler import (
 )
 from scaler.api.extension_spec import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from wire.api.meta import ObjectMeta
 
 DAY_SECONDS = 86400
@@ -49,7 +50,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def settings(self) -> Settings:
         """With the tolerance of the policy."""
-        return Settings(kind=LOAD_AUTOSCALERS, sync_period_seconds=60.0, tolerance=self.tolerance)
+        return Settings(
+            kind=LOAD_AUTOSCALERS,
+            extensions=EXTENSIONS,
+            sync_period_seconds=60.0,
+            tolerance=self.tolerance,
+        )
 
     def autoscaler(self, per_replica: float) -> Autoscaler:
         """One that keeps so much load per replica."""

@@ -12,6 +12,7 @@ from scaler.algorithm.readings import ExternalValues, MetricFailed, Reading
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, MetricSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.digest import digest_of
 from wire.api.meta import ObjectMeta
 
@@ -44,12 +45,14 @@ def learnt_days(load: PlayedLoad, start_up_seconds: float) -> Learnt:
         value = trace.at(now - DELAY_SECONDS)
         return NO_SAMPLE if value is None else ExternalValues((round(value * 1000),))
 
-    settings = Settings(kind=LOAD_AUTOSCALERS, sync_period_seconds=float(STEP_SECONDS))
+    settings = Settings(
+        kind=LOAD_AUTOSCALERS, extensions=EXTENSIONS, sync_period_seconds=float(STEP_SECONDS)
+    )
     times = range(start, start + STEP_SECONDS * len(trace.loads), STEP_SECONDS)
     last: Decided | None = None
     for each in decisions(scaled, settings, pods, reading, times):
         last = each
-    if last is None or last.memory.forecast_state is None:
+    if last is None or last.memory.states.get("forecast") is None:
         raise ValueError(f"there is nothing before the played part of {trace.name}")
-    state = last.memory.forecast_state
+    state = last.memory.states["forecast"].state
     return Learnt(digest=digest_of(state), reason=state.verdict.reason, replicas=last.requested)

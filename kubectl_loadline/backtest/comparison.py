@@ -17,6 +17,7 @@ from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.schedules import FoundCalendar
+from scaler.extensions.forecast.stage import FORECAST
 
 CENSORED_SHARE = 0.95 / 0.9
 """From 95 % of what a pod can serve at all, its load may be cut off; `served` is 90 % of that."""
@@ -106,7 +107,7 @@ def play(
     for each in decisions(
         autoscaler, settings, pods, readings, known_times(scenario), scenario.calendars
     ):
-        forecast = each.derivation.forecast
+        forecast = each.derivation.steps.get(FORECAST)
         bound = None if forecast is None else forecast.bound
         _append(played, each.unix_seconds, each.requested, each.ready, bound)
         if on_decision is not None:

@@ -6,8 +6,9 @@ import msgspec
 
 from kubectl_loadline.backtest.pods import SimulatedPods
 from scaler.algorithm.decide import decide
-from scaler.algorithm.decision import Ask, NotNeeded, Rescaled
+from scaler.algorithm.decision import NotNeeded, Rescaled
 from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Observed, ScaleView, TargetPods
 from scaler.algorithm.plan import plan
@@ -16,6 +17,7 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.api.schedules import FoundCalendar
+from scaler.extensions.schedules.bounds import SCHEDULES
 
 Readings = Callable[[MetricSpec, float], Reading]
 """What the metrics APIs return for a metric at a time."""
@@ -48,7 +50,7 @@ def decisions(
             scale=ScaleView(
                 spec_replicas=pods.replicas, status_replicas=pods.replicas, selector="app=web"
             ),
-            calendars=calendars,
+            inputs={SCHEDULES: calendars},
         )
         planned = plan(observed, memory, settings, float(now))
         if isinstance(planned, Ask):

@@ -5,8 +5,8 @@ from kubectl_loadline.backtest.metric_models import MetricModel, Models
 from kubectl_loadline.backtest.pods import SimulatedPods
 from kubectl_loadline.backtest.recording import Recording
 from scaler.algorithm.readings import (
+    ComputedFrom,
     ExternalValues,
-    FormulaInputs,
     MetricFailed,
     ObjectValue,
     PodSample,
@@ -37,7 +37,7 @@ class SimulatedReadings:
     def __call__(self, metric: MetricSpec, now_unix_seconds: float) -> Reading:
         """The reading of a metric. Pods are ready as of the time at which it was measured."""
         if metric.type == MetricSourceType.FORMULA:
-            return FormulaInputs()
+            return ComputedFrom()
         key = id(metric)
         if key not in self._of_metric:
             self._of_metric[key] = self._models.get(self._recording.column_of(metric) or "")

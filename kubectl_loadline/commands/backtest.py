@@ -34,6 +34,7 @@ from kubectl_loadline.manifests import Manifest, read_manifest
 from kubectl_loadline.progress import shown_progress
 from kubectl_loadline.recorded_history import history_of
 from kubectl_loadline.target import FORMS, Target
+from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import metrics_of
@@ -268,7 +269,7 @@ def _on_decision(lines: IO[bytes] | None, progress: Progress, of: int) -> OnDeci
             line = {
                 "policy": policy.name,
                 "startUpSeconds": start_up_seconds,
-                "decision": decided.derivation,
+                "decision": msgspec.Raw(encoded(decided.derivation)),
             }
             lines.write(encode(line) + b"\n")
 

@@ -14,9 +14,10 @@ from kubectl_loadline.reaching import scaler_of
 from kubectl_loadline.row import Row
 from kubectl_loadline.scaler_commands.simulate import Simulation, simulate
 from scaler.algorithm.decision import Decision
-from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.derivation import Derivation, decoded
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
+from scaler.extensions import STEP_TYPES
 from scaler.runtime.clients import Clients
 from wire.api.status import Unavailable
 from wire.kube.mapper import RestMapper
@@ -67,7 +68,7 @@ class Deciding:
             source = f"Computed here with your rights, because {error}."
             return Explained(derivation=decision.derivation, source=source)
         return Explained(
-            derivation=msgspec.json.decode(body, type=Derivation),
+            derivation=decoded(body, STEP_TYPES),
             source=f"The last decision of the {scaler}.",
         )
 

@@ -21,6 +21,7 @@ from kubectl_loadline.target import KINDS, short_name
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Autoscaler, metrics_of
 from scaler.api.kinds import WatchedKind
+from scaler.extensions import EXTENSIONS
 from wire.api import kube_json
 from wire.api.quantity import format_milli
 from wire.api.status import StatusError, Unavailable
@@ -94,7 +95,7 @@ class Page:
             "decision.html",
             row=row,
             source=explained.source,
-            lines=explain(explained.derivation).splitlines(),
+            lines=explain(explained.derivation, EXTENSIONS).splitlines(),
             sliders=sliders(metrics_of(autoscaler.spec), explained.derivation),
             replicas=explained.derivation.current_replicas,
         )
@@ -108,7 +109,7 @@ class Page:
             )
         except (StatusError, Unavailable, ValueError) as error:
             return self._rendered("problem.html", problem=str(error))
-        headline, *lines = explain(decision.derivation).splitlines()
+        headline, *lines = explain(decision.derivation, EXTENSIONS).splitlines()
         return self._rendered("what_if.html", headline=headline, lines=lines)
 
     async def series(self, request: web.Request) -> web.Response:

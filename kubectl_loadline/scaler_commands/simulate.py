@@ -14,7 +14,9 @@ from pathlib import Path
 import msgspec
 
 from scaler.algorithm.decide import decide
-from scaler.algorithm.decision import Ask, Decision
+from scaler.algorithm.decision import Decision
+from scaler.algorithm.derivation import encoded
+from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Observed, Pod, ScaleUnavailable, ScaleView, TargetPods
 from scaler.algorithm.plan import plan
@@ -30,6 +32,8 @@ from scaler.cluster.ports import Mapper, TargetScale
 from scaler.cluster.status import stored_memory
 from scaler.cluster.target_scale import read_scale
 from scaler.cluster.telemetry import Telemetry
+from scaler.extensions import EXTENSIONS
+from scaler.extensions.schedules.bounds import SCHEDULES
 from scaler.runtime.clients import Clients
 from scaler.runtime.flags import KINDS, add_algorithm_flags, settings_of
 from wire.api import kube_json
@@ -84,8 +88,8 @@ def main(arguments: Sequence[str]) -> int:
 def printed(decision: Decision, output: str) -> str:
     """The derivation as text, as of `why`, or as indented JSON."""
     if output == "json":
-        return msgspec.json.format(msgspec.json.encode(decision.derivation), indent=2).decode()
-    return explain(decision.derivation)
+        return msgspec.json.format(encoded(decision.derivation), indent=2).decode()
+    return explain(decision.derivation, EXTENSIONS)
 
 
 async def simulate_in_cluster(
@@ -117,7 +121,7 @@ async def simulate(
     observed = Observed(
         autoscaler=autoscaler,
         scale=_scale(scale, simulation.replicas),
-        calendars=await read_calendars(kube, autoscaler),
+        inputs={SCHEDULES: await read_calendars(kube, autoscaler)},
     )
     planned = plan(observed, memory, settings, now)
     if not isinstance(planned, Ask):

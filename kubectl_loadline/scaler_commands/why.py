@@ -11,8 +11,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.derivation import decoded
 from scaler.algorithm.why import explain
+from scaler.extensions import EXTENSIONS, STEP_TYPES
 from scaler.runtime.debug_endpoint import DECISIONS
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
@@ -61,7 +62,7 @@ def printed(body: bytes, output: str) -> str:
     """The derivation as text or as indented JSON."""
     if output == "json":
         return msgspec.json.format(body, indent=2).decode()
-    return explain(msgspec.json.decode(body, type=Derivation))
+    return explain(decoded(body, STEP_TYPES), EXTENSIONS)
 
 
 async def read_decision(

@@ -12,6 +12,7 @@ from kubectl_loadline.backtest.score import Score
 from kubectl_loadline.suggest.proposal import FAST_UP, NO_LIMIT_UP, Choices, Workload, autoscaler_of
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 
 SHARES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 WINDOWS_SECONDS = (0, 60, 300, 600, 1800)
@@ -20,7 +21,7 @@ SCALE_UPS = (NO_LIMIT_UP, FAST_UP)
 FORECAST_SHARES_UP = 2
 """How many steps higher a target may be with a forecast."""
 LEARNING_SECONDS = 3 * 86400
-SETTINGS = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+SETTINGS = Settings(kind=LOAD_AUTOSCALERS, extensions=EXTENSIONS, scale_to_zero=True)
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

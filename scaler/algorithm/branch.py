@@ -9,10 +9,7 @@ from scaler.api.autoscaler import Autoscaler, ConditionStatus, ConditionType
 def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Branch:
     """Disabled at zero, above the maximum, below the minimum, or on to the metrics."""
     if current == 0:
-        if was_scaled_to_zero and policy.schedule is not None and policy.schedule.sets_min:
-            # The floor of a schedule applies whether metrics can be read or not.
-            return Branch.BELOW_MIN
-        if was_scaled_to_zero and policy.min_replicas > 0 and _needs_no_metric(policy):
+        if was_scaled_to_zero and (policy.min_ends_zero or _is_lost_at_zero(policy)):
             return Branch.BELOW_MIN
         leaves_zero = was_scaled_to_zero and (policy.min_replicas != 0 or policy.has_metric_at_zero)
         return Branch.METRICS if leaves_zero else Branch.DISABLED
@@ -24,13 +21,10 @@ def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Bran
 
 
 def was_scaled_to_zero(autoscaler: Autoscaler, policy: Policy, memory: Memory) -> bool:
-    """Whether the controller itself scaled to zero, according to the status or, before that is written, the memory.
-
-    With `manualZero: Activate` every zero counts as the controller's.
-    """
+    """Whether the controller itself scaled to zero, according to the status or, before that is written, the memory."""
     if not policy.scale_to_zero:
         return False
-    if memory.scaled_to_zero or (policy.zero is not None and policy.zero.manual_zero_activates):
+    if memory.scaled_to_zero or policy.manual_zero_activates:
         return True
     status = autoscaler.status
     for condition in (status.conditions if status else ()) or ():
@@ -39,10 +33,10 @@ def was_scaled_to_zero(autoscaler: Autoscaler, policy: Policy, memory: Memory) -
     return False
 
 
-def _needs_no_metric(policy: Policy) -> bool:
-    """Whether the minimum ends a zero of the controller: metrics of pods cannot be read then, and would never end it.
-
-    The zero of a suspension also ends while metrics fail.
-    """
-    suspended = policy.suspension is not None
-    return policy.kind.leaves_zero_for_min and (suspended or not policy.has_metric_at_zero)
+def _is_lost_at_zero(policy: Policy) -> bool:
+    """Whether only the minimum can end a zero of the controller, because metrics of pods cannot be read there."""
+    return (
+        policy.kind.leaves_zero_for_min
+        and policy.min_replicas > 0
+        and not policy.has_metric_at_zero
+    )

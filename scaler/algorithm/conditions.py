@@ -4,11 +4,10 @@ A condition is appended when it is first used, and changed in place from then on
 when its status does. All texts are upstream's, so that dashboards and alerts keep working.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import (
-    EXTENSION_CONDITIONS,
     Condition,
     ConditionStatus,
     ConditionType,
@@ -94,21 +93,17 @@ class Conditions:
             each for each in self._conditions if each.type != ConditionType.SCALED_TO_ZERO
         ]
 
-    def remarked(self, remarks: Sequence[Remark]) -> None:
-        """What the fields say that only a LoadAutoscaler has; the condition of a field that is not set is removed."""
+    def remarked(self, remarks: Sequence[Remark], known: Collection[str]) -> None:
+        """What extensions say; those of the `known` conditions that no remark sets are removed."""
         present = {remark.condition for remark in remarks}
         self._conditions = [
-            each
-            for each in self._conditions
-            if each.type in present or each.type not in EXTENSION_CONDITIONS
+            each for each in self._conditions if each.type in present or each.type not in known
         ]
         for remark in remarks:
             status = ConditionStatus.TRUE if remark.active else ConditionStatus.FALSE
             self._set(remark.condition, status, remark.reason, remark.message)
 
-    def _set(
-        self, type_: ConditionType, status: ConditionStatus, reason: str, message: str = ""
-    ) -> None:
+    def _set(self, type_: str, status: ConditionStatus, reason: str, message: str = "") -> None:
         place = next(
             (i for i, each in enumerate(self._conditions) if each.type == type_),
             len(self._conditions),
@@ -117,7 +112,7 @@ class Conditions:
         same = bool(found) and found[0].status == status
         self._conditions[place : place + 1] = [
             Condition(
-                type=type_.value,
+                type=str(type_),
                 status=status.value,
                 last_transition_time=found[0].last_transition_time if same else self._now,
                 reason=reason,

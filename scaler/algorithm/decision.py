@@ -2,21 +2,20 @@
 
 import math
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
 from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.extension import Extension, Part
 from scaler.algorithm.memory import Memory
-from scaler.algorithm.observed import ScaleView
 from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import (
     Autoscaler,
     AutoscalerStatus,
     Condition,
-    MetricSpec,
     MetricStatus,
 )
-from wire.api.labels import Selector
 
 
 class Branch(StrEnum):
@@ -66,43 +65,6 @@ class Action(StrEnum):
     SCALE_DOWN = "scale_down"
 
 
-class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a reconcile stands once the scale is known; `conditions` is the whole list so far."""
-
-    autoscaler: Autoscaler
-    scale: ScaleView
-    policy: Policy
-    memory: Memory
-    was_scaled_to_zero: bool
-    """Whether it was the controller that scaled to zero, so that it may leave zero again."""
-    conditions: tuple[Condition, ...]
-    derivation: Derivation
-    outdated: str = ""
-    """See `Observed.outdated`."""
-    history: str = ""
-    """What became of the recorded load of the forecast, for its condition."""
-    has_learnt_history: bool = False
-    """Whether the forecast has just learnt from recorded load."""
-
-
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """The count depends on metrics: read these, of the pods that `selector` matches, then `decide`."""
-
-    situation: Situation
-    selector: Selector
-    metrics: tuple[MetricSpec, ...]
-    """Those of the spec, and after them those that only a candidate or its `abortWhen` needs."""
-    candidate: "CandidateAsk | None" = None
-
-
-class CandidateAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the metrics of a candidate are in `Ask.metrics`, whose first `of_spec` are those of the spec."""
-
-    of_spec: int
-    metrics: tuple[int, ...]
-    abort_when: tuple[int, ...]
-
-
 class PodCost(msgspec.Struct, frozen=True, kw_only=True):
     """The deletion cost that a pod is to have; None to remove it."""
 
@@ -126,7 +88,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     desired_replicas: int | None = None
     rescale: bool = False
     rescale_reason: str = ""
-    deletion_costs: tuple[PodCost, ...] = ()
+    pod_costs: tuple[PodCost, ...] = ()
     """What to write to pods before a scale-down."""
     conditions: tuple[Condition, ...] = ()
     current_metrics: tuple[MetricStatus, ...] = ()
@@ -136,6 +98,12 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     error_class: ErrorClass = ErrorClass.NONE
     derivation: Derivation
+    extensions: tuple[Extension[Any, Any], ...] = ()
+    """Of the settings."""
+    parts: tuple[Part, ...] = ()
+    """Those of them that the spec sets."""
+    holds_until_unix_seconds: float = 0.0
+    """Until when the same inputs lead to the same decision."""
 
 
 class Rescaled(msgspec.Struct, frozen=True):

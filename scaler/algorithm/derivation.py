@@ -3,11 +3,13 @@
 A field is None when its step was not reached. Values of metrics are thousandths (`_milli`).
 """
 
+from collections.abc import Iterable
+from typing import Any
+
 import msgspec
 
 from scaler.algorithm.policy import Tolerances
 from scaler.algorithm.remark import Remark
-from scaler.extensions.forecast.state import Sums, Verdict
 
 
 class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,14 +34,6 @@ class FillIn(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
 
 
-class FallbackStep(msgspec.Struct, frozen=True, kw_only=True):
-    """The fallback of a failed metric; `value_age_seconds` only with LastValue."""
-
-    type: str
-    failing_since_unix_seconds: float
-    value_age_seconds: float | None = None
-
-
 class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     """How one metric got from its value to a proposal, or to `failure`.
 
@@ -62,11 +56,11 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     proposal: int | None = None
     failure: str = ""
     computed_from: str = ""
-    """The inputs of a formula, in words."""
+    """The other metrics that it was computed from, in words."""
     is_input: bool = False
     """Whether the metric is only measured, so that it has no proposal."""
-    fallback: FallbackStep | None = None
-    """What made a proposal in spite of the failure."""
+    sentence: str = ""
+    """What `why` says instead of the numbers, where something made a proposal in spite of the failure."""
 
 
 class Stabilization(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,53 +108,6 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class ZeroStep(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the target may be at zero: the active metrics, and since when there are none. `floor` is 0 or 1."""
-
-    active: tuple[str, ...] = ()
-    unknown: bool = False
-    inactive_since_unix_seconds: float | None = None
-    cooldown_seconds: float
-    floor: int
-
-
-class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
-    """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
-
-    `load` and `bound` are in the metric's unit; `bound` is what the load is not expected to exceed within `lead_seconds`.
-    `floor` is the replicas for that, None while there is no bound.
-    """
-
-    metric: str
-    acts: bool
-    is_dry_run: bool
-    lead_seconds: float
-    load: float | None = None
-    bound: float | None = None
-    floor: int | None = None
-    before: int
-    after: int
-    verdict: Verdict
-    day: Sums
-    replayed_minutes: int = 0
-    """How many of the minutes of `day` are of recorded history, which the scaler has not read itself."""
-
-
-class CandidateStep(msgspec.Struct, frozen=True, kw_only=True):
-    """What the candidate decided beside the spec, and what both together result in. `desired` is None if it failed."""
-
-    weight_percent: int
-    step: int
-    steps: int
-    is_shadow: bool
-    problem: str = ""
-    winner: str = ""
-    proposed: int | None = None
-    desired: int | None = None
-    spec_desired: int
-    result: int
-
-
 class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     """The whole decision. `winner` is the index of the metric that decided."""
 
@@ -175,11 +122,8 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricDerivation, ...] = ()
     winner: int | None = None
     proposed: int | None = None
-    zero: ZeroStep | None = None
     stabilization: Stabilization | None = None
-    forecast: ForecastStep | None = None
     bound: Bound | None = None
-    candidate: CandidateStep | None = None
     lifted_to_min: bool = False
     held: str = ""
     """Why the target was not scaled down; empty when nothing held it."""
@@ -191,3 +135,24 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     desired_replicas: int | None = None
     rescale_reason: str = ""
     rescale_error: str = ""
+    steps: dict[str, Any] = {}
+    """What each extension did, by its name."""
+
+
+def encoded(derivation: Derivation) -> bytes:
+    """As JSON, in which the steps of extensions stand beside the fields."""
+    fields = {name: getattr(derivation, name) for name in Derivation.__struct_fields__}
+    steps = fields.pop("steps")
+    return msgspec.json.encode({**fields, **steps})
+
+
+def decoded(body: bytes, step_types: Iterable[tuple[str, Any]]) -> Derivation:
+    """What was `encoded`; `step_types` are those of the steps by their names. Raises `msgspec.DecodeError`."""
+    found = msgspec.json.decode(body, type=Derivation)
+    raw = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    steps = {
+        name: msgspec.json.decode(raw[name], type=step_type)
+        for name, step_type in step_types
+        if name in raw
+    }
+    return msgspec.structs.replace(found, steps=steps)

@@ -237,7 +237,7 @@ def _group(samples: Mapping[str, PodSample], workload: Workload, resource: str) 
         samples,
         resource=resource,
         policy=workload.policy,
-        now_unix_seconds=workload.now_unix_seconds,
+        moment=workload.moment,
     )
 
 

@@ -1,12 +1,13 @@
-"""What an autoscaler remembers between reconciles: immutable, and stored as it is in `status.history`."""
+"""What an autoscaler remembers between reconciles: immutable. Its stored form is `scaler.algorithm.history`."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
-from scaler.extensions.forecast.state import Forecast
-
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The same fields in memory and in the status of a LoadAutoscaler."""
+    """The same fields in memory and where it is stored."""
 
 
 class Recommendation(_Stored, frozen=True, kw_only=True):
@@ -33,6 +34,15 @@ class ScaleEvent(_Stored, frozen=True, kw_only=True):
     may_be_older: bool = False
 
 
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the replicas that was written, or may have been: then it is not `confirmed`."""
+
+    before: int
+    after: int
+    at_unix_seconds: float
+    confirmed: bool = True
+
+
 class UnconfirmedChange(msgspec.Struct, frozen=True, kw_only=True):
     """A write of the scale that got no answer, so it is not known whether it was applied."""
 
@@ -41,62 +51,7 @@ class UnconfirmedChange(msgspec.Struct, frozen=True, kw_only=True):
     sent_at_unix_seconds: float
 
 
-class MetricRecord(_Stored, frozen=True, kw_only=True):
-    """What is remembered of a metric that has a fallback. The times are None for never."""
-
-    name: str
-    failing_since_unix_seconds: float | None = None
-    last_value_milli: int | None = None
-    measured_at_unix_seconds: float | None = None
-
-
-class PanicMemory(_Stored, frozen=True, kw_only=True):
-    """A panic: when the threshold was last reached, and the highest count so far."""
-
-    over_at_unix_seconds: float
-    highest: int
-
-
-class PanicSample(msgspec.Struct, frozen=True, kw_only=True):
-    """One recommendation of the panic window."""
-
-    replicas: int
-    made_at_unix_seconds: float
-
-
-class ExtensionMemory(_Stored, frozen=True, kw_only=True):
-    """What is remembered for the fields that only a LoadAutoscaler has."""
-
-    inactive_since_unix_seconds: float | None = None
-    """Since when no metric is above its activation value; None while one is."""
-    metrics: tuple[MetricRecord, ...] = ()
-    """One record for each metric with a fallback."""
-    panic: PanicMemory | None = None
-
-
-class CandidateMemory(_Stored, frozen=True, kw_only=True):
-    """How far a candidate has come, and what its own decisions remember.
-
-    `hash` identifies it. `held_seconds`: for how long its step has been held, up to `held_at_unix_seconds`.
-    `breached_since_unix_seconds`: of each condition of `abortWhen`, None while it does not apply. `aborted`: why it was.
-    """
-
-    hash: str
-    step: int = 0
-    held_seconds: float = 0.0
-    held_at_unix_seconds: float = 0.0
-    breached_since_unix_seconds: tuple[float | None, ...] = ()
-    aborted: str = ""
-    recommendations: tuple[Recommendation, ...] | None = None
-    scale_up_events: tuple[ScaleEvent, ...] = ()
-    scale_down_events: tuple[ScaleEvent, ...] = ()
-    extensions: ExtensionMemory | None = None
-
-
-NOTHING_REMEMBERED = ExtensionMemory()
-
-
-class History(_Stored, frozen=True, kw_only=True):
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Recommendations, oldest first, and scale events, in upstream's slot order.
 
     `recommendations is None` means that this autoscaler was never reconciled: the first reconcile then records
@@ -109,27 +64,18 @@ class History(_Stored, frozen=True, kw_only=True):
     scaled_to_zero: bool = False
     """Whether the controller set the replicas to 0, or is about to; the condition ScaledToZero says it too,
     but only once the status was written."""
-    extensions: ExtensionMemory | None = None
-    """None while no field of the spec needs it."""
-    forecast: str = ""
-    """The digest of a forecast; see `scaler.extensions.forecast.digest`."""
-    candidate: CandidateMemory | None = None
-
-
-class Memory(History, frozen=True, kw_only=True):
-    """What this process remembers. Only the history is stored."""
-
     unconfirmed: UnconfirmedChange | None = None
-    panic_samples: tuple[PanicSample, ...] = ()
-    forecast_state: Forecast | None = None
-    """None before the first reconcile with a forecast, and after a restart."""
+    states: Mapping[str, Any] = {}
+    """The states of extensions, by their names."""
 
 
 class StoredMemory(Memory, frozen=True, kw_only=True):
-    """A memory as another process left it; `normalize.restart.restored` continues it.
+    """A memory as another process left it; `scaler.algorithm.restart.restored` continues it.
 
     `known_replicas`: the desired and the current count in the status. After a rescale the first one is the count
-    that the process set; after a reconcile without a result, the second one is what it read.
+    that the process set; after a reconcile without a result, the second one is what it read. `states` are not decoded.
     """
 
     known_replicas: tuple[int, ...] = ()
+    ahead_seconds: float = 0.0
+    """How far the clock that wrote `states` was ahead of this one, if that is known; the other times are corrected."""

@@ -1,95 +1,53 @@
 """A recommendation to a desired count: stabilize, then limit, then bound."""
 
-import msgspec
-
 from scaler.algorithm.bounds import bound, bound_with_behavior
 from scaler.algorithm.derivation import Bound, Rate, Stabilization
 from scaler.algorithm.memory import Memory
-from scaler.algorithm.policy import BehaviorRules, Policy
+from scaler.algorithm.moment import Moment
+from scaler.algorithm.policy import Policy
 from scaler.algorithm.scaling_policies import scale_down_rate, scale_up_rate
 from scaler.algorithm.stabilization import stabilize, stabilize_with_behavior
-from scaler.extensions.forecast.floor import Floor, lifted
 
 
-class Normalized(msgspec.Struct, frozen=True, kw_only=True):
-    """The desired count is `bound.after`; both steps carry the reason of a condition."""
-
-    stabilization: Stabilization
-    bound: Bound
-    memory: Memory
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether the last step changed the count; that is what ScalingLimited says."""
-        return self.bound.before != self.bound.after
-
-
-def normalize(
-    memory: Memory,
-    policy: Policy,
-    *,
-    current: int,
-    recommended: int,
-    floor: Floor | None = None,
-    now_unix_seconds: float,
-) -> Normalized:
-    """What history, rates and bounds make of a recommendation, and what is remembered of it."""
-    if policy.behavior is not None:
-        return _with_behavior(
+def stabilized(
+    memory: Memory, policy: Policy, moment: Moment, *, current: int, recommended: int
+) -> tuple[Stabilization, Memory]:
+    """What recent recommendations allow, and the memory with this one."""
+    behavior = policy.behavior
+    if behavior is None:
+        return stabilize(
             memory,
-            policy,
-            policy.behavior,
-            current=current,
             recommended=recommended,
-            floor=floor,
-            now=now_unix_seconds,
+            window_seconds=policy.downscale_stabilization_seconds,
+            moment=moment,
         )
-    stabilization, memory = stabilize(
+    return stabilize_with_behavior(
         memory,
-        recommended=recommended,
-        window_seconds=policy.downscale_stabilization_seconds,
-        now_unix_seconds=now_unix_seconds,
-    )
-    bounded = bound(
-        lifted(stabilization.stabilized, floor),
         current=current,
-        min_replicas=policy.min_replicas,
-        max_replicas=policy.max_replicas,
+        recommended=recommended,
+        up=behavior.scale_up,
+        down=behavior.scale_down,
+        moment=moment,
     )
-    return Normalized(stabilization=stabilization, bound=bounded, memory=memory)
 
 
-def _with_behavior(
-    memory: Memory,
-    policy: Policy,
-    behavior: BehaviorRules,
-    *,
-    current: int,
-    recommended: int,
-    floor: Floor | None,
-    now: float,
-) -> Normalized:
-    up, down = behavior.scale_up, behavior.scale_down
-    stabilization, remembered = stabilize_with_behavior(
-        memory, current=current, recommended=recommended, up=up, down=down, now_unix_seconds=now
-    )
-    stabilized = lifted(stabilization.stabilized, floor)
+def bounded(memory: Memory, policy: Policy, moment: Moment, *, current: int, desired: int) -> Bound:
+    """What rates and bounds allow."""
+    behavior = policy.behavior
+    low, high = policy.min_replicas, policy.max_replicas
+    if behavior is None:
+        return bound(desired, current=current, min_replicas=low, max_replicas=high)
     rate: Rate | None = None
-    if stabilized > current:
+    if desired > current:
         rate = scale_up_rate(
             memory,
             current=current,
-            rules=up,
-            now_unix_seconds=now,
+            rules=behavior.scale_up,
+            moment=moment,
             at_least=int(policy.kind.leaves_zero_by_any_policy),
         )
-    elif stabilized < current:
-        rate = scale_down_rate(memory, current=current, rules=down, now_unix_seconds=now)
-    bounded = bound_with_behavior(
-        stabilized,
-        current=current,
-        min_replicas=policy.min_replicas,
-        max_replicas=policy.max_replicas,
-        rate=rate,
+    elif desired < current:
+        rate = scale_down_rate(memory, current=current, rules=behavior.scale_down, moment=moment)
+    return bound_with_behavior(
+        desired, current=current, min_replicas=low, max_replicas=high, rate=rate
     )
-    return Normalized(stabilization=stabilization, bound=bounded, memory=remembered)

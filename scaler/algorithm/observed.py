@@ -1,12 +1,12 @@
 """What was observed before any metric was requested: the autoscaler, its target's scale, the target's pods."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from scaler.api.autoscaler import Autoscaler
-from scaler.api.schedules import FoundCalendar
-from scaler.extensions.forecast.state import WarmStart
 
 
 class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -115,10 +115,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     rivals: tuple[str, ...] = ()
     outdated: str = ""
     """Why the cached objects may be out of date, so that nothing may be scaled down; empty while they are not."""
-    calendars: tuple[FoundCalendar, ...] = ()
-    """Those that its schedules refer to."""
-    warm_start: WarmStart | None = None
-    """What became of the recorded load of its forecast; None while nothing is known."""
+    inputs: Mapping[str, Any] = {}
+    """What was read for extensions, by their names."""
 
 
 class TargetPods(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,118 +7,94 @@ import msgspec
 
 from scaler.algorithm.branch import branch_of, was_scaled_to_zero
 from scaler.algorithm.conditions import Conditions
-from scaler.algorithm.decision import Ask, Branch, Decision, ErrorClass, Situation, warning
+from scaler.algorithm.decision import Branch, Decision, ErrorClass, warning
 from scaler.algorithm.derivation import Derivation
-from scaler.algorithm.effective_policy import policy_of
-from scaler.algorithm.guard import below_min, trial, uncomputable, undecided
+from scaler.algorithm.draft import Ask, Draft, Turn
+from scaler.algorithm.effective_policy import effective_policy
+from scaler.algorithm.extension import Given, parts_of
+from scaler.algorithm.guard import decided, uncomputable, undecided
+from scaler.algorithm.history import state_of, with_states
 from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import Observed, ScaleUnavailable, ScaleView
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import confirmed, held, seeded
-from scaler.algorithm.remark import Remark
 from scaler.algorithm.restart import restored
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.target_selector import UnusableSelector, target_selector
-from scaler.extensions.candidate.progress import waiting_remark
-from scaler.extensions.candidate.rules import (
-    candidate_ask,
-    candidate_rules,
-    candidate_spec,
-    with_bounds_of,
-    with_candidate,
-)
-from scaler.extensions.forecast.foresee import continued
-from scaler.extensions.forecast.remark import forecast_remark
-from scaler.extensions.forecast.warm_start import history_text, warm_started
-from scaler.extensions.schedules.bounds import with_schedules
-
-ABOVE_MAX = "Current number of replicas above Spec.MaxReplicas"
+from scaler.api.autoscaler import metrics_of
 
 
 def plan(
     observed: Observed, memory: Memory, settings: Settings, now_unix_seconds: float
 ) -> Ask | Decision:
     """Decide at once where no metric is needed; otherwise say which metrics are, and of whose pods."""
-    spec = observed.autoscaler.spec
-    policy = policy_of(spec, settings)
-    if spec.schedules:
-        policy = with_schedules(policy, spec.schedules, observed.calendars, now_unix_seconds)
-    if spec.candidate is not None:
-        of_candidate = policy_of(candidate_spec(spec, spec.candidate), settings)
-        rules = candidate_rules(spec.candidate, with_bounds_of(of_candidate, policy))
-        policy = msgspec.structs.replace(policy, candidate=rules)
+    moment = Moment(now_unix_seconds)
+    given = Given(
+        autoscaler=observed.autoscaler,
+        spec=observed.autoscaler.spec,
+        settings=settings,
+        inputs=observed.inputs,
+        moment=moment,
+    )
+    policy = effective_policy(given)
     if isinstance(observed.scale, ScaleUnavailable):
-        return _without_scale(observed, observed.scale, policy, memory, now_unix_seconds)
-    situation = _situation(observed, observed.scale, policy, memory, now_unix_seconds)
-    match situation.derivation.branch:
+        return _without_scale(observed, observed.scale, policy, settings, memory, moment)
+    turn = _turn(observed, observed.scale, policy, settings, memory, moment)
+    match turn.branch:
         case Branch.METRICS:
-            return _by_metrics(situation, now_unix_seconds)
+            return _by_metrics(turn)
         case Branch.SHARED_TARGET:
-            return _shared_target(situation, observed.rivals, now_unix_seconds)
+            return _shared_target(turn, observed.rivals)
         case Branch.ABOVE_MAX:
-            return _at_once(situation, policy.max_replicas, _above_max(policy))
+            return _at_once(turn, policy.max_replicas, policy.above_max_reason)
         case Branch.BELOW_MIN:
-            return _at_once(situation, policy.min_replicas, below_min(policy))
+            return _at_once(turn, policy.min_replicas, policy.below_min_reason)
         case _:
-            return _disabled(situation, now_unix_seconds)
+            return _disabled(turn)
 
 
-def _situation(
-    observed: Observed, scale: ScaleView, policy: Policy, memory: Memory, now: float
-) -> Situation:
+def _turn(
+    observed: Observed,
+    scale: ScaleView,
+    policy: Policy,
+    settings: Settings,
+    before: Memory,
+    moment: Moment,
+) -> Turn:
     autoscaler, current = observed.autoscaler, scale.spec_replicas
-    memory = _continued(observed, memory, policy, current, now)
-    state = memory.forecast_state
-    memory = warm_started(memory, policy, observed.warm_start, now)
-    history = history_text(memory.forecast_state, observed.warm_start)
+    memory = _continued(observed, before, policy, current, moment)
     by_controller = was_scaled_to_zero(autoscaler, policy, memory)
     branch = branch_of(current, policy, was_scaled_to_zero=by_controller)
     if observed.rivals:
         branch = Branch.SHARED_TARGET
-    conditions = _conditions(observed, now)
+    conditions = _conditions(observed, moment)
     conditions.able_to_scale("SucceededGetScale")
     if memory.scaled_to_zero:
         # The status that said so may not have been written.
         conditions.scaled_to_zero(by_controller=True)
-    return Situation(
+    turn = Turn(
         autoscaler=autoscaler,
         scale=scale,
+        settings=settings,
         policy=policy,
+        parts=parts_of(settings.extensions, policy),
         memory=memory,
-        was_scaled_to_zero=by_controller,
-        outdated=observed.outdated,
+        moment=moment,
+        branch=branch,
         conditions=conditions.as_tuple(),
-        derivation=Derivation(
-            autoscaler=autoscaler.key,
-            made_at_unix_seconds=now,
-            branch=branch.value,
-            current_replicas=current,
-            status_replicas=scale.status_replicas,
-            min_replicas=policy.min_replicas,
-            max_replicas=policy.max_replicas,
-            remarks=_remarks(policy, memory, history),
-        ),
-        history=history,
-        has_learnt_history=memory.forecast_state is not state,
+        inputs=observed.inputs,
+        outdated=observed.outdated,
+        was_scaled_to_zero=by_controller,
     )
-
-
-def _remarks(policy: Policy, memory: Memory, history: str) -> tuple[Remark, ...]:
-    """What is known before any metric is read."""
-    remarks = () if policy.schedule is None else (policy.schedule.remark,)
-    if policy.forecast is not None:
-        state = memory.forecast_state
-        verdict = None if state is None else state.verdict
-        remarks = (*remarks, forecast_remark(policy.forecast, verdict, history=history))
-    if policy.candidate is not None:
-        remarks = (*remarks, waiting_remark(memory.candidate))
-    return remarks
+    return msgspec.structs.replace(turn, memory=_with_begun(turn, before))
 
 
 def _continued(
-    observed: Observed, memory: Memory, policy: Policy, current: int, now: float
+    observed: Observed, memory: Memory, policy: Policy, current: int, moment: Moment
 ) -> Memory:
     """The memory as this reconcile starts from it: restored after a restart, seeded at the first reconcile."""
+    now = moment.now_unix_seconds
     if isinstance(memory, StoredMemory):
         memory = restored(memory, policy, replicas=current, now_unix_seconds=now)
     else:
@@ -128,108 +104,115 @@ def _continued(
         memory = msgspec.structs.replace(memory, recommendations=None)
     if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
         memory = msgspec.structs.replace(memory, scaled_to_zero=False)
-    memory = continued(memory, policy.forecast, now)
-    memory = with_candidate(memory, policy.candidate)
     return seeded(memory, replicas=current, now_unix_seconds=now)
 
 
-def _by_metrics(situation: Situation, now: float) -> Ask | Decision:
-    selector = target_selector(situation.scale)
+def _with_begun(turn: Turn, before: Memory) -> Memory:
+    """With the states of the extensions that the spec has."""
+    memory = turn.memory
+    if not turn.parts:
+        return with_states(memory, {})
+    states = {}
+    for part in turn.parts:
+        extension = part.extension
+        state = state_of(before, extension, turn.moment.now_unix_seconds)
+        known_replicas = before.known_replicas if isinstance(before, StoredMemory) else None
+        states[extension.name] = extension.begin(part.rules, state, turn, known_replicas)
+    return with_states(memory, states)
+
+
+def _by_metrics(turn: Turn) -> Ask | Decision:
+    selector = target_selector(turn.scale)
     if not isinstance(selector, UnusableSelector):
-        metrics, candidate = candidate_ask(situation.autoscaler.spec)
-        return Ask(situation=situation, selector=selector, metrics=metrics, candidate=candidate)
-    conditions = Conditions(situation.conditions, now)
+        metrics = list(metrics_of(turn.autoscaler.spec))
+        for part in turn.parts:
+            metrics += [each for each in part.extension.metrics(part.rules) if each not in metrics]
+        return Ask(turn=turn, selector=selector, metrics=tuple(metrics))
+    draft = Draft(turn)
+    draft.memory = held(turn.memory, turn.policy, turn.moment.now_unix_seconds)
+    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     conditions.scaling_inactive("InvalidSelector", selector.condition_message)
     return uncomputable(
-        situation,
-        msgspec.structs.replace(situation.derivation, problem=selector.event_message),
+        draft,
+        problem=selector.event_message,
         error=selector.event_message,
-        memory=held(situation.memory, situation.policy, now),
-        conditions=conditions.as_tuple(),
+        conditions=conditions,
         events=(warning(selector.event_reason, selector.event_message),),
     )
 
 
-def _above_max(policy: Policy) -> str:
-    if policy.schedule is None or not policy.schedule.sets_max:
-        return ABOVE_MAX
-    return f"Current number of replicas above maxReplicas {policy.max_replicas} of a schedule"
-
-
-def _at_once(situation: Situation, desired: int, reason: str) -> Decision:
+def _at_once(turn: Turn, desired: int, reason: str) -> Decision:
     """Outside the bounds: to the bound at once, whatever metrics and history say."""
-    return trial(
-        situation,
-        situation.derivation,
-        desired=desired,
-        reason=reason,
-        memory=situation.memory,
-        conditions=situation.conditions,
-    )
+    draft = Draft(turn)
+    draft.replicas, draft.reason = desired, reason
+    return decided(draft, Conditions(turn.conditions, turn.moment.now_unix_seconds))
 
 
-def _disabled(situation: Situation, now: float) -> Decision:
+def _disabled(turn: Turn) -> Decision:
     """Zero replicas that the controller did not set disable autoscaling."""
-    conditions = Conditions(situation.conditions, now)
+    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     conditions.scaling_inactive("ScalingDisabled")
-    if not situation.policy.scale_to_zero:
+    if not turn.policy.scale_to_zero:
         conditions.remove_scaled_to_zero()
-    return trial(
-        situation,
-        situation.derivation,
-        desired=situation.scale.spec_replicas,
-        # Whatever the metrics do meanwhile is not measured.
-        memory=msgspec.structs.replace(situation.memory, extensions=None),
-        conditions=conditions.as_tuple(),
-    )
+    draft = Draft(turn)
+    for part in turn.parts:
+        if part.extension.ends_when_disabled:
+            # Whatever the metrics do meanwhile is not measured.
+            draft.states.pop(part.extension.name, None)
+    return decided(draft, conditions)
 
 
-def _shared_target(situation: Situation, rivals: tuple[str, ...], now: float) -> Decision:
+def _shared_target(turn: Turn, rivals: tuple[str, ...]) -> Decision:
     """Another autoscaler names the same target: scaling it too would make the two fight, also about bounds.
 
     Not upstream's, whose controller does not see other kinds.
     """
-    target = situation.autoscaler.spec.scale_target_ref
+    target = turn.autoscaler.spec.scale_target_ref
     others = " and ".join(rivals)
     message = f"{target.kind}/{target.name} is scaled by {others} as well: delete one of them"
-    conditions = Conditions(situation.conditions, now)
+    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     conditions.scaling_inactive("AmbiguousSelector", message)
     return undecided(
-        situation,
-        msgspec.structs.replace(situation.derivation, problem=message),
+        Draft(turn),
+        problem=message,
         error=message,
         error_class=ErrorClass.SPEC,
-        memory=situation.memory,
-        conditions=conditions.as_tuple(),
+        conditions=conditions,
         events=(warning("AmbiguousSelector", message),),
     )
 
 
 def _without_scale(
-    observed: Observed, scale: ScaleUnavailable, policy: Policy, memory: Memory, now: float
+    observed: Observed,
+    scale: ScaleUnavailable,
+    policy: Policy,
+    settings: Settings,
+    memory: Memory,
+    moment: Moment,
 ) -> Decision:
     """Nothing is known about the target: only the condition changes."""
-    conditions = _conditions(observed, now)
+    conditions = _conditions(observed, moment)
     conditions.unable_to_get_scale(scale.message)
     return Decision(
         autoscaler=observed.autoscaler,
         branch=Branch.NO_SCALE,
         policy=policy,
+        extensions=settings.extensions,
         conditions=conditions.as_tuple(),
         events=(warning("FailedGetScale", scale.message),),
-        memory=held(memory, policy, now),
+        memory=held(memory, policy, moment.now_unix_seconds),
         error=f"{scale.context}: {scale.message}",
         error_class=ErrorClass.SPEC if scale.spec_error else ErrorClass.INTERNAL,
         derivation=Derivation(
             autoscaler=observed.autoscaler.key,
-            made_at_unix_seconds=now,
+            made_at_unix_seconds=moment.now_unix_seconds,
             branch=Branch.NO_SCALE.value,
             problem=scale.message,
         ),
     )
 
 
-def _conditions(observed: Observed, now: float) -> Conditions:
+def _conditions(observed: Observed, moment: Moment) -> Conditions:
     """Those of the last status, to be changed in place."""
     status = observed.autoscaler.status
-    return Conditions(status.conditions if status else (), now)
+    return Conditions(status.conditions if status else (), moment.now_unix_seconds)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from scaler.algorithm.derivation import PodGroups
 from scaler.algorithm.go_numbers import unix_seconds
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import Pod, PodCondition
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import PodSample
@@ -24,7 +25,7 @@ def group_pods(
     *,
     resource: str,
     policy: Policy,
-    now_unix_seconds: float,
+    moment: Moment,
 ) -> PodGroups:
     """Sort every pod into the first group that fits: ignored, unready, missing, ready."""
     ready: list[str] = []
@@ -40,7 +41,7 @@ def group_pods(
             unready.append(name)
         elif sample is None:
             missing.append(name)
-        elif resource == CPU and _cpu_is_unsettled(pod, sample, policy, now_unix_seconds):
+        elif resource == CPU and _cpu_is_unsettled(pod, sample, policy, moment):
             unready.append(name)
         else:
             ready.append(name)
@@ -60,14 +61,14 @@ def count_ready(pods: Sequence[Pod]) -> int:
     )
 
 
-def _cpu_is_unsettled(pod: Pod, sample: PodSample, policy: Policy, now: float) -> bool:
+def _cpu_is_unsettled(pod: Pod, sample: PodSample, policy: Policy, moment: Moment) -> bool:
     """Whether the pod's CPU sample says more about its start than about its load."""
     condition, start_time = _ready_condition(pod), pod.status.start_time
     if condition is None or start_time is None:
         return True
     started, turned = unix_seconds(start_time), unix_seconds(condition.last_transition_time)
     is_unready = condition.status == "False"
-    if started + policy.cpu_initialization_period_seconds > now:
+    if not moment.reached(started + policy.cpu_initialization_period_seconds):
         # It may still be warming up: a whole window must have passed since it turned ready.
         return is_unready or sample.sampled_at_unix_seconds < turned + sample.window_seconds
     # Later on, only a pod that has never been ready is left out.

@@ -1,15 +1,18 @@
 """The effective settings of one autoscaler at one moment.
 
-`plan` makes a `Policy` from the spec and the flags. Later stages read it and nothing else, so a setting that a
-spec can override, a schedule changes or a trial replaces is one field here and one line in `scaler.algorithm.effective_policy`.
+`plan` makes a `Policy` from the spec and the flags, and extensions change it. Later stages read it and nothing else.
 """
+
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
-from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ScalingPolicy, ScalingPolicySelect
-from scaler.api.extension_spec import RolloutPolicy
 from scaler.api.kinds import WatchedKind
+
+BELOW_MIN = "Current number of replicas below Spec.MinReplicas"
+ABOVE_MAX = "Current number of replicas above Spec.MaxReplicas"
 
 
 class Tolerances(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,88 +46,6 @@ class BehaviorRules(msgspec.Struct, frozen=True, kw_only=True):
     scale_down: Rules
 
 
-class Suspension(msgspec.Struct, frozen=True, kw_only=True):
-    """`spec.suspend`. `until_unix_seconds` is None for no end, `replicas` None for those that the target has."""
-
-    direction: str = ""
-    until: str = ""
-    until_unix_seconds: float | None = None
-    replicas: int | None = None
-
-    def is_active(self, now_unix_seconds: float) -> bool:
-        """Whether it has not ended yet."""
-        return self.until_unix_seconds is None or now_unix_seconds < self.until_unix_seconds
-
-
-class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`spec.scaleToZero` and `activationValue`: the target goes to zero and leaves it by the activity of its metrics."""
-
-    cooldown_seconds: float
-    manual_zero_activates: bool
-
-
-class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What the schedules say now. `min_replicas` and `max_replicas` of the policy already contain it."""
-
-    active: str = ""
-    sets_min: bool = False
-    sets_max: bool = False
-    next_change_unix_seconds: float | None = None
-    valid_until_unix_seconds: float
-    """Until when all of this stays the same; on a ramp it changes all the time."""
-    problem: str = ""
-    """Why nothing may be scaled down: a schedule that cannot be read might set a floor."""
-    remark: Remark
-
-
-class PanicRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`behavior.scaleUp.panic`."""
-
-    threshold_ratio: float
-    window_seconds: float
-    hold_seconds: float
-
-
-class FutilityRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`behavior.scaleUp.futility`."""
-
-    ready_timeout_seconds: float
-    max_unready_replicas: int
-
-
-class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`spec.forecast`. `metric` is its name in the spec, `problem` why it cannot be forecast, empty if it can."""
-
-    metric: str
-    acts: bool
-    """Whether it adds replicas; otherwise it only says what it would add."""
-    lead_minutes: int
-    extra_ratio: float
-    waste_percent_max: float
-    problem: str = ""
-    identity: str = ""
-    """Of what is learnt: another metric or lead starts from the beginning."""
-
-
-class AbortRule(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition of `abortWhen`; exactly one of `above_milli` and `below_milli` is set."""
-
-    name: str
-    above_milli: int | None
-    below_milli: int | None
-    for_seconds: float
-
-
-class CandidateRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`spec.candidate`: its own policy, and its steps as (percent, seconds)."""
-
-    hash: str
-    policy: "Policy"
-    is_shadow: bool
-    steps: tuple[tuple[int, float], ...]
-    abort_when: tuple[AbortRule, ...]
-
-
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
@@ -146,18 +67,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a metric still has a value when there are no pods (Object, External)."""
     is_dry_run: bool = False
     """Whether decisions are only reported."""
-    suspension: Suspension | None = None
-    schedule: ScheduledBounds | None = None
-    """None without `spec.schedules`."""
-    zero: ZeroRules | None = None
-    """None: as an HPA, zero is reached and left by what the metrics propose."""
-    panic: PanicRules | None = None
-    futility: FutilityRules | None = None
-    forecast: ForecastRules | None = None
-    candidate: CandidateRules | None = None
-    rollout: str = RolloutPolicy.COUNT.value
-    deletion_cost_metric: str = ""
-    """The name of the metric by which pods are deleted; empty to leave that to the ReplicaSet."""
+    manual_zero_activates: bool = False
+    """Whether a zero that the controller did not set counts as its own."""
+    min_ends_zero: bool = False
+    """Whether a zero of the controller ends at the minimum, whether metrics can be read or not."""
+    below_min_reason: str = BELOW_MIN
+    above_max_reason: str = ABOVE_MAX
+    rules: Mapping[str, Any] = {}
+    """The rules of the extensions that the spec sets, by their names."""
 
     @property
     def scale_down_window_seconds(self) -> float:

@@ -18,7 +18,6 @@ from scaler.api.autoscaler import (
     MetricSpec,
     MetricStatus,
 )
-from scaler.extensions.formula import metric as from_formula
 from wire.api.quoting import go_quote
 
 
@@ -56,7 +55,6 @@ _EVALUATE: dict[str, tuple[_Evaluate, str]] = {
         "FailedGetContainerResourceMetric",
     ),
     MetricSourceType.EXTERNAL: (from_object.external_metric, "FailedGetExternalMetric"),
-    MetricSourceType.FORMULA: (from_formula.formula_metric, "FailedComputeFormula"),
 }
 
 
@@ -67,24 +65,27 @@ def propose(metric: MetricSpec, reading: Reading, workload: Workload) -> Proposa
         message = f"unknown metric source type {go_quote(metric.type)}"
         return _failed(metric, "InvalidMetricSourceType", message, message)
     evaluate, reason = known
+    return proposed(metric, lambda: evaluate(metric, reading, workload), reason, _what(metric))
+
+
+def proposed(
+    metric: MetricSpec, evaluate: Callable[[], Evaluation], reason: str, what: str
+) -> Proposal:
+    """The proposal of an evaluation; `reason` is that of its failure, `what` names the metric in it."""
+    layer = f"failed to get {what} metric value"
     try:
-        finding = evaluate(metric, reading, workload)
+        found = evaluate()
     except MetricUnusable as unusable:
-        return _failed(metric, reason, unusable.message, f"{_layer(metric)}: {unusable.error}")
-    except (
-        ValueError,
-        OverflowError,
-    ) as unreadable:  # a quantity, which only a custom resource lets in
-        return _failed(metric, reason, str(unreadable), f"{_layer(metric)}: {unreadable}")
+        return _failed(metric, reason, unusable.message, f"{layer}: {unusable.error}")
+    except (ValueError, OverflowError) as unreadable:
+        # A quantity, which only a custom resource lets in.
+        return _failed(metric, reason, str(unreadable), f"{layer}: {unreadable}")
+    status, derivation = found.status, found.derivation
     if metric.name:
-        status = msgspec.structs.replace(finding.status, name=metric.name)
-        finding = msgspec.structs.replace(finding, status=status)
+        status = msgspec.structs.replace(status, name=metric.name)
     if metric.is_input:
-        measured = msgspec.structs.replace(
-            finding.derivation, proposal=None, kept="", is_input=True
-        )
-        return Proposal(status=finding.status, derivation=measured)
-    return Proposal(status=finding.status, derivation=finding.derivation)
+        derivation = msgspec.structs.replace(derivation, proposal=None, kept="", is_input=True)
+    return Proposal(status=status, derivation=derivation)
 
 
 def _failed(metric: MetricSpec, reason: str, message: str, error: str) -> Proposal:
@@ -97,20 +98,17 @@ def _failed(metric: MetricSpec, reason: str, message: str, error: str) -> Propos
     )
 
 
-def _layer(metric: MetricSpec) -> str:
-    """The outermost layer of a failed metric's error."""
+def _what(metric: MetricSpec) -> str:
+    """The metric in the outermost layer of its error."""
     match metric.type:
         case MetricSourceType.OBJECT:
-            what = "object"
+            return "object"
         case MetricSourceType.PODS:
-            what = "pods"
+            return "pods"
         case MetricSourceType.RESOURCE:
-            what = f"{metric.resource.name} resource" if metric.resource else "resource"
+            return f"{metric.resource.name} resource" if metric.resource else "resource"
         case MetricSourceType.CONTAINER_RESOURCE:
             source = metric.container_resource
-            what = f"{source.container} container" if source else "container"
-        case MetricSourceType.FORMULA:
-            what = from_formula.formula_name(metric)
+            return f"{source.container} container" if source else "container"
         case _:
-            what = f"{metric.external.metric.name} external" if metric.external else "external"
-    return f"failed to get {what} metric value"
+            return f"{metric.external.metric.name} external" if metric.external else "external"

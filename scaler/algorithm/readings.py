@@ -36,10 +36,10 @@ class ExternalValues(msgspec.Struct, frozen=True):
     values_milli: tuple[int, ...]
 
 
-class FormulaInputs(msgspec.Struct, frozen=True):
-    """What a Formula metric is computed from: the other metrics by name, in SI units, or why they failed.
+class ComputedFrom(msgspec.Struct, frozen=True):
+    """What a metric is computed from: the other metrics by name, in SI units, or why they failed.
 
-    Nothing is read for a Formula metric, so it is empty until the other metrics have been evaluated.
+    Nothing is read for such a metric, so it is empty until the other metrics have been evaluated.
     """
 
     values: Mapping[str, "float | FailedInput"] = {}
@@ -61,7 +61,7 @@ class MetricFailed(msgspec.Struct, frozen=True):
     message: str
 
 
-Reading = PodSamples | ObjectValue | ExternalValues | FormulaInputs | MetricFailed
+Reading = PodSamples | ObjectValue | ExternalValues | ComputedFrom | MetricFailed
 
 
 class Signal(msgspec.Struct, frozen=True):

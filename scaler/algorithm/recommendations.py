@@ -7,8 +7,15 @@ that can never again be the highest or the lowest of any window is dropped. Both
 
 import msgspec
 
-from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent, StoredMemory
-from scaler.algorithm.policy import Policy, Rules
+from scaler.algorithm.memory import (
+    Change,
+    Memory,
+    Recommendation,
+    ScaleEvent,
+    StoredMemory,
+    UnconfirmedChange,
+)
+from scaler.algorithm.policy import BehaviorRules, Policy, Rules
 
 
 def seeded(memory: Memory, *, replicas: int, now_unix_seconds: float) -> Memory:
@@ -69,6 +76,24 @@ def with_scale_event(
     )
 
 
+def with_change(memory: Memory, behavior: BehaviorRules | None, change: Change) -> Memory:
+    """The memory after a write of the scale. Only policies need scale events, so they are kept only with `behavior`."""
+    if not change.confirmed:
+        unconfirmed = UnconfirmedChange(
+            before=change.before, after=change.after, sent_at_unix_seconds=change.at_unix_seconds
+        )
+        return msgspec.structs.replace(memory, unconfirmed=unconfirmed)
+    if behavior is None:
+        return memory
+    return with_scale_event(
+        memory,
+        before=change.before,
+        after=change.after,
+        rules=behavior.scale_up if change.after > change.before else behavior.scale_down,
+        now_unix_seconds=change.at_unix_seconds,
+    )
+
+
 def confirmed(memory: Memory, policy: Policy, *, replicas: int) -> Memory:
     """Remember a change whose write got no answer as a scale event, once the count shows that it was applied.
 
@@ -79,14 +104,9 @@ def confirmed(memory: Memory, policy: Policy, *, replicas: int) -> Memory:
         return memory
     if replicas != change.after or policy.behavior is None:
         return msgspec.structs.replace(memory, unconfirmed=None)
-    behavior = policy.behavior
-    return with_scale_event(
-        memory,
-        before=change.before,
-        after=change.after,
-        rules=behavior.scale_up if change.after > change.before else behavior.scale_down,
-        now_unix_seconds=change.sent_at_unix_seconds,
-    )
+    at = change.sent_at_unix_seconds
+    written = Change(before=change.before, after=change.after, at_unix_seconds=at)
+    return with_change(memory, policy.behavior, written)
 
 
 def with_step(memory: Memory, replicas: int, now: float) -> Memory:
@@ -101,18 +121,25 @@ def with_step(memory: Memory, replicas: int, now: float) -> Memory:
         steps = (*steps[:-1], last)
     else:
         steps = (*_still_deciding(steps, replicas), _step(replicas, now))
-    return Memory(
-        recommendations=steps,
-        scale_up_events=memory.scale_up_events,
-        scale_down_events=memory.scale_down_events,
-        scaled_to_zero=memory.scaled_to_zero,
-        extensions=memory.extensions,
-        unconfirmed=memory.unconfirmed,
-        panic_samples=memory.panic_samples,
-        forecast=memory.forecast,
-        forecast_state=memory.forecast_state,
-        candidate=memory.candidate,
-    )
+    return msgspec.structs.replace(memory, recommendations=steps)
+
+
+def continued(memory: Memory, until_unix_seconds: float) -> Memory:
+    """The memory after the same recommendation was made until then."""
+    steps = memory.recommendations
+    if not steps:
+        return memory
+    last = msgspec.structs.replace(steps[-1], until_unix_seconds=until_unix_seconds)
+    return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
+
+
+def only_continues(before: Memory, after: Memory) -> bool:
+    """Whether a reconcile changed nothing in the memory, except that the last recommendation lasts."""
+    if type(before) is not Memory or not before.recommendations or not after.recommendations:
+        return False
+    if before.unconfirmed is not None:
+        return False
+    return continued(before, after.recommendations[-1].until_unix_seconds) == after
 
 
 def _step(replicas: int, now: float) -> Recommendation:

@@ -2,8 +2,6 @@
 
 import msgspec
 
-from scaler.api.autoscaler import ConditionType
-
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
     """One such field: a condition, a line of `why`, and a part of the column HELD.
@@ -12,7 +10,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     a write of the status. `detail` may change at every reconcile; only `why` prints it.
     """
 
-    condition: ConditionType
+    condition: str
     active: bool
     reason: str
     message: str

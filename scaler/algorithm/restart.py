@@ -4,38 +4,21 @@ from typing import TypeVar
 
 import msgspec
 
-from scaler.algorithm.memory import (
-    CandidateMemory,
-    History,
-    Memory,
-    Recommendation,
-    ScaleEvent,
-    StoredMemory,
-)
+from scaler.algorithm.history import Extensions, History, stored_state, with_states
+from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
-from scaler.extensions.candidate.memory import (
-    own_memory,
-    progress_alike,
-    times_shifted,
-    with_own_memory,
-)
-from scaler.extensions.extension_memory import (
-    SAME_SECONDS,
-    extension_times,
-    extensions_alike,
-    extensions_shifted,
-)
-from scaler.extensions.forecast.state import Forecast, moved
-
-# The next write of memories and the Lease, as long as they last by default.
-TAKE_OVER_SECONDS = 30.0
 
 # Below that, two machines' clocks agree: their difference is known to a few seconds only.
 DIFFERENCE_SECONDS_MIN = 5.0
 
-AnyHistory = TypeVar("AnyHistory", bound=History)
-AnyMemory = TypeVar("AnyMemory", bound=Memory)
+# Less than any period; clocks drift by less than that while a step lasts.
+SAME_SECONDS = 1.0
+
+AnyTimes = TypeVar("AnyTimes", bound=Memory | History)
+
+# The next write of memories and the Lease, as long as they last by default.
+TAKE_OVER_SECONDS = 30.0
 
 
 def restored(
@@ -59,13 +42,7 @@ def restored(
     stored_at = steps[-1].until_unix_seconds
     stopped_at = max(stored_at, now_unix_seconds - policy.sync_period_seconds)
     steps[-1] = msgspec.structs.replace(steps[-1], until_unix_seconds=stopped_at)
-    memory = msgspec.structs.replace(
-        memory,
-        recommendations=tuple(steps),
-        candidate=_candidate_restored(
-            memory.candidate, now_unix_seconds - policy.sync_period_seconds
-        ),
-    )
+    memory = msgspec.structs.replace(memory, recommendations=tuple(steps))
     is_old = stored_at < now_unix_seconds - _stored_seconds_ago_max(policy)
     is_incomplete = is_old or _has_grown(stored, policy, replicas)
     if is_incomplete and steps[-1].replicas < replicas:
@@ -78,28 +55,37 @@ def stored_again_seconds(policy: Policy) -> float:
     return policy.scale_down_window_seconds / 2
 
 
-def on_this_clock(stored: AnyHistory, ahead_seconds: float) -> AnyHistory:
+def on_this_clock(stored: AnyTimes, ahead_seconds: float) -> AnyTimes:
     """The same ages, of what a process has stored whose wall clock is ahead of this one by so much."""
     if abs(ahead_seconds) < DIFFERENCE_SECONDS_MIN:
         return stored
-    return history_shifted(stored, -ahead_seconds)
+    return stored_shifted(stored, -ahead_seconds)
 
 
-def shifted(memory: AnyMemory, seconds: float) -> AnyMemory:
-    """The same ages on a wall clock that was stepped by so much."""
+def stored_shifted(stored: AnyTimes, seconds: float) -> AnyTimes:
+    """The same ages of what is stored, on a wall clock that was stepped by so much."""
+    found = _times_shifted(stored, seconds)
+    if isinstance(found, StoredMemory):
+        return msgspec.structs.replace(found, ahead_seconds=found.ahead_seconds - seconds)
+    return found
+
+
+def shifted(memory: Memory, seconds: float, extensions: Extensions) -> Memory:
+    """The same ages of what this process remembers, on a wall clock that was stepped by so much."""
+    if isinstance(memory, StoredMemory):
+        return stored_shifted(memory, seconds)
+    states = {
+        each.name: each.shifted(memory.states[each.name], seconds)
+        for each in extensions
+        if each.name in memory.states
+    }
+    return with_states(_times_shifted(memory, seconds), states)
+
+
+def _times_shifted(found: AnyTimes, seconds: float) -> AnyTimes:
+    steps = found.recommendations
     return msgspec.structs.replace(
-        history_shifted(memory, seconds),
-        forecast_state=_forecast_shifted(memory, seconds),
-        # The window of a panic is a few seconds.
-        panic_samples=(),
-    )
-
-
-def history_shifted(history: AnyHistory, seconds: float) -> AnyHistory:
-    """The same ages of all that is stored."""
-    steps = history.recommendations
-    return msgspec.structs.replace(
-        history,
+        found,
         recommendations=None
         if steps is None
         else tuple(
@@ -110,14 +96,21 @@ def history_shifted(history: AnyHistory, seconds: float) -> AnyHistory:
             )
             for each in steps
         ),
-        scale_up_events=_events_shifted(history.scale_up_events, seconds),
-        scale_down_events=_events_shifted(history.scale_down_events, seconds),
-        extensions=history.extensions and extensions_shifted(history.extensions, seconds),
-        candidate=history.candidate and _candidate_shifted(history.candidate, seconds),
+        scale_up_events=_events_shifted(found.scale_up_events, seconds),
+        scale_down_events=_events_shifted(found.scale_down_events, seconds),
     )
 
 
-def restores_alike(stored: Memory, memory: Memory) -> bool:
+def _events_shifted(events: tuple[ScaleEvent, ...], seconds: float) -> tuple[ScaleEvent, ...]:
+    return tuple(
+        msgspec.structs.replace(
+            each, happened_at_unix_seconds=each.happened_at_unix_seconds + seconds
+        )
+        for each in events
+    )
+
+
+def restores_alike(stored: Memory, memory: Memory, extensions: Extensions) -> bool:
     """Whether a process that starts from `stored` decides like one that has `memory`.
 
     The last step is open in both, so a steady autoscaler need not be stored again. Times are the same within a second.
@@ -127,41 +120,12 @@ def restores_alike(stored: Memory, memory: Memory) -> bool:
         and _alike(stored.scale_up_events, memory.scale_up_events)
         and _alike(stored.scale_down_events, memory.scale_down_events)
         and _restores_steps(stored.recommendations or (), memory.recommendations or ())
-        and extensions_alike(stored.extensions, memory.extensions)
-        and stored.forecast == memory.forecast
-        and _candidate_alike(stored.candidate, memory.candidate)
+        and all(
+            each.restores_alike(stored_state(stored, each), stored_state(memory, each))
+            for each in extensions
+            if each.state_type is not None
+        )
     )
-
-
-def _forecast_shifted(memory: Memory, seconds: float) -> Forecast | None:
-    """A forecast has whole minutes. One that is only stored keeps its own."""
-    state = memory.forecast_state
-    minutes = round(seconds / 60)
-    return moved(state, minutes) if state is not None and minutes else state
-
-
-def _candidate_shifted(memory: CandidateMemory, seconds: float) -> CandidateMemory:
-    own = shifted(own_memory(memory), seconds)
-    return with_own_memory(times_shifted(memory, seconds), own)
-
-
-def _candidate_alike(stored: CandidateMemory | None, memory: CandidateMemory | None) -> bool:
-    if stored is None or memory is None:
-        return stored is memory
-    return progress_alike(stored, memory) and restores_alike(own_memory(stored), own_memory(memory))
-
-
-def _candidate_restored(
-    memory: CandidateMemory | None, stopped_at: float
-) -> CandidateMemory | None:
-    """Its last recommendation is open, too."""
-    if memory is None or not memory.recommendations:
-        return memory
-    steps = memory.recommendations
-    last = msgspec.structs.replace(
-        steps[-1], until_unix_seconds=max(steps[-1].until_unix_seconds, stopped_at)
-    )
-    return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
 
 
 def _without_future(stored: StoredMemory, now: float) -> Memory:
@@ -174,14 +138,11 @@ def _without_future(stored: StoredMemory, now: float) -> Memory:
         scale_up_events=stored.scale_up_events,
         scale_down_events=stored.scale_down_events,
         scaled_to_zero=stored.scaled_to_zero,
-        extensions=stored.extensions,
-        forecast=stored.forecast,
-        candidate=stored.candidate,
     )
     ahead_seconds = _newest_time(memory) - now
     if ahead_seconds <= 0:
         return memory
-    memory = shifted(memory, -ahead_seconds)
+    memory = _times_shifted(memory, -ahead_seconds)
     return msgspec.structs.replace(
         memory,
         scale_up_events=_maybe_older(memory.scale_up_events),
@@ -195,7 +156,6 @@ def _newest_time(memory: Memory) -> float:
         (
             *(each.until_unix_seconds for each in memory.recommendations or ()),
             *(each.happened_at_unix_seconds for each in events),
-            *(extension_times(memory.extensions) if memory.extensions else ()),
         ),
         default=0.0,
     )
@@ -240,15 +200,6 @@ def _has_grown(stored: StoredMemory, policy: Policy, replicas: int) -> bool:
     """Whether the other process, or a user, has scaled the target up after the memory was stored."""
     known = stored.known_replicas
     return bool(known) and replicas > max(known) and not policy.is_dry_run
-
-
-def _events_shifted(events: tuple[ScaleEvent, ...], seconds: float) -> tuple[ScaleEvent, ...]:
-    return tuple(
-        msgspec.structs.replace(
-            each, happened_at_unix_seconds=each.happened_at_unix_seconds + seconds
-        )
-        for each in events
-    )
 
 
 def _alike(stored: tuple[ScaleEvent, ...], events: tuple[ScaleEvent, ...]) -> bool:

@@ -14,6 +14,7 @@ from scaler.algorithm.go_numbers import (
     int32,
 )
 from scaler.algorithm.memory import Memory, ScaleEvent
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
 from scaler.api.autoscaler import ScalingPolicy, ScalingPolicySelect, ScalingPolicyType
 
@@ -22,12 +23,12 @@ DOWN = "down"
 
 
 def scale_up_rate(
-    memory: Memory, *, current: int, rules: Rules, now_unix_seconds: float, at_least: int = 0
+    memory: Memory, *, current: int, rules: Rules, moment: Moment, at_least: int = 0
 ) -> Rate:
     """The highest count that the policies allow now, at least the current one and `at_least`."""
     if rules.select_policy == ScalingPolicySelect.DISABLED:
         return Rate(direction=UP, select_policy=rules.select_policy, limit=current)
-    limits = _limits(memory, current=current, rules=rules, now=now_unix_seconds, direction=UP)
+    limits = _limits(memory, current=current, rules=rules, moment=moment, direction=UP)
     if rules.select_policy == ScalingPolicySelect.MIN:
         limit = min((each.limit for each in limits), default=INT32_MAX)
     else:
@@ -40,11 +41,11 @@ def scale_up_rate(
     )
 
 
-def scale_down_rate(memory: Memory, *, current: int, rules: Rules, now_unix_seconds: float) -> Rate:
+def scale_down_rate(memory: Memory, *, current: int, rules: Rules, moment: Moment) -> Rate:
     """The lowest count that the policies allow now, at most the current one."""
     if rules.select_policy == ScalingPolicySelect.DISABLED:
         return Rate(direction=DOWN, select_policy=rules.select_policy, limit=current)
-    limits = _limits(memory, current=current, rules=rules, now=now_unix_seconds, direction=DOWN)
+    limits = _limits(memory, current=current, rules=rules, moment=moment, direction=DOWN)
     if rules.select_policy == ScalingPolicySelect.MIN:
         limit = max((each.limit for each in limits), default=INT32_MIN)
     else:
@@ -58,14 +59,16 @@ def scale_down_rate(memory: Memory, *, current: int, rules: Rules, now_unix_seco
 
 
 def _limits(
-    memory: Memory, *, current: int, rules: Rules, now: float, direction: str
+    memory: Memory, *, current: int, rules: Rules, moment: Moment, direction: str
 ) -> tuple[PolicyLimit, ...]:
     limits: list[PolicyLimit] = []
     limit = 0  # a policy of an unknown type repeats the limit before it
     for policy in rules.policies:
-        cutoff = now - policy.period_seconds
-        added = _changed_after(memory.scale_up_events, cutoff, uses_up=direction == UP)
-        deleted = _changed_after(memory.scale_down_events, cutoff, uses_up=direction == DOWN)
+        period = policy.period_seconds
+        added = _changed_within(memory.scale_up_events, period, moment, uses_up=direction == UP)
+        deleted = _changed_within(
+            memory.scale_down_events, period, moment, uses_up=direction == DOWN
+        )
         start = int32(current - added + deleted)
         limit = _limit(policy, start, direction, limit)
         limits.append(
@@ -93,8 +96,10 @@ def _limit(policy: ScalingPolicy, start: int, direction: str, before: int) -> in
             return before
 
 
-def _changed_after(events: Iterable[ScaleEvent], cutoff: float, *, uses_up: bool) -> int:
-    """All replicas changed since; an event marked outdated still counts here.
+def _changed_within(
+    events: Iterable[ScaleEvent], period_seconds: int, moment: Moment, *, uses_up: bool
+) -> int:
+    """All replicas changed in the period; an event marked outdated still counts here.
 
     `uses_up`: the changes count against the limit; otherwise they widen it, so uncertain ones are left out.
     """
@@ -102,6 +107,7 @@ def _changed_after(events: Iterable[ScaleEvent], cutoff: float, *, uses_up: bool
         sum(
             each.replica_change
             for each in events
-            if each.happened_at_unix_seconds > cutoff and (uses_up or not each.may_be_older)
+            if (uses_up or not each.may_be_older)
+            and not moment.reached(each.happened_at_unix_seconds + period_seconds)
         )
     )

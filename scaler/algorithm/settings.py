@@ -1,7 +1,10 @@
 """The controller's flags and feature gates; the defaults are kube-controller-manager's."""
 
+from typing import Any
+
 import msgspec
 
+from scaler.algorithm.extension import Extension
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
 
 
@@ -22,3 +25,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """HPAConfigurableTolerance: `behavior.*.tolerance` counts."""
     pod_level_resources: bool = True
     """PodLevelResources: requests of the whole pod count."""
+    extensions: tuple[Extension[Any, Any], ...] = ()
+    """What a LoadAutoscaler has beyond an HPA, in the order in which it applies; an HPA has nothing."""

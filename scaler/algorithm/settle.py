@@ -4,6 +4,8 @@ The second half of upstream's `reconcileAutoscaler`, from the outcome of the wri
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -20,22 +22,19 @@ from scaler.algorithm.decision import (
     RescaleFailed,
     warning,
 )
-from scaler.algorithm.derivation import CandidateStep, Derivation, ForecastStep
-from scaler.algorithm.memory import Memory, UnconfirmedChange
+from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.extension import Extension
+from scaler.algorithm.history import with_states
+from scaler.algorithm.memory import Change, Memory
 from scaler.algorithm.metric_changes import moved_little
 from scaler.algorithm.observed import ScaleView
-from scaler.algorithm.policy import Policy, ScheduledBounds
-from scaler.algorithm.recommendations import with_scale_event
+from scaler.algorithm.recommendations import with_change
 from scaler.algorithm.restart import stored_again_seconds
 from scaler.algorithm.why import summarize
 from scaler.api.autoscaler import (
-    EXTENSION_CONDITIONS,
     AutoscalerStatus,
     Condition,
 )
-from scaler.api.extension_status import CandidateStatus, ForecastDay, ForecastStatus
-from scaler.api.schedules import ScheduleStatus
-from scaler.extensions.candidate.memory import own_memory, with_own_memory
 from wire.api.meta import time_from_unix
 
 
@@ -167,10 +166,20 @@ def _memory_after_failure(
 
 
 def _with_unconfirmed(memory: Memory, decision: Decision, desired: int, now: float) -> Memory:
-    change = UnconfirmedChange(
-        before=decision.current_replicas, after=desired, sent_at_unix_seconds=now
+    change = Change(
+        before=decision.current_replicas, after=desired, at_unix_seconds=now, confirmed=False
     )
-    return msgspec.structs.replace(memory, unconfirmed=change)
+    return _with_change(memory, decision, change)
+
+
+def _with_change(memory: Memory, decision: Decision, change: Change) -> Memory:
+    """Extensions may remember a change of the replicas, too."""
+    memory = with_change(memory, decision.policy.behavior, change)
+    states = dict(memory.states)
+    for part in decision.parts:
+        name = part.extension.name
+        states[name] = part.extension.changed(part.rules, states.get(name), change)
+    return with_states(memory, states)
 
 
 def _not_at_zero(memory: Memory) -> Memory:
@@ -180,39 +189,9 @@ def _not_at_zero(memory: Memory) -> Memory:
 
 
 def _memory(decision: Decision, desired: int, now: float) -> Memory:
-    """Only policies need scale events, so they are kept only with `behavior`."""
     memory = decision.memory if desired == 0 else _not_at_zero(decision.memory)
-    memory = _with_event_of_candidate(memory, decision, desired, now)
-    behavior = decision.policy.behavior
-    if behavior is None:
-        return memory
-    scaling_up = desired > decision.current_replicas
-    return with_scale_event(
-        memory,
-        before=decision.current_replicas,
-        after=desired,
-        rules=behavior.scale_up if scaling_up else behavior.scale_down,
-        now_unix_seconds=now,
-    )
-
-
-def _with_event_of_candidate(
-    memory: Memory, decision: Decision, desired: int, now: float
-) -> Memory:
-    """The policies of a candidate count every change of the replicas, too."""
-    known, rules = memory.candidate, decision.policy.candidate
-    if known is None or rules is None or rules.policy.behavior is None:
-        return memory
-    behavior = rules.policy.behavior
-    scaling_up = desired > decision.current_replicas
-    own = with_scale_event(
-        own_memory(known),
-        before=decision.current_replicas,
-        after=desired,
-        rules=behavior.scale_up if scaling_up else behavior.scale_down,
-        now_unix_seconds=now,
-    )
-    return msgspec.structs.replace(memory, candidate=with_own_memory(known, own))
+    change = Change(before=decision.current_replicas, after=desired, at_unix_seconds=now)
+    return _with_change(memory, decision, change)
 
 
 def _status(
@@ -252,15 +231,14 @@ def _outcome(
 ) -> Outcome:
     derivation = derivation or decision.derivation
     if decision.branch is not Branch.NO_SCALE:
-        status = _with_remarks(status, derivation)
-        if decision.policy.schedule is not None:
-            status = _with_schedule(status, decision.policy, decision.policy.schedule)
-        if derivation.forecast is not None:
-            status = _with_forecast(status, derivation.forecast)
-        if derivation.candidate is not None:
-            status = _with_candidate(status, derivation.candidate)
+        status = _with_remarks(status, derivation, decision.extensions)
+        for part in decision.parts:
+            step = derivation.steps.get(part.extension.name)
+            status = part.extension.status(part.rules, step, decision.policy, status)
     if decision.policy.kind.explains_in_status:
-        status = msgspec.structs.replace(status, decision=summarize(derivation))
+        status = msgspec.structs.replace(
+            status, decision=summarize(derivation, decision.extensions)
+        )
     before = _status_before(decision)
     is_changed = not same_status(before, status)
     return Outcome(
@@ -298,57 +276,17 @@ def _stored_seconds_max(decision: Decision) -> float:
     return stored_again_seconds(policy)
 
 
-def _with_remarks(status: AutoscalerStatus, derivation: Derivation) -> AutoscalerStatus:
-    """The conditions of the fields that only a LoadAutoscaler has."""
-    stale = any(each.type in EXTENSION_CONDITIONS for each in status.conditions or ())
+def _with_remarks(
+    status: AutoscalerStatus, derivation: Derivation, extensions: Sequence[Extension[Any, Any]]
+) -> AutoscalerStatus:
+    """The conditions of extensions."""
+    known = {name for each in extensions for name in each.conditions}
+    stale = any(each.type in known for each in status.conditions or ())
     if not derivation.remarks and not stale:
         return status
     conditions = Conditions(status.conditions, derivation.made_at_unix_seconds)
-    conditions.remarked(derivation.remarks)
+    conditions.remarked(derivation.remarks, known)
     return msgspec.structs.replace(status, conditions=conditions.as_tuple())
-
-
-def _with_schedule(
-    status: AutoscalerStatus, policy: Policy, schedule: ScheduledBounds
-) -> AutoscalerStatus:
-    following = schedule.next_change_unix_seconds
-    return msgspec.structs.replace(
-        status,
-        schedule=ScheduleStatus(
-            active=schedule.active,
-            min_replicas=policy.min_replicas,
-            max_replicas=policy.max_replicas,
-            next_change_time=None if following is None else time_from_unix(following),
-        ),
-    )
-
-
-def _with_forecast(status: AutoscalerStatus, step: ForecastStep) -> AutoscalerStatus:
-    day = step.day
-    return msgspec.structs.replace(
-        status,
-        forecast=ForecastStatus(
-            replicas=None if step.floor is None else step.after,
-            added_replicas=step.after - step.before,
-            last_24_hours=ForecastDay(
-                alone_replica_minutes=round(day.alone),
-                added_replica_minutes=round(day.added),
-                needed_replica_minutes=round(day.useful),
-            ),
-        ),
-    )
-
-
-def _with_candidate(status: AutoscalerStatus, step: CandidateStep) -> AutoscalerStatus:
-    return msgspec.structs.replace(
-        status,
-        candidate=CandidateStatus(
-            weight_percent=step.weight_percent,
-            step=step.step,
-            spec_replicas=step.spec_desired,
-            candidate_replicas=step.desired,
-        ),
-    )
 
 
 def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
@@ -363,4 +301,5 @@ def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
         status.schedule,
         status.forecast,
         status.candidate,
+        status.extensions,
     )

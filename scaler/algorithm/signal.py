@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from scaler.algorithm.readings import (
     ExternalValues,
-    FormulaInputs,
     MetricFailed,
     ObjectValue,
     PodSamples,
@@ -23,7 +22,6 @@ _FORMS: dict[str, type[Reading]] = {
     MetricSourceType.RESOURCE: PodSamples,
     MetricSourceType.CONTAINER_RESOURCE: PodSamples,
     MetricSourceType.EXTERNAL: ExternalValues,
-    MetricSourceType.FORMULA: FormulaInputs,
 }
 _NOT_MEASURED = MetricFailed("it was not measured")
 

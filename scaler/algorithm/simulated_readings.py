@@ -32,12 +32,12 @@ def simulated(
     """The value as the metrics API would return it; for a metric per pod, each pod has it. Raises ValueError."""
     if value == FAILS:
         return MetricFailed("the failure is simulated")
+    if metric.is_computed:
+        raise ValueError(
+            f"{metric.name} is a formula: give the metrics that it is computed from instead"
+        )
     value_milli = milli(value)
     match metric.type:
-        case MetricSourceType.FORMULA:
-            raise ValueError(
-                f"{metric.name} is a formula: give the metrics that it is computed from instead"
-            )
         case MetricSourceType.EXTERNAL:
             return ExternalValues((value_milli,))
         case MetricSourceType.OBJECT:

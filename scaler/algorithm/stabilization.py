@@ -4,10 +4,9 @@ Recommendations are remembered as they were made, before any limit. One that was
 still counts without `behavior`, and no longer counts with it.
 """
 
-from collections.abc import Iterable
-
 from scaler.algorithm.derivation import Stabilization
-from scaler.algorithm.memory import Memory, Recommendation
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
 from scaler.algorithm.recommendations import with_recommendation
 
@@ -17,12 +16,17 @@ SCALE_DOWN_STABILIZED = "ScaleDownStabilized"
 
 
 def stabilize(
-    memory: Memory, *, recommended: int, window_seconds: float, now_unix_seconds: float
+    memory: Memory, *, recommended: int, window_seconds: float, moment: Moment
 ) -> tuple[Stabilization, Memory]:
     """Without `behavior`: the highest recommendation of the window, even above the current count."""
-    cutoff = now_unix_seconds - window_seconds
-    recent = [each for each in memory.recommendations or () if each.until_unix_seconds >= cutoff]
-    deciding = _highest(recent, above=recommended)
+    recent = (
+        each
+        for each in memory.recommendations or ()
+        if each.replicas > recommended
+        and not moment.passed(each.until_unix_seconds + window_seconds)
+    )
+    # The first of the highest.
+    deciding = max(recent, key=lambda each: each.replicas, default=None)
     stabilization = Stabilization(
         down_window_seconds=window_seconds,
         recommended=recommended,
@@ -31,32 +35,28 @@ def stabilize(
         deciding_made_at_unix_seconds=None if deciding is None else deciding.until_unix_seconds,
         reason=READY_FOR_NEW_SCALE if deciding is None else SCALE_DOWN_STABILIZED,
     )
-    memory = with_recommendation(
-        memory,
-        replicas=recommended,
-        before_unix_seconds=cutoff,
-        now_unix_seconds=now_unix_seconds,
-    )
-    return stabilization, memory
+    return stabilization, _remembered(memory, recommended, window_seconds, moment)
 
 
 def stabilize_with_behavior(
-    memory: Memory,
-    *,
-    current: int,
-    recommended: int,
-    up: Rules,
-    down: Rules,
-    now_unix_seconds: float,
+    memory: Memory, *, current: int, recommended: int, up: Rules, down: Rules, moment: Moment
 ) -> tuple[Stabilization, Memory]:
     """With `behavior`: as near to the recommendation as both windows allow, never past it."""
-    up_cutoff = now_unix_seconds - up.window_seconds
-    down_cutoff = now_unix_seconds - down.window_seconds
     made = memory.recommendations or ()
-    lowest = _lowest((each for each in made if each.until_unix_seconds > up_cutoff), recommended)
-    highest = _highest(
-        (each for each in made if each.until_unix_seconds > down_cutoff), above=recommended
+    lower = (
+        each
+        for each in made
+        if each.replicas < recommended
+        and not moment.reached(each.until_unix_seconds + up.window_seconds)
     )
+    higher = (
+        each
+        for each in made
+        if each.replicas > recommended
+        and not moment.reached(each.until_unix_seconds + down.window_seconds)
+    )
+    lowest = min(lower, key=lambda each: each.replicas, default=None)
+    highest = max(higher, key=lambda each: each.replicas, default=None)
     # `recommended` lies between the two, so at most one of them holds it back.
     at_least = recommended if lowest is None else lowest.replicas
     at_most = recommended if highest is None else highest.replicas
@@ -76,22 +76,15 @@ def stabilize_with_behavior(
         deciding_made_at_unix_seconds=None if deciding is None else deciding.until_unix_seconds,
         reason=reason,
     )
-    memory = with_recommendation(
+    longest_seconds = max(up.window_seconds, down.window_seconds)
+    return stabilization, _remembered(memory, recommended, longest_seconds, moment)
+
+
+def _remembered(memory: Memory, recommended: int, window_seconds: float, moment: Moment) -> Memory:
+    now = moment.now_unix_seconds
+    return with_recommendation(
         memory,
         replicas=recommended,
-        before_unix_seconds=min(up_cutoff, down_cutoff),
-        now_unix_seconds=now_unix_seconds,
+        before_unix_seconds=now - window_seconds,
+        now_unix_seconds=now,
     )
-    return stabilization, memory
-
-
-def _highest(made: Iterable[Recommendation], *, above: int) -> Recommendation | None:
-    """The first of the highest that are more than `above`."""
-    found = max(made, key=lambda each: each.replicas, default=None)
-    return found if found is not None and found.replicas > above else None
-
-
-def _lowest(made: Iterable[Recommendation], below: int) -> Recommendation | None:
-    """The first of the lowest that are less than `below`."""
-    found = min(made, key=lambda each: each.replicas, default=None)
-    return found if found is not None and found.replicas < below else None

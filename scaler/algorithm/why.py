@@ -16,14 +16,13 @@ from scaler.algorithm.decision import Branch
 from scaler.algorithm.derivation import (
     Bound,
     Derivation,
-    FallbackStep,
     MetricDerivation,
     PodGroups,
     PolicyLimit,
     Rate,
     Stabilization,
-    ZeroStep,
 )
+from scaler.algorithm.history import Extensions
 from scaler.algorithm.policy import Tolerances
 from scaler.algorithm.remark import Remark
 from scaler.algorithm.replicas import (
@@ -33,15 +32,13 @@ from scaler.algorithm.replicas import (
     WITHIN_TOLERANCE_AFTER_FILL_IN,
 )
 from scaler.algorithm.stabilization import READY_FOR_NEW_SCALE
-from scaler.algorithm.why_fields import candidate_sentence, forecast_sentence
 from scaler.api.extension_status import DecisionSummary
-from wire.api.meta import time_from_unix
 from wire.api.quantity import format_milli
 
 _NAMES_SHOWN_MAX = 5
 
 
-def explain(derivation: Derivation) -> str:
+def explain(derivation: Derivation, extensions: Extensions) -> str:
     """The whole explanation, several lines."""
     lines = [
         f"{derivation.autoscaler} {_headline(derivation)}",
@@ -51,14 +48,9 @@ def explain(derivation: Derivation) -> str:
     stabilization = derivation.stabilization
     if stabilization is not None and stabilization.reason != READY_FOR_NEW_SCALE:
         lines.append(f"  {_stabilization(stabilization, derivation)}")
-    if derivation.forecast is not None:
-        lines.append(f"  {forecast_sentence(derivation.forecast)}")
     if derivation.bound is not None:
         lines.extend(f"  {line}" for line in _bound(derivation.bound))
-    if derivation.candidate is not None:
-        lines.append(f"  {candidate_sentence(derivation.candidate)}")
-    if derivation.zero is not None:
-        lines.append(f"  {_zero(derivation.zero, derivation.made_at_unix_seconds)}")
+    lines.extend(f"  {line}" for line in _steps(derivation, extensions))
     if derivation.lifted_to_min:
         lines.append(f"  From zero it starts with minReplicas, {derivation.min_replicas}.")
     if derivation.held:
@@ -69,22 +61,22 @@ def explain(derivation: Derivation) -> str:
     return "\n".join(lines)
 
 
-def summarize(derivation: Derivation) -> DecisionSummary:
+def summarize(derivation: Derivation, extensions: Extensions) -> DecisionSummary:
     """One line, and the numbers that users need most. Without a time, which would change at every sync."""
     stabilization, bound = derivation.stabilization, derivation.bound
     is_limited = bound is not None and bound.reason != DESIRED_WITHIN_RANGE
     return DecisionSummary(
-        summary=_summary(derivation),
+        summary=_summary(derivation, extensions),
         proposed_replicas=derivation.proposed,
         stabilized_replicas=stabilization.stabilized if stabilization else None,
         limited_by=bound.reason if bound and is_limited else "",
-        held_by=", ".join(_holding(derivation)),
+        held_by=", ".join(_holding(derivation, extensions)),
     )
 
 
-def _holding(derivation: Derivation) -> Iterator[str]:
-    if _cools_down(derivation):
-        yield "Cooldown"
+def _holding(derivation: Derivation, extensions: Extensions) -> Iterator[str]:
+    for reason, _ in _holds(derivation, extensions):
+        yield reason
     if derivation.held_by:
         yield derivation.held_by
     for remark in derivation.remarks:
@@ -92,18 +84,23 @@ def _holding(derivation: Derivation) -> Iterator[str]:
             yield remark.condition
 
 
-def _cools_down(derivation: Derivation) -> bool:
-    """Whether only the cooldown keeps a target without load from zero."""
-    zero, bound = derivation.zero, derivation.bound
-    return (
-        zero is not None
-        and zero.inactive_since_unix_seconds is not None
-        and bound is not None
-        and bound.after < zero.floor
-    )
+def _holds(derivation: Derivation, extensions: Extensions) -> Iterator[tuple[str, str]]:
+    """What steps of extensions hold, as reason and message."""
+    for each in extensions:
+        step = derivation.steps.get(each.name)
+        if step is not None and (found := each.hold(step)) is not None:
+            yield found
 
 
-def _summary(derivation: Derivation) -> str:
+def _steps(derivation: Derivation, extensions: Extensions) -> Iterator[str]:
+    """What extensions did."""
+    for each in extensions:
+        step = derivation.steps.get(each.name)
+        if step is not None:
+            yield each.sentence(step, derivation.made_at_unix_seconds)
+
+
+def _summary(derivation: Derivation, extensions: Extensions) -> str:
     if derivation.rescale_error:
         return f"wanted {derivation.desired_replicas} replicas, but the scale could not be written"
     if derivation.stabilization is None or derivation.winner is None:
@@ -113,8 +110,7 @@ def _summary(derivation: Derivation) -> str:
         parts.append(f"recent recommendations hold it at {derivation.stabilization.stabilized}")
     if derivation.bound is not None and derivation.bound.reason != DESIRED_WITHIN_RANGE:
         parts.append(f"limited to {derivation.bound.after} ({derivation.bound.reason})")
-    if _cools_down(derivation) and derivation.zero is not None:
-        parts.append(f"the cooldown of {derivation.zero.cooldown_seconds:g} s keeps it from zero")
+    parts.extend(message for _, message in _holds(derivation, extensions))
     parts.extend(each.message for each in derivation.remarks if each.holds)
     return f"{_headline(derivation).rstrip('.')}: {'; '.join(parts)}"
 
@@ -165,8 +161,8 @@ def _step(derivation: Derivation) -> str:
 
 
 def _metric(metric: MetricDerivation) -> str:
-    if metric.fallback is not None:
-        return _fallen_back(metric, metric.fallback)
+    if metric.sentence:
+        return metric.sentence
     if metric.failure:
         return f"{metric.type} metric failed: {metric.failure}."
     sentences = [f"{metric.name}: {_measured(metric)} for a target of {metric.target}"]
@@ -233,38 +229,6 @@ def _proposal(metric: MetricDerivation) -> str:
             return f"The count would go against the ratio, so it keeps {kept}."
         case _:
             return f"It keeps {kept} ({metric.kept})."
-
-
-def _fallen_back(metric: MetricDerivation, fallback: FallbackStep) -> str:
-    since = time_from_unix(fallback.failing_since_unix_seconds).isoformat()
-    what = f"{metric.name or metric.type} has failed since {since}: {metric.failure}."
-    proposed = _replicas(metric.proposal)
-    if fallback.value_age_seconds is not None:
-        return (
-            f"{what} Its last value, {_measured(metric)}, is {fallback.value_age_seconds:.0f} s old "
-            f"and still counts: it proposes {proposed}."
-        )
-    return f"{what} Its fallback ({fallback.type}) proposes {proposed}."
-
-
-def _zero(zero: ZeroStep, now: float) -> str:
-    if zero.active:
-        return (
-            f"It may not be at zero, because {_names(zero.active)} is above the activation value."
-        )
-    if zero.unknown and zero.inactive_since_unix_seconds is None:
-        return (
-            "It may not go to zero, because a metric failed that may be above its activation value."
-        )
-    since = zero.inactive_since_unix_seconds or now
-    if zero.floor:
-        return (
-            f"No metric is above its activation value since {now - since:.0f} s; "
-            f"zero is reached after a cooldown of {zero.cooldown_seconds:g} s."
-        )
-    return (
-        f"No metric is above its activation value since {now - since:.0f} s, so it may be at zero."
-    )
 
 
 def _combination(derivation: Derivation) -> Iterator[str]:

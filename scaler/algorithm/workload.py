@@ -3,6 +3,7 @@
 import msgspec
 
 from scaler.algorithm.derivation import MetricDerivation
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import Pod
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import MetricFailed, Reading
@@ -18,7 +19,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     spec_replicas: int
     status_replicas: int
     policy: Policy
-    now_unix_seconds: float
+    moment: Moment
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):

@@ -83,21 +83,6 @@ class ConditionType(StrEnum):
     CANDIDATE_PROGRESSING = "CandidateProgressing"
 
 
-# The conditions of fields that only a LoadAutoscaler has: each exists as long as its field is set.
-EXTENSION_CONDITIONS = (
-    ConditionType.DRY_RUN,
-    ConditionType.SUSPENDED,
-    ConditionType.SCHEDULED,
-    ConditionType.INVALID_FORMULA,
-    ConditionType.ROLLOUT_HELD,
-    ConditionType.METRIC_FALLBACK_ACTIVE,
-    ConditionType.PANICKING,
-    ConditionType.FUTILE_SCALE_UP,
-    ConditionType.FORECAST_RELIABLE,
-    ConditionType.CANDIDATE_PROGRESSING,
-)
-
-
 class ConditionStatus(StrEnum):
     """The value of a condition."""
 
@@ -193,6 +178,11 @@ class MetricSpec(JsonObject, frozen=True, kw_only=True):
     def is_input(self) -> bool:
         """Whether it is only measured for other metrics and rules, and does not propose replicas itself."""
         return self.use == MetricUse.INPUT
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is computed from other metrics of the spec, so that nothing is read for it."""
+        return self.formula is not None
 
 
 class ScalingPolicy(JsonObject, frozen=True, kw_only=True):
@@ -356,6 +346,8 @@ class AutoscalerStatus(JsonObject, frozen=True, kw_only=True):
     schedule: ScheduleStatus | None = None
     forecast: ForecastStatus | None = None
     candidate: CandidateStatus | None = None
+    extensions: dict[str, str] | None = None
+    """What extensions say that have no field of their own, by their names."""
 
 
 class Autoscaler(JsonObject, frozen=True, kw_only=True):

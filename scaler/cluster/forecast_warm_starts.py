@@ -14,13 +14,16 @@ from typing import Final, Protocol
 
 import msgspec
 
-from scaler.algorithm.policy import ForecastRules, Policy
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.cluster.forecast_metric_query import NoHistory, per_replica_of, why_no_history
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.load_levels import Levels
-from scaler.extensions.forecast.state import Forecast, WarmStart
+from scaler.extensions.forecast.rules import ForecastRules
+from scaler.extensions.forecast.stage import FORECAST
+from scaler.extensions.forecast.state import Forecast, ForecastMemory, WarmStart
 from scaler.extensions.forecast.warm_start import (
     HISTORY_MINUTES,
     LoadByMinute,
@@ -102,9 +105,11 @@ class WarmStarts:
         entry = self._entries.get(key)
         return None if entry is None else entry.found
 
-    def follow(self, autoscaler: Autoscaler, policy: Policy, state: Forecast | None) -> None:
+    def follow(self, autoscaler: Autoscaler, policy: Policy, memory: Memory) -> None:
         """What a reconcile has left. A forecast that does not learn any more is forgotten."""
-        rules, key = policy.forecast, autoscaler.key
+        rules: ForecastRules | None = policy.rules.get(FORECAST)
+        known: ForecastMemory | None = memory.states.get(FORECAST)
+        state, key = None if known is None else known.state, autoscaler.key
         if rules is None or rules.problem or state is None or not state.wants_recorded_load:
             self._entries.pop(key, None)
             return

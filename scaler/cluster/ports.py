@@ -10,11 +10,12 @@ from typing import Protocol
 import msgspec
 
 from scaler.algorithm.decision import Event
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Pod, ScaleUnavailable, ScaleView
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import Reading
 from scaler.api.autoscaler import Autoscaler, MetricSpec
-from scaler.extensions.forecast.state import Forecast, WarmStart
+from scaler.extensions.forecast.state import WarmStart
 from wire.api.labels import Selector
 from wire.api.quoting import go_quote
 from wire.api.status import StatusError, Unavailable
@@ -127,7 +128,7 @@ class WarmStarts(Protocol):
 
     def found(self, key: str) -> WarmStart | None: ...
 
-    def follow(self, autoscaler: Autoscaler, policy: Policy, state: Forecast | None) -> None: ...
+    def follow(self, autoscaler: Autoscaler, policy: Policy, memory: Memory) -> None: ...
 
     def forget(self, key: str) -> None: ...
 

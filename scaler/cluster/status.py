@@ -7,11 +7,13 @@ shrink what a window still holds up, and every policy would start a new period.
 
 import msgspec
 
-from scaler.algorithm.memory import History, Memory, ScaleEvent, StoredMemory
+from scaler.algorithm.history import History, memory_in
+from scaler.algorithm.memory import ScaleEvent, StoredMemory
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, metrics_of
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.printing import printed_targets
 from wire.api import kube_json
+from wire.api.meta import ObjectMeta
 
 # The CRD allows twice as many; half an hour of changes every two seconds.
 ENTRIES_MAX = 1000
@@ -36,16 +38,16 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 def status_body(
-    autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory, kind: WatchedKind
+    autoscaler: Autoscaler, status: AutoscalerStatus, history: History, kind: WatchedKind
 ) -> bytes:
     """The autoscaler with its new status, for a PUT to `/status`."""
     if kind.has_column_texts or kind.keeps_history:
-        status = extended(autoscaler, status, memory, kind)
+        status = extended(autoscaler, status, history, kind)
     return msgspec.json.encode(msgspec.structs.replace(autoscaler, status=status))
 
 
 def extended(
-    autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory, kind: WatchedKind
+    autoscaler: Autoscaler, status: AutoscalerStatus, history: History, kind: WatchedKind
 ) -> LoadAutoscalerStatus:
     """An HPA's status with what this kind has in addition."""
     fields = {name: getattr(status, name) for name in AutoscalerStatus.__struct_fields__}
@@ -56,7 +58,7 @@ def extended(
         **fields,
         reference=reference if kind.has_column_texts else "",
         targets=targets if kind.has_column_texts else "",
-        history=_history(memory) if kind.keeps_history else None,
+        history=_limited(history) if kind.keeps_history else None,
     )
 
 
@@ -71,29 +73,18 @@ def stored_memory(body: bytes) -> StoredMemory:
         return StoredMemory()
     if status.history is None:
         return StoredMemory()
-    return StoredMemory(
-        recommendations=status.history.recommendations,
-        scale_up_events=status.history.scale_up_events,
-        scale_down_events=status.history.scale_down_events,
-        scaled_to_zero=status.history.scaled_to_zero,
-        extensions=status.history.extensions,
-        forecast=status.history.forecast,
-        candidate=status.history.candidate,
-        known_replicas=(status.desired_replicas, status.current_replicas),
-    )
+    known_replicas = (status.desired_replicas, status.current_replicas)
+    return memory_in(status.history, known_replicas=known_replicas)
 
 
-def _history(memory: Memory) -> History:
+def _limited(history: History) -> History:
     """No more entries than the CRD allows, or every write of the status would be rejected."""
-    steps = memory.recommendations
-    return History(
+    steps = history.recommendations
+    return msgspec.structs.replace(
+        history,
         recommendations=None if steps is None else steps[-ENTRIES_MAX:],
-        scale_up_events=_newest(memory.scale_up_events),
-        scale_down_events=_newest(memory.scale_down_events),
-        scaled_to_zero=memory.scaled_to_zero,
-        extensions=memory.extensions,
-        forecast=memory.forecast,
-        candidate=memory.candidate,
+        scale_up_events=_newest(history.scale_up_events),
+        scale_down_events=_newest(history.scale_down_events),
     )
 
 
@@ -101,3 +92,16 @@ def _newest(events: tuple[ScaleEvent, ...]) -> tuple[ScaleEvent, ...]:
     if len(events) <= ENTRIES_MAX:
         return events
     return tuple(sorted(events, key=lambda one: one.happened_at_unix_seconds)[-ENTRIES_MAX:])
+
+
+class _Versioned(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+def written_version(body: bytes, autoscaler: Autoscaler) -> str:
+    """Of the object in the API server's answer, so that a second write does not conflict."""
+    try:
+        written = kube_json.decode(body, _Versioned).metadata.resource_version
+    except msgspec.DecodeError:
+        written = ""
+    return written or autoscaler.metadata.resource_version

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import msgspec
 
 from scaler.algorithm.decide import decide
-from scaler.algorithm.decision import Ask, Decision, Outcome
+from scaler.algorithm.decision import Decision, Outcome
+from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
-from scaler.api.schedules import FoundCalendar
 from scaler.cluster.clock import Clock
 from scaler.cluster.ports import TargetScale, TimedReading
 from scaler.control.dependencies import Dependencies
@@ -54,14 +54,12 @@ class Decisions:
         gathered: Gathered = NOT_GATHERED,
     ) -> Made:
         """Decide. The metrics are read, unless they have just been `gathered`. `now` in Unix seconds."""
-        warm_starts = self._with.warm_starts
         observed = Observed(
             autoscaler=autoscaler,
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
             outdated=self._with.outdated(autoscaler.metadata.namespace),
             rivals=self._rivals(autoscaler),
-            calendars=self._calendars(autoscaler),
-            warm_start=None if warm_starts is None else warm_starts.found(autoscaler.key),
+            inputs=self._with.inputs(autoscaler),
         )
         planned = plan(observed, memory, self._settings, now())
         if isinstance(planned, Decision):
@@ -148,7 +146,7 @@ class Decisions:
             and self._with.scales.copy_of(autoscaler) is last.target
             and not self._with.outdated(autoscaler.metadata.namespace)
             and self._rivals(autoscaler) == observed.rivals
-            and self._calendars(autoscaler) == observed.calendars
+            and self._with.inputs(autoscaler) == observed.inputs
             and (measured is None or self._are_unchanged(autoscaler, measured))
         )
 
@@ -165,7 +163,7 @@ class Decisions:
 
     async def _measured(self, ask: Ask, gathered: Gathered) -> Measured:
         """The pods, and the readings of what the plan asks for."""
-        autoscaler = ask.situation.autoscaler
+        autoscaler = ask.turn.autoscaler
         pods = self._target_pods(autoscaler, ask.selector)
         reads = self._with.measurements.reads(
             autoscaler.metadata.namespace,
@@ -195,6 +193,3 @@ class Decisions:
         if not self._kind.shares_no_target or autoscaler.is_dry_run:
             return ()
         return self._with.rivals.rivals_of(autoscaler, self._kind.kind)
-
-    def _calendars(self, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:
-        return self._with.calendars(autoscaler) if autoscaler.spec.schedules else ()

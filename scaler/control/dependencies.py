@@ -1,11 +1,11 @@
 """Everything that a reconcile reads from or writes to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
 from scaler.api.autoscaler import Autoscaler
-from scaler.api.schedules import FoundCalendar
 from scaler.cluster.metrics.followers import Followers
 from scaler.cluster.ports import Autoscalers, EventSink, Measurements, Pods, Scales, WarmStarts
 from scaler.cluster.rivals import Selectors, Targets
@@ -34,7 +34,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Where the memories of HPAs are stored."""
     warm_starts: WarmStarts | None = None
     """None without recorded history."""
-    calendars: Callable[[Autoscaler], tuple[FoundCalendar, ...]] = lambda _: ()
-    """The calendars that the schedules of an autoscaler refer to."""
+    inputs: Callable[[Autoscaler], Mapping[str, Any]] = lambda _: {}
+    """What was read for extensions, by their names."""
     other_clock_ahead_seconds: Callable[[str], float] = lambda _: 0.0
     """How far the wall clock of the process that reconciled a namespace before was ahead of this one."""

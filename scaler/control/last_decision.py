@@ -7,10 +7,10 @@ made again. It is kept only if it wrote and reported nothing, so that making it 
 import msgspec
 
 from scaler.algorithm.decision import Branch, Decision, Outcome
-from scaler.algorithm.expiry import valid_until
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.readings import Reading
+from scaler.algorithm.recommendations import only_continues
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.ports import Reads, TargetScale, TimedReading
 from wire.api.labels import Selector
@@ -60,12 +60,10 @@ def last_decision(
         return None
     if made.decision.rescale or not _does_nothing(outcome):
         return None
-    measured = made.measured
-    pods = () if measured is None else measured.pods.pods
-    # The times that count are those after the decision was made, which may be a moment ago.
-    made_at = made.decision.derivation.made_at_unix_seconds
-    until = valid_until(made.decision, made.memory, pods, made_at)
-    if until <= now:
+    measured, until = made.measured, made.decision.holds_until_unix_seconds
+    if made.decision.branch not in (Branch.METRICS, Branch.DISABLED) or until <= now:
+        return None
+    if not only_continues(made.memory, made.decision.memory):
         return None
     return LastDecision(
         autoscaler=autoscaler,

@@ -12,11 +12,12 @@ from typing import Protocol
 import msgspec
 
 from scaler.algorithm.decision import Outcome
-from scaler.algorithm.expiry import continued
+from scaler.algorithm.history import memory_in
 from scaler.algorithm.memory import Memory, StoredMemory
-from scaler.algorithm.restart import history_shifted, on_this_clock, restores_alike, shifted
+from scaler.algorithm.recommendations import continued
+from scaler.algorithm.restart import on_this_clock, restores_alike, shifted, stored_shifted
+from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
-from scaler.api.kinds import WatchedKind
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.scaling_memory import StoredHistory
 from scaler.cluster.status import stored_memory
@@ -55,7 +56,7 @@ class Memories:
     def __init__(
         self,
         kube: Reader,
-        kind: WatchedKind,
+        settings: Settings,
         clock: Clock,
         *,
         store: Histories | None = None,
@@ -66,7 +67,8 @@ class Memories:
         `other_clock_ahead_seconds`: of the process that wrote the statuses of a namespace before this one, if it is known.
         """
         self._kube = kube
-        self._kind = kind
+        self._settings = settings
+        self._kind = settings.kind
         self._clock = clock
         self._store = store
         self._other_clock_ahead_seconds = other_clock_ahead_seconds
@@ -125,7 +127,9 @@ class Memories:
         if not self._kind.keeps_history:
             return False
         stored = self._stored(autoscaler)
-        return stored is None or not _restores(stored, outcome.memory, outcome.stored_seconds_max)
+        return stored is None or not self._restores(
+            stored, outcome.memory, outcome.stored_seconds_max
+        )
 
     def was_stored(self, autoscaler: Autoscaler, memory: Memory) -> None:
         """The status was written, of a LoadAutoscaler with this memory."""
@@ -166,20 +170,14 @@ class Memories:
         history = self._store.history(autoscaler.metadata.uid) if self._store else None
         if history is None:
             return None
-        return StoredMemory(
-            recommendations=history.recommendations,
-            scale_up_events=history.scale_up_events,
-            scale_down_events=history.scale_down_events,
-            scaled_to_zero=history.scaled_to_zero,
-            known_replicas=(history.replicas,),
-        )
+        return memory_in(history, known_replicas=(history.replicas,))
 
     def _on_this_clock(self, autoscaler: Autoscaler, stored: StoredMemory) -> StoredMemory:
         """What this process has stored itself is not by another one's clock, but its own may have been stepped since."""
         stored_difference = self._stored_clock_difference_seconds.get(autoscaler.key)
         if stored_difference is not None:
             stepped_seconds = self._stepped_seconds(stored_difference)
-            return history_shifted(stored, stepped_seconds) if stepped_seconds else stored
+            return stored_shifted(stored, stepped_seconds) if stepped_seconds else stored
         if not self._kind.keeps_history:
             return stored
         ahead_seconds = self._other_clock_ahead_seconds(autoscaler.metadata.namespace)
@@ -196,7 +194,7 @@ class Memories:
         """Store the memory of an HPA, if a restart could not continue from what is stored."""
         memory, stored = kept.memory, kept.stored
         is_known = kept.stored_replicas == replicas
-        if is_known and stored is not None and _restores(stored, memory, seconds_max):
+        if is_known and stored is not None and self._restores(stored, memory, seconds_max):
             return kept
         history = StoredHistory(
             recommendations=memory.recommendations,
@@ -243,7 +241,7 @@ class Memories:
             return kept
         kept = msgspec.structs.replace(
             kept,
-            memory=shifted(kept.memory, stepped_seconds),
+            memory=shifted(kept.memory, stepped_seconds, self._settings.extensions),
             clock_difference_seconds=kept.clock_difference_seconds + stepped_seconds,
         )
         self._kept[key] = kept
@@ -257,15 +255,14 @@ class Memories:
     def _clock_difference_seconds(self) -> float:
         return self._clock.now() - self._clock.monotonic()
 
-
-def _restores(stored: Memory, memory: Memory, seconds_max: float) -> bool:
-    """Whether a restart could continue from what is stored, which is not older than that."""
-    if not restores_alike(stored, memory):
-        return False
-    if not stored.recommendations or not memory.recommendations:
-        return True
-    age_seconds = (
-        memory.recommendations[-1].until_unix_seconds
-        - stored.recommendations[-1].until_unix_seconds
-    )
-    return age_seconds <= seconds_max
+    def _restores(self, stored: Memory, memory: Memory, seconds_max: float) -> bool:
+        """Whether a restart could continue from what is stored, which is not older than that."""
+        if not restores_alike(stored, memory, self._settings.extensions):
+            return False
+        if not stored.recommendations or not memory.recommendations:
+            return True
+        age_seconds = (
+            memory.recommendations[-1].until_unix_seconds
+            - stored.recommendations[-1].until_unix_seconds
+        )
+        return age_seconds <= seconds_max

@@ -24,6 +24,7 @@ from scaler.algorithm.decision import (
     warning,
 )
 from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.settings import Settings
@@ -34,13 +35,11 @@ from scaler.cluster.pod_deletion_costs import write_deletion_costs
 from scaler.cluster.ports import TargetScale, TimedReading, same_scale, worded
 from scaler.cluster.repetition import Repetition
 from scaler.cluster.rescale import checked_age, may_write_copy, rescale, rescale_unchanged
-from scaler.cluster.status import status_body
+from scaler.cluster.status import status_body, written_version
 from scaler.control.decisions import NOT_GATHERED, Decisions, Gathered
 from scaler.control.dependencies import Dependencies
 from scaler.control.last_decision import LastDecision, Made
 from scaler.control.memories import Memories
-from wire.api import kube_json
-from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import BeforeEach
 
@@ -67,7 +66,7 @@ class Reconciler:
         self._clock = clock
         self._memories = Memories(
             dependencies.kube,
-            settings.kind,
+            settings,
             clock,
             store=dependencies.histories,
             other_clock_ahead_seconds=dependencies.other_clock_ahead_seconds,
@@ -163,7 +162,7 @@ class Reconciler:
             raise
         self._decisions.keep(autoscaler, made, outcome)
         if (warm_starts := self._with.warm_starts) is not None:
-            warm_starts.follow(autoscaler, made.decision.policy, outcome.memory.forecast_state)
+            warm_starts.follow(autoscaler, made.decision.policy, outcome.memory)
         self._repeated_at_unix_seconds.pop(key, None)
         self._derivations[key] = outcome.derivation
         self._count(outcome.action, outcome.error_class, started_seconds)
@@ -259,7 +258,7 @@ class Reconciler:
             name = autoscaler.metadata.name
             return autoscaler, worded(error, verb="put", resource=self._kind.plural, name=name)
         metadata = msgspec.structs.replace(
-            autoscaler.metadata, resource_version=_resource_version(body, autoscaler)
+            autoscaler.metadata, resource_version=written_version(body, autoscaler)
         )
         return msgspec.structs.replace(autoscaler, metadata=metadata), ""
 
@@ -274,7 +273,7 @@ class Reconciler:
         desired = decision.desired_replicas
         if not decision.rescale or desired is None or isinstance(target, ScaleUnavailable):
             return NotNeeded()
-        if decision.deletion_costs:
+        if decision.pod_costs:
             await self._mark_pods(decision)
         self._with.scales.forget(decision.autoscaler.key)
         return await rescale(self._with.kube, target, desired, before_each=check)
@@ -291,7 +290,7 @@ class Reconciler:
         """So that the least busy pods are deleted. A failure is reported, and does not stop the scale-down."""
         autoscaler = decision.autoscaler
         problem = await write_deletion_costs(
-            self._with.kube, autoscaler.metadata.namespace, decision.deletion_costs
+            self._with.kube, autoscaler.metadata.namespace, decision.pod_costs
         )
         if problem:
             self._emit(autoscaler, (warning("FailedPodDeletionCost", problem),))
@@ -339,7 +338,8 @@ class Reconciler:
         self, autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory
     ) -> bytes:
         namespace, name = autoscaler.metadata.namespace, autoscaler.metadata.name
-        body = status_body(autoscaler, status, memory, self._kind)
+        history = history_of(memory, self._settings.extensions)
+        body = status_body(autoscaler, status, history, self._kind)
         written = await self._with.kube.replace(
             f"{self._kind.object(namespace, name)}/status", body
         )
@@ -385,16 +385,3 @@ def _log_replicas(autoscaler: Autoscaler, target: TargetScale) -> None:
     name = f"{autoscaler.metadata.namespace}/{autoscaler.spec.scale_target_ref.name}"
     replicas, pods = target.view.spec_replicas, target.view.status_replicas
     log.debug("%s: target %s, %d replicas, %d pods", autoscaler.key, name, replicas, pods)
-
-
-class _Versioned(msgspec.Struct, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-
-
-def _resource_version(body: bytes, autoscaler: Autoscaler) -> str:
-    """Of the object in the API server's answer, so that a second write does not conflict."""
-    try:
-        written = kube_json.decode(body, _Versioned).metadata.resource_version
-    except msgspec.DecodeError:
-        written = ""
-    return written or autoscaler.metadata.resource_version

@@ -1,1 +1,51 @@
-"""What a LoadAutoscaler has beyond an HPA. Pure."""
+"""What a LoadAutoscaler has beyond an HPA: pure, one module or package each, in the order in which they apply.
+
+The hooks are those of `scaler.algorithm.extension`. HPAs run without any of these.
+"""
+
+from typing import Any
+
+from scaler.algorithm.extension import Extension
+from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
+from scaler.extensions.candidate.stage import Candidate
+from scaler.extensions.deletion_cost import DeletionCost
+from scaler.extensions.dry_run import DryRun
+from scaler.extensions.fallback import Fallback
+from scaler.extensions.forecast.stage import Forecasting
+from scaler.extensions.formula.metric import Formulas
+from scaler.extensions.futility import Futility
+from scaler.extensions.panic import Panic
+from scaler.extensions.rollout import Rollout
+from scaler.extensions.scale_to_zero import ScaleToZero
+from scaler.extensions.schedules.bounds import Schedules
+from scaler.extensions.suspension import Suspend
+
+Extensions = tuple[Extension[Any, Any], ...]
+
+DECIDING: Extensions = (
+    Formulas(),
+    Fallback(),
+    Rollout(),
+    ScaleToZero(),
+    Panic(),
+    Futility(),
+)
+"""What changes how metrics become a count. A candidate decides with the same."""
+
+EXTENSIONS: Extensions = (
+    Schedules(),
+    Forecasting(),
+    *DECIDING,
+    Candidate(DECIDING),
+    Suspend(),
+    DryRun(),
+    DeletionCost(),
+)
+
+STEP_TYPES = tuple((each.name, each.step_type) for each in EXTENSIONS if each.step_type)
+"""The types of the steps of a derivation, by their names."""
+
+
+def extensions_of(kind: WatchedKind) -> Extensions:
+    """Those of a kind of autoscaler."""
+    return EXTENSIONS if kind == LOAD_AUTOSCALERS else ()

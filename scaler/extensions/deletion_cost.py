@@ -7,24 +7,45 @@ A ReplicaSet deletes pods that are not ready first, and then those with the lowe
 from collections.abc import Mapping, Sequence
 
 from scaler.algorithm.decision import PodCost
+from scaler.algorithm.draft import Draft
+from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.observed import Pod
-from scaler.algorithm.readings import PodSample, PodSamples, Reading
-from scaler.api.autoscaler import MetricSpec
+from scaler.algorithm.policy import Policy
+from scaler.algorithm.readings import PodSample, PodSamples, Signal
+from scaler.api.autoscaler import Behavior, ScaleDownRules
 
 # Lower than the 0 of all other pods.
 DELETED_FIRST = "-1"
 
 
+class DeletionCost(Extension[str, None]):
+    """Its rule is the name of the metric."""
+
+    name = "podDeletionCost"
+
+    def rules(self, given: Given, policy: Policy) -> str | None:
+        """None without the field: then the ReplicaSet chooses."""
+        match given.spec.behavior:
+            case Behavior(scale_down=ScaleDownRules(pod_deletion_cost=cost)) if cost is not None:
+                return cost.metric
+        return None
+
+    def pod_costs(self, rules: str, draft: Draft) -> tuple[PodCost, ...]:
+        """Those that must change before this scale-down."""
+        turn = draft.turn
+        deleted = turn.current_replicas - draft.replicas
+        return deletion_costs(rules, draft.signals, turn.pods, deleted=deleted)
+
+
 def deletion_costs(
     metric_name: str,
-    metrics: Sequence[MetricSpec],
-    readings: Sequence[Reading],
+    signals: Sequence[Signal],
     pods: Sequence[Pod],
     *,
     deleted: int,
 ) -> tuple[PodCost, ...]:
     """The pods whose cost must change before `deleted` of them go. Nothing, if the metric has no values."""
-    samples = _samples(metric_name, metrics, readings)
+    samples = _samples(metric_name, signals)
     live = [each for each in pods if each.metadata.deletion_timestamp is None]
     measured = [each for each in live if each.metadata.name in samples]
     if not measured:
@@ -44,10 +65,8 @@ def deletion_costs(
     return tuple(found)
 
 
-def _samples(
-    metric_name: str, metrics: Sequence[MetricSpec], readings: Sequence[Reading]
-) -> Mapping[str, PodSample]:
-    for metric, reading in zip(metrics, readings, strict=False):
-        if metric.name == metric_name and isinstance(reading, PodSamples):
-            return reading.by_pod
+def _samples(metric_name: str, signals: Sequence[Signal]) -> Mapping[str, PodSample]:
+    for each in signals:
+        if each.metric.name == metric_name and isinstance(each.reading, PodSamples):
+            return each.reading.by_pod
     return {}

@@ -4,64 +4,103 @@ KEDA's counterpart is pkg/fallback/fallback.go. There a fallback begins after a 
 replaces the value of the metric; here it begins after a time, and replaces the proposal.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from scaler.algorithm.derivation import FallbackStep
-from scaler.algorithm.memory import MetricRecord
+from scaler.algorithm.draft import Draft
+from scaler.algorithm.extension import Extension, Given
+from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal, propose
 from scaler.algorithm.readings import ExternalValues, ObjectValue, Reading, Signal
 from scaler.algorithm.remark import Remark
 from scaler.algorithm.replicas import external_sum_for_average
 from scaler.algorithm.workload import Workload
-from scaler.api.autoscaler import ConditionType, MetricSpec
+from scaler.api.autoscaler import ConditionType, MetricSpec, metrics_of
 from scaler.api.extension_spec import FallbackType, MetricFallback
+from wire.api.meta import time_from_unix
+from wire.api.quantity import format_milli
 
 # The CRD's default.
 FAILURE_DURATION_SECONDS = 180.0
 
 
-class FellBack(msgspec.Struct, frozen=True, kw_only=True):
-    """The proposals after the fallbacks, what to remember of the metrics that have one, and what to report."""
+class MetricRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What is remembered of a metric that has a fallback. The times are None for never."""
 
-    proposals: tuple[Proposal, ...]
-    records: tuple[MetricRecord, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    name: str
+    failing_since_unix_seconds: float | None = None
+    last_value_milli: int | None = None
+    measured_at_unix_seconds: float | None = None
 
 
-def with_fallbacks(
-    signals: Sequence[Signal],
-    proposals: tuple[Proposal, ...],
-    records: Iterable[MetricRecord],
-    workload: Workload,
-) -> FellBack:
-    """Replace the proposals of the metrics that have failed for long enough."""
-    if all(each.metric.fallback is None for each in signals):
-        return FellBack(proposals=proposals)
-    known = {each.name: each for each in records}
-    remembered: list[MetricRecord] = []
-    results = list(proposals)
-    for index, each in enumerate(signals):
-        fallback = each.metric.fallback
-        if fallback is None:
-            continue
-        name = each.metric.name
-        record = _record(known.get(name, MetricRecord(name=name)), each, proposals[index], workload)
-        remembered.append(record)
-        if record.failing_since_unix_seconds is not None:
-            results[index] = _fallen_back(each.metric, fallback, proposals[index], record, workload)
-    return FellBack(
-        proposals=tuple(results),
-        records=tuple(remembered),
-        remarks=(_remark(signals, results),),
-    )
+Records = tuple[MetricRecord, ...]
+
+
+class Fallback(Extension[bool, Records]):
+    """Its only rule is that a metric has one; its state is one record for each that has."""
+
+    name = "fallback"
+    conditions = (ConditionType.METRIC_FALLBACK_ACTIVE,)
+    stored_as = "metrics"
+    state_type = Records
+
+    def rules(self, given: Given, policy: Policy) -> bool | None:
+        """None if no metric has the field."""
+        return any(each.fallback is not None for each in metrics_of(given.spec)) or None
+
+    def proposals(self, rules: bool, draft: Draft) -> None:
+        """Replace those of the metrics that have failed for long enough."""
+        known = {each.name: each for each in draft.states.get(self.name) or ()}
+        records: list[MetricRecord] = []
+        results = list(draft.proposals)
+        for index, each in enumerate(draft.signals):
+            fallback = each.metric.fallback
+            if fallback is None:
+                continue
+            name = each.metric.name
+            before = known.get(name, MetricRecord(name=name))
+            record = _record(before, each, results[index], draft.workload)
+            records.append(record)
+            if record.failing_since_unix_seconds is not None:
+                results[index] = _fallen_back(
+                    each.metric, fallback, results[index], record, draft.workload
+                )
+        draft.proposals = tuple(results)
+        draft.states[self.name] = tuple(records)
+        draft.add(_remark(draft.signals, results))
+
+    def restored(self, stored: Records, now_unix_seconds: float) -> Records:
+        """A time of the future is now."""
+        return tuple(
+            msgspec.structs.replace(
+                each,
+                failing_since_unix_seconds=_past(each.failing_since_unix_seconds, now_unix_seconds),
+                measured_at_unix_seconds=_past(each.measured_at_unix_seconds, now_unix_seconds),
+            )
+            for each in stored
+        )
+
+    def shifted(self, state: Records, seconds: float) -> Records:
+        """The same ages."""
+        return tuple(
+            msgspec.structs.replace(
+                each,
+                failing_since_unix_seconds=_shifted(each.failing_since_unix_seconds, seconds),
+                measured_at_unix_seconds=_shifted(each.measured_at_unix_seconds, seconds),
+            )
+            for each in state
+        )
+
+    def restores_alike(self, stored: Records | None, newer: Records | None) -> bool:
+        """The last value of a metric counts only while it fails, so it need not be stored each time it is measured."""
+        return _failing(stored or ()) == _failing(newer or ())
 
 
 def _record(
     known: MetricRecord, signal: Signal, proposal: Proposal, workload: Workload
 ) -> MetricRecord:
-    now = workload.now_unix_seconds
+    now = workload.moment.now_unix_seconds
     if proposal.failure is not None:
         since = known.failing_since_unix_seconds
         return msgspec.structs.replace(
@@ -94,20 +133,18 @@ def _fallen_back(
     workload: Workload,
 ) -> Proposal:
     """The proposal in place of a failed one, which it still is before the duration, and with type Fail."""
-    now = workload.now_unix_seconds
     since = record.failing_since_unix_seconds
     given = fallback.failure_duration_seconds
     duration = FAILURE_DURATION_SECONDS if given is None else given
-    if since is None or now - since < duration:
+    if since is None or not workload.moment.reached(since + duration):
         return failed
-    step = FallbackStep(type=fallback.type, failing_since_unix_seconds=since)
     match fallback.type:
         case FallbackType.HOLD:
-            return _instead(failed, step, workload.spec_replicas)
+            return _instead(failed, fallback.type, since, workload.spec_replicas)
         case FallbackType.REPLICAS if fallback.replicas is not None:
-            return _instead(failed, step, fallback.replicas)
+            return _instead(failed, fallback.type, since, fallback.replicas)
         case FallbackType.LAST_VALUE:
-            return _by_last_value(metric, fallback, failed, record, step, workload)
+            return _by_last_value(metric, fallback, failed, record, since, workload)
         case _:
             return failed
 
@@ -117,35 +154,76 @@ def _by_last_value(
     fallback: MetricFallback,
     failed: Proposal,
     record: MetricRecord,
-    step: FallbackStep,
+    since: float,
     workload: Workload,
 ) -> Proposal:
     """As if the metric still had its last value, unless that is too old."""
     value, measured_at = record.last_value_milli, record.measured_at_unix_seconds
     if value is None or measured_at is None:
         return failed
-    age = workload.now_unix_seconds - measured_at
     oldest = fallback.last_value_max_age_seconds
-    if oldest is not None and age > oldest:
+    if oldest is not None and workload.moment.passed(measured_at + oldest):
         return failed
     reading: Reading = ObjectValue(value) if metric.object else ExternalValues((value,))
     repeated = propose(metric, reading, workload)
-    step = msgspec.structs.replace(step, value_age_seconds=age)
+    age_seconds = workload.moment.now_unix_seconds - measured_at
+    found = repeated.derivation
+    sentence = (
+        f"{_failed_since(failed, since)} Its last value, {format_milli(value)}, is {age_seconds:.0f} s "
+        f"old and still counts: it proposes {_replicas(found.proposal)}."
+    )
     return msgspec.structs.replace(
         repeated,
         fallen_back_from=failed.failure,
         derivation=msgspec.structs.replace(
-            repeated.derivation, fallback=step, failure=failed.derivation.failure
+            found, sentence=sentence, failure=failed.derivation.failure
         ),
     )
 
 
-def _instead(failed: Proposal, step: FallbackStep, replicas: int) -> Proposal:
+def _instead(failed: Proposal, type_: str, since: float, replicas: int) -> Proposal:
+    sentence = (
+        f"{_failed_since(failed, since)} Its fallback ({type_}) proposes {_replicas(replicas)}."
+    )
     return Proposal(
         status=failed.status,
-        derivation=msgspec.structs.replace(failed.derivation, proposal=replicas, fallback=step),
+        derivation=msgspec.structs.replace(failed.derivation, proposal=replicas, sentence=sentence),
         fallen_back_from=failed.failure,
     )
+
+
+def _failed_since(failed: Proposal, since: float) -> str:
+    found = failed.derivation
+    time = time_from_unix(since).isoformat()
+    return f"{found.name or found.type} has failed since {time}: {found.failure}."
+
+
+def _replicas(count: int | None) -> str:
+    return "1 replica" if count == 1 else f"{count} replicas"
+
+
+def _failing(records: Records) -> dict[str, tuple[int | None, ...]]:
+    return {
+        each.name: (
+            _whole(each.failing_since_unix_seconds),
+            each.last_value_milli,
+            _whole(each.measured_at_unix_seconds),
+        )
+        for each in records
+        if each.failing_since_unix_seconds is not None
+    }
+
+
+def _whole(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)
+
+
+def _shifted(time: float | None, seconds: float) -> float | None:
+    return None if time is None else time + seconds
+
+
+def _past(time: float | None, now: float) -> float | None:
+    return None if time is None else min(time, now)
 
 
 def _remark(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Remark:
@@ -163,10 +241,10 @@ def _remark(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Remark:
 
 
 def _words(metric: MetricSpec, proposal: Proposal) -> str:
-    step = proposal.derivation.fallback
-    if step is not None and step.type == FallbackType.LAST_VALUE:
-        return f"metric {metric.name} has failed for too long and counts with its last value"
-    if step is not None and step.type == FallbackType.HOLD:
-        return f"metric {metric.name} has failed for too long and keeps the replicas"
-    proposed = proposal.derivation.proposal
-    return f"metric {metric.name} has failed for too long and counts as {proposed} replicas"
+    what = f"metric {metric.name} has failed for too long and"
+    match None if metric.fallback is None else metric.fallback.type:
+        case FallbackType.LAST_VALUE:
+            return f"{what} counts with its last value"
+        case FallbackType.HOLD:
+            return f"{what} keeps the replicas"
+    return f"{what} counts as {proposal.derivation.proposal} replicas"

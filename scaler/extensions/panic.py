@@ -11,62 +11,152 @@ import msgspec
 
 from scaler.algorithm.bounds import DESIRED_WITHIN_RANGE, TOO_MANY_REPLICAS
 from scaler.algorithm.derivation import Bound
-from scaler.algorithm.memory import NOTHING_REMEMBERED, Memory, PanicMemory, PanicSample
-from scaler.algorithm.normalize import Normalized
-from scaler.algorithm.policy import PanicRules, Policy
+from scaler.algorithm.draft import Draft
+from scaler.algorithm.extension import Extension, Given
+from scaler.algorithm.pod_groups import count_ready
+from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
-from scaler.api.autoscaler import ConditionType
+from scaler.api.autoscaler import Behavior, ConditionType, ScaleUpRules
+
+# Knative's defaults.
+THRESHOLD_PERCENT = 200
+WINDOW_SECONDS = 6
+HOLD_SECONDS = 60
 
 
-class Panic(msgspec.Struct, frozen=True, kw_only=True):
-    """`state` is None while there is no panic. `samples` are the recommendations of the window."""
+class PanicRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`behavior.scaleUp.panic`."""
 
-    state: PanicMemory | None
-    samples: tuple[PanicSample, ...]
+    threshold_ratio: float
+    window_seconds: float
+    hold_seconds: float
 
 
-def panic(
-    rules: PanicRules,
-    memory: Memory,
-    *,
-    recommended: int,
-    ready_pods: int,
-    now_unix_seconds: float,
-) -> Panic:
+class Panicking(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A panic: when the threshold was last reached, and the highest count so far."""
+
+    over_at_unix_seconds: float
+    highest: int
+
+
+class PanicSample(msgspec.Struct, frozen=True, kw_only=True):
+    """One recommendation of the panic window."""
+
+    replicas: int
+    made_at_unix_seconds: float
+
+
+class PanicState(msgspec.Struct, frozen=True, kw_only=True):
+    """The panic, None while there is none, and the recommendations of the window, which are not stored."""
+
+    panicking: Panicking | None = None
+    samples: tuple[PanicSample, ...] = ()
+
+
+class Panic(Extension[PanicRules, PanicState]):
+    """In a panic, no window and no policy limits a scale-up."""
+
+    name = "panic"
+    conditions = (ConditionType.PANICKING,)
+    stored_as = "panic"
+    state_type = Panicking
+
+    def rules(self, given: Given, policy: Policy) -> PanicRules | None:
+        """None without the field, and where scaling up is disabled."""
+        match given.spec.behavior:
+            case Behavior(scale_up=ScaleUpRules(panic=panic)) if panic is not None:
+                if not policy.may_scale_up:
+                    return None
+                percent, window = panic.threshold_percent, panic.window_seconds
+                hold = panic.hold_seconds
+                return PanicRules(
+                    threshold_ratio=(THRESHOLD_PERCENT if percent is None else percent) / 100.0,
+                    window_seconds=float(WINDOW_SECONDS if window is None else window),
+                    hold_seconds=float(HOLD_SECONDS if hold is None else hold),
+                )
+        return None
+
+    def bounded(self, rules: PanicRules, draft: Draft) -> None:
+        """The highest count of this panic, at least the current one, instead of what windows and policies leave."""
+        turn, policy = draft.turn, draft.turn.policy
+        # The window is about as long as the period.
+        turn.moment.changes_always()
+        state = _continued(rules, draft.states.get(self.name) or PanicState(), draft)
+        draft.states[self.name] = state
+        limited = draft.replicas
+        if state.panicking is not None:
+            wanted = max(state.panicking.highest, turn.current_replicas)
+            after = max(min(wanted, policy.max_replicas), policy.min_replicas)
+            draft.bound = Bound(
+                min_replicas=policy.min_replicas,
+                max_replicas=policy.max_replicas,
+                before=wanted,
+                after=after,
+                reason=TOO_MANY_REPLICAS if after < wanted else DESIRED_WITHIN_RANGE,
+            )
+            draft.replicas = max(after, limited)
+        draft.add(_remark(rules, state, limited=limited, desired=draft.replicas))
+
+    def stored(self, state: PanicState) -> Panicking | None:
+        """The panic."""
+        return state.panicking
+
+    def restored(self, stored: Panicking, now_unix_seconds: float) -> PanicState:
+        """Without the samples of its window, which is a few seconds. A time of the future is now."""
+        at = min(stored.over_at_unix_seconds, now_unix_seconds)
+        return PanicState(panicking=Panicking(over_at_unix_seconds=at, highest=stored.highest))
+
+    def shifted(self, state: PanicState, seconds: float) -> PanicState:
+        """Without the samples of its window, which is a few seconds."""
+        found = state.panicking
+        return PanicState(
+            panicking=found
+            and Panicking(
+                over_at_unix_seconds=found.over_at_unix_seconds + seconds, highest=found.highest
+            )
+        )
+
+    def restores_alike(self, stored: Panicking | None, newer: Panicking | None) -> bool:
+        """While a panic lasts the time goes on by itself; a restart shortens it by one write of the status at most."""
+        if stored is None or newer is None:
+            return stored is newer
+        return stored.highest == newer.highest
+
+
+def _continued(rules: PanicRules, before: PanicState, draft: Draft) -> PanicState:
     """Begin, continue or end it."""
-    samples = (
-        *_within(memory.panic_samples, now_unix_seconds - rules.window_seconds),
-        PanicSample(replicas=recommended, made_at_unix_seconds=now_unix_seconds),
+    now, recommended = draft.turn.moment.now_unix_seconds, draft.proposed or 0
+    recent = tuple(
+        each for each in before.samples if each.made_at_unix_seconds > now - rules.window_seconds
     )
-    recent = math.ceil(sum(each.replicas for each in samples) / len(samples))
-    before = (memory.extensions or NOTHING_REMEMBERED).panic
-    state = panic_state(
-        before,
+    samples = (*recent, PanicSample(replicas=recommended, made_at_unix_seconds=now))
+    panicking = panic_state(
+        before.panicking,
         rules,
         stable=recommended,
-        recent=recent,
-        ready_pods=ready_pods,
-        now_unix_seconds=now_unix_seconds,
+        recent=math.ceil(sum(each.replicas for each in samples) / len(samples)),
+        ready_pods=count_ready(draft.turn.pods),
+        now_unix_seconds=now,
     )
-    return Panic(state=state, samples=samples)
+    return PanicState(panicking=panicking, samples=samples)
 
 
 def panic_state(
-    before: PanicMemory | None,
+    before: Panicking | None,
     rules: PanicRules,
     *,
     stable: int,
     recent: int,
     ready_pods: int,
     now_unix_seconds: float,
-) -> PanicMemory | None:
+) -> Panicking | None:
     """Knative's rule. `stable` and `recent` are the pods that the long and the short average need."""
     is_over = recent / max(1, ready_pods) >= rules.threshold_ratio
     if not is_over and (
         before is None or before.over_at_unix_seconds + rules.hold_seconds < now_unix_seconds
     ):
         return None
-    return PanicMemory(
+    return Panicking(
         over_at_unix_seconds=now_unix_seconds
         if is_over or before is None
         else before.over_at_unix_seconds,
@@ -74,26 +164,10 @@ def panic_state(
     )
 
 
-def in_panic(
-    normalized: Normalized, state: PanicMemory, policy: Policy, current: int
-) -> Normalized:
-    """The highest count of this panic, at least the current one: no window and no policy limits it."""
-    wanted = max(state.highest, current)
-    after = max(min(wanted, policy.max_replicas), policy.min_replicas)
-    bound = Bound(
-        min_replicas=policy.min_replicas,
-        max_replicas=policy.max_replicas,
-        before=wanted,
-        after=after,
-        reason=TOO_MANY_REPLICAS if after < wanted else DESIRED_WITHIN_RANGE,
-    )
-    return msgspec.structs.replace(normalized, bound=bound)
-
-
-def panic_remark(rules: PanicRules, found: Panic, *, limited: int, desired: int) -> Remark:
+def _remark(rules: PanicRules, found: PanicState, *, limited: int, desired: int) -> Remark:
     """`limited` is the count that windows and policies would have left."""
     percent = f"{rules.threshold_ratio * 100:g} % of the ready pods"
-    if found.state is None:
+    if found.panicking is None:
         return Remark(
             condition=ConditionType.PANICKING,
             active=False,
@@ -109,7 +183,3 @@ def panic_remark(rules: PanicRules, found: Panic, *, limited: int, desired: int)
         detail="" if limited == desired else f"Without that it would have {limited}.",
         holds=limited != desired,
     )
-
-
-def _within(samples: tuple[PanicSample, ...], after: float) -> tuple[PanicSample, ...]:
-    return tuple(each for each in samples if each.made_at_unix_seconds > after)

@@ -5,14 +5,17 @@ pods, so the surge pods, and the usage of pods that are starting, raise the coun
 #84142, #90461).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
-from scaler.algorithm.combine import Recommended
+from scaler.algorithm.compute import recommend
+from scaler.algorithm.draft import Draft
+from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.observed import Pod
 from scaler.algorithm.pod_groups import count_ready
+from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import PodSamples, Signal
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
@@ -29,61 +32,54 @@ _RULE = {
 }
 
 
-class WithoutRollout(msgspec.Struct, frozen=True, kw_only=True):
-    """The recommendation without what the rollout adds to it."""
+class Rollout(Extension[str, None]):
+    """Its rule is the policy: limits a scale-up to what does not come from a rollout in progress."""
 
-    recommended: Recommended
-    remark: Remark
+    name = "rollout"
+    conditions = (ConditionType.ROLLOUT_HELD,)
 
+    def rules(self, given: Given, policy: Policy) -> str | None:
+        """None for `Count`."""
+        readiness = given.spec.pod_readiness
+        if readiness is None or readiness.rollout in ("", RolloutPolicy.COUNT):
+            return None
+        return readiness.rollout
 
-def without_rollout(
-    policy: str,
-    recommended: Recommended,
-    signals: Sequence[Signal],
-    pods: Sequence[Pod],
-    *,
-    replicas: int,
-    recommend: Callable[[Sequence[Signal], tuple[Pod, ...]], Recommended],
-) -> WithoutRollout:
-    """Limit a recommendation above `replicas`, the target's own, to what does not come from a rollout in progress.
-
-    `recommend` evaluates the metrics with fewer pods. A recommendation of fewer replicas stays as it is.
-    """
-    live = [each for each in pods if _is_live(each)]
-    newest = _newest_revision(live)
-    if not newest:
-        return WithoutRollout(recommended=recommended, remark=_remark(policy, in_progress=False))
-    found = recommended
-    if recommended.replicas is not None and recommended.replicas > replicas:
-        found = (
-            msgspec.structs.replace(recommended, replicas=replicas)
-            if policy == RolloutPolicy.HOLD_UP
-            else _without_surge(recommended, signals, pods, live, newest, replicas, recommend)
-        )
-    held = recommended.replicas if found.replicas != recommended.replicas else None
-    return WithoutRollout(
-        recommended=found, remark=_remark(policy, in_progress=True, would_be=held)
-    )
+    def recommended(self, rules: str, draft: Draft) -> None:
+        """A recommendation of fewer replicas stays as it is."""
+        recommended, replicas = draft.recommended, draft.turn.current_replicas
+        live = [each for each in draft.turn.pods if _is_live(each)]
+        newest = _newest_revision(live)
+        if not newest:
+            draft.add(_remark(rules, in_progress=False))
+            return
+        proposed = None if recommended is None else recommended.replicas
+        if recommended is not None and proposed is not None and proposed > replicas:
+            if rules == RolloutPolicy.HOLD_UP:
+                draft.recommended = msgspec.structs.replace(recommended, replicas=replicas)
+            else:
+                _leave_out_surge(draft, _surge(live, newest, replicas), proposed)
+        found = None if draft.recommended is None else draft.recommended.replicas
+        held = proposed if found != proposed else None
+        draft.add(_remark(rules, in_progress=True, would_be=held))
 
 
-def _without_surge(
-    recommended: Recommended,
-    signals: Sequence[Signal],
-    pods: Sequence[Pod],
-    live: Sequence[Pod],
-    newest: str,
-    replicas: int,
-    recommend: Callable[[Sequence[Signal], tuple[Pod, ...]], Recommended],
-) -> Recommended:
-    surge = _surge(live, newest, replicas)
-    if not surge or recommended.replicas is None:
-        return recommended
-    kept = tuple(each for each in pods if each.metadata.name not in surge)
-    counted = recommend([_without(each, surge) for each in signals], kept)
-    if counted.replicas is None:
-        return recommended
-    limited = max(replicas, min(recommended.replicas, counted.replicas))
-    return msgspec.structs.replace(counted, replicas=limited)
+def _leave_out_surge(draft: Draft, surge: frozenset[str], proposed: int) -> None:
+    """Evaluate the metrics with fewer pods."""
+    turn = draft.turn
+    if not surge:
+        return
+    kept = tuple(each for each in turn.pods if each.metadata.name not in surge)
+    fewer = msgspec.structs.replace(turn, pods=kept)
+    counted = recommend(fewer, [_without(each, surge) for each in draft.signals])
+    found = counted.recommended
+    if found is None or found.replicas is None:
+        return
+    limited = max(turn.current_replicas, min(proposed, found.replicas))
+    draft.recommended = msgspec.structs.replace(found, replicas=limited)
+    draft.states, draft.steps = counted.states, counted.steps
+    for remark in counted.remarks.values():
+        draft.add(remark)
 
 
 def _surge(live: Sequence[Pod], newest: str, replicas: int) -> frozenset[str]:

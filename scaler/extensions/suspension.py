@@ -1,18 +1,16 @@
-"""Pure: what `spec.suspend` and `spec.mode: DryRun` leave of a decision, in numbers and in words."""
+"""`spec.suspend`: nothing is scaled, or not in one direction, or to a fixed count."""
+
+from datetime import datetime
 
 import msgspec
 
-from scaler.algorithm.policy import Suspension
+from scaler.algorithm.draft import Draft
+from scaler.algorithm.extension import Extension, Given
+from scaler.algorithm.moment import Moment
+from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
 from scaler.api.extension_spec import SuspendDirection
-
-DRY_RUN = Remark(
-    condition=ConditionType.DRY_RUN,
-    active=True,
-    reason="DryRun",
-    message="decisions are reported but not carried out, because spec.mode is DryRun",
-)
 
 _SUSPENDED: dict[str, str] = {
     SuspendDirection.UP: "scaling up is suspended",
@@ -20,37 +18,78 @@ _SUSPENDED: dict[str, str] = {
 }
 
 
-class Suspended(msgspec.Struct, frozen=True, kw_only=True):
-    """The replicas that may be written, and why."""
+class Suspension(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.suspend`. `until_unix_seconds` is None for no end, `replicas` None for those that the target has."""
 
-    replicas: int
-    reason: str = ""
-    remark: Remark
+    direction: str = ""
+    until: str = ""
+    until_unix_seconds: float | None = None
+    replicas: int | None = None
+
+    def is_active(self, moment: Moment) -> bool:
+        """Whether it has not ended yet."""
+        return self.until_unix_seconds is None or not moment.reached(self.until_unix_seconds)
 
 
-def suspend(suspension: Suspension, *, current: int, desired: int, now: float) -> Suspended:
-    """Hold back the changes of the suspended direction; `now` in Unix seconds. Bounds are suspended too."""
-    if not suspension.is_active(now):
-        remark = Remark(
-            condition=ConditionType.SUSPENDED,
-            active=False,
-            reason="SuspensionEnded",
-            message=f"the suspension ended at {suspension.until}",
+class Suspend(Extension[Suspension, None]):
+    """Holds back the changes of the suspended direction, also those that bounds would make."""
+
+    name = "suspend"
+    conditions = (ConditionType.SUSPENDED,)
+
+    def rules(self, given: Given, policy: Policy) -> Suspension | None:
+        """A time that cannot be read has no end: what the user wanted to stop stays stopped."""
+        suspend = given.spec.suspend
+        if suspend is None:
+            return None
+        try:
+            until = (
+                None if suspend.until is None else datetime.fromisoformat(suspend.until).timestamp()
+            )
+        except ValueError:
+            until = None
+        return Suspension(
+            direction=suspend.direction,
+            until=suspend.until or "",
+            until_unix_seconds=until,
+            replicas=suspend.replicas,
         )
-        return Suspended(replicas=desired, remark=remark)
-    replicas = _allowed(suspension, current=current, desired=desired)
-    message = _message(suspension)
-    remark = Remark(
-        condition=ConditionType.SUSPENDED,
-        active=True,
-        reason="Suspended",
-        message=message,
-        detail=f"Without that it would have {desired}." if replicas != desired else "",
-        holds=replicas != desired,
-    )
-    return Suspended(
-        replicas=replicas, reason=message if replicas != current else "", remark=remark
-    )
+
+    def policy(self, rules: Suspension, policy: Policy) -> Policy:
+        """The zero of a suspension also ends while metrics fail."""
+        if not (policy.kind.leaves_zero_for_min and policy.min_replicas > 0):
+            return policy
+        return msgspec.structs.replace(policy, min_ends_zero=True)
+
+    def final(self, rules: Suspension, draft: Draft) -> None:
+        """Keep the replicas, or set those of the suspension."""
+        if not rules.is_active(draft.turn.moment):
+            draft.add(
+                Remark(
+                    condition=ConditionType.SUSPENDED,
+                    active=False,
+                    reason="SuspensionEnded",
+                    message=f"the suspension ended at {rules.until}",
+                )
+            )
+            return
+        current, desired = draft.turn.current_replicas, draft.replicas
+        replicas = _allowed(rules, current=current, desired=desired)
+        message = _message(rules)
+        draft.add(
+            Remark(
+                condition=ConditionType.SUSPENDED,
+                active=True,
+                reason="Suspended",
+                message=message,
+                detail=f"Without that it would have {desired}." if replicas != desired else "",
+                holds=replicas != desired,
+            )
+        )
+        if replicas != desired:
+            draft.replicas, draft.reason = replicas, message if replicas != current else ""
+        # Such a zero is left again when the suspension ends.
+        draft.zero_is_own = draft.turn.policy.scale_to_zero and rules.replicas == 0
 
 
 def _allowed(suspension: Suspension, *, current: int, desired: int) -> int:

@@ -5,13 +5,14 @@ autoscalers have 20 MB of text: one metric is made after the other, in a thread,
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import msgspec
 from prometheus_client.core import GaugeMetricFamily
 
-from scaler.algorithm.derivation import CandidateStep, Derivation, ForecastStep
+from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, ConditionStatus
-from scaler.api.kinds import WatchedKind
 
 _PREFIX = "loadline_scaler_autoscaler_"
 Number = float | None
@@ -24,14 +25,6 @@ class _Seen(msgspec.Struct, frozen=True):
     autoscaler: Autoscaler
     derivation: Derivation | None
 
-    @property
-    def forecast(self) -> ForecastStep | None:
-        return None if self.derivation is None else self.derivation.forecast
-
-    @property
-    def candidate(self) -> CandidateStep | None:
-        return None if self.derivation is None else self.derivation.candidate
-
 
 def _of_status(value: Callable[[AutoscalerStatus], int]) -> Callable[[_Seen], Number]:
     return lambda seen: None if seen.autoscaler.status is None else value(seen.autoscaler.status)
@@ -41,12 +34,12 @@ def _of_decision(value: Callable[[Derivation], int | None]) -> Callable[[_Seen],
     return lambda seen: None if seen.derivation is None else value(seen.derivation)
 
 
-def _of_forecast(value: Callable[[ForecastStep], Number]) -> Callable[[_Seen], Number]:
-    return lambda seen: None if seen.forecast is None else value(seen.forecast)
+def _of_step(extension: str, value: Callable[[Any], Number]) -> Callable[[_Seen], Number]:
+    def number(seen: _Seen) -> Number:
+        step = None if seen.derivation is None else seen.derivation.steps.get(extension)
+        return None if step is None else value(step)
 
-
-def _of_candidate(value: Callable[[CandidateStep], Number]) -> Callable[[_Seen], Number]:
-    return lambda seen: None if seen.candidate is None else value(seen.candidate)
+    return number
 
 
 def _min_replicas(seen: _Seen) -> Number:
@@ -81,46 +74,6 @@ _METRICS: tuple[tuple[str, str, Callable[[_Seen], Number]], ...] = (
         "Replicas that the last decision wants.",
         _of_status(lambda status: status.desired_replicas),
     ),
-    (
-        "forecast_replicas",
-        "Replicas with the forecast of the last decision, also in a dry run.",
-        _of_forecast(lambda step: None if step.floor is None else step.after),
-    ),
-    (
-        "forecast_added_replicas",
-        "Replicas that only the forecast of the last decision wants, also in a dry run.",
-        _of_forecast(lambda step: None if step.floor is None else step.after - step.before),
-    ),
-    (
-        "forecast_alone_replica_minutes",
-        "Replica-minutes of the last 24 hours without the forecast.",
-        _of_forecast(lambda step: step.day.alone),
-    ),
-    (
-        "forecast_added_replica_minutes",
-        "Replica-minutes of the last 24 hours that the forecast added, or would have added.",
-        _of_forecast(lambda step: step.day.added),
-    ),
-    (
-        "forecast_needed_replica_minutes",
-        "Added replica-minutes of the last 24 hours that the load needed.",
-        _of_forecast(lambda step: step.day.useful),
-    ),
-    (
-        "candidate_weight_percent",
-        "Share of the difference that the candidate decides.",
-        _of_candidate(lambda step: step.weight_percent),
-    ),
-    (
-        "candidate_replicas",
-        "Replicas that the candidate of the last decision wants, also as a shadow.",
-        _of_candidate(lambda step: step.desired),
-    ),
-    (
-        "candidate_spec_replicas",
-        "Replicas that the spec of the last decision wants without its candidate.",
-        _of_candidate(lambda step: step.spec_desired),
-    ),
 )
 
 
@@ -129,12 +82,20 @@ class AutoscalerMetrics:
 
     def __init__(
         self,
-        kind: WatchedKind,
+        settings: Settings,
         autoscalers: Callable[[], Iterable[Autoscaler]],
         derivation: Callable[[str], Derivation | None],
     ) -> None:
         """`autoscalers`: those that this process reconciles, none while it does not lead."""
-        self._kind = kind
+        self._kind = settings.kind
+        self._metrics = (
+            *_METRICS,
+            *(
+                (gauge.name, gauge.help, _of_step(each.name, gauge.value))
+                for each in settings.extensions
+                for gauge in each.gauges
+            ),
+        )
         self._autoscalers = autoscalers
         self._derivation = derivation
 
@@ -145,7 +106,7 @@ class AutoscalerMetrics:
 
     def _families(self, seen: list[_Seen]) -> Iterator[GaugeMetricFamily]:
         labels = self._kind.metric_labels
-        for name, text, number in _METRICS:
+        for name, text, number in self._metrics:
             family = GaugeMetricFamily(_PREFIX + name, text, labels=labels)
             for each in seen:
                 if (value := number(each)) is not None:

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
-import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.derivation import Derivation, encoded
 from wire.api.status import not_found
 from wire.process.background_tasks import BackgroundTasks
 from wire.serving.health import Check
@@ -49,7 +48,7 @@ def scaler_server(
                 f"no decision on {key}: it does not exist, this scaler does not watch its namespace, "
                 "another replica reconciles it, or its first reconcile is still to come"
             )
-        return respond(request, msgspec.json.encode(found))
+        return respond(request, encoded(found))
 
     server.app.router.add_get(DECISIONS + "/{namespace}/{name}", decision)
     return server

@@ -18,6 +18,7 @@ from scaler.cluster.prometheus_options import (
     add_prometheus_flags,
     prometheus_options,
 )
+from scaler.extensions import extensions_of
 from scaler.runtime.adapter_options import AdapterOptions, adapter_options, add_adapter_flags
 from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.process.logs import LoggingOptions, add_logging_flags
@@ -48,6 +49,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     concurrent_syncs: int = 20
     autoscaler_metrics: bool = True
     settings: Settings = Settings(
+        extensions=extensions_of(LOAD_AUTOSCALERS),
         kind=LOAD_AUTOSCALERS,
         scale_to_zero=True,
         metric_status_max_age_seconds=LOAD_AUTOSCALERS.metric_status_max_age_seconds,
@@ -308,6 +310,7 @@ def settings_of(flags: argparse.Namespace, kind: WatchedKind) -> Settings:
     """The flags of the algorithm as one struct."""
     return Settings(
         kind=kind,
+        extensions=extensions_of(kind),
         sync_period_seconds=flags.sync_period,
         tolerance=flags.tolerance,
         downscale_stabilization_seconds=flags.downscale_stabilization,

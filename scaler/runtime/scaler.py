@@ -26,6 +26,8 @@ from scaler.control.controller import Controller
 from scaler.control.dependencies import Dependencies
 from scaler.control.reconcile import Reconciler
 from scaler.control.workqueue import WorkQueue
+from scaler.extensions.forecast.stage import FORECAST
+from scaler.extensions.schedules.bounds import SCHEDULES
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
 from scaler.runtime.debug_endpoint import scaler_server
@@ -177,11 +179,20 @@ class Scaler:
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
             histories=self._store,
-            calendars=self._watches.calendars_of,
+            inputs=self._inputs,
             warm_starts=self._warm_starts,
             other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
+
+    def _inputs(self, autoscaler: Autoscaler) -> dict[str, object]:
+        """What is read for extensions."""
+        found: dict[str, object] = {}
+        if autoscaler.spec.schedules:
+            found[SCHEDULES] = self._watches.calendars_of(autoscaler)
+        if autoscaler.spec.forecast is not None and self._warm_starts is not None:
+            found[FORECAST] = self._warm_starts.found(autoscaler.key)
+        return found
 
     def _new_warm_starts(self) -> WarmStarts | None:
         """None without --prometheus-url."""
@@ -219,7 +230,7 @@ class Scaler:
         if not self._options.autoscaler_metrics:
             return tuple
         return AutoscalerMetrics(
-            self._options.kind, self._reconciling.autoscalers, self._reconciler.derivation
+            self._options.settings, self._reconciling.autoscalers, self._reconciler.derivation
         ).collect
 
     def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:

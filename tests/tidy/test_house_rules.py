@@ -158,3 +158,31 @@ def mock_of_unittest(tree: ast.AST) -> set[str]:
         and "unittest" in ast.unparse(node)
         and "mock" in ast.unparse(node)
     }
+
+
+# Pure modules, and packages, that compare the time itself, and why.
+COMPARES_TIMES = {
+    "scaler/algorithm/moment.py": "the one place",
+    "scaler/algorithm/restart.py": "what is stored is compared with now before any decision",
+    "scaler/extensions/candidate/progress.py": "its state changes in every reconcile, so no decision is kept",
+    "scaler/extensions/forecast/": "it learns once a minute, and its decisions hold until the next one",
+    "scaler/extensions/panic.py": "it says that it changes always",
+    "scaler/extensions/schedules/": "bounds are computed with the moment until which they hold",
+}
+
+
+def test_the_algorithm_asks_the_moment_instead_of_comparing_times():
+    """So a decision is never kept beyond a deadline that it depends on."""
+    found = [
+        f"{path}:{node.lineno}: ask the moment whether the deadline is reached"
+        for path, tree in python_files("scaler/algorithm", "scaler/extensions")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and any(
+            getattr(each, "id", getattr(each, "attr", "")) in ("now", "now_unix_seconds")
+            for side in (node.left, *node.comparators)
+            for each in ast.walk(side)
+        )
+        and not path.startswith(tuple(COMPARES_TIMES))
+    ]
+    assert "\n".join(found) == ""

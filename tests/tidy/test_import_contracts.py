@@ -46,6 +46,13 @@ PLANTS = {
         Plant("scaler.cluster.ports", "import scaler.control.reconcile"),
         Plant("scaler.control.reconcile", "import scaler.runtime.flags"),
     ),
+    "scaler: only the wiring knows which extensions there are": (
+        Plant("scaler.algorithm.decide", "import scaler.extensions.panic"),
+        Plant("scaler.control.reconcile", "import scaler.extensions"),
+    ),
+    "scaler: what computes a count reads the policy, not the flags": (
+        Plant("scaler.algorithm.bounds", "import scaler.algorithm.settings"),
+    ),
     "The core is pure: no I/O, no clock, no randomness, no logging": (
         Plant("scaler.algorithm.guard", "import time"),
         Plant("scaler.algorithm.branch", "import logging"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from scaler.algorithm import samples
-from scaler.algorithm.readings import FormulaInputs, MetricFailed, Reading
+from scaler.algorithm.readings import ComputedFrom, MetricFailed, Reading
 from scaler.api.autoscaler import MetricSpec
 from scaler.cluster.metrics.bounded_reader import BoundedReader, no_answer
 from scaler.cluster.metrics.custom import CustomMetrics, PreferredVersion
@@ -47,8 +47,8 @@ STREAMED_SECONDS_MIN = 2.5
 STREAMED_PERIODS = 1 / 3
 
 Response = Reading | PodMetricsList
-# A formula is computed from other metrics, and a metric without a usable request has failed.
-NOT_REQUESTED = (FormulaInputs, MetricFailed)
+# A computed metric is not read, and a metric without a usable request has failed.
+NOT_REQUESTED = (ComputedFrom, MetricFailed)
 
 
 class Measurements:
@@ -175,7 +175,7 @@ class MetricReads:
     def __init__(
         self,
         measurements: Measurements,
-        wanted: tuple[MetricRequest | FormulaInputs | MetricFailed, ...],
+        wanted: tuple[MetricRequest | ComputedFrom | MetricFailed, ...],
         *,
         ages: Ages,
         deadline_seconds: float,

@@ -6,7 +6,7 @@ import msgspec
 
 from scaler.algorithm import samples
 from scaler.algorithm.from_object import NO_TARGET, has_object_target
-from scaler.algorithm.readings import FormulaInputs, MetricFailed
+from scaler.algorithm.readings import ComputedFrom, MetricFailed
 from scaler.api.autoscaler import (
     ContainerResourceMetricSource,
     CrossVersionObjectReference,
@@ -72,13 +72,13 @@ MetricRequest = ExternalRequest | ObjectRequest | PodsRequest | UsageRequest
 
 def request_of(
     namespace: str, metric: MetricSpec, pod_selector: Selector
-) -> MetricRequest | FormulaInputs | MetricFailed:
+) -> MetricRequest | ComputedFrom | MetricFailed:
     """What to request for a metric; or its reading, if nothing is to be requested.
 
     A metric whose type names a source that is not set is of an unknown type.
     """
-    if metric.formula is not None:
-        return FormulaInputs()
+    if metric.is_computed:
+        return ComputedFrom()
     named = metric.object or metric.pods or metric.external
     try:
         # As upstream, a selector that selects nothing is sent like no selector.

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scaler.algorithm.memory import CandidateMemory
-from scaler.algorithm.policy import AbortRule, CandidateRules
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
+from scaler.extensions.candidate.rules import AbortRule, CandidateRules
+from scaler.extensions.candidate.state import CandidateState
 from wire.api.quantity import format_milli
 
 PROGRESSING = "Progressing"
@@ -28,7 +28,7 @@ _PERIODS_MAX = 3.0
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """The state, and the share that the candidate decides now. `reason` is that of CandidateProgressing."""
 
-    memory: CandidateMemory
+    memory: CandidateState
     weight_percent: int
     reason: str
     message: str
@@ -36,7 +36,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 def progressed(
     rules: CandidateRules,
-    before: CandidateMemory,
+    before: CandidateState,
     values_milli: Sequence[int | None],
     *,
     period_seconds: float,
@@ -82,7 +82,7 @@ def progressed(
     return _progress(memory, weight, PROGRESSING, message)
 
 
-def waiting_remark(memory: CandidateMemory | None) -> Remark:
+def waiting_remark(memory: CandidateState | None) -> Remark:
     """The condition while nothing is decided by metrics."""
     aborted = "" if memory is None else memory.aborted
     return Remark(
@@ -100,7 +100,7 @@ def blended(of_spec: int, of_candidate: int, weight_percent: int) -> int:
     return of_spec - (of_spec - of_candidate) * weight_percent // 100
 
 
-def _progress(memory: CandidateMemory, weight: int, reason: str, message: str) -> Progress:
+def _progress(memory: CandidateState, weight: int, reason: str, message: str) -> Progress:
     return Progress(memory=memory, weight_percent=weight, reason=reason, message=message)
 
 
@@ -110,10 +110,10 @@ def _aborted(problem: str) -> str:
 
 def _with_breaches(
     rules: CandidateRules,
-    before: CandidateMemory,
+    before: CandidateState,
     values_milli: Sequence[int | None],
     now: float,
-) -> CandidateMemory:
+) -> CandidateState:
     old = before.breached_since_unix_seconds or (None,) * len(rules.abort_when)
     since = tuple(
         _since(rule, value, known, now)
@@ -141,7 +141,7 @@ def _applies(rule: AbortRule, value: int) -> bool:
 
 def _breach(
     rules: CandidateRules,
-    memory: CandidateMemory,
+    memory: CandidateState,
     values_milli: Sequence[int | None],
     now: float,
 ) -> str:
@@ -160,8 +160,8 @@ def _breach(
 
 
 def _held(
-    rules: CandidateRules, memory: CandidateMemory, period: float, now: float
-) -> CandidateMemory:
+    rules: CandidateRules, memory: CandidateState, period: float, now: float
+) -> CandidateState:
     """One more reconcile of the step, or the next step; a shadow stays at the first one.
 
     A time in which nothing was decided, such as that of a restart, does not count.

@@ -5,9 +5,9 @@ import hashlib
 import msgspec
 
 from scaler.algorithm.amounts import milli
-from scaler.algorithm.decision import CandidateAsk
-from scaler.algorithm.memory import CandidateMemory, Memory
-from scaler.algorithm.policy import AbortRule, CandidateRules, Policy
+from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.policy import BehaviorRules
+from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import (
     AbortCondition,
     AutoscalerSpec,
@@ -27,12 +27,40 @@ FOR_SECONDS = 120
 _NO_STEPS = ((0, 0.0),)
 
 
-def candidate_rules(given: CandidateSpec, policy: Policy) -> CandidateRules:
-    """`policy` is that of the spec with the candidate's metrics and behavior in their place."""
+class AbortRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition of `abortWhen`; exactly one of `above_milli` and `below_milli` is set."""
+
+    name: str
+    above_milli: int | None
+    below_milli: int | None
+    for_seconds: float
+
+
+class CandidateRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.candidate`: the spec that would result from it, its metrics, and its steps as (percent, seconds)."""
+
+    hash: str
+    spec: AutoscalerSpec
+    behavior: BehaviorRules | None
+    metrics: tuple[MetricSpec, ...]
+    abort_metrics: tuple[MetricSpec, ...]
+    is_shadow: bool
+    steps: tuple[tuple[int, float], ...]
+    abort_when: tuple[AbortRule, ...]
+
+
+def candidate_rules(
+    spec: AutoscalerSpec, given: CandidateSpec, settings: Settings
+) -> CandidateRules:
+    """Its steps, and what it needs to decide."""
+    own = candidate_spec(spec, given)
     steps = tuple((each.weight_percent, float(each.hold_seconds)) for each in given.steps or ())
     return CandidateRules(
         hash=_hash(given),
-        policy=policy,
+        spec=own,
+        behavior=policy_of(own, settings).behavior,
+        metrics=metrics_of(own),
+        abort_metrics=abort_metrics(given),
         is_shadow=given.mode == Mode.DRY_RUN or not steps,
         steps=steps or _NO_STEPS,
         abort_when=tuple(_abort_rule(each) for each in given.abort_when or ()),
@@ -50,50 +78,18 @@ def candidate_spec(spec: AutoscalerSpec, given: CandidateSpec) -> AutoscalerSpec
     )
 
 
-def with_bounds_of(policy: Policy, of_spec: Policy) -> Policy:
-    """Schedules and the minimum apply to both."""
-    return msgspec.structs.replace(
-        policy,
-        min_replicas=of_spec.min_replicas,
-        max_replicas=of_spec.max_replicas,
-        schedule=of_spec.schedule,
+def abort_metrics(given: CandidateSpec) -> tuple[MetricSpec, ...]:
+    """The metrics of `abortWhen`, in their order. They are only measured, so their targets do not matter."""
+    return tuple(
+        MetricSpec(
+            type=MetricSourceType.EXTERNAL,
+            use=MetricUse.INPUT,
+            external=ExternalMetricSource(
+                metric=each.metric, target=MetricTarget(type=MetricTargetType.VALUE, value="1")
+            ),
+        )
+        for each in given.abort_when or ()
     )
-
-
-def candidate_ask(spec: AutoscalerSpec) -> tuple[tuple[MetricSpec, ...], CandidateAsk | None]:
-    """All metrics to read: those of the spec first, each only once."""
-    own = metrics_of(spec)
-    given = spec.candidate
-    if given is None:
-        return own, None
-    metrics = list(own)
-
-    def places(needed: tuple[MetricSpec, ...]) -> tuple[int, ...]:
-        found = []
-        for metric in needed:
-            if metric not in metrics:
-                metrics.append(metric)
-            found.append(metrics.index(metric))
-        return tuple(found)
-
-    ask = CandidateAsk(
-        of_spec=len(own),
-        metrics=places(metrics_of(candidate_spec(spec, given))),
-        abort_when=places(tuple(_abort_metric(each) for each in given.abort_when or ())),
-    )
-    return tuple(metrics), ask
-
-
-def with_candidate(memory: Memory, rules: CandidateRules | None) -> Memory:
-    """What is remembered of this candidate; nothing of another one."""
-    known = memory.candidate
-    if rules is None:
-        if known is None:
-            return memory
-        return msgspec.structs.replace(memory, candidate=None)
-    if known is not None and known.hash == rules.hash:
-        return memory
-    return msgspec.structs.replace(memory, candidate=CandidateMemory(hash=rules.hash))
 
 
 def _hash(given: CandidateSpec) -> str:
@@ -108,15 +104,4 @@ def _abort_rule(given: AbortCondition) -> AbortRule:
         above_milli=None if given.above is None else milli(given.above),
         below_milli=None if given.below is None else milli(given.below),
         for_seconds=float(FOR_SECONDS if given.for_seconds is None else given.for_seconds),
-    )
-
-
-def _abort_metric(given: AbortCondition) -> MetricSpec:
-    """It is only measured, so its target does not matter."""
-    return MetricSpec(
-        type=MetricSourceType.EXTERNAL,
-        use=MetricUse.INPUT,
-        external=ExternalMetricSource(
-            metric=given.metric, target=MetricTarget(type=MetricTargetType.VALUE, value="1")
-        ),
     )

@@ -4,14 +4,13 @@ import math
 
 import msgspec
 
-from scaler.algorithm.derivation import ForecastStep
-from scaler.algorithm.memory import Memory
-from scaler.algorithm.policy import ForecastRules, Policy
-from scaler.extensions.forecast.digest import digest_of, restored
+from scaler.algorithm.policy import Policy
+from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.floor import Floor, lifted
 from scaler.extensions.forecast.learner import counted, observed
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
-from scaler.extensions.forecast.state import Forecast, Load
+from scaler.extensions.forecast.rules import ForecastRules
+from scaler.extensions.forecast.state import Forecast, ForecastMemory, ForecastStep, Load
 
 SECONDS_PER_MINUTE = 60.0
 DIGEST_EVERY_MINUTES = 60
@@ -27,11 +26,10 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def foresee(
-    rules: ForecastRules, memory: Memory, load: Load | None, now_unix_seconds: float
+    rules: ForecastRules, before: Forecast, load: Load | None, now_unix_seconds: float
 ) -> Foreseen:
     """Learn from the first load of each minute. `load` is None if the metric has no value now."""
     minute = int(now_unix_seconds // SECONDS_PER_MINUTE)
-    before = memory.forecast_state or new_forecast(rules)
     if load is None:
         return Foreseen(state=before)
     state = observed(
@@ -52,17 +50,21 @@ def foresee(
 
 
 def remembered(
-    found: Foreseen, policy: Policy, memory: Memory, *, stabilized: int, others: int
-) -> tuple[Memory, ForecastStep | None]:
-    """The memory with this forecast, and its step of the derivation.
+    found: Foreseen,
+    rules: ForecastRules,
+    policy: Policy,
+    before: ForecastMemory,
+    *,
+    stabilized: int,
+    others: int,
+) -> tuple[ForecastMemory, ForecastStep]:
+    """What to remember of this forecast, and its step of the derivation.
 
     `stabilized` is the count without the forecast, `others` the highest proposal of the other metrics.
     """
-    rules, state = policy.forecast, found.state
-    if rules is None:
-        return memory, None
-    acts = acting_floor(found, policy) is not None
-    floor = _floor(found, policy)
+    state = found.state
+    acts = acting_floor(found, rules, policy) is not None
+    floor = _floor(found, rules, policy)
     after = lifted(stabilized, floor)
     alone = stabilized
     if found.is_new_minute and found.load is not None:
@@ -71,9 +73,8 @@ def remembered(
             # The tolerance can keep replicas that only the forecast added: they count as added.
             alone = min(stabilized, max(others, *state.alone_by_minute))
         state = _counted(state, policy, alone=alone, after=after)
-    text = memory.forecast
-    before = memory.forecast_state
-    has_turned = before is not None and before.verdict is not state.verdict
+    text = before.digest
+    has_turned = before.state.verdict is not state.verdict
     if has_turned or state.levels.end_minute - state.digest_minute >= DIGEST_EVERY_MINUTES:
         text = digest_of(state)
         state = msgspec.structs.replace(state, digest_minute=state.levels.end_minute)
@@ -91,9 +92,9 @@ def remembered(
         day=state.outcomes.day,
         replayed_minutes=_replayed_minutes(state),
     )
-    if state is before:
-        return memory, step
-    return msgspec.structs.replace(memory, forecast=text, forecast_state=state), step
+    if state is before.state:
+        return before, step
+    return ForecastMemory(state=state, digest=text), step
 
 
 def replayed_minute(
@@ -103,37 +104,20 @@ def replayed_minute(
 
     The count without the forecast is the highest of the metric in the scale-down window.
     """
-    memory = Memory(forecast_state=state)
-    found = foresee(rules, memory, load, minute * SECONDS_PER_MINUTE)
+    found = foresee(rules, state, load, minute * SECONDS_PER_MINUTE)
     if not found.is_new_minute:
         return state
     learnt = _with_alone(found.state, load, policy)
     alone = max(learnt.alone_by_minute)
-    return _counted(learnt, policy, alone=alone, after=lifted(alone, _floor(found, policy)))
+    after = lifted(alone, _floor(found, rules, policy))
+    return _counted(learnt, policy, alone=alone, after=after)
 
 
-def acting_floor(found: Foreseen, policy: Policy) -> Floor | None:
+def acting_floor(found: Foreseen, rules: ForecastRules, policy: Policy) -> Floor | None:
     """The floor to apply; None if the forecast may not act now."""
-    rules = policy.forecast
-    if rules is None or not rules.acts or not found.state.verdict.is_reliable:
+    if not rules.acts or not found.state.verdict.is_reliable:
         return None
-    return _floor(found, policy)
-
-
-def continued(memory: Memory, rules: ForecastRules | None, now_unix_seconds: float) -> Memory:
-    """With the state of this process, else the stored one, else an empty one. Nothing without `spec.forecast`."""
-    if rules is None or rules.problem:
-        if memory.forecast_state is None and not memory.forecast:
-            return memory
-        return msgspec.structs.replace(memory, forecast="", forecast_state=None)
-    state = memory.forecast_state
-    if state is None and memory.forecast:
-        state = restored(memory.forecast, int(now_unix_seconds // SECONDS_PER_MINUTE))
-    if state is None or state.identity != rules.identity:
-        state = new_forecast(rules)
-    if state is memory.forecast_state:
-        return memory
-    return msgspec.structs.replace(memory, forecast_state=state)
+    return _floor(found, rules, policy)
 
 
 def new_forecast(rules: ForecastRules) -> Forecast:
@@ -141,12 +125,12 @@ def new_forecast(rules: ForecastRules) -> Forecast:
     return Forecast(identity=rules.identity, lead_minutes=rules.lead_minutes)
 
 
-def _floor(found: Foreseen, policy: Policy) -> Floor | None:
-    if found.needed is None or policy.forecast is None:
+def _floor(found: Foreseen, rules: ForecastRules, policy: Policy) -> Floor | None:
+    if found.needed is None:
         return None
     return Floor(
         needed=found.needed,
-        extra_ratio=policy.forecast.extra_ratio,
+        extra_ratio=rules.extra_ratio,
         tolerance=policy.tolerances.scale_up,
     )
 

@@ -40,7 +40,7 @@ def load_of(
     metric: MetricSpec, reading: Reading, found: MetricDerivation, workload: Workload
 ) -> Load | None:
     """The load at present; None if the metric has failed, or its pods request nothing."""
-    if found.failure or found.fallback is not None:
+    if found.failure:
         return None
     if isinstance(reading, PodSamples):
         return _of_pods(metric, reading.by_pod, workload)

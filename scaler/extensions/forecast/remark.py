@@ -1,12 +1,18 @@
 """What users read of a forecast: its condition, and the events of its changes."""
 
 from scaler.algorithm.decision import Event, EventType
-from scaler.algorithm.derivation import ForecastStep
-from scaler.algorithm.policy import ForecastRules
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
-from scaler.extensions.forecast.state import LEARNING, Forecast, Recorded, Verdict
+from scaler.extensions.forecast.rules import ForecastRules
+from scaler.extensions.forecast.state import (
+    LEARNING,
+    Forecast,
+    ForecastStep,
+    Recorded,
+    Sums,
+    Verdict,
+)
 
 CANNOT_BE_FORECAST = "CannotBeForecast"
 
@@ -68,3 +74,45 @@ def _message(rules: ForecastRules, verdict: Verdict, history: str) -> str:
     if verdict.is_reliable:
         return f"the forecast of {rules.metric} may act: {verdict.message}"
     return f"the forecast of {rules.metric} is suspended: {verdict.message}"
+
+
+def forecast_sentence(step: ForecastStep) -> str:
+    """What is expected, and what that adds."""
+    if step.load is None:
+        return f"Forecast: {step.metric} has no value now, so it adds nothing."
+    load = f"the load of {step.metric} is {step.load:g}"
+    if step.floor is None or step.bound is None:
+        return f"Forecast: {load}; there is no forecast yet."
+    expected = (
+        f"Forecast: {load}, and expected to reach {step.bound:.4g} within "
+        f"{step.lead_seconds:g} s, which needs {_counted(step.floor)}"
+    )
+    return (
+        f"{expected}, so {_forecast_result(step)}. {_forecast_day(step.day, step.replayed_minutes)}"
+    )
+
+
+def _forecast_result(step: ForecastStep) -> str:
+    if step.after == step.before:
+        return "it adds nothing"
+    if step.acts:
+        return f"{step.before} becomes {step.after}"
+    why = "in a dry run" if step.is_dry_run else "because it is not reliable now"
+    return f"{step.before} would become {step.after}, but {why} it adds nothing"
+
+
+def _forecast_day(day: Sums, replayed_minutes: int) -> str:
+    if not day.minutes:
+        return "Its worth is not known yet."
+    return (
+        f"In the last 24 hours it added {day.added / 60:.1f} replica-hours, or would have; "
+        f"{day.useful / 60:.1f} of them were needed.{_replay(replayed_minutes)}"
+    )
+
+
+def _replay(minutes: int) -> str:
+    return f" Of these hours, {minutes / 60:.1f} are from recorded history." if minutes else ""
+
+
+def _counted(replicas: int) -> str:
+    return "1 replica" if replicas == 1 else f"{replicas} replicas"

@@ -4,7 +4,6 @@ import math
 
 import msgspec
 
-from scaler.algorithm.policy import ForecastRules
 from scaler.api.autoscaler import AutoscalerSpec, MetricSpec
 from scaler.api.extension_spec import ForecastMode, ForecastSpec
 from scaler.extensions.forecast.load import why_not_load
@@ -13,6 +12,20 @@ from scaler.extensions.forecast.load import why_not_load
 LEAD_SECONDS = 300
 MAX_EXTRA_PERCENT = 50
 MAX_WASTE_PERCENT = 5
+
+
+class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`spec.forecast`. `metric` is its name in the spec, `problem` why it cannot be forecast, empty if it can."""
+
+    metric: str
+    acts: bool
+    """Whether it adds replicas; otherwise it only says what it would add."""
+    lead_minutes: int
+    extra_ratio: float
+    waste_percent_max: float
+    problem: str = ""
+    identity: str = ""
+    """Of what is learnt: another metric or lead starts from the beginning."""
 
 
 def forecast_rules(spec: AutoscalerSpec, given: ForecastSpec) -> ForecastRules | None:

@@ -146,6 +146,35 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         return self.verdict.reason == LEARNING and self.recorded is None
 
 
+class ForecastMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """The state, and its digest of at most an hour ago, which is stored; see `scaler.extensions.forecast.digest`."""
+
+    state: Forecast
+    digest: str = ""
+
+
+class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
+
+    `load` and `bound` are in the metric's unit; `bound` is what the load is not expected to exceed within `lead_seconds`.
+    `floor` is the replicas for that, None while there is no bound.
+    """
+
+    metric: str
+    acts: bool
+    is_dry_run: bool
+    lead_seconds: float
+    load: float | None = None
+    bound: float | None = None
+    floor: int | None = None
+    before: int
+    after: int
+    verdict: Verdict
+    day: Sums
+    replayed_minutes: int = 0
+    """How many of the minutes of `day` are of recorded history, which the scaler has not read itself."""
+
+
 class WarmStart(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the recorded load of one metric: the state that it led to, or why there is none."""
 

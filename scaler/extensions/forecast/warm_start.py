@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from scaler.algorithm.memory import Memory
-from scaler.algorithm.policy import ForecastRules, Policy
+from scaler.algorithm.policy import Policy
 from scaler.extensions.forecast.features import UNLIKE_FACTOR
 from scaler.extensions.forecast.foresee import SECONDS_PER_MINUTE, replayed_minute
 from scaler.extensions.forecast.learner import OFFSET_SHARE
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.reliability import good
 from scaler.extensions.forecast.remark import recorded_text
+from scaler.extensions.forecast.rules import ForecastRules
 from scaler.extensions.forecast.state import LEARNING, Forecast, Load, Recorded, Verdict, WarmStart
 
 # Two weekly periods, the second of which is forecast from the first, and a day.
@@ -73,19 +73,21 @@ def learnt_from_history(state: Forecast, minutes: int) -> Forecast:
 
 
 def warm_started(
-    memory: Memory, policy: Policy, found: WarmStart | None, now_unix_seconds: float
-) -> Memory:
+    state: Forecast,
+    rules: ForecastRules,
+    policy: Policy,
+    found: WarmStart | None,
+    now_unix_seconds: float,
+) -> Forecast:
     """With what was learnt from recorded history, and after it the minutes that the scaler has read meanwhile."""
-    rules, state = policy.forecast, memory.forecast_state
-    if found is None or found.state is None or rules is None or state is None:
-        return memory
+    if found is None or found.state is None:
+        return state
     learnt = found.state
     is_of_future = learnt.levels.end_minute > now_unix_seconds // SECONDS_PER_MINUTE
     if not state.wants_recorded_load or learnt.identity != rules.identity or is_of_future:
-        return memory
+        return state
     later = readings_of(state.levels, after=learnt.levels.end_minute)
-    learnt = replayed(learnt, later, rules, policy, found.per_replica)
-    return msgspec.structs.replace(memory, forecast_state=learnt)
+    return replayed(learnt, later, rules, policy, found.per_replica)
 
 
 def history_text(state: Forecast | None, found: WarmStart | None) -> str:

@@ -6,9 +6,13 @@ import msgspec
 
 from scaler.algorithm.amounts import milli
 from scaler.algorithm.derivation import MetricDerivation
+from scaler.algorithm.draft import Draft
+from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.from_object import whole_derivation, whole_value
 from scaler.algorithm.go_numbers import INT64_MAX
-from scaler.algorithm.readings import FailedInput, FormulaInputs, Reading
+from scaler.algorithm.policy import Policy
+from scaler.algorithm.propose import Proposal, proposed
+from scaler.algorithm.readings import ComputedFrom, FailedInput, Reading
 from scaler.algorithm.remark import Remark
 from scaler.algorithm.replicas import replicas_for_external_average
 from scaler.algorithm.unusable import MetricUnusable
@@ -22,10 +26,43 @@ from scaler.api.autoscaler import (
     MetricStatus,
     MetricTargetType,
     MetricValueStatus,
+    metrics_of,
 )
 from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
 from scaler.extensions.formula.parsing import Formula, InvalidFormulaError, parse
 from wire.api.quantity import format_milli
+
+
+class Formulas(Extension[bool, None]):
+    """Its only rule is that a metric is one."""
+
+    name = "formula"
+    conditions = (ConditionType.INVALID_FORMULA,)
+
+    def rules(self, given: Given, policy: Policy) -> bool | None:
+        """None if no metric is computed from others."""
+        return any(each.formula is not None for each in metrics_of(given.spec)) or None
+
+    def proposals(self, rules: bool, draft: Draft) -> None:
+        """Compute the formulas, now that all other metrics are known."""
+        metrics, workload = [each.metric for each in draft.signals], draft.workload
+        known = zip(metrics, draft.proposals, strict=True)
+        inputs = inputs_of((metric, proposal.derivation) for metric, proposal in known)
+        draft.proposals = tuple(
+            proposal if metric.formula is None else formula_proposal(metric, inputs, workload)
+            for metric, proposal in zip(metrics, draft.proposals, strict=True)
+        )
+        draft.add(formula_remark(metrics))
+
+
+def formula_proposal(metric: MetricSpec, inputs: Reading, workload: Workload) -> Proposal:
+    """The proposal of a metric that is a formula."""
+    return proposed(
+        metric,
+        lambda: formula_metric(metric, inputs, workload),
+        "FailedComputeFormula",
+        formula_name(metric),
+    )
 
 
 def formula_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> Evaluation:
@@ -33,7 +70,7 @@ def formula_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> 
     source = metric.formula
     if source is None:
         raise MetricUnusable("invalid formula metric source: it is empty")
-    if not isinstance(reading, FormulaInputs):
+    if not isinstance(reading, ComputedFrom):
         raise unusable_reading(reading)
     formula = _parsed(source)
     value_milli = _value_milli(formula, reading)
@@ -73,7 +110,7 @@ def formula_name(metric: MetricSpec) -> str:
     return f"formula {metric.name}" if metric.name else "formula"
 
 
-def _in_words(name: str, inputs: FormulaInputs) -> str:
+def _in_words(name: str, inputs: ComputedFrom) -> str:
     value = inputs.values.get(name)
     if isinstance(value, float):
         return f"{name} {value:g}"
@@ -87,7 +124,7 @@ def _parsed(source: FormulaMetricSource) -> Formula:
         raise MetricUnusable(f"invalid formula: {error}") from error
 
 
-def _value_milli(formula: Formula, inputs: FormulaInputs) -> int:
+def _value_milli(formula: Formula, inputs: ComputedFrom) -> int:
     """Rounded up, as quantities are."""
     try:
         value = evaluate(formula, inputs.values)
@@ -100,7 +137,7 @@ def _value_milli(formula: Formula, inputs: FormulaInputs) -> int:
     return -int(-thousandths // 1)
 
 
-def inputs_of(derivations: Iterable[tuple[MetricSpec, MetricDerivation]]) -> FormulaInputs:
+def inputs_of(derivations: Iterable[tuple[MetricSpec, MetricDerivation]]) -> ComputedFrom:
     """The named metrics in SI units: the value of an Object or External metric, else the average per pod."""
     values: dict[str, float | FailedInput] = {}
     for metric, derivation in derivations:
@@ -113,7 +150,7 @@ def inputs_of(derivations: Iterable[tuple[MetricSpec, MetricDerivation]]) -> For
             values[metric.name] = FailedInput(derivation.failure or "it has no value")
         else:
             values[metric.name] = found / 1000
-    return FormulaInputs(values)
+    return ComputedFrom(values)
 
 
 def formula_remark(metrics: Sequence[MetricSpec]) -> Remark:

@@ -1,53 +1,111 @@
 """The bounds that schedules set in place of the spec's, and what is reported about them."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
-from scaler.algorithm.policy import Policy, ScheduledBounds
+from scaler.algorithm.draft import Turn
+from scaler.algorithm.extension import Extension, Given
+from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
-from scaler.api.autoscaler import ConditionType
-from scaler.api.schedules import FoundCalendar, ScheduleSpec
+from scaler.api.autoscaler import AutoscalerStatus, ConditionType
+from scaler.api.schedules import ScheduleStatus
 from scaler.extensions.schedules.reading import readable
 from scaler.extensions.schedules.windows import Active, Scheduled
+from wire.api.meta import time_from_unix
 
+SCHEDULES = "schedules"
+INVALID_SCHEDULE = "InvalidSchedule"
 _NOT_SCALED_DOWN = "nothing is scaled down until that is fixed"
 
 
-def with_schedules(
-    policy: Policy,
-    schedules: tuple[ScheduleSpec, ...],
-    calendars: tuple[FoundCalendar, ...],
-    now: float,
-) -> Policy:
-    """The policy with the bounds of the active schedules. `now` in Unix seconds.
+class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What the schedules say now."""
 
-    A floor takes precedence over the caps of schedules, and `spec.maxReplicas` over a floor while no schedule sets a cap.
-    """
-    read = readable(schedules, calendars)
-    scheduled = read.evaluator.at(
-        now, min_replicas=policy.min_replicas, max_replicas=policy.max_replicas
-    )
-    low = policy.min_replicas if scheduled.floor is None else scheduled.floor
-    high = policy.max_replicas
-    if scheduled.cap is not None:
-        high = max(scheduled.cap, low)
-    low = min(low, high)
-    problem = "; ".join((*read.problems, *scheduled.problems))
-    return msgspec.structs.replace(
-        policy,
-        min_replicas=low,
-        max_replicas=high,
-        schedule=ScheduledBounds(
+    active: str = ""
+    sets_min: bool = False
+    sets_max: bool = False
+    min_replicas: int
+    max_replicas: int
+    next_change_unix_seconds: float | None = None
+    problem: str = ""
+    """Why nothing may be scaled down: a schedule that cannot be read might set a floor."""
+    remark: Remark
+
+
+class Schedules(Extension[ScheduledBounds, None]):
+    """The bounds of the active schedules replace those of the spec. Its input are the calendars that they refer to."""
+
+    name = SCHEDULES
+    conditions = (ConditionType.SCHEDULED,)
+
+    def rules(self, given: Given, policy: Policy) -> ScheduledBounds | None:
+        """A floor takes precedence over the caps of schedules, and `spec.maxReplicas` over a floor while no schedule
+        sets a cap.
+        """
+        if not given.spec.schedules:
+            return None
+        read = readable(given.spec.schedules, given.inputs.get(self.name, ()))
+        scheduled = read.evaluator.at(
+            given.moment.now_unix_seconds,
+            min_replicas=policy.min_replicas,
+            max_replicas=policy.max_replicas,
+        )
+        given.moment.holds_until(scheduled.valid_until_unix_seconds)
+        low = policy.min_replicas if scheduled.floor is None else scheduled.floor
+        high = policy.max_replicas
+        if scheduled.cap is not None:
+            high = max(scheduled.cap, low)
+        low = min(low, high)
+        problem = "; ".join((*read.problems, *scheduled.problems))
+        return ScheduledBounds(
             active=", ".join(_named(each) for each in scheduled.active),
             sets_min=scheduled.floor is not None,
             sets_max=scheduled.cap is not None,
+            min_replicas=low,
+            max_replicas=high,
             next_change_unix_seconds=scheduled.next_change_unix_seconds,
-            valid_until_unix_seconds=scheduled.valid_until_unix_seconds,
             problem=f"{problem}; {_NOT_SCALED_DOWN}" if problem else "",
             remark=_remark(scheduled, problem, low, high),
-        ),
-    )
+        )
+
+    def policy(self, rules: ScheduledBounds, policy: Policy) -> Policy:
+        """Also the reasons of a rescale to a bound. A floor applies whether metrics can be read or not."""
+        low, high = rules.min_replicas, rules.max_replicas
+        below = f"Current number of replicas below minReplicas {low} of a schedule"
+        above = f"Current number of replicas above maxReplicas {high} of a schedule"
+        return msgspec.structs.replace(
+            policy,
+            min_replicas=low,
+            max_replicas=high,
+            min_ends_zero=rules.sets_min or policy.min_ends_zero,
+            below_min_reason=below if rules.sets_min else policy.below_min_reason,
+            above_max_reason=above if rules.sets_max else policy.above_max_reason,
+        )
+
+    def holds(self, rules: ScheduledBounds) -> tuple[str, str] | None:
+        """While a schedule cannot be read."""
+        return (INVALID_SCHEDULE, rules.problem) if rules.problem else None
+
+    def remark(self, rules: ScheduledBounds, state: None, turn: Turn) -> Remark | None:
+        """The condition `Scheduled`."""
+        return rules.remark
+
+    def status(
+        self, rules: ScheduledBounds, step: Any, policy: Policy, status: AutoscalerStatus
+    ) -> AutoscalerStatus:
+        """`status.schedule`."""
+        following = rules.next_change_unix_seconds
+        return msgspec.structs.replace(
+            status,
+            schedule=ScheduleStatus(
+                active=rules.active,
+                min_replicas=policy.min_replicas,
+                max_replicas=policy.max_replicas,
+                next_change_time=None if following is None else time_from_unix(following),
+            ),
+        )
 
 
 def _named(active: Active) -> str:

@@ -9,10 +9,12 @@ import msgspec
 from scaler.algorithm import samples
 from scaler.algorithm.conditions import Conditions
 from scaler.algorithm.decide import decide
-from scaler.algorithm.decision import Ask, Event, NotNeeded, Rescaled, RescaleFailed
+from scaler.algorithm.decision import Event, NotNeeded, Rescaled, RescaleFailed
+from scaler.algorithm.draft import Ask
 from scaler.algorithm.effective_policy import policy_of
 from scaler.algorithm.memory import Memory
-from scaler.algorithm.normalize import normalize
+from scaler.algorithm.moment import Moment
+from scaler.algorithm.normalize import bounded, stabilized
 from scaler.algorithm.observed import Observed, Pod, ScaleUnavailable, ScaleView, TargetPods
 from scaler.algorithm.plan import plan
 from scaler.algorithm.policy import Policy
@@ -55,7 +57,7 @@ def metric_answers(case: Case) -> tuple[MetricAnswer, ...]:
         spec_replicas=step.scale.spec,
         status_replicas=step.scale.status,
         policy=_policy(case, step),
-        now_unix_seconds=START_UNIX_SECONDS + step.at_seconds,
+        moment=Moment(START_UNIX_SECONDS + step.at_seconds),
     )
     metrics = metrics_of(step.autoscaler.spec)
     found = [
@@ -96,21 +98,20 @@ def normalized_answer(case: Case) -> tuple[StepAnswer, ...]:
     """What the first step makes of a recommendation; the log holds the count."""
     step, normalization = case.steps[0], case.normalize
     now = START_UNIX_SECONDS + step.at_seconds
-    found = normalize(
-        memory_of(case.memory),
-        _policy(case, step),
-        current=normalization.current,
-        recommended=normalization.desired,
-        now_unix_seconds=now,
+    memory, policy, moment = memory_of(case.memory), _policy(case, step), Moment(now)
+    current = normalization.current
+    stabilization, remembered = stabilized(
+        memory, policy, moment, current=current, recommended=normalization.desired
     )
+    bound = bounded(memory, policy, moment, current=current, desired=stabilization.stabilized)
     conditions = Conditions((), now)
-    conditions.able_to_scale(found.stabilization.reason)
-    conditions.scaling_limited(found.bound.reason, is_limited=found.is_limited)
+    conditions.able_to_scale(stabilization.reason)
+    conditions.scaling_limited(bound.reason, is_limited=bound.before != bound.after)
     answer = StepAnswer(
-        log=(("desired", str(found.bound.after)),),
+        log=(("desired", str(bound.after)),),
         status=AutoscalerStatus(conditions=conditions.as_tuple()),
         error="",
-        memory=remembered_of(found.memory),
+        memory=remembered_of(remembered),
     )
     return (answer,)
 

@@ -13,15 +13,14 @@ from scaler.algorithm.branch import branch_of
 from scaler.algorithm.decision import Branch
 from scaler.algorithm.derivation import MetricDerivation
 from scaler.algorithm.effective_policy import policy_of
-from scaler.algorithm.memory import ExtensionMemory, Memory
-from scaler.algorithm.policy import PanicRules, ZeroRules
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.propose import propose
 from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import LOAD_AUTOSCALERS
-from scaler.extensions.panic import panic_state
-from scaler.extensions.scale_to_zero.activity_of_metrics import Activity
-from scaler.extensions.scale_to_zero.zero import zero
+from scaler.extensions import EXTENSIONS
+from scaler.extensions.panic import PanicRules, panic_state
+from scaler.extensions.scale_to_zero import Activity, ZeroRules, zero
 from testbed.oracle.keda import record as keda_record
 from testbed.oracle.keda.record import FallbackCase
 from testbed.oracle.knative.record import PanicCase, read
@@ -132,14 +131,12 @@ def test_zero_begins_and_ends_when_it_does_with_keda(keda):
         activity = Activity(active=("queue",) if case.is_active else (), unknown=case.is_error)
         result = zero(
             ZeroRules(cooldown_seconds=case.cooldown_seconds, manual_zero_activates=False),
-            Memory(
-                extensions=ExtensionMemory(inactive_since_unix_seconds=NOW - case.inactive_seconds)
-            ),
+            NOW - case.inactive_seconds,
             activity,
             current=case.current,
             recommended=case.current,
             may_leave_zero=True,
-            now_unix_seconds=NOW,
+            moment=Moment(NOW),
         )
         compared += 1
         assert (max(result.recommended, result.floor) == 0) is (case.replicas == 0), case
@@ -152,6 +149,7 @@ def test_a_minimum_ends_zero_as_with_keda_and_also_while_metrics_fail(keda):
     assert len(at_zero) == 20
     assert all(each.is_error and not each.is_active for each in differing)
     policy = policy_of(
-        spec(resource(utilization(50)), min_replicas=2), Settings(kind=LOAD_AUTOSCALERS)
+        spec(resource(utilization(50)), min_replicas=2),
+        Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS),
     )
     assert branch_of(0, policy, was_scaled_to_zero=True) is Branch.BELOW_MIN

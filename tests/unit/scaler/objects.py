@@ -7,8 +7,10 @@ from hypothesis import settings as hypothesis_settings
 
 from scaler.algorithm.decide import decide
 from scaler.algorithm.decision import Decision
-from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.effective_policy import effective_policy, policy_of
+from scaler.algorithm.extension import Given
 from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import (
     Container,
     Observed,
@@ -22,6 +24,7 @@ from scaler.algorithm.observed import (
     TargetPods,
 )
 from scaler.algorithm.plan import plan
+from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import PodSample, PodSamples, Reading
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.workload import Workload
@@ -42,11 +45,12 @@ from scaler.api.autoscaler import (
     ScalingPolicy,
     ScalingRules,
 )
+from scaler.extensions import EXTENSIONS
 from wire.api.meta import LabelSelector, ObjectMeta, time_from_unix
 
 NOW = 1_000_000.0
 LABELS = {"app": "web"}
-FLAGS = Settings()
+FLAGS = Settings(extensions=EXTENSIONS)
 
 # The vectors of tests/conformance/scaler go far; these stay quick, and a loaded machine does not fail them.
 few_examples = hypothesis_settings(max_examples=30, deadline=None)
@@ -222,8 +226,16 @@ def decided(
     if isinstance(planned, Decision):
         return planned
     if target_pods is None:
-        target_pods = pods(planned.situation.scale.spec_replicas)
+        target_pods = pods(planned.turn.scale.spec_replicas)
     return decide(planned, TargetPods(pods=target_pods, controlled_by=controlled_by), readings, now)
+
+
+def effective(of: AutoscalerSpec, settings: Settings = FLAGS) -> Policy:
+    """What applies to the spec now, with the rules of the extensions that it sets."""
+    given = Given(
+        autoscaler=autoscaler(of), spec=of, settings=settings, inputs={}, moment=Moment(NOW)
+    )
+    return effective_policy(given)
 
 
 def workload(
@@ -240,7 +252,7 @@ def workload(
         spec_replicas=replicas,
         status_replicas=replicas if status_replicas is None else status_replicas,
         policy=policy_of(of, FLAGS),
-        now_unix_seconds=NOW,
+        moment=Moment(NOW),
     )
 
 

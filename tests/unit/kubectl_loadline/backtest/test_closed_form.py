@@ -13,6 +13,7 @@ from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Behavior
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     at_most,
     autoscaler,
@@ -28,7 +29,7 @@ from tests.unit.scaler.objects import (
 )
 
 START = 1_000_020
-LA = Settings(kind=LOAD_AUTOSCALERS)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 REQUESTS = named(of_pods(average("10")), "load")
 AT_ONCE = Behavior(scale_up=rules(window_seconds=0), scale_down=rules(window_seconds=0))
 CPU_POD = PodSpec(containers=(container("app", cpu="1"),))

@@ -8,10 +8,11 @@ from kubectl_loadline.backtest.trace import Trace
 from scaler.algorithm.settings import Settings
 from scaler.api.extension_spec import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily
 from tests.unit.scaler.objects import autoscaler, average, external, named, replaced, spec
 
-LA = Settings(kind=LOAD_AUTOSCALERS, sync_period_seconds=60.0)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, sync_period_seconds=60.0)
 LOAD = named(external(average("10")), "load")
 FORECAST = ForecastSpec(metric="load", mode="Add", lead_seconds=240)
 
@@ -70,7 +71,7 @@ def test_a_forecast_is_ahead_of_the_ramp(days, with_forecast):
 
 
 def test_a_forecast_acts_only_after_three_days(with_forecast):
-    acting = [each.derivation.forecast.acts for each in with_forecast[10:]]
+    acting = [each.derivation.steps.get("forecast").acts for each in with_forecast[10:]]
     assert not any(acting[: 3 * DAY - 10])
     assert any(acting)
 

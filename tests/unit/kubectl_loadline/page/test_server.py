@@ -17,6 +17,7 @@ from kubectl_loadline.scaler_commands.simulate import Simulation, simulate
 from scaler.algorithm.derivation import Derivation, MetricDerivation
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.fakes.scaler import FakeMapper, resource
 from tests.unit.kubectl_loadline.scaler_commands.test_simulate import NOW_SECONDS, PATH, cluster
 from wire.api.status import not_found
@@ -62,7 +63,7 @@ class FixedDeciding:
 
     async def simulated(self, kind, row, values, replicas=None):
         simulation = Simulation(
-            autoscaler="shop/web", settings=Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True),
+            autoscaler="shop/web", settings=Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True),
             values=values, at_unix_seconds=NOW_SECONDS, replicas=replicas,
         )  # fmt: skip
         mapper = FakeMapper(resource("apps", "v1", "deployments", "Deployment"))

@@ -8,6 +8,7 @@ import pytest
 from kubectl_loadline.scaler_commands.simulate import Simulation, parser, printed, simulate
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
 from tests.unit.scaler.control.world import NOW_SECONDS, SCALE_PATH, SPEC
 
@@ -34,7 +35,7 @@ def cluster(*, history=None, replicas=3, pods=3, **spec):
 async def decided(kube, *, at=NOW_SECONDS, replicas=None, **values):
     simulation = Simulation(
         autoscaler="shop/web",
-        settings=Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True),
+        settings=Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True),
         values=values,
         at_unix_seconds=at,
         replicas=replicas,

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from scaler.algorithm.decision import Ask, Branch
+from scaler.algorithm.decision import Branch
+from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Observed, ScaleUnavailable
 from scaler.algorithm.plan import plan
@@ -11,6 +12,7 @@ from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import AutoscalerStatus, Condition
 from scaler.api.extension_spec import Suspend
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
     autoscaler,
@@ -22,7 +24,7 @@ from tests.unit.scaler.objects import (
     utilization,
 )
 
-ZERO_ON = Settings(scale_to_zero=True)
+ZERO_ON = Settings(extensions=EXTENSIONS, scale_to_zero=True)
 CPU = resource(utilization(50))
 QUEUE = external(average("1"))
 
@@ -30,7 +32,7 @@ QUEUE = external(average("1"))
 def branch_of(seen, settings):
     """Which branch a plan takes; METRICS means that it asks for metrics."""
     planned = plan(seen, Memory(), settings, NOW)
-    found = planned.situation.derivation if isinstance(planned, Ask) else planned.derivation
+    found = planned.turn if isinstance(planned, Ask) else planned.derivation
     assert isinstance(planned, Ask) is (found.branch == Branch.METRICS)
     return Branch(found.branch)
 
@@ -92,7 +94,7 @@ SUSPENDED = Suspend(replicas=0, until="2020-01-01T00:00:00Z")
 def test_a_minimum_ends_the_zero_of_a_loadautoscaler_without_any_metric(
     kind, metric, suspend, branch
 ):
-    settings = Settings(kind=kind, scale_to_zero=True)
+    settings = Settings(extensions=EXTENSIONS, kind=kind, scale_to_zero=True)
     of = msgspec.structs.replace(spec(metric, min_replicas=2), suspend=suspend)
     seen = observed(of, replicas=0, status=scaled_to_zero("True"))
     assert branch_of(seen, settings) is branch

@@ -2,8 +2,9 @@
 
 import pytest
 
-from scaler.algorithm.combine import recommend
-from scaler.algorithm.readings import ExternalValues, MetricFailed, Signal
+from scaler.algorithm.combine import combine
+from scaler.algorithm.propose import propose
+from scaler.algorithm.readings import ExternalValues, MetricFailed
 from tests.unit.scaler.objects import average, external, spec, workload
 
 GONE = MetricFailed("no metrics returned from external metrics API")
@@ -13,8 +14,9 @@ def combined(*wanted, replicas=4):
     """External metrics with a target of 1 each; None is one that failed."""
     metrics = [external(average("1"), name=f"m{index}") for index in range(len(wanted))]
     readings = [GONE if each is None else ExternalValues((each * 1000,)) for each in wanted]
-    signals = [Signal(*each) for each in zip(metrics, readings, strict=True)]
-    return recommend(signals, workload(spec(*metrics), replicas=replicas))
+    target = workload(spec(*metrics), replicas=replicas)
+    pairs = zip(metrics, readings, strict=True)
+    return combine(tuple(propose(*each, target) for each in pairs), replicas)
 
 
 @pytest.mark.parametrize(

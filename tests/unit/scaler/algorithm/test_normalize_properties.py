@@ -1,11 +1,15 @@
 """For any history and rules: bounds, directions, windows and policies are respected."""
 
+from typing import NamedTuple
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaler.algorithm.derivation import Bound, Stabilization
 from scaler.algorithm.effective_policy import policy_of
 from scaler.algorithm.memory import Memory
-from scaler.algorithm.normalize import normalize
+from scaler.algorithm.moment import Moment
+from scaler.algorithm.normalize import bounded, stabilized
 from scaler.algorithm.recommendations import with_scale_event
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Behavior
@@ -30,14 +34,17 @@ some_rules = st.builds(
 behaviors = st.builds(Behavior, scale_up=some_rules, scale_down=some_rules)
 
 
+class Normalized(NamedTuple):
+    stabilization: Stabilization
+    bound: Bound
+    memory: Memory
+
+
 def normalized(memory, of, *, current, wanted, now=NOW):
-    return normalize(
-        memory,
-        policy_of(of, Settings()),
-        current=current,
-        recommended=wanted,
-        now_unix_seconds=now,
-    )
+    policy, moment = policy_of(of, Settings()), Moment(now)
+    found, remembered = stabilized(memory, policy, moment, current=current, recommended=wanted)
+    limit = bounded(memory, policy, moment, current=current, desired=found.stabilized)
+    return Normalized(found, limit, remembered)
 
 
 @few_examples

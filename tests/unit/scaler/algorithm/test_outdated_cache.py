@@ -7,6 +7,7 @@ from scaler.algorithm.decision import NotNeeded, Rescaled
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.algorithm.test_decide import conditions, queue
 from tests.unit.scaler.objects import NOW, decided, observed, recommended, spec
 
@@ -32,7 +33,7 @@ def test_nothing_is_scaled_down_by_outdated_objects(replicas, bounds, fresh):
     outcome = settle(decision, NotNeeded(), NOW)
     message = f"not scaled down from {replicas} to {fresh}: {OUTDATED}"
     assert conditions(outcome)["ScalingLimited"] == ("True", "OutdatedCache", message)
-    assert f"It is {message}." in explain(outcome.derivation)
+    assert f"It is {message}." in explain(outcome.derivation, EXTENSIONS)
 
 
 def test_scaling_up_stays_possible():

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.pod_groups import count_ready, group_pods
 from scaler.algorithm.settings import Settings
 from tests.unit.scaler.objects import NOW, few_examples, pod, sample, spec
@@ -21,7 +22,7 @@ def group_of(one, *, resource="cpu", reading=FRESH):
         {} if reading is None else {one.metadata.name: reading},
         resource=resource,
         policy=POLICY,
-        now_unix_seconds=NOW,
+        moment=Moment(NOW),
     )
     [found] = [name for name in groups.__struct_fields__ if getattr(groups, name)]
     return found
@@ -141,7 +142,7 @@ def test_the_groups_share_all_pods_among_them(pods, data):
         dict.fromkeys(sampled, FRESH),
         resource="cpu",
         policy=POLICY,
-        now_unix_seconds=NOW,
+        moment=Moment(NOW),
     )
     all_groups = (*groups.ready, *groups.unready, *groups.missing, *groups.ignored)
     assert sorted(all_groups) == sorted(names)

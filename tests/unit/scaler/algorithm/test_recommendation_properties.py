@@ -4,7 +4,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaler.algorithm.history import History, history_of, memory_in
 from scaler.algorithm.memory import Memory
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
 from scaler.algorithm.stabilization import stabilize, stabilize_with_behavior
 from tests.unit.scaler.objects import NOW, few_examples
@@ -70,7 +72,7 @@ def with_steps(memory: Memory, desired: int, *, current: int, up: float, down: f
         recommended=desired,
         up=rules(up),
         down=rules(down),
-        now_unix_seconds=now,
+        moment=Moment(now),
     )
     return found.stabilized, memory
 
@@ -81,7 +83,7 @@ def test_without_behavior_steps_decide_exactly_as_slots(window, syncs):
     for seconds, desired in syncs:
         now += seconds
         found, memory = stabilize(
-            memory, recommended=desired, window_seconds=window, now_unix_seconds=now
+            memory, recommended=desired, window_seconds=window, moment=Moment(now)
         )
         assert found.stabilized == slots.stabilize(desired, window=window, now=now)
 
@@ -125,7 +127,7 @@ def test_whatever_the_windows_do_a_step_never_holds_what_upstream_has_forgotten(
     for seconds, desired, window in syncs:
         now += seconds
         found, memory = stabilize(
-            memory, recommended=desired, window_seconds=window, now_unix_seconds=now
+            memory, recommended=desired, window_seconds=window, moment=Moment(now)
         )
         assert found.stabilized <= slots.stabilize(desired, window=window, now=now)
 
@@ -136,5 +138,7 @@ def test_memory_survives_its_json_unchanged(syncs):
     memory, now = Memory(), NOW
     for seconds, desired in syncs:
         now += seconds
-        _, memory = stabilize(memory, recommended=desired, window_seconds=300, now_unix_seconds=now)
-    assert msgspec.json.decode(msgspec.json.encode(memory), type=Memory) == memory
+        _, memory = stabilize(memory, recommended=desired, window_seconds=300, moment=Moment(now))
+    stored = msgspec.json.encode(history_of(memory, ()))
+    found = memory_in(msgspec.json.decode(stored, type=History), known_replicas=())
+    assert found.recommendations == memory.recommendations

@@ -3,6 +3,7 @@
 import pytest
 
 from scaler.algorithm.memory import Memory
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
 from scaler.algorithm.scaling_policies import scale_down_rate, scale_up_rate
 from tests.unit.scaler.objects import NOW, at_most, events
@@ -13,7 +14,7 @@ PERCENT_50 = at_most("Percent", 50, 60)
 
 def limit(rate, memory, current, *policies, select="Max"):
     rules = Rules(window_seconds=0, select_policy=select, policies=policies)
-    return rate(memory, current=current, rules=rules, now_unix_seconds=NOW).limit
+    return rate(memory, current=current, rules=rules, moment=Moment(NOW)).limit
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_an_outdated_event_counts_while_its_period_lasts():
 def test_every_policy_is_reported_with_its_numbers():
     rules = Rules(window_seconds=0, select_policy="Max", policies=(PODS_4, PERCENT_50))
     memory = Memory(scale_up_events=events((2, 10)))
-    rate = scale_up_rate(memory, current=10, rules=rules, now_unix_seconds=NOW)
+    rate = scale_up_rate(memory, current=10, rules=rules, moment=Moment(NOW))
     assert [(each.period_start_replicas, each.limit) for each in rate.policies] == [
         (8, 12),
         (8, 12),

@@ -3,6 +3,7 @@
 import pytest
 
 from scaler.algorithm.memory import Memory
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
 from scaler.algorithm.stabilization import stabilize, stabilize_with_behavior
 from tests.unit.scaler.objects import NOW, recommended
@@ -24,13 +25,13 @@ def window(seconds):
     ],
 )  # fmt: skip
 def test_without_behavior_the_highest_of_the_window_holds(memory, wanted, stabilized, reason):
-    found, _ = stabilize(memory, recommended=wanted, window_seconds=300, now_unix_seconds=NOW)
+    found, _ = stabilize(memory, recommended=wanted, window_seconds=300, moment=Moment(NOW))
     assert (found.stabilized, found.reason) == (stabilized, reason)
 
 
 def test_the_deciding_recommendation_is_reported_with_its_time():
     found, _ = stabilize(
-        recommended((5, 9), (9, 99)), recommended=3, window_seconds=300, now_unix_seconds=NOW
+        recommended((5, 9), (9, 99)), recommended=3, window_seconds=300, moment=Moment(NOW)
     )
     assert (found.deciding_replicas, found.deciding_made_at_unix_seconds) == (9, NOW - 99)
 
@@ -56,6 +57,6 @@ def test_with_behavior_each_direction_has_its_window(
         recommended=wanted,
         up=window(up),
         down=window(down),
-        now_unix_seconds=NOW,
+        moment=Moment(NOW),
     )
     assert (found.stabilized, found.reason) == (stabilized, reason)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from scaler.algorithm.decision import Ask, Decision
+from scaler.algorithm.decision import Decision
+from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings

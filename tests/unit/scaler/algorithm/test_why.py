@@ -9,6 +9,7 @@ from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain, summarize
 from scaler.api.autoscaler import Behavior
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
     at_most,
@@ -171,16 +172,16 @@ shop/web goes from 4 to 6 replicas.
 
 @pytest.mark.parametrize(("derivation", "answer", "_line"), SITUATIONS)
 def test_a_derivation_is_explained_in_plain_words(derivation, answer, _line):
-    assert explain(derivation) == answer
+    assert explain(derivation, EXTENSIONS) == answer
 
 
 @pytest.mark.parametrize(("derivation", "_answer", "line"), SITUATIONS)
 def test_the_line_in_the_status_says_the_same_in_short(derivation, _answer, line):
-    assert summarize(derivation).summary == line
+    assert summarize(derivation, EXTENSIONS).summary == line
 
 
 def test_the_summary_has_the_numbers_that_users_need():
-    found = summarize(by_policy())
+    found = summarize(by_policy(), EXTENSIONS)
     assert (found.proposed_replicas, found.stabilized_replicas, found.limited_by) == (
         20,
         20,

@@ -7,22 +7,25 @@ import logging
 import msgspec
 import pytest
 
-from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.settings import Settings
 from scaler.api.extension_spec import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.forecast_metric_query import NoHistory
 from scaler.cluster.forecast_warm_starts import ATTEMPTS_MAX, WarmStarts
 from scaler.cluster.telemetry import Telemetry
+from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, NO_LEVELS
+from scaler.extensions.forecast.state import ForecastMemory
 from scaler.extensions.forecast.warm_start import learnt_from_history, replayed
 from tests.fakes.virtual_time import passes, run
 from tests.unit.scaler.extensions.forecast.loads import START, daily
 from tests.unit.scaler.objects import (
     autoscaler,
     average,
+    effective,
     external,
     named,
     of_pods,
@@ -43,7 +46,7 @@ def web(name="web", metric=None, **fields):
 
 
 def policy(of):
-    return policy_of(of.spec, Settings(kind=LOAD_AUTOSCALERS))
+    return effective(of.spec, Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS))
 
 
 def learning(of, last=NOW, minutes=1):
@@ -51,7 +54,7 @@ def learning(of, last=NOW, minutes=1):
     levels = NO_LEVELS
     for minute in range(last - minutes + 1, last + 1):
         levels = appended(levels, minute, daily(minute - START))
-    return msgspec.structs.replace(new_forecast(policy(of).forecast), levels=levels)
+    return msgspec.structs.replace(new_forecast(policy(of).rules["forecast"]), levels=levels)
 
 
 class Recorded:
@@ -99,7 +102,8 @@ class Running:
 
     def follow(self, of=None, state=None):
         of = of or web()
-        self.warm_starts.follow(of, policy(of), state or learning(of))
+        memory = Memory(states={"forecast": ForecastMemory(state=state or learning(of))})
+        self.warm_starts.follow(of, policy(of), memory)
 
     def found(self, key=KEY):
         return self.warm_starts.found(key)
@@ -122,7 +126,7 @@ def test_a_new_forecast_learns_what_a_replay_of_the_recorded_minutes_leads_to():
         assert running.found() is None
         await passes(10)
         of = web()
-        rules = policy(of).forecast
+        rules = policy(of).rules["forecast"]
         expected = replayed(
             new_forecast(rules), running.recorded.loads, rules, policy(of), per_replica=10.0
         )
@@ -305,7 +309,7 @@ def test_what_is_not_wanted_any_more_is_forgotten_during_the_query(how):
             running.warm_starts.clear(lambda _: True)
         else:
             of = web(mode="Off")
-            running.warm_starts.follow(of, policy(of), None)
+            running.warm_starts.follow(of, policy(of), Memory())
         await passes(HOUR)
         assert running.found() is None
         assert running.count("learnt") == 0
@@ -316,7 +320,7 @@ def test_what_is_not_wanted_any_more_is_forgotten_during_the_query(how):
 def test_a_forecast_without_a_value_yet_waits_for_its_first():
     async def scenario(running):
         of = web()
-        running.follow(of, new_forecast(policy(of).forecast))
+        running.follow(of, new_forecast(policy(of).rules["forecast"]))
         await passes(HOUR)
         assert running.recorded.queries == []
 

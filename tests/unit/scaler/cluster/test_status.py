@@ -4,6 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaler.algorithm.history import History, history_of
 from scaler.algorithm.memory import (
     Memory,
     Recommendation,
@@ -14,6 +15,7 @@ from scaler.algorithm.memory import (
 from scaler.api.autoscaler import AutoscalerStatus
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.cluster.status import ENTRIES_MAX, status_body, stored_memory
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import autoscaler, few_examples, spec
 
 times = st.floats(0, 50)
@@ -39,7 +41,9 @@ events = st.lists(
 
 
 def stored(memory, kind=LOAD_AUTOSCALERS):
-    return stored_memory(status_body(autoscaler(spec()), AutoscalerStatus(), memory, kind))
+    return stored_memory(
+        status_body(autoscaler(spec()), AutoscalerStatus(), history_of(memory, EXTENSIONS), kind)
+    )
 
 
 @few_examples
@@ -51,7 +55,12 @@ def test_the_memory_comes_back_as_it_was(made, ups, downs):
 
 def test_a_stored_memory_knows_the_counts_of_the_status():
     status = AutoscalerStatus(current_replicas=2, desired_replicas=5)
-    body = status_body(autoscaler(spec()), status, Memory(recommendations=()), LOAD_AUTOSCALERS)
+    body = status_body(
+        autoscaler(spec()),
+        status,
+        history_of(Memory(recommendations=()), EXTENSIONS),
+        LOAD_AUTOSCALERS,
+    )
     assert stored_memory(body).known_replicas == (5, 2)
 
 
@@ -59,7 +68,10 @@ def test_a_change_without_a_confirmation_is_not_stored():
     """The next process finds it by the count."""
     change = UnconfirmedChange(before=2, after=5, sent_at_unix_seconds=1.0)
     assert b"unconfirmed" not in status_body(
-        autoscaler(spec()), AutoscalerStatus(), Memory(unconfirmed=change), LOAD_AUTOSCALERS
+        autoscaler(spec()),
+        AutoscalerStatus(),
+        history_of(Memory(unconfirmed=change), EXTENSIONS),
+        LOAD_AUTOSCALERS,
     )
 
 
@@ -70,7 +82,9 @@ def test_an_autoscaler_that_was_never_reconciled_has_no_history():
 
 
 def test_an_hpa_has_no_history():
-    body = status_body(autoscaler(spec()), AutoscalerStatus(), Memory(), HORIZONTAL_POD_AUTOSCALERS)
+    body = status_body(
+        autoscaler(spec()), AutoscalerStatus(), History(), HORIZONTAL_POD_AUTOSCALERS
+    )
     assert not {"history", "reference", "targets"} & set(msgspec.json.decode(body)["status"])
 
 

@@ -18,6 +18,7 @@ from scaler.cluster.telemetry import Telemetry
 from scaler.control.dependencies import Dependencies
 from scaler.control.memories import Histories
 from scaler.control.reconcile import Reconciler
+from scaler.extensions import extensions_of
 from tests.fakes.scaler import (
     FakeAutoscalers,
     FakeEvents,
@@ -129,6 +130,7 @@ class World:
         )
         settings = Settings(
             kind=self.kind,
+            extensions=extensions_of(self.kind),
             scale_to_zero=self.scale_to_zero,
             metric_status_max_age_seconds=self.metric_status_max_age_seconds,
         )

@@ -5,17 +5,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.decision import NotNeeded, Rescaled
+from scaler.algorithm.decision import NotNeeded, Rescaled, RescaleFailed
+from scaler.algorithm.history import History, history_of, memory_in
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import ExternalValues, MetricFailed
-from scaler.algorithm.restart import restores_alike, shifted
+from scaler.algorithm.restart import restores_alike
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
-from scaler.api.autoscaler import AbortCondition, Behavior, CandidateSpec, MetricIdentifier
-from scaler.api.extension_spec import CandidateStep
+from scaler.api.autoscaler import (
+    AbortCondition,
+    Behavior,
+    CandidateSpec,
+    MetricIdentifier,
+    ScaleUpRules,
+)
+from scaler.api.extension_spec import (
+    CandidateStep,
+    ForecastSpec,
+    Futility,
+    MetricFallback,
+    Panic,
+    PodReadiness,
+    ScaleToZero,
+)
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.api.schedules import ScheduleSpec
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
     at_most,
@@ -23,15 +40,18 @@ from tests.unit.scaler.objects import (
     decided,
     external,
     few_examples,
+    named,
     observed,
+    pod,
     recommended,
     replaced,
     rules,
     spec,
     step,
 )
+from wire.api.meta import time_from_unix
 
-LA = Settings(kind=LOAD_AUTOSCALERS)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 GONE = MetricFailed("no metrics returned from external metrics API")
 FAST_DOWN = Behavior(scale_up=rules(), scale_down=rules(window_seconds=0))
 SLOW_DOWN = Behavior(scale_up=rules(), scale_down=rules(window_seconds=600))
@@ -101,14 +121,13 @@ def test_an_equal_metric_is_read_once():
     of = trial(metrics=(external(average("10")), external(average("9"), name="other")))
     ask = plan(observed(of, replicas=4), recommended((4, 60)), LA, NOW)
     assert [each.external.metric.name for each in ask.metrics] == ["queue", "other"]
-    assert ask.candidate.metrics == (0, 1)
 
 
 def test_each_policy_remembers_its_own_recommendations():
     of = trial(metrics=(external(average("5")),))
     memory = decision(of, 100, 100, replicas=10, memory=recommended((10, 900))).memory
     assert memory.recommendations[-1].replicas == 10
-    assert memory.candidate.recommendations[-1].replicas == 20
+    assert memory.states["candidate"].memory.recommendations[-1].replicas == 20
 
 
 def test_a_shadow_is_reported_and_changes_nothing():
@@ -117,7 +136,7 @@ def test_a_shadow_is_reported_and_changes_nothing():
     assert found.desired_replicas == 20
     assert condition(found).reason == "DryRun"
     assert "Candidate: it wants 10 replicas by external metric queue(nil), the spec 20." in explain(
-        found.derivation
+        found.derivation, EXTENSIONS
     )
 
 
@@ -150,8 +169,8 @@ def test_without_the_field_nothing_is_remembered_or_shown():
     of = trial(behavior=FAST_DOWN)
     memory = remembering(of, replicas=20)
     found = decision(spec(behavior=SLOW_DOWN), 100, memory=memory)
-    assert found.memory.candidate is None
-    assert found.derivation.candidate is None
+    assert "candidate" not in found.memory.states
+    assert found.derivation.steps.get("candidate") is None
     outcome = settle(found, NotNeeded(), NOW)
     assert outcome.status.candidate is None
     assert "CandidateProgressing" not in [each.type for each in outcome.status.conditions]
@@ -163,7 +182,7 @@ def test_while_the_metrics_of_the_candidate_fail_the_spec_decides():
     assert found.desired_replicas == 10
     assert condition(found).reason == "CandidateFailed"
     assert "its metrics do not allow a decision, so the spec decides: 10" in explain(
-        found.derivation
+        found.derivation, EXTENSIONS
     )
 
 
@@ -183,23 +202,25 @@ def test_a_rescale_counts_for_the_policies_of_both():
     assert decision(of, 200, replicas=14, memory=memory, now=NOW + 15).desired_replicas == 14
 
 
-def test_a_trial_survives_a_restart_and_a_step_of_the_clock():
+def test_a_trial_survives_a_restart():
     of = trial(behavior=FAST_DOWN, abort_when=(ERRORS,))
     memory = decision(of, 100, 1, memory=recommended((20, 60))).memory
-    assert restores_alike(memory, memory)
-    assert not restores_alike(msgspec.structs.replace(memory, candidate=None), memory)
-    moved = shifted(memory, 500.0).candidate
-    assert moved.aborted
-    assert moved.recommendations[0].until_unix_seconds == NOW + 500
+    body = msgspec.json.encode(history_of(memory, EXTENSIONS))
+    history = msgspec.json.decode(body, type=History)
+    stored = memory_in(history, known_replicas=(20, 20))
+    assert restores_alike(stored, memory, EXTENSIONS)
+    assert not restores_alike(msgspec.structs.replace(memory, states={}), memory, EXTENSIONS)
+    found = decision(of, 100, 0, memory=stored, now=NOW + 15).memory.states["candidate"]
+    assert found.aborted
+    assert {each.replicas for each in found.memory.recommendations} == {10, 20}
 
 
 def test_a_step_that_was_held_for_a_minute_longer_is_stored():
     of = trial(behavior=FAST_DOWN)
     memory = remembering(of, replicas=20)
-    longer = msgspec.structs.replace(
-        memory, candidate=msgspec.structs.replace(memory.candidate, held_seconds=61.0)
-    )
-    assert not restores_alike(memory, longer)
+    state = msgspec.structs.replace(memory.states["candidate"], held_seconds=61.0)
+    longer = msgspec.structs.replace(memory, states={"candidate": state})
+    assert not restores_alike(memory, longer, EXTENSIONS)
 
 
 loads = st.integers(0, 3_000)
@@ -229,9 +250,9 @@ def test_the_bounds_hold_and_the_blend_lies_between_both_decisions(
     )
     memory = Memory(recommendations=(step(past, 60),))
     found = decision(of, load, load, replicas=replicas, memory=memory)
-    if found.derivation.candidate is None:
+    if found.derivation.steps.get("candidate") is None:
         return
-    known = found.derivation.candidate
+    known = found.derivation.steps.get("candidate")
     assert low <= found.desired_replicas <= low + more
     both = (known.spec_desired, known.desired)
     assert min(both) <= found.desired_replicas <= max(both)
@@ -239,3 +260,97 @@ def test_the_bounds_hold_and_the_blend_lies_between_both_decisions(
         replaced(of, candidate=None), load, replicas=replicas, memory=memory
     ).desired_replicas
     assert known.spec_desired == without
+
+
+EQUAL_FIELDS = (
+    {},
+    {"pod_readiness": PodReadiness(rollout="HoldUp")},
+    {"pod_readiness": PodReadiness(rollout="IgnoreSurge")},
+    {"min_replicas": 0, "scale_to_zero": ScaleToZero(cooldown_seconds=60)},
+    {"forecast": ForecastSpec(metric="load", mode="Add")},
+    {
+        "schedules": (
+            ScheduleSpec(name="day", schedule="* * * * *", duration_seconds=60, min_replicas=3),
+        )
+    },
+)
+EQUAL_BEHAVIORS = (
+    None,
+    Behavior(scale_up=rules(at_most("Pods", 3, 60)), scale_down=rules(window_seconds=60)),
+    Behavior(
+        scale_up=ScaleUpRules(
+            stabilization_window_seconds=60,
+            policies=(at_most("Pods", 2, 60),),
+            panic=Panic(),
+            futility=Futility(max_unready_replicas=3),
+        ),
+        scale_down=rules(at_most("Percent", 50, 60)),
+    ),
+)
+EQUAL_METRICS = (
+    named(external(average("10")), "load"),
+    named(
+        external(average("10")),
+        "load",
+        fallback=MetricFallback(type="Hold", failure_duration_seconds=15),
+    ),
+    named(external(average("10")), "load", activation_value="5"),
+)
+
+
+@few_examples
+@given(
+    fields=st.sampled_from(EQUAL_FIELDS),
+    behavior=st.sampled_from(EQUAL_BEHAVIORS),
+    metric=st.sampled_from(EQUAL_METRICS),
+    loads=st.lists(st.none() | st.integers(0, 400), min_size=1, max_size=12),
+    old=st.integers(0, 6),
+    is_lost=st.lists(st.booleans(), min_size=12, max_size=12),
+)
+def test_a_candidate_that_is_equal_to_the_spec_decides_as_the_spec(
+    fields, behavior, metric, loads, old, is_lost
+):
+    """With every combination of extensions, also during a rollout, and after writes that got no answer."""
+    of = replaced(spec(metric, behavior=behavior, max_replicas=60), **fields)
+    of = replaced(
+        of,
+        candidate=CandidateSpec(
+            metrics=of.metrics,
+            behavior=behavior,
+            steps=(CandidateStep(weight_percent=100, hold_seconds=60),),
+        ),
+    )
+    memory, replicas = Memory(), 4
+    for number, load in enumerate(loads):
+        now = NOW + 15 * number
+        found = decided(
+            observed(of, replicas=replicas),
+            (GONE if load is None else ExternalValues((load * 1000,)),),
+            memory=memory,
+            settings=LA_WITH_ZERO,
+            target_pods=during_a_rollout(replicas, old),
+            now=now,
+        )
+        step_ = found.derivation.steps.get("candidate")
+        if step_ is not None and step_.desired is not None:
+            assert step_.desired == step_.spec_desired
+        lost = is_lost[number]
+        written = RescaleFailed("no answer", may_be_applied=True) if lost else Rescaled()
+        memory = settle(found, written, now).memory
+        if found.rescale:
+            replicas = found.desired_replicas
+
+
+LA_WITH_ZERO = msgspec.structs.replace(LA, scale_to_zero=True)
+
+
+def during_a_rollout(replicas, old):
+    """Some pods of an older revision, and one more than there are replicas."""
+    found = []
+    for index in range(replicas + 1):
+        each = pod(f"web-{index}")
+        labels = {"app": "web", "pod-template-hash": "old" if index < old else "new"}
+        created = time_from_unix(NOW - (9_000 if index < old else 60))
+        metadata = msgspec.structs.replace(each.metadata, labels=labels, creation_timestamp=created)
+        found.append(msgspec.structs.replace(each, metadata=metadata))
+    return tuple(found)

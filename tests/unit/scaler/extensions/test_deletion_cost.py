@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scaler.algorithm.decision import PodCost
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import PodAnnotations
-from scaler.algorithm.readings import ExternalValues, MetricFailed
+from scaler.algorithm.readings import ExternalValues, MetricFailed, Signal
 from scaler.api.autoscaler import Behavior, ScaleDownRules
 from scaler.api.extension_spec import PodDeletionCost
 from scaler.extensions.deletion_cost import deletion_costs
@@ -68,13 +68,15 @@ USAGE = samples({"web-0": 5_000, "web-1": 1_000, "web-2": 9_000, "web-3": 1_000}
     ],
 )
 def test_the_least_busy_pods_get_the_lowest_cost(target_pods, deleted, expected):
-    found = deletion_costs("connections", [CONNECTIONS], [USAGE], target_pods, deleted=deleted)
+    found = deletion_costs(
+        "connections", [Signal(CONNECTIONS, USAGE)], target_pods, deleted=deleted
+    )
     assert found == expected
 
 
 def test_a_metric_that_failed_marks_no_pod():
     reading = MetricFailed("down")
-    assert deletion_costs("connections", [CONNECTIONS], [reading], pods(4), deleted=1) == ()
+    assert deletion_costs("connections", [Signal(CONNECTIONS, reading)], pods(4), deleted=1) == ()
 
 
 @few_examples
@@ -90,7 +92,7 @@ def test_after_the_writes_exactly_the_least_busy_pods_are_marked(loads, already,
     reading = samples({f"web-{n}": load for n, load in enumerate(loads)})
     costs = {f"web-{n}" for n in already if n < len(loads)}
     for change in deletion_costs(
-        "connections", [CONNECTIONS], [reading], target_pods, deleted=deleted
+        "connections", [Signal(CONNECTIONS, reading)], target_pods, deleted=deleted
     ):
         (costs.add if change.cost else costs.discard)(change.pod_name)
     assert len(costs) == min(deleted, len(loads))
@@ -121,4 +123,4 @@ def test_only_a_scale_down_that_is_written_marks_pods(length, mode, names):
         (ExternalValues((length * 1000,)), USAGE),
         memory=Memory(recommendations=()),
     )
-    assert [each.pod_name for each in found.deletion_costs] == names
+    assert [each.pod_name for each in found.pod_costs] == names

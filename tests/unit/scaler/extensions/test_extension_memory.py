@@ -1,33 +1,37 @@
-"""The memory of the fields that only a LoadAutoscaler has survives restarts and steps of the clock."""
+"""The states of extensions survive restarts, and lie in no future."""
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.effective_policy import policy_of
-from scaler.algorithm.memory import ExtensionMemory, Memory, MetricRecord
-from scaler.algorithm.restart import restored, restores_alike, shifted
+from scaler.algorithm.history import history_of, state_of
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.restart import restores_alike
 from scaler.api.autoscaler import AutoscalerStatus
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.status import status_body, stored_memory
-from tests.unit.scaler.objects import FLAGS, NOW, autoscaler, few_examples, spec
+from scaler.extensions import EXTENSIONS
+from scaler.extensions.fallback import MetricRecord
+from tests.unit.scaler.objects import NOW, autoscaler, few_examples, spec
 
 HEALTHY = MetricRecord(name="queue", last_value_milli=7, measured_at_unix_seconds=NOW - 1)
 FAILING = msgspec.structs.replace(HEALTHY, failing_since_unix_seconds=NOW - 60)
 
 
 def memory(*records, inactive_seconds=None):
-    since = None if inactive_seconds is None else NOW - inactive_seconds
-    return Memory(extensions=ExtensionMemory(metrics=records, inactive_since_unix_seconds=since))
+    states = {"fallback": records} if records else {}
+    if inactive_seconds is not None:
+        states["zero"] = NOW - inactive_seconds
+    return Memory(states=states)
 
 
 times = st.none() | st.floats(NOW - 5_000, NOW)
 memories = st.builds(
     lambda inactive, failing, measured: Memory(
-        extensions=ExtensionMemory(
-            inactive_since_unix_seconds=inactive,
-            metrics=(
+        states={
+            **({} if inactive is None else {"zero": inactive}),
+            "fallback": (
                 MetricRecord(
                     name="queue",
                     failing_since_unix_seconds=failing,
@@ -35,7 +39,7 @@ memories = st.builds(
                     last_value_milli=None if measured is None else 7,
                 ),
             ),
-        )
+        }
     ),
     times,
     times,
@@ -43,42 +47,31 @@ memories = st.builds(
 )
 
 
+def restored(before, *, now=NOW):
+    history = history_of(before, EXTENSIONS)
+    body = status_body(autoscaler(spec()), AutoscalerStatus(), history, LOAD_AUTOSCALERS)
+    stored = stored_memory(body)
+    return {each.name: state_of(stored, each, now) for each in EXTENSIONS}
+
+
 @few_examples
 @given(before=memories)
 def test_what_is_stored_is_what_is_restored(before):
-    body = status_body(autoscaler(spec()), AutoscalerStatus(), before, LOAD_AUTOSCALERS)
-    found = restored(
-        stored_memory(body), policy_of(spec(), FLAGS), replicas=3, now_unix_seconds=NOW
-    )
-    assert found.extensions == before.extensions
+    found = {name: state for name, state in restored(before).items() if state is not None}
+    assert found == before.states
 
 
 @few_examples
 @given(before=memories, ahead=st.integers(1, 3_600))
 def test_no_time_of_a_faster_clock_is_in_the_future(before, ahead):
-    body = status_body(autoscaler(spec()), AutoscalerStatus(), before, LOAD_AUTOSCALERS)
-    found = restored(
-        stored_memory(body), policy_of(spec(), FLAGS), replicas=3, now_unix_seconds=NOW - ahead
-    ).extensions
-    assert found is not None
-    (record,) = found.metrics
+    found = restored(before, now=NOW - ahead)
+    (record,) = found["fallback"]
     for time in (
-        found.inactive_since_unix_seconds,
+        found["zero"],
         record.failing_since_unix_seconds,
         record.measured_at_unix_seconds,
     ):
         assert time is None or time <= NOW - ahead
-
-
-@few_examples
-@given(before=memories, seconds=st.integers(-3_600, 3_600))
-def test_a_step_of_the_clock_keeps_every_age(before, seconds):
-    assert restores_alike(shifted(shifted(before, seconds), -seconds), before)
-    found = shifted(before, seconds).extensions
-    assert found is not None
-    assert before.extensions is not None
-    old, new = before.extensions.inactive_since_unix_seconds, found.inactive_since_unix_seconds
-    assert new == (None if old is None else old + seconds)
 
 
 @pytest.mark.parametrize(
@@ -95,4 +88,4 @@ def test_a_step_of_the_clock_keeps_every_age(before, seconds):
     ],
 )
 def test_the_status_is_written_when_a_restart_would_forget_something(stored, now, alike):
-    assert restores_alike(stored, now) is alike
+    assert restores_alike(stored, now, EXTENSIONS) is alike

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.decision import NotNeeded
-from scaler.algorithm.memory import ExtensionMemory, Memory, MetricRecord
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.readings import ExternalValues, MetricFailed, ObjectValue
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
@@ -13,6 +13,8 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior
 from scaler.api.extension_spec import MetricFallback
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
+from scaler.extensions.fallback import MetricRecord
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -28,7 +30,7 @@ from tests.unit.scaler.objects import (
     spec,
 )
 
-LA = Settings(kind=LOAD_AUTOSCALERS)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 DOWN = MetricFailed("unable to fetch metrics from external metrics API: down")
 FREE = Behavior(scale_up=rules(), scale_down=rules())
 CPU_IS_LOW = samples({"web-0": 1_000, "web-1": 1_000, "web-2": 1_000, "web-3": 1_000})
@@ -53,7 +55,7 @@ def failing(seconds, *, value=None, measured_seconds_ago=None):
         if measured_seconds_ago is None
         else NOW - measured_seconds_ago,
     )
-    return Memory(recommendations=(), extensions=ExtensionMemory(metrics=(record,)))
+    return Memory(recommendations=(), states={"fallback": (record,)})
 
 
 def queue_with(fallback_, **changes):
@@ -109,21 +111,21 @@ def test_the_last_value_is_the_one_for_all_pods_together(reading):
         metric or of_object(average("10")), "queue", fallback=fallback("LastValue", max_age=600)
     )
     decision = desired(spec(metric, behavior=FREE), reading, memory=Memory(recommendations=()))
-    assert decision.memory.extensions == ExtensionMemory(
-        metrics=(MetricRecord(name="queue", last_value_milli=70_000, measured_at_unix_seconds=NOW),)
+    assert decision.memory.states["fallback"] == (
+        MetricRecord(name="queue", last_value_milli=70_000, measured_at_unix_seconds=NOW),
     )
 
 
 def test_the_failure_is_timed_from_its_first_reconcile_and_forgotten_with_the_first_value():
     of = spec(queue_with(fallback("Hold")))
     first = desired(of, DOWN, memory=Memory(recommendations=()))
-    assert first.memory.extensions == ExtensionMemory(
-        metrics=(MetricRecord(name="queue", failing_since_unix_seconds=NOW),)
+    assert first.memory.states["fallback"] == (
+        MetricRecord(name="queue", failing_since_unix_seconds=NOW),
     )
     again = desired(of, DOWN, memory=failing(100))
-    assert again.memory.extensions == failing(100).extensions
+    assert again.memory.states == failing(100).states
     healthy = desired(of, ExternalValues((40_000,)), memory=failing(100))
-    assert healthy.memory.extensions == ExtensionMemory(metrics=(MetricRecord(name="queue"),))
+    assert healthy.memory.states["fallback"] == (MetricRecord(name="queue"),)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def test_behavior_applies_to_a_fallback():
     slow = Behavior(scale_up=rules(), scale_down=rules(window_seconds=600))
     of = spec(queue_with(fallback("Replicas", replicas=1)), behavior=slow)
     memory = failing(999)
-    first = desired(of, DOWN, memory=Memory(recommendations=None, extensions=memory.extensions))
+    first = desired(of, DOWN, memory=Memory(recommendations=None, states=memory.states))
     assert first.desired_replicas == 4, "the current count was recommended within the window"
 
 
@@ -163,7 +165,7 @@ def test_the_condition_the_event_and_why_name_the_metric_and_what_it_counts_as()
         "metric queue has failed for too long and counts as 10 replicas"
     )
     assert [each.reason for each in decision.events] == ["FailedGetExternalMetric"]
-    assert explain(decision.derivation).splitlines()[1] == (
+    assert explain(decision.derivation, EXTENSIONS).splitlines()[1] == (
         "  - queue has failed since 1970-01-12T13:30:01+00:00: unable to get external metric "
         "shop/queue/nil: unable to fetch metrics from external metrics API: down. "
         "Its fallback (Replicas) proposes 10 replicas."
@@ -210,7 +212,9 @@ def test_an_input_proposes_nothing_but_is_measured_and_shown():
     assert decision.desired_replicas == 4
     shown = decision.current_metrics[0]
     assert (shown.name, shown.external and shown.external.current.average_value) == ("queue", "225")
-    assert "It is only an input, and proposes nothing itself." in explain(decision.derivation)
+    assert "It is only an input, and proposes nothing itself." in explain(
+        decision.derivation, EXTENSIONS
+    )
 
 
 def test_an_input_that_fails_is_reported_but_does_not_prevent_scaling_down():

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.decision import NotNeeded
-from scaler.algorithm.effective_policy import policy_of
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settings import Settings
@@ -15,14 +14,23 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior
 from scaler.api.extension_spec import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import NO_LEVELS
-from scaler.extensions.forecast.state import FEATURES, RELIABLE, Forecast, Issued, Sums, Verdict
+from scaler.extensions.forecast.state import (
+    RELIABLE,
+    Forecast,
+    ForecastMemory,
+    Sums,
+    Verdict,
+)
+from tests.unit.scaler.extensions.forecast.loads import issued, rising
 from tests.unit.scaler.objects import (
     NOW,
     at_most,
     average,
     decided,
+    effective,
     external,
     few_examples,
     named,
@@ -39,7 +47,7 @@ from tests.unit.scaler.objects import (
     value,
 )
 
-LA = Settings(kind=LOAD_AUTOSCALERS)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 GONE = MetricFailed("no metrics returned from external metrics API")
 LOAD = named(external(average("10")), "load")
 SUSPENDED = Verdict(reason="TooMuchWaste", message="it wasted 6.1 %, more than 5 %")
@@ -59,7 +67,7 @@ def forecasting(*metrics, mode="Add", min_replicas=1, max_replicas=100, behavior
 
 def expecting(of, bound, *, verdict=MAY_ACT, memory=None, age_minutes=0):
     """A memory with a forecast of this minute, so that the load of this reconcile does not replace it."""
-    rules_ = policy_of(of, LA).forecast
+    rules_ = effective(of, LA).rules["forecast"]
     state = Forecast(
         identity=rules_.identity,
         lead_minutes=rules_.lead_minutes,
@@ -68,7 +76,9 @@ def expecting(of, bound, *, verdict=MAY_ACT, memory=None, age_minutes=0):
         verdict=verdict,
         solved_at_minute=MINUTE,
     )
-    return msgspec.structs.replace(memory or recommended((1, 900)), forecast_state=state)
+    return msgspec.structs.replace(
+        memory or recommended((1, 900)), states={"forecast": ForecastMemory(state=state)}
+    )
 
 
 def decision(of, load, bound, *, replicas=5, now=NOW, readings=None, **expected):
@@ -151,17 +161,17 @@ def test_a_forecast_that_does_not_act_says_what_it_would_add(mode, verdict):
     assert found.desired_replicas == 5
     status = settle(found, NotNeeded(), NOW).status.forecast
     assert (status.replicas, status.added_replicas) == (7, 2)
-    assert "5 would become 7, but" in explain(found.derivation)
+    assert "5 would become 7, but" in explain(found.derivation, EXTENSIONS)
 
 
 def test_the_worth_of_a_dry_run_is_in_the_status():
     of = forecasting(mode="DryRun")
     memory = expecting(of, 70.0)
     day = Sums(alone=7200.0, added=300.4, useful=246.0, minutes=1440)
-    state = memory.forecast_state
+    state = memory.states["forecast"].state
     outcomes = msgspec.structs.replace(state.outcomes, day=day)
     state = msgspec.structs.replace(state, outcomes=outcomes)
-    memory = msgspec.structs.replace(memory, forecast_state=state)
+    memory = msgspec.structs.replace(memory, states={"forecast": ForecastMemory(state=state)})
     found = decided(
         observed(of, replicas=5), (ExternalValues((50_000,)),), memory=memory, settings=LA
     )
@@ -169,7 +179,7 @@ def test_the_worth_of_a_dry_run_is_in_the_status():
     assert (status.alone_replica_minutes, status.added_replica_minutes) == (7200, 300)
     assert status.needed_replica_minutes == 246
     assert "added 5.0 replica-hours, or would have; 4.1 of them were needed" in explain(
-        found.derivation
+        found.derivation, EXTENSIONS
     )
 
 
@@ -221,7 +231,7 @@ def test_the_condition_has_the_numbers(verdict, expected):
 )
 def test_what_is_not_a_load_cannot_be_forecast(metric, problem):
     of = forecasting(named(metric, "load"))
-    found = policy_of(of, LA).forecast.problem
+    found = effective(of, LA).rules["forecast"].problem
     assert found.startswith(problem)
     assert bool(found) == bool(problem)
 
@@ -233,7 +243,7 @@ def test_a_metric_that_cannot_be_forecast_decides_as_without_a_forecast():
     )
     assert found.desired_replicas == 10
     assert condition(found).reason == "CannotBeForecast"
-    assert found.memory.forecast_state is None
+    assert "forecast" not in found.memory.states
 
 
 def test_a_failed_metric_has_not_a_load_and_is_not_another_failure():
@@ -241,7 +251,7 @@ def test_a_failed_metric_has_not_a_load_and_is_not_another_failure():
     of = forecasting(LOAD, external(average("10"), name="other"))
     found = decision(of, 0, 200.0, readings=(GONE, ExternalValues((80_000,))))
     assert found.desired_replicas == 8
-    assert "load has no value now" in explain(found.derivation)
+    assert "load has no value now" in explain(found.derivation, EXTENSIONS)
 
 
 def test_a_forecast_that_is_too_old_is_not_used():
@@ -262,7 +272,9 @@ def test_another_metric_learns_from_the_beginning_and_another_target_does_not():
     kept, fresh = (
         decided(
             observed(each, replicas=5), (ExternalValues((50_000,)),), memory=memory, settings=LA
-        ).memory.forecast_state.verdict.reason
+        )
+        .memory.states["forecast"]
+        .state.verdict.reason
         for each in (other_target, other_metric)
     )
     assert (kept, fresh) == (RELIABLE, "Learning")
@@ -275,8 +287,8 @@ def test_without_the_field_or_with_off_nothing_is_kept_and_nothing_shown(mode):
     found = decided(
         observed(of, replicas=5), (ExternalValues((50_000,)),), memory=memory, settings=LA
     )
-    assert found.memory.forecast_state is None
-    assert found.derivation.forecast is None
+    assert "forecast" not in found.memory.states
+    assert "forecast" not in found.derivation.steps
     outcome = settle(found, NotNeeded(), NOW)
     assert outcome.status.forecast is None
     assert "ForecastReliable" not in [each.type for each in outcome.status.conditions]
@@ -291,8 +303,8 @@ def test_the_load_of_pods_is_the_sum_of_those_that_report():
         memory=expecting(of, 60.0),
         settings=LA,
     )
-    assert found.derivation.forecast.load == 45
-    assert found.derivation.forecast.floor == 6
+    assert found.derivation.steps["forecast"].load == 45
+    assert found.derivation.steps["forecast"].floor == 6
 
 
 def test_the_load_of_a_utilization_is_the_usage_of_all_pods():
@@ -304,14 +316,14 @@ def test_the_load_of_a_utilization_is_the_usage_of_all_pods():
         memory=expecting(of, 3.2),
         settings=LA,
     )
-    assert found.derivation.forecast.load == pytest.approx(1.6)
-    assert found.derivation.forecast.floor == 4
+    assert found.derivation.steps["forecast"].load == pytest.approx(1.6)
+    assert found.derivation.steps["forecast"].floor == 4
 
 
 def test_it_is_an_event_when_the_forecast_is_suspended():
     of = forecasting()
     late = expecting(of, 70.0, age_minutes=1)
-    state = late.forecast_state
+    state = late.states["forecast"].state
     # Every outcome of the last day was bad, and the interval ends with the next minute.
     bad = Sums(alone=10.0, added=3.0, useful=0.0, minutes=10)
     state = msgspec.structs.replace(
@@ -320,32 +332,18 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
             state.outcomes, intervals=(bad,) * 144, current=msgspec.structs.replace(bad, minutes=9)
         ),
         lead_minutes=1,
-        levels=rising(),
+        levels=rising(MINUTE),
         issued=(issued(MINUTE - 1),),
     )
     found = decided(
         observed(of, replicas=5),
         (ExternalValues((50_000,)),),
-        memory=msgspec.structs.replace(late, forecast_state=state),
+        memory=msgspec.structs.replace(late, states={"forecast": ForecastMemory(state=state)}),
         settings=LA,
     )
     assert [each.reason for each in found.events] == ["ForecastSuspended"]
     assert "of the last 24 hours, more than 80 % of the allowed 5 %" in found.events[0].message
-    assert found.memory.forecast != ""
-
-
-def rising():
-    levels = NO_LEVELS
-    for minute in range(MINUTE - 90, MINUTE):
-        levels = appended(levels, minute, 50.0)
-    return levels
-
-
-def issued(minute):
-    features = (1.0,) + (0.0,) * (FEATURES - 1)
-    return Issued(
-        minute=minute, features=features, predicted=0.0, addend=0.0, needed=5, alone=5, final=5
-    )
+    assert found.memory.states["forecast"].digest != ""
 
 
 loads = st.integers(0, 2_000)

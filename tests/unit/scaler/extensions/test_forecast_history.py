@@ -4,7 +4,6 @@ import msgspec
 import pytest
 
 from scaler.algorithm.decision import NotNeeded
-from scaler.algorithm.effective_policy import policy_of
 from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
@@ -12,15 +11,17 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerStatus
 from scaler.api.extension_spec import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, NO_LEVELS
-from scaler.extensions.forecast.state import WarmStart
+from scaler.extensions.forecast.state import ForecastMemory, WarmStart
 from scaler.extensions.forecast.warm_start import learnt_from_history, replayed
 from tests.unit.scaler.objects import (
     NOW,
     average,
     decided,
+    effective,
     external,
     named,
     observed,
@@ -29,7 +30,7 @@ from tests.unit.scaler.objects import (
     spec,
 )
 
-LA = Settings(kind=LOAD_AUTOSCALERS)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 MINUTE = int(NOW // 60)
 LOAD = named(external(average("10")), "load")
 
@@ -46,20 +47,23 @@ def load_at(minute):
 
 @pytest.fixture(scope="module")
 def learnt():
-    policy = policy_of(forecasting("Add"), LA)
+    policy = effective(forecasting("Add"), LA)
+    rules = policy.rules["forecast"]
     minutes = {m: load_at(m) for m in range(MINUTE - 4 * MINUTES_PER_DAY, MINUTE)}
-    state = replayed(new_forecast(policy.forecast), minutes, policy.forecast, policy, 10.0)
+    state = replayed(new_forecast(rules), minutes, rules, policy, 10.0)
     return learnt_from_history(state, len(minutes))
 
 
 def decision(mode, warm_start, *, memory=None):
     of = forecasting(mode)
     if memory is None:
-        rules = policy_of(of, LA).forecast
+        rules = effective(of, LA).rules["forecast"]
         levels = appended(appended(NO_LEVELS, MINUTE - 1, 60.0), MINUTE, 60.0)
         state = msgspec.structs.replace(new_forecast(rules), levels=levels)
-        memory = msgspec.structs.replace(recommended((6, 900)), forecast_state=state)
-    seen = msgspec.structs.replace(observed(of, replicas=6), warm_start=warm_start)
+        memory = msgspec.structs.replace(
+            recommended((6, 900)), states={"forecast": ForecastMemory(state=state)}
+        )
+    seen = msgspec.structs.replace(observed(of, replicas=6), inputs={"forecast": warm_start})
     return decided(seen, (ExternalValues((60_000,)),), memory=memory, settings=LA)
 
 
@@ -82,7 +86,7 @@ def test_a_dry_run_says_what_it_would_add_and_adds_nothing(learnt):
     assert found.desired_replicas == 6
     status = settle(found, NotNeeded(), NOW).status
     assert status.forecast.added_replicas == 3
-    why = explain(found.derivation)
+    why = explain(found.derivation, EXTENSIONS)
     assert "6 would become 9, but in a dry run it adds nothing" in why
     assert "Of these hours, 24.0 are from recorded history." in why
 
@@ -92,7 +96,7 @@ def test_the_warm_start_is_an_event_once_and_is_stored(learnt):
     found = decision("Add", warm_start)
     assert [each.reason for each in found.events] == ["ForecastLearntHistory"]
     assert "may act" in found.events[0].message
-    assert found.memory.forecast
+    assert found.memory.states["forecast"].digest
     again = decision("Add", warm_start, memory=found.memory)
     assert again.events == ()
 
@@ -117,7 +121,7 @@ def test_a_target_that_is_not_scaled_by_metrics_now_shows_the_problem_too():
     of = forecasting("Add")
     seen = msgspec.structs.replace(
         observed(of, replicas=200, status=AutoscalerStatus()),
-        warm_start=WarmStart(problem="it is down"),
+        inputs={"forecast": WarmStart(problem="it is down")},
     )
     found = decided(seen, (), memory=recommended((6, 900)), settings=LA)
     assert condition(found).message.endswith("; it is down")

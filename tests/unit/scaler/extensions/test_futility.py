@@ -14,6 +14,7 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior, ScaleUpRules
 from scaler.api.extension_spec import Futility, Panic
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -28,7 +29,7 @@ from tests.unit.scaler.objects import (
 )
 from wire.api.meta import time_from_unix
 
-LA = Settings(kind=LOAD_AUTOSCALERS)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 
 
 def with_futility(futility=None, panic=None):
@@ -110,7 +111,11 @@ def test_users_read_which_pods_are_not_ready():
     )
     assert outcome.status.decision is not None
     assert outcome.status.decision.held_by == "FutileScaleUp"
-    assert explain(decision.derivation).splitlines()[-1].endswith("Without that it would have 14.")
+    assert (
+        explain(decision.derivation, EXTENSIONS)
+        .splitlines()[-1]
+        .endswith("Without that it would have 14.")
+    )
     fine = settle(desired(140, *FIVE[:4]), NotNeeded(), NOW)
     found = {each.type: each for each in fine.status.conditions or ()}["FutileScaleUp"]
     assert (found.status, found.reason) == ("False", "PodsBecomeReady")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.decision import NotNeeded, Rescaled
-from scaler.algorithm.memory import ExtensionMemory, Memory, PanicMemory, PanicSample
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
@@ -14,6 +14,8 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior, ScaleUpRules
 from scaler.api.extension_spec import Panic
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
+from scaler.extensions.panic import Panicking, PanicSample, PanicState
 from tests.unit.scaler.objects import (
     NOW,
     at_most,
@@ -28,7 +30,7 @@ from tests.unit.scaler.objects import (
     spec,
 )
 
-LA = Settings(kind=LOAD_AUTOSCALERS)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 
 
 def with_panic(panic=None, *, min_replicas=1, max_replicas=50, select="Max"):
@@ -49,8 +51,8 @@ def with_panic(panic=None, *, min_replicas=1, max_replicas=50, select="Max"):
 
 
 def panicking(highest, seconds_ago):
-    state = PanicMemory(over_at_unix_seconds=NOW - seconds_ago, highest=highest)
-    return Memory(recommendations=(), extensions=ExtensionMemory(panic=state))
+    state = Panicking(over_at_unix_seconds=NOW - seconds_ago, highest=highest)
+    return Memory(recommendations=(), states={"panic": PanicState(panicking=state)})
 
 
 def desired(of, length, *, memory=None, replicas=4, target_pods=None):
@@ -77,14 +79,14 @@ def desired(of, length, *, memory=None, replicas=4, target_pods=None):
 def test_a_sudden_load_is_followed_without_windows_and_policies(length, expected, panics):
     decision = desired(with_panic(), length)
     assert decision.desired_replicas == expected
-    extensions = decision.memory.extensions
-    assert (extensions is not None and extensions.panic is not None) is panics
+    assert (decision.memory.states["panic"].panicking is not None) is panics
 
 
 def test_only_ready_pods_count():
     decision = desired(with_panic(), 40, replicas=4, target_pods=pods(2))
-    assert decision.memory.extensions is not None
-    assert decision.memory.extensions.panic == PanicMemory(over_at_unix_seconds=NOW, highest=4)
+    assert decision.memory.states["panic"].panicking == Panicking(
+        over_at_unix_seconds=NOW, highest=4
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,10 +109,14 @@ def test_a_panic_that_begins_with_fewer_ready_pods_than_replicas_does_not_shrink
 def test_the_window_is_averaged():
     """One reading of 80 between others of 40 is not a panic with a window of 6 s."""
     calm = tuple(PanicSample(replicas=4, made_at_unix_seconds=NOW - ago) for ago in (6, 5.9, 4, 2))
-    memory = msgspec.structs.replace(recommended((4, 30)), panic_samples=calm)
+    memory = msgspec.structs.replace(
+        recommended((4, 30)), states={"panic": PanicState(samples=calm)}
+    )
     decision = desired(with_panic(), 80, memory=memory)
     assert decision.desired_replicas == 4
-    assert [each.made_at_unix_seconds - NOW for each in decision.memory.panic_samples] == [
+    assert [
+        each.made_at_unix_seconds - NOW for each in decision.memory.states["panic"].samples
+    ] == [
         pytest.approx(-5.9),
         -4,
         -2,
@@ -129,7 +135,7 @@ def test_a_failed_metric_does_not_end_a_panic():
         memory=panicking(20, 30),
         settings=LA,
     )
-    assert decision.memory.extensions == panicking(20, 30).extensions
+    assert decision.memory.states == panicking(20, 30).states
 
 
 def test_users_read_that_and_why_it_panics():
@@ -144,7 +150,11 @@ def test_users_read_that_and_why_it_panics():
     assert found["ScalingLimited"].status == "False"
     assert outcome.status.decision is not None
     assert outcome.status.decision.held_by == "Panicking"
-    assert explain(decision.derivation).splitlines()[-1].endswith("Without that it would have 4.")
+    assert (
+        explain(decision.derivation, EXTENSIONS)
+        .splitlines()[-1]
+        .endswith("Without that it would have 4.")
+    )
     calm = settle(desired(with_panic(), 40), NotNeeded(), NOW)
     found = {each.type: each for each in calm.status.conditions or ()}
     assert found["Panicking"].status == "False"
@@ -171,7 +181,7 @@ def test_a_panic_never_shrinks_and_never_leaves_the_bounds(lengths, threshold, h
         found = decision.desired_replicas
         assert found is not None
         assert 2 <= found <= 50
-        if memory.extensions is not None and memory.extensions.panic is not None:
+        if memory.states["panic"].panicking is not None:
             assert found >= replicas
         replicas = found
 

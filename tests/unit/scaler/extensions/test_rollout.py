@@ -14,6 +14,7 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior
 from scaler.api.extension_spec import PodReadiness
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -31,7 +32,7 @@ from tests.unit.scaler.objects import (
 )
 from wire.api.meta import time_from_unix
 
-LA = Settings(kind=LOAD_AUTOSCALERS)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 FREE = Behavior(scale_up=rules(), scale_down=rules())
 
 
@@ -146,7 +147,9 @@ def test_users_read_that_a_rollout_holds_the_count():
     assert outcome.status.decision is not None
     assert outcome.status.decision.held_by == "RolloutHeld"
     assert (
-        explain(decision.derivation).splitlines()[-1].endswith("With them, the metrics propose 16.")
+        explain(decision.derivation, EXTENSIONS)
+        .splitlines()[-1]
+        .endswith("With them, the metrics propose 16.")
     )
     over = settle(desired("HoldUp", old(13), 10), NotNeeded(), NOW)
     found = {each.type: each for each in over.status.conditions or ()}["RolloutHeld"]

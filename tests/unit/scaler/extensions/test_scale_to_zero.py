@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.decision import Branch, NotNeeded
-from scaler.algorithm.memory import ExtensionMemory, Memory, MetricRecord
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
@@ -15,6 +15,8 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerStatus, Behavior
 from scaler.api.extension_spec import MetricFallback, ScaleToZero
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
+from scaler.extensions.fallback import MetricRecord
 from tests.unit.scaler.objects import (
     NOW,
     at_most,
@@ -31,7 +33,7 @@ from tests.unit.scaler.objects import (
     spec,
 )
 
-LA = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
 ANY = at_most("Pods", 100, 15)
 FREE = Behavior(scale_up=rules(ANY), scale_down=rules())
 DOWN = MetricFailed("unable to fetch metrics from external metrics API: down")
@@ -49,8 +51,7 @@ def of_queue(*metrics, cooldown=120, manual_zero="", behavior=FREE):
 
 
 def inactive(seconds, **changes):
-    extensions = ExtensionMemory(inactive_since_unix_seconds=NOW - seconds)
-    return Memory(recommendations=(), extensions=extensions, **changes)
+    return Memory(recommendations=(), states={"zero": NOW - seconds}, **changes)
 
 
 def desired(of, *readings, memory=None, replicas, status=None):
@@ -140,7 +141,7 @@ def test_the_stabilization_window_and_the_cooldown_start_together():
 def test_a_failed_metric_moves_nothing_to_zero_or_from_it(replicas, memory, expected):
     decision = desired(of_queue(), DOWN, memory=memory, replicas=replicas)
     assert decision.desired_replicas in (expected, replicas)
-    assert decision.memory.extensions is None, "the cooldown begins again"
+    assert "zero" not in decision.memory.states, "the cooldown begins again"
 
 
 def test_a_metric_per_pod_counts_by_its_average():
@@ -167,7 +168,7 @@ def test_a_metric_that_falls_back_is_active_when_it_proposes_replicas(replicas, 
     memory = Memory(
         recommendations=(),
         scaled_to_zero=current == 0,
-        extensions=ExtensionMemory(metrics=(record,), inactive_since_unix_seconds=NOW - 60),
+        states={"fallback": (record,), "zero": NOW - 60},
     )
     assert desired(of, DOWN, memory=memory, replicas=current).desired_replicas == expected
 
@@ -205,11 +206,11 @@ def test_users_read_why_a_target_is_not_at_zero():
     assert outcome.status.decision.summary.endswith("; the cooldown of 120 s keeps it from zero")
     assert (
         "No metric is above its activation value since 30 s; zero is reached after a cooldown of 120 s."
-        in explain(decision.derivation)
+        in explain(decision.derivation, EXTENSIONS)
     )
     active = desired(of_queue(), queue(6), memory=inactive(30), replicas=1)
     assert "It may not be at zero, because queue is above the activation value." in explain(
-        active.derivation
+        active.derivation, EXTENSIONS
     )
 
 

@@ -13,9 +13,10 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerSpec, AutoscalerStatus
 from scaler.api.extension_spec import Suspend
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import NOW, average, decided, external, observed, replaced, spec
 
-LA = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
 FAILED = MetricFailed("unable to fetch metrics from external metrics API: down")
 LATER, EARLIER = "1970-01-12T13:46:50Z", "1970-01-12T13:46:30Z"  # NOW is ...:40
 
@@ -88,8 +89,10 @@ def test_what_the_metrics_propose_stays_visible():
         "Suspended",
         f"scaling down is suspended until {LATER}",
     )
-    assert explain(outcome.derivation).splitlines()[0] == "shop/web stays at 4 replicas."
-    assert explain(outcome.derivation).splitlines()[-1] == (
+    assert (
+        explain(outcome.derivation, EXTENSIONS).splitlines()[0] == "shop/web stays at 4 replicas."
+    )
+    assert explain(outcome.derivation, EXTENSIONS).splitlines()[-1] == (
         f"  Scaling down is suspended until {LATER}. Without that it would have 1."
     )
     assert decision.memory.recommendations is not None

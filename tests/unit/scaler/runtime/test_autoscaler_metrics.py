@@ -2,10 +2,13 @@
 
 import msgspec
 
-from scaler.algorithm.derivation import CandidateStep, Derivation, ForecastStep
+from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import AutoscalerStatus, Condition
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
-from scaler.extensions.forecast.state import Sums, Verdict
+from scaler.extensions import EXTENSIONS
+from scaler.extensions.candidate.stage import CandidateStep
+from scaler.extensions.forecast.state import ForecastStep, Sums, Verdict
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from tests.unit.scaler.objects import NOW, autoscaler, spec
 
@@ -28,9 +31,13 @@ DERIVATION = Derivation(
 )
 
 
+def settings(kind):
+    return Settings(kind=kind, extensions=EXTENSIONS)
+
+
 def sample(name, *, kind=LOAD_AUTOSCALERS, status=STATUS, derivation=DERIVATION, labels=None):
     found = autoscaler(spec(min_replicas=None, max_replicas=40), status=status)
-    metrics = AutoscalerMetrics(kind, lambda: [found], lambda _: derivation)
+    metrics = AutoscalerMetrics(settings(kind), lambda: [found], lambda _: derivation)
     values = [
         each.value
         for family in metrics.collect()
@@ -42,7 +49,9 @@ def sample(name, *, kind=LOAD_AUTOSCALERS, status=STATUS, derivation=DERIVATION,
 
 def test_what_changes_after_the_scrape_has_begun_is_not_seen():
     found = [autoscaler(spec(max_replicas=40))]
-    families = AutoscalerMetrics(LOAD_AUTOSCALERS, lambda: found, lambda _: None).collect()
+    families = AutoscalerMetrics(
+        settings(LOAD_AUTOSCALERS), lambda: found, lambda _: None
+    ).collect()
     found.append(autoscaler(spec(max_replicas=50)))
     assert all(len(family.samples) <= 1 for family in families)
 
@@ -97,7 +106,7 @@ CANDIDATE = CandidateStep(
 
 
 def test_a_forecast_has_its_replicas_and_its_worth_also_in_a_dry_run():
-    derivation = msgspec.structs.replace(DERIVATION, forecast=FORECAST)
+    derivation = msgspec.structs.replace(DERIVATION, steps={"forecast": FORECAST})
     names = ("replicas", "added_replicas", "alone_replica_minutes", "needed_replica_minutes")
     found = [sample(f"forecast_{name}", derivation=derivation) for name in names]
     assert found == [7, 2, 7200, 246]
@@ -106,13 +115,13 @@ def test_a_forecast_has_its_replicas_and_its_worth_also_in_a_dry_run():
 
 def test_without_a_bound_a_forecast_has_no_replicas():
     without = msgspec.structs.replace(FORECAST, floor=None, bound=None)
-    derivation = msgspec.structs.replace(DERIVATION, forecast=without)
+    derivation = msgspec.structs.replace(DERIVATION, steps={"forecast": without})
     assert sample("forecast_replicas", derivation=derivation) is None
     assert sample("forecast_alone_replica_minutes", derivation=derivation) == 7200
 
 
 def test_a_candidate_has_its_share_and_both_counts():
-    derivation = msgspec.structs.replace(DERIVATION, candidate=CANDIDATE)
+    derivation = msgspec.structs.replace(DERIVATION, steps={"candidate": CANDIDATE})
     names = ("weight_percent", "replicas", "spec_replicas")
     found = [sample(f"candidate_{name}", derivation=derivation) for name in names]
     assert found == [10, 10, 20]

@@ -60,6 +60,8 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "kubectl_loadline/history/files.py",
         "kubectl_loadline/page/deciding.py",
         "kubectl_loadline/recorded.py",
+        "scaler/algorithm/derivation.py",
+        "scaler/algorithm/history.py",
         "kubectl_loadline/recorded_history.py",
         "scaler/cluster/forecast_metric_query.py",
         "scaler/cluster/range_queries.py",

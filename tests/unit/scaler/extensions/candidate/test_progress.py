@@ -5,22 +5,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.effective_policy import policy_of
-from scaler.algorithm.memory import CandidateMemory
-from scaler.algorithm.policy import AbortRule, CandidateRules
 from scaler.extensions.candidate.progress import blended, progressed
-from tests.unit.scaler.objects import FLAGS, NOW, few_examples, spec
+from scaler.extensions.candidate.rules import AbortRule, CandidateRules
+from scaler.extensions.candidate.state import CandidateState
+from tests.unit.scaler.objects import NOW, few_examples, spec
 
 ERRORS = AbortRule(name="error_ratio", above_milli=10, below_milli=None, for_seconds=120.0)
 UPTIME = AbortRule(name="uptime", above_milli=None, below_milli=999, for_seconds=0.0)
 RULES = CandidateRules(
     hash="a",
-    policy=policy_of(spec(), FLAGS),
+    spec=spec(),
+    behavior=None,
+    metrics=(),
+    abort_metrics=(),
     is_shadow=False,
     steps=((10, 1800.0), (100, 3600.0)),
     abort_when=(ERRORS,),
 )
-NEW = CandidateMemory(hash="a")
+NEW = CandidateState(hash="a")
 
 
 def run(*reconciles, rules=RULES, memory=NEW, period=15.0):

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from scaler.extensions.forecast.floor import Floor, lifted
 from scaler.extensions.forecast.learner import counted, observed
-from scaler.extensions.forecast.state import Forecast
+from scaler.extensions.forecast.levels import appended
+from scaler.extensions.forecast.load_levels import NO_LEVELS, Levels
+from scaler.extensions.forecast.state import FEATURES, Forecast, Issued
 
 DAY = 1440
 # A Thursday, 00:00 UTC.
@@ -47,3 +49,19 @@ def states(
         final = lifted(needed, floor) if state.verdict.is_on_trial else needed
         state = counted(state, alone=needed, final=final)
         yield state
+
+
+def rising(end_minute: int) -> Levels:
+    """A steady load of the last hour and a half."""
+    levels = NO_LEVELS
+    for minute in range(end_minute - 90, end_minute):
+        levels = appended(levels, minute, 50.0)
+    return levels
+
+
+def issued(minute: int) -> Issued:
+    """A forecast of that minute, whose outcome is not known yet."""
+    features = (1.0,) + (0.0,) * (FEATURES - 1)
+    return Issued(
+        minute=minute, features=features, predicted=0.0, addend=0.0, needed=5, alone=5, final=5
+    )

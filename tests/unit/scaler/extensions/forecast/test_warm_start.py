@@ -5,14 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scaler.algorithm.effective_policy import policy_of
-from scaler.algorithm.memory import Memory
 from scaler.algorithm.settings import Settings
 from scaler.api.extension_spec import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.digest import digest_of, restored
 from scaler.extensions.forecast.foresee import foresee, new_forecast, remembered
-from scaler.extensions.forecast.state import LEARNING, Load, Recorded, Verdict, WarmStart, moved
+from scaler.extensions.forecast.state import (
+    LEARNING,
+    ForecastMemory,
+    Load,
+    Recorded,
+    Verdict,
+    WarmStart,
+    moved,
+)
 from scaler.extensions.forecast.warm_start import (
     difference,
     history_text,
@@ -22,7 +29,7 @@ from scaler.extensions.forecast.warm_start import (
     warm_started,
 )
 from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily
-from tests.unit.scaler.objects import average, external, named, replaced, spec
+from tests.unit.scaler.objects import average, effective, external, named, replaced, spec
 
 PER_REPLICA = 10.0
 
@@ -30,11 +37,11 @@ PER_REPLICA = 10.0
 def policy(**fields):
     of = spec(named(external(average("10")), "load"), min_replicas=1, max_replicas=100)
     of = replaced(of, forecast=ForecastSpec(metric="load", mode="Add", **fields))
-    return policy_of(of, Settings(kind=LOAD_AUTOSCALERS))
+    return effective(of, Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS))
 
 
 POLICY = policy()
-RULES = POLICY.forecast
+RULES = POLICY.rules["forecast"]
 
 
 def new():
@@ -51,16 +58,16 @@ def from_history(minutes, state=None, shape=daily):
 
 def online(minutes, state=None, shape=daily):
     """What reconciles of a dry run remember, of this metric alone."""
-    dry_run = msgspec.structs.replace(POLICY, forecast=msgspec.structs.replace(RULES, acts=False))
-    memory = Memory(forecast_state=state or new())
+    dry_run = msgspec.structs.replace(RULES, acts=False)
+    memory = ForecastMemory(state=state or new())
     for minute in minutes:
         load = Load(total=shape(minute), per_replica=PER_REPLICA)
-        found = foresee(dry_run.forecast, memory, load, (START + minute) * 60.0 + 7.0)
+        found = foresee(dry_run, memory.state, load, (START + minute) * 60.0 + 7.0)
         # The highest count of the metric alone in the scale-down window of five minutes.
-        alone, _ = remembered(found, dry_run, memory, stabilized=0, others=0)
-        stabilized = max(alone.forecast_state.alone_by_minute)
-        memory, _ = remembered(found, dry_run, memory, stabilized=stabilized, others=0)
-    return memory.forecast_state
+        alone, _ = remembered(found, dry_run, POLICY, memory, stabilized=0, others=0)
+        stabilized = max(alone.state.alone_by_minute)
+        memory, _ = remembered(found, dry_run, POLICY, memory, stabilized=stabilized, others=0)
+    return memory.state
 
 
 def without_digest(state):
@@ -151,20 +158,17 @@ def test_a_load_that_changes_its_level_at_the_end_of_the_history_is_not_trusted(
 # How it joins what was read meanwhile.
 
 
-def joined(four_days, *, read, rules=RULES, now_minute=None, memory=None):
-    """Into the memory of a forecast that has read these minutes."""
+def joined(four_days, *, read, rules=RULES, now_minute=None, state=None):
+    """Into the state of a forecast that has read these minutes."""
     before = online(read)
-    memory = memory or Memory(
-        forecast_state=msgspec.structs.replace(before, identity=rules.identity)
-    )
+    state = state or msgspec.structs.replace(before, identity=rules.identity)
     now = (START + (now_minute or read[-1])) * 60.0
     found = WarmStart(state=four_days, per_replica=PER_REPLICA)
-    return memory, warm_started(memory, msgspec.structs.replace(POLICY, forecast=rules), found, now)
+    return state, warm_started(state, rules, POLICY, found, now)
 
 
 def test_the_minutes_that_were_read_during_the_replay_follow_without_a_gap(four_days):
-    _, memory = joined(four_days, read=range(4 * DAY - 2, 4 * DAY + 5))
-    state = memory.forecast_state
+    _, state = joined(four_days, read=range(4 * DAY - 2, 4 * DAY + 5))
     assert state.levels.end_minute == START + 4 * DAY + 4
     assert len(state.levels) == 4 * DAY + 5
     assert -1.0 not in state.levels.values
@@ -175,15 +179,16 @@ def test_the_minutes_that_were_read_during_the_replay_follow_without_a_gap(four_
 
 def test_another_metric_or_lead_does_not_take_it(four_days):
     before, after = joined(
-        four_days, read=range(4 * DAY, 4 * DAY + 2), rules=policy(lead_seconds=600).forecast
+        four_days,
+        read=range(4 * DAY, 4 * DAY + 2),
+        rules=policy(lead_seconds=600).rules["forecast"],
     )
     assert after is before
 
 
 def test_a_forecast_that_has_already_learnt_keeps_what_it_has(four_days):
-    memory = Memory(forecast_state=four_days)
-    _, after = joined(four_days, read=range(4 * DAY, 4 * DAY + 2), memory=memory)
-    assert after is memory
+    _, after = joined(four_days, read=range(4 * DAY, 4 * DAY + 2), state=four_days)
+    assert after is four_days
 
 
 def test_a_history_of_the_future_is_not_taken(four_days):
@@ -193,9 +198,9 @@ def test_a_history_of_the_future_is_not_taken(four_days):
 
 
 def test_without_a_result_nothing_changes(four_days):
-    memory = Memory(forecast_state=new())
+    state = new()
     for found in (None, WarmStart(problem="Prometheus is down")):
-        assert warm_started(memory, POLICY, found, START * 60.0) is memory
+        assert warm_started(state, RULES, POLICY, found, START * 60.0) is state
     assert history_text(new(), WarmStart(problem="Prometheus is down")) == "Prometheus is down"
     assert history_text(four_days, WarmStart(problem="Prometheus is down")) == ""
 

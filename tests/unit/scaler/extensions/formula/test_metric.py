@@ -6,8 +6,8 @@ import pytest
 from scaler.algorithm.decision import Decision, NotNeeded, Rescaled
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.readings import (
+    ComputedFrom,
     ExternalValues,
-    FormulaInputs,
     MetricFailed,
     ObjectValue,
     Reading,
@@ -19,6 +19,7 @@ from scaler.api.autoscaler import FormulaMetricSource, MetricSpec
 from scaler.api.extension_spec import MetricFallback
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.printing import printed_targets
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -34,7 +35,7 @@ from tests.unit.scaler.objects import (
     value,
 )
 
-LOAD = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+LOAD = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
 
 
 def named(metric: MetricSpec, name: str, use: str = "Input") -> MetricSpec:
@@ -51,7 +52,7 @@ DOWN = MetricFailed("no data")
 
 
 def decision(*metrics: MetricSpec, readings: list[Reading], replicas: int = 2) -> Decision:
-    readings = [*readings, *(FormulaInputs() for each in metrics if each.formula)]
+    readings = [*readings, *(ComputedFrom() for each in metrics if each.formula)]
     return decided(
         observed(spec(*metrics), replicas=replicas), readings, memory=Memory(recommendations=()), settings=LOAD
     )  # fmt: skip
@@ -159,7 +160,7 @@ def test_why_shows_the_inputs_and_the_status_the_value():
     found = decision(QUEUE, formula("queue / 30"), readings=[ExternalValues((90_000,))], replicas=3)
     assert (
         "formula load: 3 for a target of average value 1, ratio 1.00. Computed from queue 90."
-        in explain(found.derivation)
+        in explain(found.derivation, EXTENSIONS)
     )
     status = settle(found, NotNeeded(), NOW).status
     metrics = (QUEUE, formula("queue / 30"))

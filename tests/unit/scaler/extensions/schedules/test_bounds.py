@@ -14,9 +14,10 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.api.schedules import CalendarReference, FoundCalendar, ScheduleSpec
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import NOW, average, decided, external, few_examples, observed, spec
 
-LOAD = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+LOAD = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
 # NOW is 1970-01-12T13:46:40Z, a Monday.
 ACTIVE = {"schedule": "0 13 * * 1", "duration_seconds": 7200}
 LATER = {"schedule": "0 18 * * 1", "duration_seconds": 7200}
@@ -32,7 +33,7 @@ def decision(
     of: AutoscalerSpec, load: int = 0, *, replicas: int, calendars=(), memory=None
 ) -> Decision:
     """One reconcile; every replica handles 10 units of load."""
-    seen = msgspec.structs.replace(observed(of, replicas=replicas), calendars=calendars)
+    seen = msgspec.structs.replace(observed(of, replicas=replicas), inputs={"schedules": calendars})
     return decided(
         seen, [ExternalValues((load * 1000,))], memory=memory or Memory(recommendations=()), settings=LOAD
     )  # fmt: skip
@@ -153,7 +154,7 @@ def test_why_names_the_schedule_and_the_next_change():
     of = scheduled(ScheduleSpec(name="office", min_replicas=10, **ACTIVE))
     assert (
         "1 schedule is active (office): minReplicas is 10, maxReplicas is 40; the next change is at 1970-01-12T15:00:00Z."
-        in explain(decision(of, replicas=10).derivation)
+        in explain(decision(of, replicas=10).derivation, EXTENSIONS)
     )
 
 
@@ -168,7 +169,7 @@ def test_on_a_ramp_the_floor_and_the_name_say_so():
 
 def test_without_schedules_the_policy_has_none():
     found = decision(spec(external(average("10"))), 10, replicas=3)
-    assert found.policy.schedule is None
+    assert "schedules" not in found.policy.rules
     assert found.derivation.remarks == ()
     assert settle(found, NotNeeded(), NOW).status.schedule is None
 

@@ -1,19 +1,20 @@
-"""Until when a decision holds; and what was not considered is never kept."""
+"""Until when a decision holds: the nearest deadline that the algorithm has compared with the moment, and that lies ahead."""
 
 import math
-from typing import Any
 
 import msgspec
 import pytest
 
-from scaler.algorithm.expiry import ROUNDING_SECONDS, continued, valid_until
 from scaler.algorithm.memory import Memory, UnconfirmedChange
+from scaler.algorithm.moment import ROUNDING_SECONDS, Moment
 from scaler.algorithm.observed import Pod
 from scaler.algorithm.readings import ExternalValues, Reading
+from scaler.algorithm.recommendations import continued, only_continues
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import AutoscalerSpec, Behavior, CandidateSpec, ScaleUpRules
 from scaler.api.extension_spec import ForecastSpec, Futility, MetricFallback, Panic, Suspend
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
     at_most,
@@ -35,7 +36,7 @@ from tests.unit.scaler.objects import (
 )
 from wire.api.meta import time_from_unix
 
-LA = Settings(kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
 STEADY = Memory(recommendations=(step(3, 15),))
 QUEUE = spec(external(average("10")))
 THIRTY = ExternalValues((30_000,))
@@ -53,8 +54,9 @@ def valid_for(
     decision = decided(
         observed(of, replicas=3), [reading], memory=memory, settings=LA, target_pods=target_pods
     )
-    until = valid_until(decision, memory, target_pods, NOW)
-    return until - NOW + ROUNDING_SECONDS if until else 0
+    if not only_continues(memory, decision.memory):
+        return 0
+    return max(0, decision.holds_until_unix_seconds - NOW + ROUNDING_SECONDS)
 
 
 def test_a_steady_decision_holds_without_an_end():
@@ -79,14 +81,8 @@ CPU_SPEC = spec(resource(utilization(50)))
         pytest.param(
             replaced(QUEUE, behavior=POLICIES),
             Memory(recommendations=(step(3, 15),), scale_up_events=events((1, 50))),
-            10,
-            id="a change leaves the period of the first policy",
-        ),
-        pytest.param(
-            replaced(QUEUE, behavior=POLICIES),
-            Memory(recommendations=(step(3, 15),), scale_down_events=events((1, 90))),
-            110,
-            id="a change leaves the period of the second policy",
+            math.inf,
+            id="a change in the period limits nothing while nothing changes",
         ),
         pytest.param(
             replaced(QUEUE, suspend=Suspend(until=time_from_unix(NOW + 40).isoformat())),
@@ -134,15 +130,41 @@ def test_a_decision_that_changes_the_memory_is_made_again(memory):
     assert valid_for(QUEUE, memory) == 0
 
 
+def kept_at_three(of: AutoscalerSpec, memory: Memory, reading: Reading) -> float:
+    """Seconds for which three replicas stay, although the metric wants something else."""
+    decision = decided(observed(of, replicas=3), [reading], memory=memory, settings=LA)
+    assert decision.desired_replicas == 3
+    return decision.holds_until_unix_seconds - NOW + ROUNDING_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("memory", "length", "seconds"),
+    [
+        pytest.param(
+            Memory(recommendations=(step(9, 15),), scale_up_events=events((4, 50))),
+            9,
+            10,
+            id="a scale-up until the change leaves the period of its policy",
+        ),
+        pytest.param(
+            Memory(recommendations=(step(1, 15),), scale_down_events=events((1, 90))),
+            1,
+            110,
+            id="a scale-down likewise",
+        ),
+    ],
+)
+def test_a_limited_count_holds_until_the_limit_moves(memory, length, seconds):
+    reading = ExternalValues((length * 10_000,))
+    found = kept_at_three(replaced(QUEUE, behavior=POLICIES), memory, reading)
+    assert found == pytest.approx(seconds)
+
+
 @pytest.mark.parametrize(
     "of",
     [
         pytest.param(
             replaced(QUEUE, behavior=Behavior(scale_up=ScaleUpRules(panic=Panic()))), id="panic"
-        ),
-        pytest.param(
-            replaced(QUEUE, behavior=Behavior(scale_up=ScaleUpRules(futility=Futility()))),
-            id="futility",
         ),
         pytest.param(
             spec(
@@ -155,7 +177,7 @@ def test_a_decision_that_changes_the_memory_is_made_again(memory):
                 spec(named(external(average("10")), "queue")),
                 forecast=ForecastSpec(metric="queue"),
             ),
-            id="a forecast",
+            id="a forecast that learns",
         ),
         pytest.param(
             replaced(QUEUE, candidate=CandidateSpec(behavior=Behavior(), mode="DryRun")),
@@ -163,20 +185,34 @@ def test_a_decision_that_changes_the_memory_is_made_again(memory):
         ),
     ],
 )
-def test_a_decision_with_a_field_that_is_not_known_is_made_again(of):
-    """Also with every field that a later version adds, until it is listed in KNOWN_FIELDS."""
+def test_a_decision_of_an_extension_that_remembers_more_is_made_again(of):
     assert valid_for(of) == 0
 
 
-class SpecOfALaterVersion(AutoscalerSpec, frozen=True, kw_only=True):
-    """It has a field that this version does not know."""
+def test_a_scale_up_that_is_held_by_pods_that_are_not_ready_holds_until_another_one_is_late():
+    of = replaced(
+        QUEUE,
+        behavior=Behavior(
+            scale_up=ScaleUpRules(
+                futility=Futility(ready_timeout_seconds=120, max_unready_replicas=1)
+            ),
+            scale_down=rules(),
+        ),
+    )
+    late = (*pods(2), pod("web-2", ready="False", turned_seconds_ago=100))
+    assert valid_for(of, target_pods=late) == pytest.approx(20)
 
-    weather: str = ""
 
-
-def test_a_spec_with_an_unknown_field_is_decided_again_in_every_reconcile():
-    fields: dict[str, Any] = msgspec.structs.asdict(QUEUE)
-    assert valid_for(SpecOfALaterVersion(**fields, weather="rain")) == 0
+def test_the_nearest_deadline_counts_and_reached_ones_do_not():
+    moment = Moment(100.0)
+    assert moment.reached(100.0)
+    assert not moment.passed(100.0)
+    assert not moment.reached(130.0)
+    assert not moment.reached(120.0)
+    assert moment.holds_until_unix_seconds == 100.0 - ROUNDING_SECONDS
+    later = Moment(100.0)
+    assert not later.reached(130.0)
+    assert later.later(110.0).holds_until_unix_seconds == 130.0 - ROUNDING_SECONDS
 
 
 def test_only_the_last_recommendation_is_continued():

@@ -1,0 +1,177 @@
+"""What a LoadAutoscaler has beyond an HPA: one `Extension` for each idea, applied in the order of one list.
+
+An extension that is not set in a spec has no rules, and none of its other hooks is called. An HPA has none at all.
+Its state is its own: it is kept in the memory under its name, and stored under `stored_as`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from scaler.algorithm.memory import Change
+from scaler.algorithm.moment import Moment
+from scaler.algorithm.policy import Policy
+from scaler.algorithm.remark import Remark
+from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus, MetricSpec
+
+if TYPE_CHECKING:
+    from scaler.algorithm.decision import PodCost
+    from scaler.algorithm.draft import Draft, Turn
+    from scaler.algorithm.settings import Settings
+
+Rules = TypeVar("Rules")
+State = TypeVar("State")
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """What an extension derives its rules from. `inputs`: what was read for extensions, by their names."""
+
+    autoscaler: Autoscaler
+    spec: AutoscalerSpec
+    settings: "Settings"
+    inputs: Mapping[str, Any]
+    moment: Moment
+
+
+class Gauge(msgspec.Struct, frozen=True):
+    """A metric of the scaler with one sample for each autoscaler: its value in a step, None for no sample."""
+
+    name: str
+    help: str
+    value: Callable[[Any], float | None]
+
+
+class Extension(Generic[Rules, State]):
+    """Each hook changes nothing unless an extension says otherwise."""
+
+    name: str
+    """Of its rules, its state, its input and its step of the derivation."""
+    conditions: tuple[str, ...] = ()
+    """The conditions that its remarks set, and that nothing sets once its field is removed."""
+    stored_as: str = ""
+    """The field of its state in the schema of the stored memory; empty if it has none there."""
+    stored_beside: bool = False
+    """Whether that key is beside those of all other extensions. Only for states that were stored so from the beginning."""
+    ends_when_disabled: bool = True
+    """Whether its state ends while the target is at zero without the scaler, so that no metric is read."""
+    state_type: Any = None
+    """The type of what is stored; None if nothing is."""
+    step_type: Any = None
+    """The type of its step of the derivation; None if it has none."""
+    gauges: Sequence[Gauge] = ()
+
+    def rules(self, given: Given, policy: Policy) -> Rules | None:
+        """Its settings at this moment; None if the spec does not have it."""
+        raise NotImplementedError
+
+    def policy(self, rules: Rules, policy: Policy) -> Policy:
+        """The settings of the algorithm, changed."""
+        return policy
+
+    def holds(self, rules: Rules) -> tuple[str, str] | None:
+        """Why nothing may be scaled down: a reason for ScalingLimited, and a message."""
+        return None
+
+    def begin(
+        self,
+        rules: Rules,
+        state: State | None,
+        turn: "Turn",
+        known_replicas: tuple[int, ...] | None,
+    ) -> State | None:
+        """The state with which this reconcile starts; None for none.
+
+        `known_replicas` are those of `StoredMemory`, None if the state is this process' own.
+        """
+        return state
+
+    def remark(self, rules: Rules, state: State | None, turn: "Turn") -> Remark | None:
+        """What its condition says until the metrics are read."""
+        return None
+
+    def metrics(self, rules: Rules) -> Sequence[MetricSpec]:
+        """Metrics to read beside those of the spec."""
+        return ()
+
+    def proposals(self, rules: Rules, draft: "Draft") -> None:
+        """After each metric was evaluated: `draft.proposals`."""
+
+    def recommended(self, rules: Rules, draft: "Draft") -> None:
+        """After the largest proposal was taken: `draft.recommended`, which may be without a count."""
+
+    def blocked(self, rules: Rules, draft: "Draft") -> None:
+        """Instead of all that follows, if the metrics allow no decision."""
+
+    def recommendation(self, rules: Rules, draft: "Draft") -> None:
+        """Before stabilization: `draft.replicas` is what will be remembered as recommended."""
+
+    def stabilized(self, rules: Rules, draft: "Draft") -> None:
+        """After stabilization, before rates and bounds."""
+
+    def bounded(self, rules: Rules, draft: "Draft") -> None:
+        """After rates and bounds."""
+
+    def decided(self, rules: Rules, draft: "Draft") -> None:
+        """After the policy has decided, also if something else than `draft.replicas` decides from here on."""
+
+    def final(self, rules: Rules, draft: "Draft") -> None:
+        """The last word on what is written, whether metrics, a bound or a failure decided."""
+
+    def pod_costs(self, rules: Rules, draft: "Draft") -> "tuple[PodCost, ...]":
+        """The deletion costs of pods before a scale-down from `draft.turn.current_replicas` to `draft.replicas`."""
+        return ()
+
+    def changed(self, rules: Rules, state: State | None, change: Change) -> State | None:
+        """The state after the replicas were changed."""
+        return state
+
+    def for_candidate(self, draft: "Draft") -> "Extension[Any, Any] | None":
+        """What stands for it while another policy of the same autoscaler decides; None if that has its own."""
+        return None
+
+    def status(
+        self, rules: Rules, step: Any, policy: Policy, status: AutoscalerStatus
+    ) -> AutoscalerStatus:
+        """The status with its part. `step` is None where this reconcile has none."""
+        return status
+
+    def sentence(self, step: Any, now_unix_seconds: float) -> str:
+        """Its line of `why`."""
+        return ""
+
+    def hold(self, step: Any) -> tuple[str, str] | None:
+        """What holds the replicas, for HELD and for the summary, beside what its remark says."""
+        return None
+
+    def stored(self, state: State) -> Any:
+        """What is stored of the state; None for nothing."""
+        return state
+
+    def restored(self, stored: Any, now_unix_seconds: float) -> State | None:
+        """The state after a restart. `stored` has the type `state_type`."""
+        return stored  # type: ignore[no-any-return]
+
+    def shifted(self, state: State, seconds: float) -> State:
+        """The state with the same ages, on a wall clock that was stepped by so much."""
+        return state
+
+    def restores_alike(self, stored: Any, newer: Any) -> bool:
+        """Whether a process that starts from what is `stored` decides like one that starts from what is `newer`."""
+        return bool(stored == newer)
+
+
+class Part(msgspec.Struct, frozen=True):
+    """An extension that is set in a spec, and its rules."""
+
+    extension: Extension[Any, Any]
+    rules: Any
+
+
+def parts_of(extensions: Sequence[Extension[Any, Any]], policy: Policy) -> tuple[Part, ...]:
+    """Those that are set, in the order in which they apply."""
+    if not policy.rules:
+        return ()
+    return tuple(
+        Part(each, policy.rules[each.name]) for each in extensions if each.name in policy.rules
+    )

@@ -1,0 +1,109 @@
+"""A memory as it is stored: in `status.history` of a LoadAutoscaler, and in a ScalingMemory for an HPA."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from scaler.algorithm.extension import Extension
+from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+
+Extensions = Sequence[Extension[Any, Any]]
+Fields = dict[str, msgspec.Raw]
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The stored fields. The states of extensions are JSON, which each of them reads and writes itself."""
+
+    recommendations: tuple[Recommendation, ...] | None = None
+    scale_up_events: tuple[ScaleEvent, ...] = ()
+    scale_down_events: tuple[ScaleEvent, ...] = ()
+    scaled_to_zero: bool = False
+    extensions: dict[str, msgspec.Raw] | None = None
+    states: dict[str, str] = {}
+    """Those that have no place in the schema of the CRD, as JSON."""
+    forecast: str = ""
+    candidate: dict[str, msgspec.Raw] | None = None
+
+
+def history_of(memory: Memory, extensions: Extensions) -> History:
+    """What is stored of a memory."""
+    inside: dict[str, msgspec.Raw] = {}
+    states: dict[str, str] = {}
+    beside: dict[str, Any] = {}
+    for each in extensions:
+        stored = stored_state(memory, each)
+        if stored is None:
+            continue
+        encoded = msgspec.json.encode(stored)
+        if each.stored_beside:
+            text = isinstance(stored, str)
+            beside[each.stored_as] = stored if text else msgspec.json.decode(encoded, type=Fields)
+        elif each.stored_as:
+            inside[each.stored_as] = msgspec.Raw(encoded)
+        else:
+            states[each.name] = encoded.decode()
+    return History(
+        recommendations=memory.recommendations,
+        scale_up_events=memory.scale_up_events,
+        scale_down_events=memory.scale_down_events,
+        scaled_to_zero=memory.scaled_to_zero,
+        extensions=inside or None,
+        states=states,
+        **beside,
+    )
+
+
+def memory_in(history: History, *, known_replicas: tuple[int, ...]) -> StoredMemory:
+    """The memory that was stored; see `StoredMemory.known_replicas`."""
+    states: dict[str, Any] = {**history.states, **(history.extensions or {})}
+    if history.forecast:
+        states["forecast"] = msgspec.Raw(msgspec.json.encode(history.forecast))
+    if history.candidate:
+        states["candidate"] = msgspec.Raw(msgspec.json.encode(history.candidate))
+    return StoredMemory(
+        recommendations=history.recommendations,
+        scale_up_events=history.scale_up_events,
+        scale_down_events=history.scale_down_events,
+        scaled_to_zero=history.scaled_to_zero,
+        states=states,
+        known_replicas=known_replicas,
+    )
+
+
+def state_of(memory: Memory, extension: Extension[Any, Any], now_unix_seconds: float) -> Any:
+    """The state of an extension in a memory of this process, or in a stored one; None for none."""
+    if not isinstance(memory, StoredMemory):
+        return memory.states.get(extension.name)
+    stored, ahead_seconds = stored_state(memory, extension), memory.ahead_seconds
+    if stored is None:
+        return None
+    state = extension.restored(stored, now_unix_seconds + ahead_seconds)
+    if state is None or not ahead_seconds:
+        return state
+    return extension.shifted(state, -ahead_seconds)
+
+
+def stored_state(memory: Memory, extension: Extension[Any, Any]) -> Any:
+    """What is, or would be, stored of the state of an extension; None for nothing."""
+    if extension.state_type is None:
+        return None
+    if not isinstance(memory, StoredMemory):
+        state = memory.states.get(extension.name)
+        return None if state is None else extension.stored(state)
+    raw = memory.states.get(extension.stored_as or extension.name)
+    if raw is None:
+        return None
+    try:
+        return msgspec.json.decode(raw, type=extension.state_type)
+    except msgspec.DecodeError:
+        # Another version's: the extension starts as with a new autoscaler.
+        return None
+
+
+def with_states(memory: Memory, states: Mapping[str, Any]) -> Memory:
+    """The same memory object while nothing changes; absent and None are the same."""
+    found = {name: state for name, state in states.items() if state is not None}
+    if found == memory.states:
+        return memory
+    return msgspec.structs.replace(memory, states=found)

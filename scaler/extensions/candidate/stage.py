@@ -1,0 +1,292 @@
+"""The candidate as an extension: the same function decides a second time, with its own policy and memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from scaler.algorithm.compute import compute
+from scaler.algorithm.decision import Event, EventType
+from scaler.algorithm.draft import Draft, Turn
+from scaler.algorithm.effective_policy import effective_policy
+from scaler.algorithm.extension import Extension, Gauge, Given, Part, parts_of
+from scaler.algorithm.history import state_of, with_states
+from scaler.algorithm.memory import Change, StoredMemory
+from scaler.algorithm.policy import Policy
+from scaler.algorithm.propose import propose
+from scaler.algorithm.readings import Signal
+from scaler.algorithm.recommendations import confirmed, held, seeded, with_change
+from scaler.algorithm.remark import Remark
+from scaler.algorithm.restart import restored, restores_alike, shifted
+from scaler.algorithm.workload import Workload
+from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec
+from scaler.api.extension_status import CandidateStatus
+from scaler.extensions.candidate.progress import Progress, blended, progressed, waiting_remark
+from scaler.extensions.candidate.rules import CandidateRules, candidate_rules
+from scaler.extensions.candidate.state import (
+    CandidateState,
+    StoredCandidate,
+    own_memory,
+    progress_alike,
+    restored_candidate,
+    stored_candidate,
+    times_shifted,
+)
+
+
+class CandidateStep(msgspec.Struct, frozen=True, kw_only=True):
+    """What the candidate decided beside the spec, and what both together result in. `desired` is None if it failed."""
+
+    weight_percent: int
+    step: int
+    steps: int
+    is_shadow: bool
+    problem: str = ""
+    winner: str = ""
+    proposed: int | None = None
+    desired: int | None = None
+    spec_desired: int
+    result: int
+
+
+class Candidate(Extension[CandidateRules, CandidateState]):
+    """`deciding` are the extensions that a candidate has, too."""
+
+    name = "candidate"
+    conditions = (ConditionType.CANDIDATE_PROGRESSING,)
+    stored_as = "candidate"
+    stored_beside = True
+    state_type = StoredCandidate
+    step_type = CandidateStep
+    ends_when_disabled = False
+    gauges = (
+        Gauge(
+            "candidate_weight_percent",
+            "Share of the difference that the candidate decides.",
+            lambda step: step.weight_percent,
+        ),
+        Gauge(
+            "candidate_replicas",
+            "Replicas that the candidate of the last decision wants, also as a shadow.",
+            lambda step: step.desired,
+        ),
+        Gauge(
+            "candidate_spec_replicas",
+            "Replicas that the spec of the last decision wants without its candidate.",
+            lambda step: step.spec_desired,
+        ),
+    )
+
+    def __init__(self, deciding: tuple[Extension[Any, Any], ...]) -> None:
+        self._deciding = deciding
+
+    def rules(self, given: Given, policy: Policy) -> CandidateRules | None:
+        """None without the field."""
+        field = given.spec.candidate
+        return None if field is None else candidate_rules(given.spec, field, given.settings)
+
+    def metrics(self, rules: CandidateRules) -> Sequence[MetricSpec]:
+        """Its own, and those of `abortWhen`."""
+        return (*rules.metrics, *rules.abort_metrics)
+
+    def begin(
+        self,
+        rules: CandidateRules,
+        state: CandidateState | None,
+        turn: Turn,
+        known_replicas: tuple[int, ...] | None,
+    ) -> CandidateState:
+        """Nothing is remembered of another candidate."""
+        if state is None or state.hash != rules.hash:
+            return CandidateState(hash=rules.hash)
+        memory, policy, replicas = state.memory, self._policy(rules, turn), turn.current_replicas
+        now = turn.moment.now_unix_seconds
+        if isinstance(memory, StoredMemory):
+            known = msgspec.structs.replace(memory, known_replicas=known_replicas or ())
+            memory = restored(known, policy, replicas=replicas, now_unix_seconds=now)
+            states = {each.name: state_of(known, each, now) for each in self._deciding}
+            memory = with_states(memory, states)
+        else:
+            memory = confirmed(memory, policy, replicas=replicas)
+        return msgspec.structs.replace(state, memory=memory)
+
+    def remark(
+        self, rules: CandidateRules, state: CandidateState | None, turn: Turn
+    ) -> Remark | None:
+        """While nothing is decided by metrics."""
+        return waiting_remark(state)
+
+    def decided(self, rules: CandidateRules, draft: Draft) -> None:
+        """Decide between the count of the spec and that of the candidate."""
+        turn, of_spec = draft.turn, draft.replicas
+        before: CandidateState = draft.states[self.name]
+        own = None if before.aborted else self._decided(rules, before, draft)
+        desired = None if own is None or own.proposed is None else own.replicas
+        recommended = None if own is None else own.recommended
+        after = before if own is None else msgspec.structs.replace(before, memory=own.remembered())
+        failure = "" if desired is not None or recommended is None else recommended.error
+        progress = progressed(
+            rules,
+            after,
+            [_value_milli(each, draft.workload) for each in turn.signals_of(rules.abort_metrics)],
+            period_seconds=turn.policy.sync_period_seconds,
+            failure=failure,
+            now_unix_seconds=turn.moment.now_unix_seconds,
+        )
+        weight = progress.weight_percent
+        draft.states[self.name] = progress.memory
+        draft.replicas = of_spec if desired is None else blended(of_spec, desired, weight)
+        draft.steps[self.name] = CandidateStep(
+            weight_percent=weight,
+            step=min(progress.memory.step + 1, len(rules.steps)),
+            steps=len(rules.steps),
+            is_shadow=rules.is_shadow,
+            problem=progress.message if progress.memory.aborted else "",
+            winner="" if recommended is None else recommended.winner_name,
+            proposed=None if recommended is None else recommended.replicas,
+            desired=desired,
+            spec_desired=of_spec,
+            result=draft.replicas,
+        )
+        draft.add(_remark(progress, changes=draft.replicas != of_spec))
+        draft.events += _events(before, progress)
+        if draft.replicas != of_spec:
+            draft.reason = f"the candidate has {weight} %"
+
+    def changed(
+        self, rules: CandidateRules, state: CandidateState | None, change: Change
+    ) -> CandidateState | None:
+        """The policies of a candidate count every change of the replicas, too."""
+        if state is None:
+            return None
+        memory = with_change(state.memory, rules.behavior, change)
+        return msgspec.structs.replace(state, memory=memory)
+
+    def status(
+        self,
+        rules: CandidateRules,
+        step: CandidateStep | None,
+        policy: Policy,
+        status: AutoscalerStatus,
+    ) -> AutoscalerStatus:
+        """`status.candidate`."""
+        if step is None:
+            return status
+        return msgspec.structs.replace(
+            status,
+            candidate=CandidateStatus(
+                weight_percent=step.weight_percent,
+                step=step.step,
+                spec_replicas=step.spec_desired,
+                candidate_replicas=step.desired,
+            ),
+        )
+
+    def sentence(self, step: CandidateStep, now_unix_seconds: float) -> str:
+        """Both counts, and what they result in."""
+        return candidate_sentence(step)
+
+    def stored(self, state: CandidateState) -> StoredCandidate:
+        """With the memory of its decisions."""
+        return stored_candidate(state, self._deciding)
+
+    def restored(self, stored: StoredCandidate, now_unix_seconds: float) -> CandidateState:
+        """Its memory is a stored one until `begin`."""
+        return restored_candidate(stored, now_unix_seconds)
+
+    def shifted(self, state: CandidateState, seconds: float) -> CandidateState:
+        """The same ages, also of its decisions."""
+        memory = shifted(state.memory, seconds, self._deciding)
+        return msgspec.structs.replace(times_shifted(state, seconds), memory=memory)
+
+    def restores_alike(self, stored: StoredCandidate | None, newer: StoredCandidate | None) -> bool:
+        """The progress and the memory of its decisions."""
+        if stored is None or newer is None:
+            return stored is newer
+        return progress_alike(stored, newer) and restores_alike(
+            own_memory(stored), own_memory(newer), self._deciding
+        )
+
+    def _decided(self, rules: CandidateRules, before: CandidateState, draft: Draft) -> Draft:
+        """The decision of the candidate; `proposed` is None if its metrics do not allow one."""
+        policy = self._policy(rules, draft.turn)
+        now = draft.turn.moment.now_unix_seconds
+        memory = seeded(before.memory, replicas=draft.turn.current_replicas, now_unix_seconds=now)
+        turn = msgspec.structs.replace(
+            draft.turn,
+            policy=policy,
+            memory=memory,
+            parts=(*parts_of(self._deciding, policy), *_shared(draft)),
+        )
+        found = compute(turn, turn.signals_of(rules.metrics))
+        if found.proposed is None:
+            found.memory = held(memory, policy, now)
+        return found
+
+    def _policy(self, rules: CandidateRules, turn: Turn) -> Policy:
+        """That of its spec; schedules and the bounds apply to both."""
+        given = Given(
+            autoscaler=turn.autoscaler,
+            spec=rules.spec,
+            settings=msgspec.structs.replace(turn.settings, extensions=self._deciding),
+            inputs={},
+            moment=turn.moment,
+        )
+        return msgspec.structs.replace(
+            effective_policy(given),
+            min_replicas=turn.policy.min_replicas,
+            max_replicas=turn.policy.max_replicas,
+        )
+
+
+def _shared(draft: Draft) -> tuple[Part, ...]:
+    """What extensions of the spec do for the candidate, too."""
+    found = (part.extension.for_candidate(draft) for part in draft.turn.parts)
+    return tuple(Part(each, True) for each in found if each is not None)
+
+
+def _value_milli(signal: Signal, workload: Workload) -> int | None:
+    found = propose(signal.metric, signal.reading, workload)
+    return None if found.failure is not None else found.derivation.value_milli
+
+
+def _remark(progress: Progress, *, changes: bool) -> Remark:
+    return Remark(
+        condition=ConditionType.CANDIDATE_PROGRESSING,
+        active=progress.weight_percent > 0,
+        reason=progress.reason,
+        message=progress.message,
+        holds=changes,
+    )
+
+
+def _events(before: CandidateState, progress: Progress) -> tuple[Event, ...]:
+    """When it is aborted, and when it begins its next step."""
+    after = progress.memory
+    if after.aborted and not before.aborted:
+        message = progress.message
+        return (Event(type=EventType.WARNING, reason="CandidateAborted", message=message),)
+    if after.step != before.step:
+        return (
+            Event(type=EventType.NORMAL, reason="CandidateProgressing", message=progress.message),
+        )
+    return ()
+
+
+def candidate_sentence(step: CandidateStep) -> str:
+    """Both counts, and what they result in."""
+    if step.problem:
+        return "Candidate: it is aborted and decides nothing."
+    if step.desired is None:
+        return (
+            f"Candidate: its metrics do not allow a decision, so the spec decides: {step.result}."
+        )
+    by = f" by {step.winner}" if step.winner else ""
+    counts = f"Candidate: it wants {_counted(step.desired)}{by}, the spec {step.spec_desired}"
+    if step.is_shadow:
+        return f"{counts}. It is only reported, so the result is {step.result}."
+    return f"{counts}. It has {step.weight_percent} %, so the result is {step.result}."
+
+
+def _counted(replicas: int) -> str:
+    return "1 replica" if replicas == 1 else f"{replicas} replicas"

@@ -1,0 +1,221 @@
+"""When a target goes to zero and leaves it, by the activity of its metrics (`scaleToZero`, `activationValue`).
+
+A metric is active above its activation value, as a scaler of KEDA is (`activationThreshold`). The target goes to
+zero once no metric has been active for the cooldown, and leaves zero as soon as one is. Between the two it keeps
+at least one replica, whatever the metrics propose.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from scaler.algorithm.amounts import milli
+from scaler.algorithm.derivation import MetricDerivation
+from scaler.algorithm.draft import Draft
+from scaler.algorithm.extension import Extension, Given
+from scaler.algorithm.moment import Moment
+from scaler.algorithm.policy import Policy
+from scaler.algorithm.propose import Proposal
+from scaler.api.autoscaler import MetricSpec
+from scaler.api.extension_spec import ManualZero
+
+# KEDA's default of `cooldownPeriod`, and the CRD's.
+COOLDOWN_SECONDS = 300.0
+NAMES_SHOWN_MAX = 5
+# Less than any period.
+SAME_SECONDS = 1.0
+
+
+class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`manual_zero_activates`: whether a zero that a user set counts as the controller's."""
+
+    cooldown_seconds: float
+    manual_zero_activates: bool
+
+
+class Activity(msgspec.Struct, frozen=True, kw_only=True):
+    """The names of the metrics that are active, and whether one is not known, which may be active."""
+
+    active: tuple[str, ...] = ()
+    unknown: bool = False
+
+
+class ZeroStep(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the target may be at zero: the active metrics, and since when there are none.
+
+    `floor` is 0 or 1; `decides` if only that keeps the target from zero.
+    """
+
+    active: tuple[str, ...] = ()
+    unknown: bool = False
+    inactive_since_unix_seconds: float | None = None
+    cooldown_seconds: float
+    floor: int
+    decides: bool = False
+
+
+class Zero(msgspec.Struct, frozen=True, kw_only=True):
+    """What is recommended to the next steps, the least that may result from them, and what is remembered."""
+
+    recommended: int
+    floor: int
+    inactive_since_unix_seconds: float | None
+
+
+class ScaleToZero(Extension[ZeroRules, float]):
+    """Its state is since when no metric is active; None while one is."""
+
+    name = "zero"
+    stored_as = "inactiveSinceUnixSeconds"
+    state_type = float
+    step_type = ZeroStep
+
+    def rules(self, given: Given, policy: Policy) -> ZeroRules | None:
+        """Only with `minReplicas: 0`: otherwise a metric that is not active has the minimum as its floor."""
+        spec = given.spec
+        field = spec.scale_to_zero
+        if spec.min_replicas != 0:
+            return None
+        if field is None:
+            if all(metric.activation_value is None for metric in spec.metrics or ()):
+                return None
+            return ZeroRules(cooldown_seconds=0.0, manual_zero_activates=False)
+        given_seconds = field.cooldown_seconds
+        return ZeroRules(
+            cooldown_seconds=COOLDOWN_SECONDS if given_seconds is None else float(given_seconds),
+            manual_zero_activates=field.manual_zero == ManualZero.ACTIVATE,
+        )
+
+    def policy(self, rules: ZeroRules, policy: Policy) -> Policy:
+        """With `manualZero: Activate` every zero counts as the controller's."""
+        if not rules.manual_zero_activates:
+            return policy
+        return msgspec.structs.replace(policy, manual_zero_activates=True)
+
+    def blocked(self, rules: ZeroRules, draft: Draft) -> None:
+        """The cooldown begins again: a metric that failed may have been active."""
+        draft.states.pop(self.name, None)
+
+    def recommendation(self, rules: ZeroRules, draft: Draft) -> None:
+        """Zero, or one at least."""
+        turn = draft.turn
+        found_activity = activity([each.metric for each in draft.signals], _proposals(draft))
+        found = zero(
+            rules,
+            draft.states.get(self.name),
+            found_activity,
+            current=turn.current_replicas,
+            recommended=draft.replicas,
+            may_leave_zero=turn.policy.may_scale_up,
+            moment=turn.moment,
+        )
+        draft.replicas = found.recommended
+        draft.states[self.name] = found.inactive_since_unix_seconds
+        draft.steps[self.name] = ZeroStep(
+            active=found_activity.active,
+            unknown=found_activity.unknown,
+            inactive_since_unix_seconds=found.inactive_since_unix_seconds,
+            cooldown_seconds=rules.cooldown_seconds,
+            floor=found.floor,
+        )
+
+    def bounded(self, rules: ZeroRules, draft: Draft) -> None:
+        """The floor applies whatever bounds say."""
+        step: ZeroStep = draft.steps[self.name]
+        is_cooling = step.inactive_since_unix_seconds is not None
+        draft.steps[self.name] = msgspec.structs.replace(
+            step, decides=is_cooling and draft.replicas < step.floor
+        )
+        draft.replicas = max(draft.replicas, step.floor)
+
+    def sentence(self, step: ZeroStep, now_unix_seconds: float) -> str:
+        """Why it may be at zero, or not."""
+        if step.active:
+            return f"It may not be at zero, because {_names(step.active)} is above the activation value."
+        if step.unknown and step.inactive_since_unix_seconds is None:
+            return "It may not go to zero, because a metric failed that may be above its activation value."
+        since = step.inactive_since_unix_seconds or now_unix_seconds
+        inactive = f"No metric is above its activation value since {now_unix_seconds - since:.0f} s"
+        if step.floor:
+            return f"{inactive}; zero is reached after a cooldown of {step.cooldown_seconds:g} s."
+        return f"{inactive}, so it may be at zero."
+
+    def hold(self, step: ZeroStep) -> tuple[str, str] | None:
+        """Where only the cooldown keeps a target without load from zero."""
+        if not step.decides:
+            return None
+        return "Cooldown", f"the cooldown of {step.cooldown_seconds:g} s keeps it from zero"
+
+    def restored(self, stored: float, now_unix_seconds: float) -> float:
+        """A time of the future is now."""
+        return min(stored, now_unix_seconds)
+
+    def shifted(self, state: float, seconds: float) -> float:
+        """The same age."""
+        return state + seconds
+
+    def restores_alike(self, stored: float | None, newer: float | None) -> bool:
+        """Times are the same within a second."""
+        if stored is None or newer is None:
+            return stored is newer
+        return abs(stored - newer) <= SAME_SECONDS
+
+
+def zero(
+    rules: ZeroRules,
+    inactive_since_unix_seconds: float | None,
+    found: Activity,
+    *,
+    current: int,
+    recommended: int,
+    may_leave_zero: bool,
+    moment: Moment,
+) -> Zero:
+    """Decide between zero and one or more; how many more is left to the metrics.
+
+    `may_leave_zero` is False where scaling up is disabled.
+    """
+    if found.active or (found.unknown and current > 0):
+        floor = 0 if current == 0 and not may_leave_zero else 1
+        return Zero(recommended=max(1, recommended), floor=floor, inactive_since_unix_seconds=None)
+    since = inactive_since_unix_seconds
+    since = moment.now_unix_seconds if since is None else since
+    cools_down = current > 0 and not moment.reached(since + rules.cooldown_seconds)
+    return Zero(recommended=0, floor=int(cools_down), inactive_since_unix_seconds=since)
+
+
+def activity(metrics: Sequence[MetricSpec], proposals: Sequence[Proposal]) -> Activity:
+    """The activity of the metrics that scale; `proposals` are theirs, in the same order."""
+    active: list[str] = []
+    unknown = False
+    for metric, proposal in zip(metrics, proposals, strict=True):
+        found = proposal.derivation
+        if metric.is_input:
+            continue
+        value = _value_milli(found)
+        if value is not None:
+            is_active = value > milli(metric.activation_value or 0)
+        elif proposal.failure is not None:
+            unknown = True
+            continue
+        else:
+            # Something proposes in spite of the failure, without a value.
+            is_active = (found.proposal or 0) > 0
+        if is_active:
+            active.append(metric.name or found.name)
+    return Activity(active=tuple(active), unknown=unknown)
+
+
+def _proposals(draft: Draft) -> Sequence[Proposal]:
+    return () if draft.recommended is None else draft.recommended.proposals
+
+
+def _value_milli(metric: MetricDerivation) -> int | None:
+    """The value of an Object or External metric, else the average of the pods."""
+    return metric.average_milli if metric.value_milli is None else metric.value_milli
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:NAMES_SHOWN_MAX])
+    more = len(names) - NAMES_SHOWN_MAX
+    return f"{shown} and {more} more" if more > 0 else shown

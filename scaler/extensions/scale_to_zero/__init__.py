@@ -1,1 +1,0 @@
-"""`spec.scaleToZero` and `activationValue`: when a target goes to zero and leaves it."""
