@@ -60,7 +60,7 @@ PROMETHEUS_SECONDS = Histogram(
 )
 EVALUATIONS = Counter(
     "loadline_adapter_evaluations",
-    "Evaluations of plans: sent to Prometheus for a request, or ahead of the next one; shared with an equal query in flight; or answered by a fresh result.",
+    "Evaluations of plans: sent to Prometheus; shared with an equal query in flight; or answered by a fresh result.",
     ["source"],
 )
 ANSWERS = Counter(

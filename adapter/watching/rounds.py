@@ -16,7 +16,6 @@ import msgspec
 from adapter import telemetry
 from adapter.answer.answering import AnswerDocument
 from adapter.answer.observer import AnswerObserver
-from adapter.fetch.shared_evaluations import IS_AHEAD_USEFUL
 from adapter.model import MetricRequest
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
@@ -131,7 +130,6 @@ class Rounds:
 
     async def run(self) -> None:
         """Rounds while there are listeners. Ends only by cancellation."""
-        IS_AHEAD_USEFUL.set(False)
         while True:
             await self._has_listeners.wait()
             began_at, busy_before = self._monotonic(), self._busy_seconds()

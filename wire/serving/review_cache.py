@@ -1,12 +1,10 @@
 """Reviews by the API server whose results are valid for a while: TokenReview, SubjectAccessReview.
 
-An autoscaler returns every 15 s and a result is valid for 10 s, so a plain cache never has one. A client
-that comes back on a period therefore has its review repeated shortly before it is expected: as often as
-without a cache, but not while it waits, and no result is ever older than its TTL.
+What it saves: the requests of one client within the TTL, such as the pages of a dashboard or the metrics of one
+autoscaler, are reviewed once. What bounds it: the size of all keys and results. When it is wrong: a right that was
+granted or revoked counts after the TTL at the latest.
 """
 
-import asyncio
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
@@ -20,17 +18,6 @@ V = TypeVar("V")
 # What an entry weighs besides its key, and the default for all: 50,000 autoscalers and half as many again.
 ENTRY_BYTES = 512
 SIZE_MAX = 64 << 20
-CLIENTS_MAX = 1 << 17
-# A client that returns after more than this is not expected again.
-PERIOD_SECONDS_MAX = 60.0
-# How long before a client is expected its review is repeated; never more than half of the TTL.
-LEAD_SECONDS = 4.0
-# Reviews that are repeated ahead at a time: they have seconds, and each connection to the API server costs 3 ms and 100 kB.
-AHEAD_MAX = 8
-# Requests that follow each other faster than this are one visit of a client.
-VISIT_SECONDS = 1.0
-
-log = logging.getLogger(__name__)
 
 
 class _Result(Generic[V]):
@@ -40,16 +27,6 @@ class _Result(Generic[V]):
         self.value = value
         self.expires_seconds = expires_seconds
         self.size = size
-
-
-class _Visits:
-    """When a key was requested last, and what is planned for the next time."""
-
-    __slots__ = ("last_seconds", "timer")
-
-    def __init__(self, now_seconds: float) -> None:
-        self.last_seconds = now_seconds
-        self.timer: asyncio.TimerHandle | None = None
 
 
 class ReviewCache(Generic[K, V]):
@@ -70,13 +47,11 @@ class ReviewCache(Generic[K, V]):
         self._size_of = size_of
         self._monotonic = monotonic
         self._size_max = size_max
-        # The oldest first. Each request reads both, and cachetools would take most of the time of a request's authorization.
+        # The oldest first. Each request reads it, and cachetools would take most of the time of a request's authorization.
         self._results: OrderedDict[K, _Result[V]] = OrderedDict()
-        self._visits: OrderedDict[K, _Visits] = OrderedDict()
         self.size = 0
         """The size of all results that are kept."""
         self._reviews: SingleFlight[K, V] = SingleFlight()
-        self._ahead = asyncio.Semaphore(AHEAD_MAX)
 
     def is_cached(self, key: K) -> bool:
         """Whether a result for `key` is valid now."""
@@ -84,15 +59,10 @@ class ReviewCache(Generic[K, V]):
 
     async def get(self, key: K, review: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """The cached result, or that of `review`. Raises what `review` raises."""
-        period_seconds = self._period_of(key)
         cached = self._valid(key)
-        if cached is None:
-            value = await self._reviews.do(key, lambda: self._reviewed(key, review))
-        else:
-            value = cached.value
-        if period_seconds is not None:
-            self._plan(key, period_seconds, review)
-        return value
+        if cached is not None:
+            return cached.value
+        return await self._reviews.do(key, lambda: self._reviewed(key, review))
 
     async def _reviewed(self, key: K, review: Callable[[], Coroutine[Any, Any, V]]) -> V:
         sent_seconds = self._monotonic()
@@ -124,60 +94,3 @@ class ReviewCache(Generic[K, V]):
         dropped = self._results.pop(key, None)
         if dropped:
             self.size -= dropped.size
-
-    def _period_of(self, key: K) -> float | None:
-        """The time since the last visit; None on the first one, and within a visit."""
-        now_seconds = self._monotonic()
-        visits = self._visits.get(key)
-        if visits is None or now_seconds - visits.last_seconds >= PERIOD_SECONDS_MAX:
-            self._visits[key] = _Visits(now_seconds)
-            self._visits.move_to_end(key)
-            self._forget_visits(now_seconds)
-            return None
-        period_seconds = now_seconds - visits.last_seconds
-        if period_seconds < VISIT_SECONDS:
-            return None
-        visits.last_seconds = now_seconds
-        self._visits.move_to_end(key)
-        return period_seconds
-
-    def _forget_visits(self, now_seconds: float) -> None:
-        while self._visits:
-            oldest = next(iter(self._visits))
-            is_recent = now_seconds - self._visits[oldest].last_seconds < PERIOD_SECONDS_MAX
-            if is_recent and len(self._visits) <= CLIENTS_MAX:
-                return
-            del self._visits[oldest]
-
-    def _plan(
-        self, key: K, period_seconds: float, review: Callable[[], Coroutine[Any, Any, V]]
-    ) -> None:
-        """Repeat the review before the client is expected, unless the result is still valid then."""
-        visits, result = self._visits.get(key), self._valid(key)
-        if visits is None or result is None:
-            return
-        if visits.timer is not None:
-            visits.timer.cancel()
-            visits.timer = None
-        now_seconds = self._monotonic()
-        lead_seconds = min(LEAD_SECONDS, self._ttl_seconds(result.value) / 2)
-        expected_seconds = visits.last_seconds + period_seconds
-        if expected_seconds + lead_seconds / 2 < result.expires_seconds:
-            return
-        visits.timer = asyncio.get_running_loop().call_later(
-            max(0.0, expected_seconds - lead_seconds - now_seconds), self._repeat, key, review
-        )
-
-    def _repeat(self, key: K, review: Callable[[], Coroutine[Any, Any, V]]) -> None:
-        task = self._reviews.start(key, lambda: self._reviewed_ahead(key, review))
-        task.add_done_callback(_log_failure)
-
-    async def _reviewed_ahead(self, key: K, review: Callable[[], Coroutine[Any, Any, V]]) -> V:
-        async with self._ahead:
-            return await self._reviewed(key, review)
-
-
-def _log_failure(task: asyncio.Task[V]) -> None:
-    if not task.cancelled() and (error := task.exception()):
-        # The next request repeats the review, and reports what it raises.
-        log.debug("a review ahead of time failed: %s", error)

@@ -136,89 +136,6 @@ async def test_what_is_no_longer_fresh_takes_no_memory(shared, behind, clock):
     assert len(shared._fresh) <= 11
 
 
-class Schedule:
-    """Calls at the times that the test reaches."""
-
-    def __init__(self, clock):
-        self._clock = clock
-        self._calls = []
-
-    def __call__(self, at_seconds, call):
-        self._calls.append((at_seconds, call))
-
-    async def reach(self, now_seconds):
-        due = [each for each in self._calls if each[0] <= now_seconds]
-        self._calls = [each for each in self._calls if each[0] > now_seconds]
-        for at_seconds, call in sorted(due, key=lambda each: each[0]):
-            self._clock.now_seconds = at_seconds
-            call()
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-        self._clock.now_seconds = now_seconds
-
-
-@pytest.fixture
-def schedule(clock):
-    return Schedule(clock)
-
-
-@pytest.fixture
-def refreshed(behind, clock, schedule):
-    behind.may_answer.set()
-    return SharedEvaluations(
-        behind, freshness=Freshness.always(1.0), monotonic=clock, call_at=schedule
-    )
-
-
-async def test_a_plan_that_is_needed_every_15_s_is_ready_and_costs_one_query_per_period(
-    refreshed, behind, schedule
-):
-    for number in range(1, 11):
-        await schedule.reach(100.0 + 15.0 * number)
-        sent = len(behind.requested)
-        await refreshed.evaluate(PLAN)
-        assert len(behind.requested) == (sent if number > 3 else sent + 1)
-    assert len(behind.requested) == 10
-
-
-async def test_a_plan_that_is_needed_all_the_time_is_refreshed_about_once_per_bound(
-    refreshed, behind, schedule
-):
-    for tenth in range(300):
-        await schedule.reach(100.0 + tenth / 10)
-        await refreshed.evaluate(PLAN)
-    assert len(behind.requested) <= 35
-
-
-async def test_a_plan_that_is_no_longer_requested_is_refreshed_once(refreshed, behind, schedule):
-    for number in range(1, 4):
-        await schedule.reach(100.0 + 15.0 * number)
-        await refreshed.evaluate(PLAN)
-    for number in range(4, 20):
-        await schedule.reach(100.0 + 15.0 * number)
-    assert len(behind.requested) == 4
-
-
-async def test_an_early_request_replaces_the_refresh(refreshed, behind, schedule):
-    for at in (115.0, 130.0, 145.0, 159.4):
-        await schedule.reach(at)
-        await refreshed.evaluate(PLAN)
-    await schedule.reach(170.0)
-    assert len(behind.requested) == 4
-
-
-async def test_a_refresh_that_fails_is_silent_and_the_next_request_sends_its_own(
-    refreshed, behind, schedule
-):
-    for number in range(1, 4):
-        await schedule.reach(100.0 + 15.0 * number)
-        await refreshed.evaluate(PLAN)
-    behind.fails = True
-    await schedule.reach(160.0)
-    behind.fails = False
-    assert (await refreshed.evaluate(PLAN)).evaluated_at_seconds == len(behind.requested) == 5
-
-
 async def test_the_rows_of_all_results_are_bounded(clock):
     class Large:
         async def evaluate(self, plan):
@@ -266,10 +183,10 @@ async def test_a_result_is_reused_as_long_as_its_rows_allow(clock, freshness, ro
     assert behind.sent == 2
 
 
-async def test_a_large_result_in_continuous_use_costs_a_query_per_3_s(clock, schedule):
+async def test_a_large_result_in_continuous_use_costs_a_query_per_3_s(clock):
     behind = Rows(6_000)
-    shared = SharedEvaluations(behind, freshness=Freshness(), monotonic=clock, call_at=schedule)
+    shared = SharedEvaluations(behind, freshness=Freshness(), monotonic=clock)
     for tenth in range(600):
-        await schedule.reach(100.0 + tenth / 10)
+        clock.now_seconds = 100.0 + tenth / 10
         await shared.evaluate(PLAN)
-    assert behind.sent <= 60 / 3 + 3
+    assert behind.sent <= 60 / 3 + 1

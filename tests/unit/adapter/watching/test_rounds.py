@@ -187,15 +187,13 @@ class TimedEvaluator:
         return Evaluation(samples=(), evaluated_at_seconds=asyncio.get_running_loop().time())
 
 
-def test_the_results_of_a_round_were_evaluated_in_it_not_ahead_of_it():
+def test_the_results_of_a_round_were_evaluated_in_it_not_before():
     """A result of before would be up to a second older, and so would a change of the metric."""
     ages = []
 
     async def scenario():
         loop = asyncio.get_running_loop()
-        shared = SharedEvaluations(
-            TimedEvaluator(), freshness=Freshness(), monotonic=loop.time, call_at=loop.call_at
-        )
+        shared = SharedEvaluations(TimedEvaluator(), freshness=Freshness(), monotonic=loop.time)
 
         async def answer(*_):
             began_at = loop.time()
