@@ -75,13 +75,8 @@ def state_of(memory: Memory, extension: Extension[Any, Any], now_unix_seconds: f
     """The state of an extension in a memory of this process, or in a stored one; None for none."""
     if not isinstance(memory, StoredMemory):
         return memory.states.get(extension.name)
-    stored, ahead_seconds = stored_state(memory, extension), memory.ahead_seconds
-    if stored is None:
-        return None
-    state = extension.restored(stored, now_unix_seconds + ahead_seconds)
-    if state is None or not ahead_seconds:
-        return state
-    return extension.shifted(state, -ahead_seconds)
+    stored = stored_state(memory, extension)
+    return None if stored is None else extension.restored(stored, now_unix_seconds)
 
 
 def stored_state(memory: Memory, extension: Extension[Any, Any]) -> Any:

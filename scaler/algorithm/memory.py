@@ -77,5 +77,3 @@ class StoredMemory(Memory, frozen=True, kw_only=True):
     """
 
     known_replicas: tuple[int, ...] = ()
-    ahead_seconds: float = 0.0
-    """How far the clock that wrote `states` was ahead of this one, if that is known; the other times are corrected."""

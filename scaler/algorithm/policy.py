@@ -77,6 +77,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of the extensions that the spec sets, by their names."""
 
     @property
+    def longest_window_seconds(self) -> float:
+        """For how long recommendations are needed."""
+        up_seconds = self.behavior.scale_up.window_seconds if self.behavior is not None else 0.0
+        return max(up_seconds, self.scale_down_window_seconds)
+
+    @property
     def scale_down_window_seconds(self) -> float:
         """How long a recommendation holds the replicas up."""
         if self.behavior is None:

@@ -5,6 +5,8 @@ that can never again be the highest or the lowest of any window is dropped. Both
 `tests/unit/scaler/algorithm/test_recommendation_properties.py` compares them over random histories.
 """
 
+import math
+
 import msgspec
 
 from scaler.algorithm.memory import (
@@ -42,7 +44,10 @@ def with_recommendation(
     memory: Memory, *, replicas: int, before_unix_seconds: float, now_unix_seconds: float
 ) -> Memory:
     """Remember a recommendation; forget those last made before `before_unix_seconds`, which no window needs."""
-    memory = with_step(memory, replicas, now_unix_seconds)
+    return _without_old_steps(with_step(memory, replicas, now_unix_seconds), before_unix_seconds)
+
+
+def _without_old_steps(memory: Memory, before_unix_seconds: float) -> Memory:
     steps = memory.recommendations or ()
     if steps[0].until_unix_seconds >= before_unix_seconds:
         return memory
@@ -124,13 +129,14 @@ def with_step(memory: Memory, replicas: int, now: float) -> Memory:
     return msgspec.structs.replace(memory, recommendations=steps)
 
 
-def continued(memory: Memory, until_unix_seconds: float) -> Memory:
-    """The memory after the same recommendation was made until then."""
+def continued(memory: Memory, until_unix_seconds: float, window_seconds: float) -> Memory:
+    """The memory after the same recommendation was made until then; without the steps that no window of that length needs."""
     steps = memory.recommendations
     if not steps:
         return memory
     last = msgspec.structs.replace(steps[-1], until_unix_seconds=until_unix_seconds)
-    return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
+    memory = msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
+    return _without_old_steps(memory, until_unix_seconds - window_seconds)
 
 
 def only_continues(before: Memory, after: Memory) -> bool:
@@ -139,7 +145,7 @@ def only_continues(before: Memory, after: Memory) -> bool:
         return False
     if before.unconfirmed is not None:
         return False
-    return continued(before, after.recommendations[-1].until_unix_seconds) == after
+    return continued(before, after.recommendations[-1].until_unix_seconds, math.inf) == after
 
 
 def _step(replicas: int, now: float) -> Recommendation:

@@ -1,21 +1,14 @@
-"""A memory that another process left, or that a wall clock was stepped under."""
-
-from typing import TypeVar
+"""A memory that another process left, and one of this process when the wall clock was stepped."""
 
 import msgspec
 
-from scaler.algorithm.history import Extensions, History, stored_state, with_states
+from scaler.algorithm.history import Extensions, stored_state, with_states
 from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
 
-# Below that, two machines' clocks agree: their difference is known to a few seconds only.
-DIFFERENCE_SECONDS_MIN = 5.0
-
 # Less than any period; clocks drift by less than that while a step lasts.
 SAME_SECONDS = 1.0
-
-AnyTimes = TypeVar("AnyTimes", bound=Memory | History)
 
 # The next write of memories and the Lease, as long as they last by default.
 TAKE_OVER_SECONDS = 30.0
@@ -55,59 +48,35 @@ def stored_again_seconds(policy: Policy) -> float:
     return policy.scale_down_window_seconds / 2
 
 
-def on_this_clock(stored: AnyTimes, ahead_seconds: float) -> AnyTimes:
-    """The same ages, of what a process has stored whose wall clock is ahead of this one by so much."""
-    if abs(ahead_seconds) < DIFFERENCE_SECONDS_MIN:
-        return stored
-    return stored_shifted(stored, -ahead_seconds)
-
-
-def stored_shifted(stored: AnyTimes, seconds: float) -> AnyTimes:
-    """The same ages of what is stored, on a wall clock that was stepped by so much."""
-    found = _times_shifted(stored, seconds)
-    if isinstance(found, StoredMemory):
-        return msgspec.structs.replace(found, ahead_seconds=found.ahead_seconds - seconds)
-    return found
-
-
 def shifted(memory: Memory, seconds: float, extensions: Extensions) -> Memory:
-    """The same ages of what this process remembers, on a wall clock that was stepped by so much."""
+    """The same ages, on a wall clock that was stepped by so much. What another process stored stays as it is."""
     if isinstance(memory, StoredMemory):
-        return stored_shifted(memory, seconds)
+        return memory
     states = {
         each.name: each.shifted(memory.states[each.name], seconds)
         for each in extensions
         if each.name in memory.states
     }
-    return with_states(_times_shifted(memory, seconds), states)
-
-
-def _times_shifted(found: AnyTimes, seconds: float) -> AnyTimes:
-    steps = found.recommendations
     return msgspec.structs.replace(
-        found,
-        recommendations=None
-        if steps is None
-        else tuple(
-            Recommendation(
-                replicas=each.replicas,
-                since_unix_seconds=each.since_unix_seconds + seconds,
-                until_unix_seconds=each.until_unix_seconds + seconds,
-            )
-            for each in steps
-        ),
-        scale_up_events=_events_shifted(found.scale_up_events, seconds),
-        scale_down_events=_events_shifted(found.scale_down_events, seconds),
+        with_states(memory, states),
+        recommendations=memory.recommendations
+        and tuple(_step_shifted(each, seconds) for each in memory.recommendations),
+        scale_up_events=tuple(_event_shifted(each, seconds) for each in memory.scale_up_events),
+        scale_down_events=tuple(_event_shifted(each, seconds) for each in memory.scale_down_events),
     )
 
 
-def _events_shifted(events: tuple[ScaleEvent, ...], seconds: float) -> tuple[ScaleEvent, ...]:
-    return tuple(
-        msgspec.structs.replace(
-            each, happened_at_unix_seconds=each.happened_at_unix_seconds + seconds
-        )
-        for each in events
+def _step_shifted(step: Recommendation, seconds: float) -> Recommendation:
+    return msgspec.structs.replace(
+        step,
+        since_unix_seconds=step.since_unix_seconds + seconds,
+        until_unix_seconds=step.until_unix_seconds + seconds,
     )
+
+
+def _event_shifted(event: ScaleEvent, seconds: float) -> ScaleEvent:
+    at_unix_seconds = event.happened_at_unix_seconds + seconds
+    return msgspec.structs.replace(event, happened_at_unix_seconds=at_unix_seconds)
 
 
 def restores_alike(stored: Memory, memory: Memory, extensions: Extensions) -> bool:
@@ -129,40 +98,27 @@ def restores_alike(stored: Memory, memory: Memory, extensions: Extensions) -> bo
 
 
 def _without_future(stored: StoredMemory, now: float) -> Memory:
-    """The memory with no time in the future: another process' clock may have been ahead.
-
-    By how much is not known, only that its newest time is not later than now. So every age is the least possible.
-    """
-    memory = Memory(
-        recommendations=stored.recommendations or None,
-        scale_up_events=stored.scale_up_events,
-        scale_down_events=stored.scale_down_events,
+    """The memory with no time in the future: what another process' clock, which was ahead, put there is of now."""
+    return Memory(
+        recommendations=tuple(
+            msgspec.structs.replace(
+                each,
+                since_unix_seconds=min(each.since_unix_seconds, now),
+                until_unix_seconds=min(each.until_unix_seconds, now),
+            )
+            for each in stored.recommendations or ()
+        )
+        or None,
+        scale_up_events=tuple(_not_after(each, now) for each in stored.scale_up_events),
+        scale_down_events=tuple(_not_after(each, now) for each in stored.scale_down_events),
         scaled_to_zero=stored.scaled_to_zero,
     )
-    ahead_seconds = _newest_time(memory) - now
-    if ahead_seconds <= 0:
-        return memory
-    memory = _times_shifted(memory, -ahead_seconds)
-    return msgspec.structs.replace(
-        memory,
-        scale_up_events=_maybe_older(memory.scale_up_events),
-        scale_down_events=_maybe_older(memory.scale_down_events),
-    )
 
 
-def _newest_time(memory: Memory) -> float:
-    events = (*memory.scale_up_events, *memory.scale_down_events)
-    return max(
-        (
-            *(each.until_unix_seconds for each in memory.recommendations or ()),
-            *(each.happened_at_unix_seconds for each in events),
-        ),
-        default=0.0,
-    )
-
-
-def _maybe_older(events: tuple[ScaleEvent, ...]) -> tuple[ScaleEvent, ...]:
-    return tuple(msgspec.structs.replace(each, may_be_older=True) for each in events)
+def _not_after(event: ScaleEvent, now: float) -> ScaleEvent:
+    if event.happened_at_unix_seconds <= now:
+        return event
+    return msgspec.structs.replace(event, happened_at_unix_seconds=now, may_be_older=True)
 
 
 def _with_missing_event(

@@ -83,7 +83,7 @@ class _Entry:
 
 
 class WarmStarts:
-    """Implements `ports.WarmStarts`. Run `run()` as a task."""
+    """Implements `ports.DecisionObserver`. Run `run()` as a task."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class WarmStarts:
         entry = self._entries.get(key)
         return None if entry is None else entry.found
 
-    def follow(self, autoscaler: Autoscaler, policy: Policy, memory: Memory) -> None:
+    def decided(self, autoscaler: Autoscaler, policy: Policy, memory: Memory) -> None:
         """What a reconcile has left. A forecast that does not learn any more is forgotten."""
         rules: ForecastRules | None = policy.rules.get(FORECAST)
         known: ForecastMemory | None = memory.states.get(FORECAST)
@@ -133,13 +133,8 @@ class WarmStarts:
             entry.wanted = wanted
 
     def forget(self, key: str) -> None:
-        """The autoscaler was deleted."""
+        """The autoscaler was deleted, or another process reconciles it."""
         self._entries.pop(key, None)
-
-    def clear(self, includes: Callable[[str], bool]) -> None:
-        """Other processes may scale these from now on."""
-        for key in [key for key in self._entries if includes(key)]:
-            self.forget(key)
 
     async def run(self) -> None:
         """Learn until cancelled."""

@@ -4,7 +4,7 @@
 `wire.api.status.StatusError` and `Unavailable`, nothing else.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -15,7 +15,6 @@ from scaler.algorithm.observed import Pod, ScaleUnavailable, ScaleView
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import Reading
 from scaler.api.autoscaler import Autoscaler, MetricSpec
-from scaler.extensions.forecast.state import WarmStart
 from wire.api.labels import Selector
 from wire.api.quoting import go_quote
 from wire.api.status import StatusError, Unavailable
@@ -60,20 +59,6 @@ class Mapper(Protocol):
     def resources_for_kind(self, group: str, kind: str) -> Sequence[Resource]: ...
 
     async def refresh_after_miss(self) -> bool: ...
-
-
-class Scales(Protocol):
-    """The Scales of the targets; `scaler.cluster.scales` implements it."""
-
-    async def read(
-        self, autoscaler: Autoscaler, *, newest: bool = False
-    ) -> TargetScale | ScaleUnavailable: ...
-
-    def copy_of(self, autoscaler: Autoscaler) -> TargetScale | None: ...
-
-    def forget(self, key: str) -> None: ...
-
-    def clear(self, includes: Callable[[str], bool]) -> None: ...
 
 
 class Autoscalers(Protocol):
@@ -123,16 +108,16 @@ class Measurements(Protocol):
         ...
 
 
-class WarmStarts(Protocol):
-    """Forecasts that learn from recorded history; `scaler.cluster.forecast_warm_starts` implements it. Nothing waits or raises."""
+class DecisionObserver(Protocol):
+    """What goes on beside the reconciles, from what they leave. Nothing waits or raises."""
 
-    def found(self, key: str) -> WarmStart | None: ...
+    def decided(self, autoscaler: Autoscaler, policy: Policy, memory: Memory) -> None:
+        """A reconcile has ended with this memory."""
+        ...
 
-    def follow(self, autoscaler: Autoscaler, policy: Policy, memory: Memory) -> None: ...
-
-    def forget(self, key: str) -> None: ...
-
-    def clear(self, includes: Callable[[str], bool]) -> None: ...
+    def forget(self, key: str) -> None:
+        """The autoscaler was deleted, or another process reconciles it from now on."""
+        ...
 
 
 class EventSink(Protocol):

@@ -6,7 +6,7 @@ are Loadline's. An object rather than module globals, so that each test has its 
 """
 
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -95,8 +95,6 @@ class Telemetry:
             "Number of autoscalers that this scaler reconciles.",
             registry=self.registry,
         )
-        self._desired_replicas: dict[str, int] = {}
-        self.registry.register(_AtScrape(self._desired_family))
 
     def _add_own_metrics(self) -> None:
         self._build = Gauge(
@@ -196,6 +194,14 @@ class Telemetry:
         ProcessCollector(registry=self.registry)
         self._build.labels(version, platform.python_version()).set(1)
 
+    def show_clock_difference(self, difference_seconds: Callable[[], float]) -> None:
+        """Export `clock_difference_seconds`; the function is called for each scrape."""
+        Gauge(
+            "loadline_scaler_clock_difference_seconds",
+            "How far the wall clock of another replica is ahead of this one, by the times in its Lease; 0 below a few seconds.",
+            registry=self.registry,
+        ).set_function(difference_seconds)
+
     def show_cache_ages(self, ages_seconds: Callable[[], Mapping[str, float]]) -> None:
         """Export `cache_age_seconds`; `ages_seconds` returns the age by resource and is called for each scrape."""
         self.registry.register(_AtScrape(lambda: _cache_ages(ages_seconds())))
@@ -222,21 +228,20 @@ class Telemetry:
         """Count a reconcile and its duration."""
         self._outcome(action, error).count(seconds)
 
-    def set_desired_replicas(self, key: str, replicas: int) -> None:
-        """Show what the autoscaler of this key (`namespace/name`) wants."""
-        self._desired_replicas[key] = replicas
+    def show_desired_replicas(self, desired: Callable[[], Iterable[tuple[str, int]]]) -> None:
+        """Export what each autoscaler wants; `desired` returns keys and counts and is called for each scrape.
 
-    def forget(self, key: str) -> None:
-        """Remove the gauge of a deleted autoscaler; upstream keeps it until it restarts."""
-        self._desired_replicas.pop(key, None)
+        Upstream keeps the gauge of a deleted autoscaler until it restarts.
+        """
+        self.registry.register(_AtScrape(lambda: self._desired_family(desired())))
 
-    def _desired_family(self) -> GaugeMetricFamily:
+    def _desired_family(self, desired: Iterable[tuple[str, int]]) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
             "loadline_scaler_desired_replicas",
             "Replicas that an autoscaler wants.",
             labels=self._kind.metric_labels,
         )
-        for key, replicas in self._desired_replicas.items():
+        for key, replicas in desired:
             family.add_metric(self._labels(key), replicas)
         return family
 

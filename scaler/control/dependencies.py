@@ -7,8 +7,9 @@ import msgspec
 
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.metrics.followers import Followers
-from scaler.cluster.ports import Autoscalers, EventSink, Measurements, Pods, Scales, WarmStarts
+from scaler.cluster.ports import Autoscalers, DecisionObserver, EventSink, Measurements, Pods
 from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.scales import Scales
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.memories import Histories
 from wire.kube.requests import CheckedWriter
@@ -32,9 +33,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
     histories: Histories | None = None
     """Where the memories of HPAs are stored."""
-    warm_starts: WarmStarts | None = None
-    """None without recorded history."""
+    observers: tuple[DecisionObserver, ...] = ()
+    """What goes on beside the reconciles."""
     inputs: Callable[[Autoscaler], Mapping[str, Any]] = lambda _: {}
     """What was read for extensions, by their names."""
-    other_clock_ahead_seconds: Callable[[str], float] = lambda _: 0.0
-    """How far the wall clock of the process that reconciled a namespace before was ahead of this one."""

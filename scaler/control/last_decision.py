@@ -1,4 +1,4 @@
-"""A decision that is kept, because the same inputs lead to it again.
+"""A decision and what it was made from, which is kept while the same inputs lead to it again.
 
 Most reconciles change nothing: neither does anything change that they are made from. Then the decision need not be
 made again. It is kept only if it wrote and reported nothing, so that making it again does nothing either.
@@ -17,16 +17,24 @@ from wire.api.labels import Selector
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """The pods and readings that a decision was made from."""
+    """The pods and readings that a decision is made from."""
 
     selector: Selector
     pods: TargetPods
     reads: Reads
-    readings: tuple[TimedReading, ...]
+    timed_readings: tuple[TimedReading, ...]
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Without the time that each took."""
+        return tuple(each.reading for each in self.timed_readings)
 
 
-class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision, and what it was made from. `measured` is None if no metrics were needed."""
+class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision, and what it was made from. `measured` is None if no metrics were needed.
+
+    In one that is kept, `target` is the kept copy of the Scale, the same object until it changes.
+    """
 
     decision: Decision
     memory: Memory
@@ -34,44 +42,38 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     observed: Observed
     measured: Measured | None = None
 
+    @property
+    def autoscaler(self) -> Autoscaler:
+        """As it was when the decision was made."""
+        return self.observed.autoscaler
 
-class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The last decision on an autoscaler. `target` is the kept copy of the Scale, the same object until it changes."""
-
-    autoscaler: Autoscaler
-    target: TargetScale
-    made: Made
-    readings: tuple[Reading, ...]
-    valid_until_unix_seconds: float
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What was read; empty if no metrics were needed."""
+        return self.measured.readings if self.measured is not None else ()
 
     @property
     def continues_recommendation(self) -> bool:
         """Whether making it again remembers the same recommendation."""
-        return self.made.decision.branch is Branch.METRICS
+        return self.decision.branch is Branch.METRICS
 
-
-def last_decision(
-    autoscaler: Autoscaler, made: Made, outcome: Outcome, copy: TargetScale | None, now: float
-) -> LastDecision | None:
-    """What to keep of a reconcile; None if the next one must decide again. `copy` is the kept Scale, `now` in Unix seconds."""
-    if copy is None or isinstance(made.target, ScaleUnavailable) or made.observed.outdated:
-        return None
-    if (copy.uid, copy.view) != (made.target.uid, made.target.view):
-        return None
-    if made.decision.rescale or not _does_nothing(outcome):
-        return None
-    measured, until = made.measured, made.decision.holds_until_unix_seconds
-    if made.decision.branch not in (Branch.METRICS, Branch.DISABLED) or until <= now:
-        return None
-    if not only_continues(made.memory, made.decision.memory):
-        return None
-    return LastDecision(
-        autoscaler=autoscaler,
-        target=copy,
-        made=made,
-        readings=() if measured is None else tuple(each.reading for each in measured.readings),
-        valid_until_unix_seconds=until,
-    )
+    def to_keep(
+        self, outcome: Outcome, copy: TargetScale | None, now_unix_seconds: float
+    ) -> "LastDecision | None":
+        """What to keep after this outcome; None if the next reconcile must decide again. `copy` is the kept Scale."""
+        if copy is None or isinstance(self.target, ScaleUnavailable) or self.observed.outdated:
+            return None
+        if (copy.uid, copy.view) != (self.target.uid, self.target.view):
+            return None
+        if self.decision.rescale or not _does_nothing(outcome):
+            return None
+        if self.decision.branch not in (Branch.METRICS, Branch.DISABLED):
+            return None
+        if self.decision.holds_until_unix_seconds <= now_unix_seconds:
+            return None
+        if not only_continues(self.memory, self.decision.memory):
+            return None
+        return msgspec.structs.replace(self, target=copy)
 
 
 def _does_nothing(outcome: Outcome) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
-from scaler.cluster.leases import LeaseTimes
+from scaler.cluster.lease import LeaseTimes
 from scaler.cluster.prometheus_options import (
     PrometheusOptions,
     add_prometheus_flags,

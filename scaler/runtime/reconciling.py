@@ -74,7 +74,7 @@ class Reconciling:
         if not continues:
             self._remembered -= shards
         if not shards <= self._remembered:
-            self._reconciler.forget_memories(is_key_in)
+            self._reconciler.forget(is_key_in)
         await self.synced()
         if self._store is not None and not shards <= self._remembered:
             existing = {
@@ -105,7 +105,7 @@ class Reconciling:
             self._store.forget(in_shards)
         self._remembered -= shards
         self._reconciler.leave(is_key_in)
-        self._reconciler.forget_memories(is_key_in)
+        self._reconciler.forget(is_key_in)
         self._show_share()
 
     def _found(self, includes: Callable[[str], bool]) -> list[Autoscaler]:

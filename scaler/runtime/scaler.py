@@ -15,7 +15,8 @@ from scaler.cluster.clock import SYSTEM_CLOCK, Clock
 from scaler.cluster.events.autoscaler_events import COMPONENT, Events
 from scaler.cluster.events.recorder import EventRecorder
 from scaler.cluster.forecast_warm_starts import WarmStarts
-from scaler.cluster.leases import LeaderElection, LeaseTimes
+from scaler.cluster.leader_election import LeaderElection
+from scaler.cluster.lease import LeaseTimes
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.scales import Scales
@@ -58,6 +59,8 @@ FLUSH_SECONDS: Final = 2.0
 # The share of the time between the renew deadline and the end of a lost Lease; the rest is for clocks
 # that differ and for requests that the API server still carries out.
 DRAIN_RATIO: Final = 0.6
+# The clocks of two replicas may differ by that much. See clock-steps in docs/deviations.md.
+CLOCK_DIFFERENCE_SECONDS_MAX: Final = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -109,6 +112,7 @@ class Scaler:
         )
         self._telemetry.show_build(version)
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
+        self._telemetry.show_clock_difference(self._clock_difference_seconds)
         self._store = self._memory_store()
         self._direct = DirectMetrics(
             options, clients.watches, self._telemetry, version=version, monotonic=clock.monotonic
@@ -124,6 +128,7 @@ class Scaler:
             monotonic=clock.monotonic,
         )
         self._reconciler = self._new_reconciler()
+        self._telemetry.show_desired_replicas(self._reconciler.desired_replicas)
         self._controller = Controller(
             WorkQueue(options.sync_period_seconds),
             self._reconciler.reconcile,
@@ -180,8 +185,7 @@ class Scaler:
             outdated=self._watches.outdated,
             histories=self._store,
             inputs=self._inputs,
-            warm_starts=self._warm_starts,
-            other_clock_ahead_seconds=self._other_clock_ahead_seconds,
+            observers=() if self._warm_starts is None else (self._warm_starts,),
         )
         return Reconciler(dependencies, options.settings, clock=clock)
 
@@ -213,8 +217,6 @@ class Scaler:
             namespace=self._lease_namespace,
             period_seconds=self._options.sync_period_seconds,
             may_write=lambda namespace: not self._refusal(namespace),
-            identity=self._identity,
-            other_clock_ahead_seconds=self._other_clock_ahead_seconds,
         )
 
     def _scales(self) -> Scales:
@@ -253,6 +255,7 @@ class Scaler:
             ready=(
                 Check("discovery", self._discovery_problem, public=True),
                 *self._watches.checks(),
+                Check("clock", self._clock_problem, public=True, informs=True),
             ),
             derivation=self._reconciler.derivation,
             background=self._background,
@@ -293,19 +296,21 @@ class Scaler:
     def _lease_namespace(self) -> str:
         return self._options.leader_election.resource_namespace or own_namespace()
 
-    def _identity(self) -> str:
-        """Under which it holds its Lease; empty without one."""
+    def _clock_difference_seconds(self) -> float:
+        """To the other replicas, as far as their Leases show it."""
         if self._membership is not None:
-            return self._membership.identity
-        return self._election.identity if self._election else ""
+            return self._membership.clock_difference_seconds
+        return self._election.clock_difference_seconds if self._election is not None else 0.0
 
-    def _other_clock_ahead_seconds(self, namespace: str, stored_by: str = "") -> float:
-        """Of the process with the identity `stored_by`, else of the one that reconciled the namespace before this one."""
-        if self._membership is not None:
-            return self._membership.other_clock_ahead_seconds(namespace, stored_by)
-        if self._election is None or stored_by == self._election.identity:
-            return 0.0
-        return self._election.other_clock_ahead_seconds
+    def _clock_problem(self) -> str:
+        difference_seconds = self._clock_difference_seconds()
+        if abs(difference_seconds) < CLOCK_DIFFERENCE_SECONDS_MAX:
+            return ""
+        relation = "behind" if difference_seconds > 0 else "ahead of"
+        return (
+            f"the clock of this machine is {abs(difference_seconds):.0f} s {relation} that of another replica: when one takes"
+            " over from the other, windows may end that much too early or too late; check the time synchronization of both nodes"
+        )
 
     def _refusal(self, namespace: str) -> str:
         """Why this process must not write to the namespace; empty while it may."""

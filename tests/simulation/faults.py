@@ -93,7 +93,7 @@ def _partition(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 
 
 def _clock_step(rng: random.Random, scenario: Scenario, at: float) -> Fault:
-    amount = rng.choice((-3600.0, -400.0, -60.0, 60.0, 385.0, 3600.0))
+    amount = rng.choice((-3600.0, -400.0, -60.0, -30.0, -5.0, 5.0, 30.0, 60.0, 385.0, 3600.0))
     return Fault(kind="clock-step", at=at, who=_who(rng, scenario), amount=amount)
 
 

@@ -26,6 +26,19 @@ ROUNDING_SECONDS = 3.0
 SKEW_SECONDS = 1.5
 
 
+def skew_seconds(run: Run, until: float) -> float:
+    """By how much the wall clocks of the processes that remembered something before this moment differed at most.
+
+    By that much a window or a period may end too early where another process has stored its beginning (clock-steps in
+    docs/deviations.md). What a process remembers itself has the age that its monotonic clock measures.
+    """
+    offsets = [
+        0.0,
+        *(each.offset_seconds for each in run.journal.clocks_stepped if each.at <= until),
+    ]
+    return SKEW_SECONDS + max(offsets) - min(offsets)
+
+
 def stabilized(run: Run) -> Iterator[Violation]:
     """Memory lost, moved or restored: nothing shrinks below what was recommended within the window."""
     for plan in run.scenario.autoscalers:
@@ -38,8 +51,14 @@ def stabilized(run: Run) -> Iterator[Violation]:
             if written.target != plan.key or written.after >= current or run.is_forced(written):
                 continue
             since = max(written.at - window + ROUNDING_SECONDS, created(run, plan, written.at))
+            skew = skew_seconds(run, written.at)
             highest = max(
-                (n for begin, end, n in remembered if end > since and begin < written.sent_at - 1),
+                (
+                    n
+                    for process, begin, end, n in remembered
+                    if end > since + (0.0 if process == written.process else skew)
+                    and begin < written.sent_at - 1
+                ),
                 default=0,
             )
             bounds = run.bounds_of(plan.key, run.known_since(written.at), written.at)
@@ -72,8 +91,8 @@ def created(run: Run, plan: AutoscalerPlan, at: float) -> float:
     return created
 
 
-def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
-    """What was recommended, from when to when.
+def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[str, float, float, int]]:
+    """What was recommended by which process, from when to when.
 
     While no replica leads, the last recommendation continues until a period before the next process reconciles, which may
     be without a measurement if the replicas are outside of the bounds. What a process measured in its last two
@@ -97,12 +116,12 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
             for each, n in of_life
             if not _died_soon(run, each) and not _could_not_be_stored(run, plan, each)
         ]
-        found += [(each.at, each.at, n) for each, n in kept]
+        found += [(process, each.at, each.at, n) for each, n in kept]
         if kept:
             last = kept[-1][0].at
             following = _next_reconcile(run, plan, process, of_life[-1][0].at, default=last)
             lowest = min(n for each, n in of_life if each.at >= last)
-            found.append((last, following - run.scenario.period, lowest))
+            found.append((process, last, following - run.scenario.period, lowest))
     return found
 
 
@@ -206,7 +225,6 @@ def _recommendation(run: Run, measured: Measurement) -> int:
 
 def no_budget_twice(run: Run) -> Iterator[Violation]:
     """No policy grants more change within its period than it says, whichever replica leads."""
-    stepped = any(fault.kind == "clock-step" for fault in run.faults)
     for written in run.journal.scales:
         plan, current = run.plan_of(written.target), run.replicas_read(written)
         if written.after == written.before:
@@ -220,11 +238,11 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
             if each.target == plan.key and each.at < written.sent_at
             and each.at > created(run, plan, written.at) and not _is_by_rival(run, plan, each)
         ]  # fmt: skip
-        # By a clock that was stepped, a change by another process may be older than the period.
-        is_unread = stepped or _began_without_memories(run, written)
+        is_unread = _began_without_memories(run, written)
         known = [changes, _own(changes, written)] if is_unread else [changes]
+        skew = skew_seconds(run, written.at)
         limits = [
-            limit_of(plan, current, written, _as_stored(run, written, each)) for each in known
+            limit_of(plan, current, written, _as_stored(run, written, each), skew) for each in known
         ]
         limit = max(limits) if written.after > current else min(limits)
         if (written.after > current and written.after > limit) or (
@@ -317,26 +335,34 @@ def _is_unlimited(plan: AutoscalerPlan, current: int, written: ScaleWritten) -> 
 
 
 def limit_of(
-    plan: AutoscalerPlan, current: int, written: ScaleWritten, changes: list[ScaleWritten]
+    plan: AutoscalerPlan,
+    current: int,
+    written: ScaleWritten,
+    changes: list[ScaleWritten],
+    skew: float = SKEW_SECONDS,
 ) -> int:
-    """How many replicas the policies allow after these changes, in the direction of the one that was written."""
+    """How many replicas the policies allow after these changes, in the direction of the one that was written.
+
+    `skew`: by how many seconds the age of a change by another process may be wrong.
+    """
     up = written.after > current
     rules = plan.up if up else plan.down
     if rules is None:
         return max(2 * current, 4) if up else 0
-    return _policies_limit(rules, current, written.at, changes, up=up)
+    return _policies_limit(rules, current, written, changes, skew)
 
 
 def _policies_limit(
-    rules: Rules, current: int, at: float, changes: list[ScaleWritten], *, up: bool
+    rules: Rules, current: int, written: ScaleWritten, changes: list[ScaleWritten], skew: float
 ) -> int:
     """Upstream: calculateScaleUpLimitWithScalingRules and calculateScaleDownLimitWithBehaviors."""
-    limits = []
+    limits, up = [], written.after > current
     for policy in rules.policies:
-        slack = ROUNDING_SECONDS + SKEW_SECONDS
         ups = downs = 0
         for each in changes:
-            change, age = each.after - each.before, at - each.at
+            change, age = each.after - each.before, written.at - each.at
+            is_own = each.process == written.process
+            slack = ROUNDING_SECONDS + (SKEW_SECONDS if is_own else skew)
             # At the edge of the period a change counts as it suits the scaler.
             edge = policy.period_seconds + (slack if (change < 0) == up else -slack)
             if age < edge:

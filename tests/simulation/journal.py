@@ -109,6 +109,14 @@ class Disturbed(msgspec.Struct, frozen=True, kw_only=True):
     replica: str
 
 
+class ClockStepped(msgspec.Struct, frozen=True, kw_only=True):
+    """The wall clock of a machine differs by so much from the right time from now on."""
+
+    at: float
+    replica: str
+    offset_seconds: float
+
+
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """From now on an autoscaler has these bounds and this target; `exists` is False when it was deleted."""
 
@@ -136,6 +144,7 @@ class Journal:
         self.namespaces = tuple(dict.fromkeys(namespaces))
         self.is_sharded = is_sharded
         self.disturbed: list[Disturbed] = []
+        self.clocks_stepped: list[ClockStepped] = []
         self.reconciled: list[Reconciled] = []
         self.scales: list[ScaleWritten] = []
         self.measurements: list[Measurement] = []

@@ -28,7 +28,7 @@ class MemoryObjects:
         given: Document = msgspec.json.decode(request.body)
         name = given["metadata"]["name"]
         before = self._histories(namespace, name)
-        content = {key: given[key] for key in ("watchedNamespace", "storedBy", "histories")}
+        content = {key: given[key] for key in ("watchedNamespace", "histories")}
         if request.method == "POST":
             collection.create({"metadata": {"namespace": namespace, "name": name}, **content})
         else:

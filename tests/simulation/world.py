@@ -12,7 +12,7 @@ from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Cluster, Collection, Document
 from tests.simulation.faults import Fault, matcher
 from tests.simulation.fields import Window
-from tests.simulation.journal import Bounds, Disturbed, Journal
+from tests.simulation.journal import Bounds, ClockStepped, Disturbed, Journal
 from tests.simulation.log_handlers import Decisions, LogCounter
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.replica import RESTART_SECONDS, Replica, options_for
@@ -181,6 +181,9 @@ class World:
     def _begin_clock_step(self, fault: Fault) -> None:
         for replica in self._named(fault.who):
             replica.wall_offset += fault.amount
+            self.journal.clocks_stepped.append(
+                ClockStepped(at=fault.at, replica=replica.name, offset_seconds=replica.wall_offset)
+            )
 
     def _begin_partition(self, fault: Fault) -> None:
         for replica in self._disturbed(fault):

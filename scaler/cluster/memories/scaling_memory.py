@@ -42,8 +42,6 @@ class ScalingMemory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kind: str = KIND
     metadata: ObjectMeta = ObjectMeta()
     watched_namespace: str = ""
-    stored_by: str = ""
-    """The identity under which the process that wrote it holds its Lease; the times are those of its clock."""
     histories: dict[str, StoredHistory] = {}
 
 
@@ -87,11 +85,9 @@ class StoredObject:
         history_bytes = _size_bytes(uid, msgspec.json.encode(history))
         return not others_bytes or others_bytes + history_bytes <= self._bytes_max
 
-    def document(self, stored_by: str) -> bytes:
-        """The object as a process with this identity writes it."""
-        memory = ScalingMemory(
-            metadata=self.metadata, watched_namespace=self.watched_namespace, stored_by=stored_by
-        )
+    def document(self) -> bytes:
+        """The object as it is written."""
+        memory = ScalingMemory(metadata=self.metadata, watched_namespace=self.watched_namespace)
         histories = {uid: msgspec.Raw(encoded) for uid, encoded in self._encoded.items()}
         return msgspec.json.encode({**msgspec.to_builtins(memory), "histories": histories})
 

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from scaler.algorithm.restart import on_this_clock
 from scaler.cluster.memories.scaling_memory import (
     OBJECT_BYTES_MAX,
     PLURAL,
@@ -59,23 +58,18 @@ class MemoryStore:
         namespace: str,
         period_seconds: float,
         may_write: Namespaces = every,
-        identity: Callable[[], str] = lambda: "",
-        other_clock_ahead_seconds: Callable[[str, str], float] = lambda _, __: 0.0,
         object_bytes_max: int = OBJECT_BYTES_MAX,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`namespace`: of the objects; usually that of the scaler's pod. `may_write`: whether no other replica writes
-        the memories of a namespace. `identity`: of this process. `other_clock_ahead_seconds`: of the process that
-        stored those of a namespace, by the namespace and its identity (empty if it stored none); 0 if it is not known.
+        the memories of a namespace.
         """
         self._client = client
         self._folder = f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}"
         self._namespace = namespace
         self._period_seconds = period_seconds
         self._may_write = may_write
-        self._identity = identity
-        self._other_clock_ahead_seconds = other_clock_ahead_seconds
         self._object_bytes_max = object_bytes_max
         self._backoff = backoff or Backoff()
         self._sleep = sleep
@@ -92,9 +86,8 @@ class MemoryStore:
     async def load(self, existing: Mapping[str, str], includes: Namespaces = every) -> None:
         """Read the objects of these namespaces; until then nothing there may be scaled.
 
-        Where the clock of the process that stored them differs, they are stored again at once with times of this one:
-        the next process corrects them by the clock of this one, even if nothing was scaled here. Failures that may pass are waited out. `existing`: the watched HPAs, namespace by uid; the histories of others
-        in their namespaces are removed.
+        Failures that may pass are waited out. `existing`: the watched HPAs, namespace by uid; the histories of others in
+        their namespaces are removed.
         """
         # Also if they cannot be read: another process has scaled since they were, and these would be written over its own.
         self.forget(includes)
@@ -122,7 +115,7 @@ class MemoryStore:
                 del self._object_of[uid]
 
     def history(self, uid: str) -> StoredHistory | None:
-        """What was stored last for the HPA with this uid, by another process or by this one; with times of this clock."""
+        """What was stored last for the HPA with this uid, by another process or by this one."""
         stored = self._object_of.get(uid)
         return stored.get(uid) if stored is not None else None
 
@@ -218,16 +211,10 @@ class MemoryStore:
         stored = self._objects[found.metadata.name] = self._object(
             found.metadata, found.watched_namespace
         )
-        ahead_seconds = self._other_clock_ahead_seconds(found.watched_namespace, found.stored_by)
-        histories = {
-            uid: on_this_clock(history, ahead_seconds) for uid, history in found.histories.items()
-        }
-        for uid, history in histories.items():
+        for uid, history in found.histories.items():
             stored.put(uid, history)
-        stored.is_changed = histories != found.histories
-        if stored.is_changed:
-            self._urgent.set()
-        for uid, history in histories.items():
+        stored.is_changed = False
+        for uid, history in found.histories.items():
             self._choose_newer(uid, history, stored)
 
     def _choose_newer(self, uid: str, history: StoredHistory, stored: StoredObject) -> None:
@@ -273,7 +260,7 @@ class MemoryStore:
     async def _written(self, stored: StoredObject) -> ObjectMeta:
         if not self._may_write(stored.watched_namespace):
             raise Unavailable(f"another replica may reconcile {stored.watched_namespace}")
-        body = stored.document(self._identity())
+        body = stored.document()
         if not stored.metadata.resource_version:
             return _metadata(await self._client.create(self._folder, body))
         path = f"{self._folder}/{stored.metadata.name}"

@@ -22,7 +22,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from scaler.cluster.leases import LeaderElection, Lease, LeaseTimes, ObservedLease
+from scaler.cluster.leader_election import LeaderElection
+from scaler.cluster.lease import Lease, LeaseTimes, ObservedLease
 from scaler.cluster.shards.assignment import SHARDS, shard_of, shards_of
 from scaler.cluster.shards.shard_leases import (
     MEMBERS_MAX,
@@ -38,8 +39,6 @@ from wire.process.problem_log import ProblemLog
 
 # The identity with which all members together hold the Lease of the leader, so that no replica without shards leads.
 SHARED_IDENTITY: Final = "shards"
-# What one of these has stored may be read by a replica that has seen another holder since.
-CLOCKS_OF_GONE_MEMBERS_MAX = 100
 
 FAILURES = (StatusError, Unavailable, TimeoutError, msgspec.DecodeError)
 
@@ -99,8 +98,6 @@ class Membership:
         self._owned: dict[int, Lease] = {}
         self._claimed_terms: dict[int, tuple[str, int] | None] = {}
         self._observed: dict[int, ObservedLease] = {}
-        self._clocks: dict[str, ObservedLease] = {}
-        self._last_holders: dict[int, str] = {}
         self._past_identities: set[str] = set()
         self._problem = ProblemLog(
             log,
@@ -118,19 +115,10 @@ class Membership:
         )
 
     @property
-    def identity(self) -> str:
-        """Under which this replica holds the Lease of its member; empty while it is none."""
-        return self._own.identity if self._own is not None else ""
-
-    def other_clock_ahead_seconds(self, namespace: str, identity: str = "") -> float:
-        """How far the wall clock of the member with this identity is ahead; 0 if it was never seen.
-
-        Without an identity: of the last other holder of the shard. That one need not have reconciled the namespace: a claim
-        without a response holds the Lease too.
-        """
-        holder = identity or self._last_holders.get(shard_of(namespace), "")
-        observed = self._clocks.get(holder)
-        return observed.other_clock_ahead_seconds if observed is not None else 0.0
+    def clock_difference_seconds(self) -> float:
+        """The largest difference to another member, as in `LeaderElection.clock_difference_seconds`."""
+        found = (each.clock_difference_seconds for each in self._observed.values())
+        return max(found, key=abs, default=0.0)
 
     async def run(self) -> None:
         """Take part until cancelled; then the shards are free at once. Raises what the work raises."""
@@ -231,7 +219,6 @@ class Membership:
         leases = [self._owned.pop(shard) for shard in sorted(unwanted - taken)]
         for shard in shards:
             self._claimed_terms.pop(shard, None)
-            self._last_holders.pop(shard, None)
         log.info("gave up shards %s; owns %d of %d", named(shards), len(self._owned), SHARDS)
         await self._release(leases)
 
@@ -280,15 +267,6 @@ class Membership:
                     identity, self._times, monotonic=self._monotonic, now=self._now
                 )
             observed.read(lease)
-            if observed.holder and observed.holder != identity:
-                self._clocks[observed.holder] = observed
-        for shard, lease in found.shards.items():
-            if (holder := holder_of(lease)) and holder != identity:
-                self._last_holders[shard] = holder
-        known = {*found.holders.values(), *self._last_holders.values()}
-        gone = [each for each in self._clocks if each not in known]
-        for each in gone[:-CLOCKS_OF_GONE_MEMBERS_MAX]:
-            del self._clocks[each]
 
     def _expired(self, found: Snapshot) -> list[Lease]:
         """The Leases of members that do not renew them, or that were this replica."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from scaler.cluster.leases import Lease, LeaseSpec, micro_time, released
+from scaler.cluster.lease import Lease, LeaseSpec, micro_time, released
 from scaler.cluster.shards.assignment import SHARDS
 from wire.api import kube_json
 from wire.api.meta import ObjectMeta

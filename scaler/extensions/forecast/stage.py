@@ -187,7 +187,7 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         return ForecastMemory(state=moved(state.state, minutes), digest=state.digest)
 
     def restored(self, stored: str, now_unix_seconds: float) -> ForecastMemory | None:
-        """None for a digest of another version, or of the future."""
+        """None for a digest of another version, or of the far future."""
         state = restored(stored, int(now_unix_seconds // SECONDS_PER_MINUTE))
         return None if state is None else ForecastMemory(state=state, digest=stored)
 

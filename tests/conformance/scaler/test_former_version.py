@@ -1,4 +1,4 @@
-"""A LoadAutoscaler as the version before extensions stored it, with a state of each: an upgrade reads it, and a rollback reads ours.
+"""A LoadAutoscaler as the version before extensions stored it, with a state of each: an upgrade reads it, and a rollback reads what this version writes.
 
 `former_version.json` was written by commit 8d834bd.
 """
@@ -71,8 +71,8 @@ def test_what_this_version_stores_is_what_the_former_one_reads():
         scale_down_events=stored.scale_down_events,
         states={name: state for name, state in states.items() if state is not None},
     )
-    ours = msgspec.json.decode(msgspec.json.encode(history_of(memory, EXTENSIONS)))
-    assert ours == stored_history()
+    encoded = msgspec.json.decode(msgspec.json.encode(history_of(memory, EXTENSIONS)))
+    assert encoded == stored_history()
 
 
 @pytest.mark.parametrize("field", ["forecast", "candidate", "extensions"])

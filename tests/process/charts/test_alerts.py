@@ -115,6 +115,7 @@ FAULTS: dict[str, dict[str, str]] = {
         f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="15"}}': "0+660x120",
         f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="+Inf"}}': "0+660x120",
     },
+    "LoadlineScalerClockDifference": {f"loadline_scaler_clock_difference_seconds{{{POD}}}": "-30x120"},
     "LoadlineScalerNotDirect": {
         f"loadline_scaler_direct_connection{{{POD}}}": "1x60 0x60",
         f"loadline_scaler_stream_connected{{{POD}}}": "1x60 0x60",

@@ -6,7 +6,8 @@ import contextlib
 import pytest
 
 from scaler.cluster.events.recorder import EventRecorder
-from scaler.cluster.leases import LeaderElection, LeaseTimes
+from scaler.cluster.leader_election import LeaderElection
+from scaler.cluster.lease import LeaseTimes
 from tests.process.wire.conftest import until
 from wire.api.meta import ObjectReference
 from wire.kube.client import KubeClient

@@ -217,8 +217,13 @@ def test_the_nearest_deadline_counts_and_reached_ones_do_not():
 
 def test_only_the_last_recommendation_is_continued():
     memory = Memory(recommendations=(step(5, 100), step(3, 15)))
-    assert continued(memory, NOW).recommendations == (
+    assert continued(memory, NOW, 300).recommendations == (
         step(5, 100),
         step(3, 0, lasted_seconds=15),
     )
+
+
+def test_a_continuation_forgets_what_no_window_needs():
+    memory = Memory(recommendations=(step(5, 100), step(3, 15)))
+    assert continued(memory, NOW, 60).recommendations == (step(3, 0, lasted_seconds=15),)
     assert continued(Memory(), NOW) == Memory()

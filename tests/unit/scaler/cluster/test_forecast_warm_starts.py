@@ -103,7 +103,7 @@ class Running:
     def follow(self, of=None, state=None):
         of = of or web()
         memory = Memory(states={"forecast": ForecastMemory(state=state or learning(of))})
-        self.warm_starts.follow(of, policy(of), memory)
+        self.warm_starts.decided(of, policy(of), memory)
 
     def found(self, key=KEY):
         return self.warm_starts.found(key)
@@ -298,18 +298,16 @@ def test_a_metric_of_pods_is_not_queried_and_says_why():
     with_running(scenario)
 
 
-@pytest.mark.parametrize("how", ["deleted", "lost", "off"])
+@pytest.mark.parametrize("how", ["deleted", "off"])
 def test_what_is_not_wanted_any_more_is_forgotten_during_the_query(how):
     async def scenario(running):
         running.follow()
         await passes(0.5)
         if how == "deleted":
             running.warm_starts.forget(KEY)
-        elif how == "lost":
-            running.warm_starts.clear(lambda _: True)
         else:
             of = web(mode="Off")
-            running.warm_starts.follow(of, policy(of), Memory())
+            running.warm_starts.decided(of, policy(of), Memory())
         await passes(HOUR)
         assert running.found() is None
         assert running.count("learnt") == 0

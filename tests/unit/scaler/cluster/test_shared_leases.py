@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 
-from scaler.cluster.leases import LeaderElection
+from scaler.cluster.leader_election import LeaderElection
 from tests.unit.scaler.cluster.test_leases import DEADLINE_SECONDS, Client, Leases
 
 

@@ -1,7 +1,5 @@
 """No fault makes the policies allow the same change twice."""
 
-import asyncio
-
 import pytest
 
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
@@ -207,39 +205,3 @@ async def test_a_disabled_scale_up_does_not_leave_zero():
     world.scaled(1)
     assert await world.sync(0) == 0
     assert await world.sync(90) == 0
-
-
-async def taken_over(ahead_seconds):
-    """Two restarted scalers: the clock of the process before was ahead of the first one by so much, and equal to the second one."""
-    behind, alike = limited(), limited()
-    for world in (behind, alike):
-        world.scaled(5)
-        for queue in (50, 90, 90, 70):
-            await world.sync(queue)
-        world.restart()
-    behind.now_seconds -= ahead_seconds
-    behind.other_clock_ahead_seconds = ahead_seconds
-    return behind, alike
-
-
-@pytest.mark.parametrize("ahead_seconds", [-60, 60, 3600])
-async def test_a_cancelled_reconcile_after_a_known_difference_of_the_clocks_changes_no_count(
-    ahead_seconds,
-):
-    """Then the status is read again, which this process may have written by its own clock."""
-    behind, alike = await taken_over(ahead_seconds)
-    for queue in (10, 90, 90, 10, 10, 90, 90, 90, 90, 10, 10):
-        for world in (behind, alike):
-            world.kube.answers[SCALE_PATH] = asyncio.CancelledError()
-            with pytest.raises(asyncio.CancelledError):
-                await world.sync(queue, elapsed=5)
-            world.scaled(world.replicas)
-        assert await behind.sync(queue) == await alike.sync(queue)
-
-
-@pytest.mark.parametrize("ahead_seconds", [-60, 60, 3600])
-async def test_a_known_difference_of_the_clocks_changes_no_count(ahead_seconds):
-    """The process before this one stored its times by a clock that was ahead or behind."""
-    behind, alike = await taken_over(ahead_seconds)
-    for queue in (10, 10, 90, 90, 90, 90, 90, 90, 90, 10, 10):
-        assert await behind.sync(queue) == await alike.sync(queue)

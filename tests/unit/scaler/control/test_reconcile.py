@@ -151,7 +151,7 @@ async def test_the_memory_of_a_deleted_autoscaler_is_dropped():
     del world.autoscalers.by_key[KEY]
     assert not await world.reconcile()
     assert world.reconciler.derivation(KEY) is None
-    assert world.reconciler._memories._kept == {}
+    assert world.reconciler._records == {}
     gauge = "loadline_scaler_desired_replicas"
     assert gauge + "{" not in generate_latest(world.telemetry.registry).decode()
 
@@ -160,20 +160,20 @@ async def test_a_process_that_another_one_led_after_drops_its_memory():
     world = World()
     await world.reconcile()
     world.reconciler.leave()
-    world.reconciler.forget_memories()
-    assert (world.reconciler._memories._kept, world.reconciler.derivation(KEY)) == ({}, None)
+    world.reconciler.forget()
+    assert (world.reconciler._records, world.reconciler.derivation(KEY)) == ({}, None)
 
 
 async def test_a_process_that_leads_again_continues_with_its_memory_though_nothing_could_be_stored():
     world = World(ExternalValues((90_000,)))
     world.kube.put_answers = [b"{}", Unavailable("connection refused")]
     await world.sync(15)
-    before = world.reconciler._memories._kept[KEY].memory
+    before = world.reconciler._records[KEY].memory.memory
     assert before.recommendations
     world.reconciler.leave()
     world.reconciler.forget_deleted()
     await world.sync(30)
-    after = world.reconciler._memories._kept[KEY].memory
+    after = world.reconciler._records[KEY].memory.memory
     assert after.recommendations is not None
     assert set(before.recommendations[:-1]) <= set(after.recommendations)
     assert after.recommendations[0].since_unix_seconds == (
@@ -187,7 +187,7 @@ async def test_an_autoscaler_that_was_deleted_while_another_process_led_is_forgo
     world.reconciler.leave()
     del world.autoscalers.by_key[KEY]
     world.reconciler.forget_deleted()
-    assert world.reconciler._memories._kept == {}
+    assert world.reconciler._records == {}
 
 
 async def test_a_cancelled_reconcile_leaves_only_what_is_stored():
@@ -197,7 +197,7 @@ async def test_a_cancelled_reconcile_leaves_only_what_is_stored():
     world.kube.put_answers = [asyncio.CancelledError()]
     with pytest.raises(asyncio.CancelledError):
         await world.sync(400)
-    assert world.reconciler._memories._kept == {}
+    assert world.reconciler._records[KEY].memory is None
 
 
 async def test_the_last_derivation_is_available():

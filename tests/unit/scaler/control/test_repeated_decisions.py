@@ -229,7 +229,9 @@ class Lockstep:
     async def check_memories(self) -> None:
         kept, computed = self.worlds
         [one, other] = [
-            await world.reconciler._memories.of(world.autoscalers.by_key[KEY])
+            await world.reconciler._memories.of(
+                world.reconciler._records[KEY], world.autoscalers.by_key[KEY]
+            )
             for world in (kept, computed)
         ]
         # Steps that no window needs are forgotten by the next decision.
@@ -259,10 +261,17 @@ STEADY = [(("load", 20), 30, PERIOD_SECONDS)]
 QUEUE: Document = {"metrics": [{"type": "External", "external": METRIC}]}
 # The first recommendation still counts after exactly five minutes, and no longer a moment after them.
 WINDOW_ENDS_AT_A_RECONCILE = [(("load", 0), 30, PERIOD_SECONDS)]
+# The failure stores the memory, which must not have steps that the decisions of the last minutes would have forgotten.
+OUTAGE_AFTER_A_WINDOW = [
+    (("nothing", 0), 1, PERIOD_SECONDS),
+    (("load", 30), 10, 31),
+    (("outage", 0), 1, PERIOD_SECONDS),
+]
 
 
 @BOTH_KINDS
 @many_histories
+@example(spec=QUEUE, extension={}, history=OUTAGE_AFTER_A_WINDOW, are_shared=False)
 @example(spec=QUEUE, extension={}, history=WINDOW_ENDS_AT_A_RECONCILE, are_shared=False)
 @given(
     spec=of_both_kinds, extension=of_a_loadautoscaler, history=histories, are_shared=st.booleans()

@@ -105,10 +105,10 @@ class World:
         self.version = 7
         self.watched_version = lambda: str(self.version)
         self.kube.versions[SCALE_PATH] = lambda: str(self.version)
-        self.other_clock_ahead_seconds = 0.0
         self.kube.serve(self.kind.object("shop", "web"), {})
         self.scaled(1)
         self.reconciler = self.started()
+        self.telemetry.show_desired_replicas(lambda: self.reconciler.desired_replicas())
 
     def started(self) -> Reconciler:
         dependencies = Dependencies(
@@ -126,7 +126,6 @@ class World:
             events=self.events,
             telemetry=self.telemetry,
             histories=self.histories,
-            other_clock_ahead_seconds=lambda _: self.other_clock_ahead_seconds,
         )
         settings = Settings(
             kind=self.kind,

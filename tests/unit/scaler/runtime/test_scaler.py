@@ -2,7 +2,7 @@
 
 import pytest
 
-from scaler.cluster.leases import LeaseTimes
+from scaler.cluster.lease import LeaseTimes
 from scaler.runtime.scaler import drain_seconds, own_namespace
 
 

@@ -97,20 +97,16 @@ async def no_pause(seconds):
     await asyncio.sleep(0)
 
 
-def over(server, identity="", clocks_ahead_seconds=None):
-    """`clocks_ahead_seconds`: what the process knows of others, by identity."""
-    known = clocks_ahead_seconds or {}
+def over(server):
     return MemoryStore(
         server,
         namespace="loadline",
         period_seconds=1000.0,
         sleep=no_pause,
-        identity=lambda: identity,
-        other_clock_ahead_seconds=lambda _, stored_by: known.get(stored_by, 0.0),
     )
 
 
-async def started(server, existing=None, identity="", clocks_ahead_seconds=None):
-    store = over(server, identity, clocks_ahead_seconds)
+async def started(server, existing=None):
+    store = over(server)
     await store.load(existing or {})
     return store

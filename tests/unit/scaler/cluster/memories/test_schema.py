@@ -12,7 +12,6 @@ EVENTS = (
 )
 FULL = ScalingMemory(
     watched_namespace="shop",
-    stored_by="a",
     histories={
         "u1": StoredHistory(
             recommendations=(
@@ -32,5 +31,5 @@ def test_every_field_that_is_written_is_in_the_schema():
     written = msgspec.to_builtins(FULL)
     del written["metadata"]
     assert unknown_fields(written, schema) == []
-    del schema["properties"]["storedBy"]
-    assert unknown_fields(written, schema) == [".storedBy"]
+    del schema["properties"]["watchedNamespace"]
+    assert unknown_fields(written, schema) == [".watchedNamespace"]

@@ -3,7 +3,7 @@
 import asyncio
 import random
 
-from scaler.cluster.leases import LeaseTimes
+from scaler.cluster.lease import LeaseTimes
 from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
 from scaler.cluster.shards.membership import Membership
 from tests.fakes import virtual_time

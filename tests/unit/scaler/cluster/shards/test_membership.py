@@ -4,12 +4,11 @@ import asyncio
 
 import pytest
 
-from scaler.cluster.leases import LeaderElection
+from scaler.cluster.leader_election import LeaderElection
 from scaler.cluster.shards.assignment import ALL_SHARDS, SHARDS, shards_of
 from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.shards.lease_server import Connection, LeaseServer
 from tests.unit.scaler.cluster.shards.sharing_replicas import (
-    NAMESPACES,
     TAKE_OVER_SECONDS,
     TIMES,
     Replica,
@@ -272,43 +271,15 @@ def test_during_a_change_to_shards_and_back_nothing_has_two_writers():
     virtual_time.run(scenario())
 
 
-def test_how_far_the_clock_of_the_previous_owner_is_ahead_is_known():
+def test_the_largest_difference_to_the_clock_of_another_member_is_known():
     async def scenario():
         server = LeaseServer()
         a = Replica(server, "a", clock_ahead_seconds=3600)
         b = Replica(server, "b")
+        c = Replica(server, "c", clock_ahead_seconds=-60)
         await virtual_time.passes(30)
-        taken = set(a.work.shards)
-        await a.kill()
-        await virtual_time.passes(TAKE_OVER_SECONDS + 10)
-        for shard in taken:
-            ahead_seconds = b.membership.other_clock_ahead_seconds(NAMESPACES[shard])
-            assert 3600 - 2.5 <= ahead_seconds <= 3600
-
-    virtual_time.run(scenario())
-
-
-def test_the_clock_of_a_member_that_is_gone_is_known_though_another_one_has_held_its_shards_since():
-    """The other one may have held them without reconciling: its claim got no response."""
-
-    async def scenario():
-        server = LeaseServer()
-        a = Replica(server, "a", clock_ahead_seconds=3600)
-        b = Replica(server, "b", clock_ahead_seconds=-600)
-        await virtual_time.passes(30)
-        identity = a.membership.identity
-        await a.kill()
-        await virtual_time.passes(TAKE_OVER_SECONDS)
-        c = Replica(server, "c")
-        await virtual_time.passes(30)
-        assert c.membership.other_clock_ahead_seconds("shop", identity) == 0, "never seen"
-        await c.stop()
-        await virtual_time.passes(30)
-        shard = min(b.work.shards)
-        assert b.membership.other_clock_ahead_seconds(NAMESPACES[shard]) == pytest.approx(
-            600, abs=5
-        )
-        ahead_seconds = b.membership.other_clock_ahead_seconds(NAMESPACES[shard], identity)
-        assert 4200 - 2.5 <= ahead_seconds <= 4200
+        assert 3600 - 2.5 <= b.membership.clock_difference_seconds <= 3600
+        assert 3660 - 2.5 <= c.membership.clock_difference_seconds <= 3660
+        assert -3660 - 2.5 <= a.membership.clock_difference_seconds <= -3660
 
     virtual_time.run(scenario())

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from scaler.extensions.forecast.digest import digest_of, restored
+from scaler.extensions.forecast.digest import AHEAD_MINUTES_MAX, digest_of, restored
 from scaler.extensions.forecast.learner import observed
 from scaler.extensions.forecast.state import Forecast
 from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learnt
@@ -58,6 +58,14 @@ def test_what_is_not_a_digest_is_ignored(text):
     assert restored(text, START) is None
 
 
-def test_a_digest_of_the_future_is_ignored(state):
+@pytest.mark.parametrize("minutes", [1, AHEAD_MINUTES_MAX])
+def test_a_digest_of_the_future_ends_now(state, minutes):
     """Of another machine, whose clock is ahead."""
-    assert restored(digest_of(state), START + LAST - 1) is None
+    now = START + LAST - minutes
+    found = restored(digest_of(state), now)
+    assert found.levels.end_minute == now
+    assert found.levels.values == restored(digest_of(state), START + LAST).levels.values
+
+
+def test_a_digest_of_the_far_future_is_ignored(state):
+    assert restored(digest_of(state), START + LAST - AHEAD_MINUTES_MAX - 1) is None

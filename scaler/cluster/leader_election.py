@@ -7,12 +7,11 @@ create leases and to get and update this one.
 Two candidates never lead at once: a leader that cannot renew stops `renew_deadline_seconds` after it
 last sent a renewal that succeeded, and another takes over `lease_seconds` (or more, as a Lease stores
 whole seconds) after it has seen that renewal. Both are measured by the candidate's own monotonic clock,
-so wall clocks do not matter. How much they differ is known, since each renewal carries its time.
+so wall clocks do not matter here. How much they differ is known, since each renewal carries its time.
 """
 
 import asyncio
 import contextlib
-import datetime
 import logging
 import math
 import random
@@ -21,6 +20,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from scaler.cluster.lease import Lease, LeaseSpec, LeaseTimes, ObservedLease, micro_time, released
 from wire.api import kube_json
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
@@ -28,114 +28,6 @@ from wire.kube.requests import Writer
 from wire.process.problem_log import ProblemLog
 
 log = logging.getLogger(__name__)
-
-
-class LeaseTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """The defaults of kube-controller-manager. `lease_seconds` must exceed `renew_deadline_seconds` by the
-    time that the leader's work takes to stop.
-    """
-
-    lease_seconds: float = 15.0
-    renew_deadline_seconds: float = 10.0
-    retry_seconds: float = 2.0
-
-
-class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The holder, and times of its wall clock."""
-
-    holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
-    acquire_time: str | None = None
-    renew_time: str | None = None
-    lease_transitions: int | None = None
-
-
-class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A `coordination.k8s.io/v1` Lease."""
-
-    api_version: str = "coordination.k8s.io/v1"
-    kind: str = "Lease"
-    metadata: ObjectMeta = ObjectMeta()
-    spec: LeaseSpec = LeaseSpec()
-
-
-class ObservedLease:
-    """A Lease as it was read last, and for how long it has been unchanged by this machine's clock."""
-
-    def __init__(
-        self,
-        identity: str,
-        times: LeaseTimes,
-        *,
-        monotonic: Callable[[], float],
-        now: Callable[[], float],
-    ) -> None:
-        """`identity`: of the observer. `now` returns Unix seconds."""
-        self._identity = identity
-        self._times = times
-        self._monotonic = monotonic
-        self._now = now
-        self._read_at_seconds = -math.inf
-        self.lease: Lease | None = None
-        self.unchanged_since_seconds = 0.0
-        # Wall clock less this machine's monotonic clock: of the last other holder, or of this one at the start.
-        self._other_clock_difference_seconds = now() - monotonic()
-
-    @property
-    def holder(self) -> str:
-        """The holder when the lease was last read; empty when it was free."""
-        return (self.lease.spec.holder_identity or "") if self.lease else ""
-
-    @property
-    def term(self) -> tuple[str, int]:
-        """Differs between two holders. A Lease that was deleted and created again counts its transitions from zero,
-        so its uid is part of it.
-        """
-        lease = self.lease or Lease()
-        return lease.metadata.uid, lease.spec.lease_transitions or 0
-
-    @property
-    def is_expired(self) -> bool:
-        """Whether the holder has not renewed it for as long as it holds it."""
-        if self.lease is None or not self.holder:
-            return False
-        held_seconds = self.lease.spec.lease_duration_seconds or self._times.lease_seconds
-        return self._monotonic() >= self.unchanged_since_seconds + held_seconds
-
-    @property
-    def other_clock_ahead_seconds(self) -> float:
-        """See `LeaderElection.other_clock_ahead_seconds`."""
-        ahead_seconds = self._other_clock_difference_seconds + self._monotonic() - self._now()
-        # A renewal is read up to two attempts after it was sent.
-        return ahead_seconds if abs(ahead_seconds) > 2 * self._times.retry_seconds else 0.0
-
-    def read(self, lease: Lease | None) -> None:
-        """The lease has just been read; None if it does not exist."""
-        if lease is None:
-            self.lease = None
-            return
-        unread_seconds = self._monotonic() - self._read_at_seconds
-        self._read_at_seconds = self._monotonic()
-        if self.lease is None or lease.spec != self.lease.spec:
-            # By this machine's clock, from the moment it saw the change: another machine's clock may be wrong.
-            self.unchanged_since_seconds = self._monotonic()
-            is_others = self._identity not in (self.holder, lease.spec.holder_identity)
-            # After a longer time without a read, a renewal may be as old as that.
-            is_recent = unread_seconds <= 2 * self._times.retry_seconds
-            if self.lease is not None and is_others and is_recent:
-                self._compare_clocks(lease.spec.renew_time)
-        self.lease = lease
-
-    def written(self, lease: Lease, sent_at_seconds: float) -> None:
-        """The observer has written the lease. Others see that at some moment after it was sent."""
-        self.lease = lease
-        self.unchanged_since_seconds = sent_at_seconds
-
-    def _compare_clocks(self, renew_time: str | None) -> None:
-        """The renewal was sent after the previous read of the lease."""
-        with contextlib.suppress(ValueError):
-            renewed = datetime.datetime.fromisoformat(renew_time or "")
-            self._other_clock_difference_seconds = renewed.timestamp() - self._monotonic()
 
 
 class LeaderElection:
@@ -204,12 +96,12 @@ class LeaderElection:
         return self._observed.holder
 
     @property
-    def other_clock_ahead_seconds(self) -> float:
-        """How far the wall clock of the last other holder is ahead of this one now, at most `retry_seconds` too low; 0 below twice that.
+    def clock_difference_seconds(self) -> float:
+        """How far the wall clock of the other holder is ahead of this one, at most `retry_seconds` too low.
 
-        As long as no renewal of it was seen, it counts as equal to this one at the start of the process.
+        0 below twice that, and if no renewal by another holder was seen for some minutes.
         """
-        return self._observed.other_clock_ahead_seconds
+        return self._observed.clock_difference_seconds
 
     @property
     def _deadline_seconds(self) -> float:
@@ -369,16 +261,6 @@ class LeaderElection:
                 self._observed.lease = await self._store(spec)
 
 
-def released(spec: LeaseSpec, now_unix_seconds: float) -> LeaseSpec:
-    """The spec without a holder, so that another candidate may lead at once."""
-    return msgspec.structs.replace(
-        spec,
-        holder_identity="",
-        lease_duration_seconds=1,
-        renew_time=micro_time(now_unix_seconds),
-    )
-
-
 def _is_conflict(error: Exception) -> bool:
     return isinstance(error, StatusError) and error.code == 409
 
@@ -389,9 +271,3 @@ async def _ended(task: asyncio.Future[None]) -> None:
     await asyncio.wait({task})
     if not task.cancelled():
         task.exception()
-
-
-def micro_time(unix_seconds: float) -> str:
-    """As metav1.MicroTime, which has six digits, zeros included."""
-    at = datetime.datetime.fromtimestamp(unix_seconds, datetime.UTC)
-    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

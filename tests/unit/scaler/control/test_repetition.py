@@ -1,14 +1,12 @@
 """What fails the same way at each reconcile is reported once."""
 
-from scaler.cluster.repetition import REPEAT_SECONDS, Repetition
-
-KEY = "shop/web"
+from scaler.control.repetition import REPEAT_SECONDS, Repetition
 
 
 def reported(repetition: Repetition, *reports: str, now_seconds: float = 0.0) -> list[str]:
     """What one reconcile lets through."""
-    found = [each for each in reports if repetition.is_news(KEY, each, now_seconds)]
-    repetition.finish(KEY)
+    found = [each for each in reports if repetition.is_news(each, now_seconds)]
+    repetition.finish()
     return found
 
 
@@ -39,20 +37,9 @@ def test_a_failure_that_lasts_is_repeated_every_half_hour():
     assert seen == [0.0, REPEAT_SECONDS, 2 * REPEAT_SECONDS]
 
 
-def test_autoscalers_are_distinguished_and_forgotten():
-    repetition = Repetition()
-    reported(repetition, "down")
-    assert repetition.is_news("shop/other", "down", 0.0)
-    repetition.finish("shop/other")
-    for key in (KEY, "shop/other"):
-        repetition.forget(key)
-    assert repetition._last == {}
-    assert reported(repetition, "down") == ["down"]
-
-
 def test_the_end_of_all_failures_is_known():
     repetition = Repetition()
-    repetition.is_news(KEY, "down", 0.0)
-    assert not repetition.finish(KEY)
-    assert repetition.finish(KEY)
-    assert not repetition.finish(KEY)
+    repetition.is_news("down", 0.0)
+    assert not repetition.finish()
+    assert repetition.finish()
+    assert not repetition.finish()

@@ -1,0 +1,72 @@
+"""What this process knows of each autoscaler between two reconciles: one record for each, in one mapping.
+
+The indexes that find autoscalers by something else (`rivals`, `followers`) hold keys only, and the queue holds when each
+is due. Whatever else is known of an autoscaler is a field here, so that forgetting it is one `pop`.
+"""
+
+import math
+
+import msgspec
+
+from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.memory import Memory
+from scaler.api.autoscaler import Autoscaler
+from scaler.cluster.ports import TargetScale
+from scaler.cluster.scales import ScaleCopy
+from scaler.control.last_decision import LastDecision
+from scaler.control.repetition import Repetition
+
+
+class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """The memory, and what is stored of it, from which a restart would continue.
+
+    `stored_replicas`: the count that was stored with the memory of an HPA.
+    `clock_difference_seconds`: wall clock less monotonic clock, when the reconcile began that made this memory.
+    """
+
+    memory: Memory
+    stored: Memory | None
+    stored_replicas: int | None = None
+    clock_difference_seconds: float
+
+
+class Continued(msgspec.Struct, frozen=True):
+    """Until when the last recommendation was made again, and for how long the longest window needs recommendations."""
+
+    until_unix_seconds: float
+    window_seconds: float
+
+
+class Record(msgspec.Struct, kw_only=True):
+    """One autoscaler, identified by its uid: one that was deleted and created again has another record."""
+
+    uid: str
+    memory: KeptMemory | None = None
+    """None before it is read, and after a cancelled reconcile: then only what is stored shows which changes were made."""
+    continued: Continued | None = None
+    """The last recommendation was made again; the memory itself is changed when it is needed."""
+    scale: ScaleCopy | None = None
+    decision: LastDecision | None = None
+    """The last one, if it may be made again without computing it."""
+    selectors_version: int | None = None
+    """That of all selectors when the kept decision was last compared with them."""
+    derivation: Derivation | None = None
+    """How the last decision was computed, and when it was made again without computing it."""
+    repeated_at_unix_seconds: float | None = None
+    desired_replicas: int | None = None
+    status_written_at_seconds: float = -math.inf
+    reported: Repetition = msgspec.field(default_factory=Repetition)
+
+    def scale_of(self, autoscaler: Autoscaler) -> TargetScale | None:
+        """The copy of the Scale, the same object each time; None if the target may have changed since it was read."""
+        return self.scale.current(autoscaler) if self.scale is not None else None
+
+    def with_memory_only(self) -> "Record":
+        """After this process has stopped to reconcile it: the rest may change without its knowledge."""
+        return Record(
+            uid=self.uid,
+            memory=self.memory,
+            continued=self.continued,
+            status_written_at_seconds=self.status_written_at_seconds,
+            reported=self.reported,
+        )
