@@ -21,24 +21,43 @@ FORWARD_SECONDS_MIN = 1.0
 PAUSE_PERIODS_MIN = 0.05
 
 
+class _Entry:
+    """One key. It is due, or processed, or both are over; then the queue has no entry."""
+
+    __slots__ = (
+        "began_seconds",
+        "brings_forward",
+        "due_seconds",
+        "is_processed",
+        "is_removed",
+        "own_period_seconds",
+        "regular_due_seconds",
+    )
+
+    def __init__(self) -> None:
+        self.due_seconds = 0.0
+        # The due time in the order of reconciles, while the key is due earlier for once.
+        self.regular_due_seconds: float | None = None
+        self.own_period_seconds: float | None = None
+        self.began_seconds = -math.inf
+        self.is_processed = False
+        self.is_removed = False
+        # To be brought forward when it has been processed.
+        self.brings_forward = False
+
+
 class WorkQueue:
     """Keys (`namespace/name`) by due time. Holds no clock: `now_seconds` is any monotonic scale."""
 
     def __init__(self, period_seconds: float) -> None:
         """`period_seconds`: of the keys that do not have their own."""
         self._period_seconds = period_seconds
-        self._own_period_seconds: dict[str, float] = {}
-        self._due_seconds: dict[str, float] = {}
+        self._entries: dict[str, _Entry] = {}
+        # Due times that have changed since stay in it until they are reached.
         self._heap: list[tuple[float, str]] = []
-        self._processing: dict[str, float] = {}
-        self._removed: set[str] = set()
-        self._began_seconds: dict[str, float] = {}
-        # The due times of keys that are due earlier for once, and keys to bring forward when they have been processed.
-        self._regular_due_seconds: dict[str, float] = {}
-        self._bring_forward_later: set[str] = set()
 
     def __len__(self) -> int:
-        return len(self._due_seconds.keys() | self._processing.keys())
+        return len(self._entries)
 
     def add(
         self,
@@ -55,23 +74,24 @@ class WorkQueue:
         `period_seconds` is None for the period of the queue. A longer one begins with the first reconcile.
         `within_seconds`: the first reconcile is at most that much later. The next ones have the usual moment.
         """
-        self._removed.discard(key)
-        is_same = self._own_period_seconds.get(key) == period_seconds
-        if is_same and (key in self._due_seconds or key in self._processing):
+        entry = self._entries.get(key)
+        is_new = entry is None
+        if entry is None:
+            entry = self._entries[key] = _Entry()
+        entry.is_removed = False
+        if not is_new and entry.own_period_seconds == period_seconds:
             return
-        if period_seconds is None:
-            self._own_period_seconds.pop(key, None)
-        else:
-            self._own_period_seconds[key] = period_seconds
-        if key not in self._processing:
-            period = min(self._period_of(key), self._period_seconds)
-            phase_seconds = zlib.crc32(uid.encode()) / 2**32 * period
-            wait_seconds = (phase_seconds - now_seconds) % period or period
-            self._regular_due_seconds.pop(key, None)
-            if within_seconds < period:
-                self._regular_due_seconds[key] = now_seconds + wait_seconds
-                wait_seconds *= within_seconds / period
-            self._schedule(key, now_seconds + wait_seconds)
+        entry.own_period_seconds = period_seconds
+        if entry.is_processed:
+            return
+        period = min(self._period_of(entry), self._period_seconds)
+        phase_seconds = zlib.crc32(uid.encode()) / 2**32 * period
+        wait_seconds = (phase_seconds - now_seconds) % period or period
+        entry.regular_due_seconds = None
+        if within_seconds < period:
+            entry.regular_due_seconds = now_seconds + wait_seconds
+            wait_seconds *= within_seconds / period
+        self._schedule(key, entry, now_seconds + wait_seconds)
 
     def get(self, now_seconds: float) -> tuple[str, float] | None:
         """Start to process the key that has been due for longest: the key and its due time.
@@ -82,9 +102,9 @@ class WorkQueue:
         if not self._heap or self._heap[0][0] > now_seconds:
             return None
         due_seconds, key = heapq.heappop(self._heap)
-        del self._due_seconds[key]
-        self._processing[key] = due_seconds
-        self._began_seconds[key] = now_seconds
+        entry = self._entries[key]
+        entry.is_processed = True
+        entry.began_seconds = now_seconds
         return key, due_seconds
 
     def bring_forward(self, key: str, now_seconds: float) -> bool:
@@ -92,16 +112,18 @@ class WorkQueue:
 
         False if it is due as early anyway, or is not known.
         """
-        if key in self._processing:
-            self._bring_forward_later.add(key)
-            return True
-        due_seconds = self._due_seconds.get(key)
-        began_seconds = self._began_seconds.get(key, -math.inf)
-        earliest_seconds = max(now_seconds, began_seconds + FORWARD_SECONDS_MIN)
-        if due_seconds is None or due_seconds <= earliest_seconds:
+        entry = self._entries.get(key)
+        if entry is None:
             return False
-        self._regular_due_seconds.setdefault(key, due_seconds)
-        self._schedule(key, earliest_seconds)
+        if entry.is_processed:
+            entry.brings_forward = True
+            return True
+        earliest_seconds = max(now_seconds, entry.began_seconds + FORWARD_SECONDS_MIN)
+        if entry.due_seconds <= earliest_seconds:
+            return False
+        if entry.regular_due_seconds is None:
+            entry.regular_due_seconds = entry.due_seconds
+        self._schedule(key, entry, earliest_seconds)
         return True
 
     def done(self, key: str, now_seconds: float, *, requeue: bool) -> None:
@@ -110,21 +132,21 @@ class WorkQueue:
         Due times that have passed meanwhile are skipped, and so is one that follows at once: that
         reconcile would read the autoscaler from before our own status write, and conflict.
         """
-        period = self._period_of(key)
-        due_seconds = self._processing.pop(key)
-        if key in self._regular_due_seconds:
-            due_seconds = self._regular_due_seconds.pop(key) - period
-        again = key in self._bring_forward_later
-        self._bring_forward_later.discard(key)
-        if not requeue or key in self._removed:
-            self._removed.discard(key)
-            self._own_period_seconds.pop(key, None)
-            self._began_seconds.pop(key, None)
+        entry = self._entries[key]
+        if not requeue or entry.is_removed:
+            del self._entries[key]
             return
+        entry.is_processed = False
+        period = self._period_of(entry)
+        due_seconds = entry.due_seconds
+        if entry.regular_due_seconds is not None:
+            due_seconds = entry.regular_due_seconds - period
+            entry.regular_due_seconds = None
         earliest_seconds = now_seconds + PAUSE_PERIODS_MIN * period
         skipped = max(0, int((earliest_seconds - due_seconds) // period))
-        self._schedule(key, due_seconds + (skipped + 1) * period)
-        if again:
+        self._schedule(key, entry, due_seconds + (skipped + 1) * period)
+        if entry.brings_forward:
+            entry.brings_forward = False
             self.bring_forward(key, earliest_seconds)
 
     @property
@@ -135,20 +157,27 @@ class WorkQueue:
 
     def remove(self, includes: Callable[[str], bool]) -> None:
         """Remove these keys; one that is being processed is not due again. Another replica reconciles them."""
-        for key in [key for key in self._due_seconds if includes(key)]:
-            del self._due_seconds[key]
-            self._own_period_seconds.pop(key, None)
-            self._began_seconds.pop(key, None)
-            self._regular_due_seconds.pop(key, None)
-        self._removed.update(key for key in self._processing if includes(key))
+        for key, entry in list(self._entries.items()):
+            if not includes(key):
+                continue
+            if entry.is_processed:
+                entry.is_removed = True
+            else:
+                del self._entries[key]
 
-    def _period_of(self, key: str) -> float:
-        return self._own_period_seconds.get(key, self._period_seconds)
+    def _period_of(self, entry: _Entry) -> float:
+        return (
+            self._period_seconds if entry.own_period_seconds is None else entry.own_period_seconds
+        )
 
-    def _schedule(self, key: str, due_seconds: float) -> None:
-        self._due_seconds[key] = due_seconds
+    def _schedule(self, key: str, entry: _Entry, due_seconds: float) -> None:
+        entry.due_seconds = due_seconds
         heapq.heappush(self._heap, (due_seconds, key))
 
     def _drop_outdated(self) -> None:
-        while self._heap and self._due_seconds.get(self._heap[0][1]) != self._heap[0][0]:
+        while self._heap and not self._is_due(*self._heap[0]):
             heapq.heappop(self._heap)
+
+    def _is_due(self, due_seconds: float, key: str) -> bool:
+        entry = self._entries.get(key)
+        return entry is not None and not entry.is_processed and entry.due_seconds == due_seconds

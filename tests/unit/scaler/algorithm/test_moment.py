@@ -226,4 +226,4 @@ def test_only_the_last_recommendation_is_continued():
 def test_a_continuation_forgets_what_no_window_needs():
     memory = Memory(recommendations=(step(5, 100), step(3, 15)))
     assert continued(memory, NOW, 60).recommendations == (step(3, 0, lasted_seconds=15),)
-    assert continued(Memory(), NOW) == Memory()
+    assert continued(Memory(), NOW, 60) == Memory()
