@@ -23,7 +23,7 @@ from scaler.api.autoscaler import (
     MetricTarget,
     MetricTargetType,
 )
-from scaler.api.extension_spec import ForecastSpec
+from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from wire.api.meta import ObjectMeta

@@ -28,7 +28,7 @@ from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, metrics_of
 from scaler.api.schedules import FoundCalendar
-from scaler.cluster.calendars import read_calendars
+from scaler.cluster.schedules.calendars import read_calendars
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
 from wire.kube.mapper import NoMatchError, RestMapper

@@ -38,7 +38,7 @@ from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import metrics_of
-from scaler.api.extension_spec import ForecastMode
+from scaler.api.forecast import ForecastMode
 from scaler.api.schedules import FoundCalendar
 from scaler.runtime.flags import add_algorithm_flags, settings_of
 from wire.process.command_line.parsing import FlagParser

@@ -26,9 +26,9 @@ from scaler.algorithm.simulated_readings import names_of, simulated
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Autoscaler, MetricSpec, metrics_of
 from scaler.api.kinds import LOAD_AUTOSCALERS
-from scaler.cluster.calendars import read_calendars
 from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.ports import Mapper, TargetScale
+from scaler.cluster.schedules.calendars import read_calendars
 from scaler.cluster.status import stored_memory
 from scaler.cluster.target_scale import read_scale
 from scaler.cluster.telemetry import Telemetry

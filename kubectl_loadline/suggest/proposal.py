@@ -22,7 +22,8 @@ from scaler.api.autoscaler import (
     ScaleUpRules,
     ScalingPolicy,
 )
-from scaler.api.extension_spec import ForecastSpec, Mode
+from scaler.api.extension_spec import Mode
+from scaler.api.forecast import ForecastSpec
 from wire.api.loadline import API_VERSION
 from wire.api.meta import ObjectMeta
 

@@ -128,7 +128,7 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     held: str = ""
     """Why the target was not scaled down; empty when nothing held it."""
     held_by: str = ""
-    """The reason of the condition ScalingLimited for that: OutdatedCache or InvalidSchedule."""
+    """The reason of the condition ScalingLimited for that, for instance OutdatedCache."""
     is_dry_run: bool = False
     """Whether `desired_replicas` is only reported."""
     remarks: tuple[Remark, ...] = ()

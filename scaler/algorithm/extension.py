@@ -126,7 +126,7 @@ class Extension(Generic[Rules, State]):
         """The state after the replicas were changed."""
         return state
 
-    def for_candidate(self, draft: "Draft") -> "Extension[Any, Any] | None":
+    def for_other_policy(self, draft: "Draft") -> "Extension[Any, Any] | None":
         """What stands for it while another policy of the same autoscaler decides; None if that has its own."""
         return None
 

@@ -6,24 +6,11 @@ from typing import Any
 import msgspec
 
 from scaler.algorithm.extension import Extension
-from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.api.history import BESIDE, History
 
 Extensions = Sequence[Extension[Any, Any]]
 Fields = dict[str, msgspec.Raw]
-
-
-class History(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The stored fields. The states of extensions are JSON, which each of them reads and writes itself."""
-
-    recommendations: tuple[Recommendation, ...] | None = None
-    scale_up_events: tuple[ScaleEvent, ...] = ()
-    scale_down_events: tuple[ScaleEvent, ...] = ()
-    scaled_to_zero: bool = False
-    extensions: dict[str, msgspec.Raw] | None = None
-    states: dict[str, str] = {}
-    """Those that have no place in the schema of the CRD, as JSON."""
-    forecast: str = ""
-    candidate: dict[str, msgspec.Raw] | None = None
 
 
 def history_of(memory: Memory, extensions: Extensions) -> History:
@@ -57,10 +44,9 @@ def history_of(memory: Memory, extensions: Extensions) -> History:
 def memory_in(history: History, *, known_replicas: tuple[int, ...]) -> StoredMemory:
     """The memory that was stored; see `StoredMemory.known_replicas`."""
     states: dict[str, Any] = {**history.states, **(history.extensions or {})}
-    if history.forecast:
-        states["forecast"] = msgspec.Raw(msgspec.json.encode(history.forecast))
-    if history.candidate:
-        states["candidate"] = msgspec.Raw(msgspec.json.encode(history.candidate))
+    for name in BESIDE:
+        if found := getattr(history, name):
+            states[name] = msgspec.Raw(msgspec.json.encode(found))
     return StoredMemory(
         recommendations=history.recommendations,
         scale_up_events=history.scale_up_events,

@@ -5,33 +5,7 @@ from typing import Any
 
 import msgspec
 
-
-class _Stored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The same fields in memory and where it is stored."""
-
-
-class Recommendation(_Stored, frozen=True, kw_only=True):
-    """One step: the metrics recommended `replicas`, first at `since` and last at `until`.
-
-    `replicas` is the count before stabilization, rates and bounds. Only `until` decides anything.
-    """
-
-    replicas: int
-    since_unix_seconds: float
-    until_unix_seconds: float
-
-
-class ScaleEvent(_Stored, frozen=True, kw_only=True):
-    """A change of the scale that was carried out; `outdated` marks a slot that the next event may reuse.
-
-    `may_be_older`: the time is the latest possible one. Then the event uses up the policies of its own direction,
-    and gives nothing back to those of the other.
-    """
-
-    replica_change: int
-    happened_at_unix_seconds: float
-    outdated: bool = False
-    may_be_older: bool = False
+from scaler.api.history import Recommendation, ScaleEvent
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Now, and until when a decision that is made now holds.
 
 Everything that depends on the time does so at certain moments only: a recommendation leaves its window, a change of
-the replicas the period of a policy, a pod its initialization period; a suspension, a cooldown or a schedule ends. The
+the replicas the period of a policy, a pod its initialization period; a hold or a cooldown ends. The
 algorithm asks the moment whether a deadline is reached and never compares times itself, so the nearest deadline that
 was not reached is known: until then, the same inputs lead to the same decision.
 """

@@ -9,15 +9,9 @@ import math
 
 import msgspec
 
-from scaler.algorithm.memory import (
-    Change,
-    Memory,
-    Recommendation,
-    ScaleEvent,
-    StoredMemory,
-    UnconfirmedChange,
-)
+from scaler.algorithm.memory import Change, Memory, StoredMemory, UnconfirmedChange
 from scaler.algorithm.policy import BehaviorRules, Policy, Rules
+from scaler.api.history import Recommendation, ScaleEvent
 
 
 def seeded(memory: Memory, *, replicas: int, now_unix_seconds: float) -> Memory:

@@ -3,9 +3,10 @@
 import msgspec
 
 from scaler.algorithm.history import Extensions, stored_state, with_states
-from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
+from scaler.api.history import Recommendation, ScaleEvent
 
 # Less than any period; clocks drift by less than that while a step lasts.
 SAME_SECONDS = 1.0

@@ -13,10 +13,11 @@ from scaler.algorithm.go_numbers import (
     float_to_int32,
     int32,
 )
-from scaler.algorithm.memory import Memory, ScaleEvent
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
 from scaler.api.autoscaler import ScalingPolicy, ScalingPolicySelect, ScalingPolicyType
+from scaler.api.history import ScaleEvent
 
 UP = "up"
 DOWN = "down"

@@ -289,17 +289,7 @@ def _with_remarks(
     return msgspec.structs.replace(status, conditions=conditions.as_tuple())
 
 
-def _compared(status: AutoscalerStatus) -> tuple[object, ...]:
-    return (
-        status.observed_generation,
-        status.last_scale_time,
-        status.current_replicas,
-        status.desired_replicas,
-        status.current_metrics or (),
-        status.conditions or (),
-        status.decision,
-        status.schedule,
-        status.forecast,
-        status.candidate,
-        status.extensions,
+def _compared(status: AutoscalerStatus) -> AutoscalerStatus:
+    return msgspec.structs.replace(
+        status, current_metrics=status.current_metrics or (), conditions=status.conditions or ()
     )

@@ -9,9 +9,8 @@ does not rewrite them in a custom resource): `wire.api.quantity` reads them wher
 from datetime import datetime
 from enum import StrEnum
 
+from scaler.api.candidate import CandidateStatus, CandidateStep
 from scaler.api.extension_spec import (
-    CandidateStep,
-    ForecastSpec,
     Futility,
     MetricFallback,
     MetricUse,
@@ -22,7 +21,8 @@ from scaler.api.extension_spec import (
     ScaleToZero,
     Suspend,
 )
-from scaler.api.extension_status import CandidateStatus, DecisionSummary, ForecastStatus
+from scaler.api.extension_status import DecisionSummary
+from scaler.api.forecast import ForecastSpec, ForecastStatus
 from scaler.api.json_object import JsonObject
 from scaler.api.schedules import ScheduleSpec, ScheduleStatus
 from wire.api.meta import LabelSelector, ObjectMeta, always

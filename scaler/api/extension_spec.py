@@ -46,14 +46,6 @@ class MetricUse(StrEnum):
     INPUT = "Input"
 
 
-class ForecastMode(StrEnum):
-    """What a forecast may do."""
-
-    OFF = "Off"
-    DRY_RUN = "DryRun"
-    ADD = "Add"
-
-
 class FallbackType(StrEnum):
     """What a metric proposes after it has failed for some time."""
 
@@ -100,23 +92,6 @@ class Futility(JsonObject, frozen=True, kw_only=True):
 
     ready_timeout_seconds: int | None = None
     max_unready_replicas: int | None = None
-
-
-class ForecastSpec(JsonObject, frozen=True, kw_only=True):
-    """A forecast of one metric, by its name in the spec: it may add replicas ahead of the load, never remove any."""
-
-    metric: str
-    mode: str = ""
-    lead_seconds: int | None = None
-    max_extra_percent: int | None = None
-    max_waste_percent: int | None = None
-
-
-class CandidateStep(JsonObject, frozen=True, kw_only=True):
-    """For how long a candidate has which share of the decision."""
-
-    weight_percent: int
-    hold_seconds: int
 
 
 class PodDeletionCost(JsonObject, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every scale-up policy allows the first replica; upstream's Percent policies allow any percentage of 0."""
     leaves_zero_for_min: bool = False
     """Whether `minReplicas` ends a zero of the controller where no metric can be read; upstream needs a metric."""
-    has_schedules: bool = False
+    has_calendars: bool = False
     """Whether `spec.schedules` exists, so that the calendars are watched."""
     reports_changes_only: bool = False
     """Whether a failure that lasts is reported once; upstream emits its events at each reconcile."""
@@ -77,7 +77,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     shares_no_target=True,
     leaves_zero_by_any_policy=True,
     leaves_zero_for_min=True,
-    has_schedules=True,
+    has_calendars=True,
     reports_changes_only=True,
     metric_status_max_age_seconds=60.0,
     metric_labels=("namespace", "name", "kind"),

@@ -8,7 +8,7 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from scaler.cluster.forecast_metric_query import NoHistory
+from scaler.cluster.forecast.load_query import NoHistory
 from scaler.cluster.prometheus_options import PrometheusOptions
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 from wire.prometheus.access import Address, FileCredentials

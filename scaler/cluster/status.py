@@ -7,9 +7,10 @@ shrink what a window still holds up, and every policy would start a new period.
 
 import msgspec
 
-from scaler.algorithm.history import History, memory_in
-from scaler.algorithm.memory import ScaleEvent, StoredMemory
+from scaler.algorithm.history import memory_in
+from scaler.algorithm.memory import StoredMemory
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, metrics_of
+from scaler.api.history import History, ScaleEvent
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.printing import printed_targets
 from wire.api import kube_json

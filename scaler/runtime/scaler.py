@@ -14,7 +14,6 @@ from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.clock import SYSTEM_CLOCK, Clock
 from scaler.cluster.events.autoscaler_events import COMPONENT, Events
 from scaler.cluster.events.recorder import EventRecorder
-from scaler.cluster.forecast_warm_starts import WarmStarts
 from scaler.cluster.leader_election import LeaderElection
 from scaler.cluster.lease import LeaseTimes
 from scaler.cluster.memories.store import MemoryStore
@@ -27,16 +26,14 @@ from scaler.control.controller import Controller
 from scaler.control.dependencies import Dependencies
 from scaler.control.reconcile import Reconciler
 from scaler.control.workqueue import WorkQueue
-from scaler.extensions.forecast.stage import FORECAST
-from scaler.extensions.schedules.bounds import SCHEDULES
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
 from scaler.runtime.clients import Clients
 from scaler.runtime.debug_endpoint import scaler_server
 from scaler.runtime.direct_metrics import DirectMetrics
+from scaler.runtime.extension_inputs import ExtensionInputs
 from scaler.runtime.fencing import WritesWhileLeading
 from scaler.runtime.flags import Options
 from scaler.runtime.reconciling import Reconciling
-from scaler.runtime.recorded_history import warm_starts
 from scaler.runtime.target_versions import TargetVersions
 from scaler.runtime.watches import Watches
 from wire.api.status import StatusError, Unavailable
@@ -117,7 +114,7 @@ class Scaler:
         self._direct = DirectMetrics(
             options, clients.watches, self._telemetry, version=version, monotonic=clock.monotonic
         )
-        self._warm_starts = self._new_warm_starts()
+        self._inputs = self._new_inputs()
         self._measurements = Measurements(
             clients.metrics,
             self._mapper,
@@ -158,8 +155,7 @@ class Scaler:
             self._direct.start(
                 self._background, self._measurements, self._reconciler, self._controller
             )
-            if self._warm_starts is not None:
-                self._background.start(self._warm_starts.run(), name="warm starts")
+            self._inputs.start(self._background)
             self._background.start(self._write_events(), name="events")
             self._background.start(self._scale(), name="scale")
             await _any_set(stop, self._background.failed)
@@ -184,23 +180,14 @@ class Scaler:
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
             histories=self._store,
-            inputs=self._inputs,
-            observers=() if self._warm_starts is None else (self._warm_starts,),
+            inputs=self._inputs.of,
+            observers=self._inputs.observers,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
 
-    def _inputs(self, autoscaler: Autoscaler) -> dict[str, object]:
-        """What is read for extensions."""
-        found: dict[str, object] = {}
-        if autoscaler.spec.schedules:
-            found[SCHEDULES] = self._watches.calendars_of(autoscaler)
-        if autoscaler.spec.forecast is not None and self._warm_starts is not None:
-            found[FORECAST] = self._warm_starts.found(autoscaler.key)
-        return found
-
-    def _new_warm_starts(self) -> WarmStarts | None:
-        """None without --prometheus-url."""
-        return warm_starts(
+    def _new_inputs(self) -> ExtensionInputs:
+        return ExtensionInputs(
+            self._watches.calendars_of,
             self._options.prometheus,
             self._direct.route,
             self._mapper,

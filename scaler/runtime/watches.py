@@ -11,9 +11,9 @@ from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
 from scaler.api.schedules import Calendar, FoundCalendar
 from scaler.cluster.autoscalers import WatchedAutoscalers
-from scaler.cluster.calendars import WatchedCalendars
 from scaler.cluster.pods import WatchedPods
 from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.schedules.calendars import WatchedCalendars
 from wire.api.duration import format_duration
 from wire.kube.cache import OnChange, WatchCache
 from wire.kube.requests import Watcher
@@ -63,7 +63,7 @@ class Watches:
             )
             self._hpas = watched.caches
         self.calendars: WatchedCalendars | None = None
-        if kind.has_schedules:
+        if kind.has_calendars:
             self.calendars = WatchedCalendars(client, namespaces, monotonic=monotonic)
         self._by_namespace: dict[str, list[AnyCache]] = {}
         # Calendars are not among them: most autoscalers do not refer to any.

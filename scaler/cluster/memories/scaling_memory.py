@@ -6,7 +6,7 @@ of each watched namespace in objects of its own namespace, `NAMESPACE` and, if t
 
 import msgspec
 
-from scaler.algorithm.history import History
+from scaler.api.history import History
 from wire.api import kube_json
 from wire.api.loadline import API_VERSION
 from wire.api.meta import ListMeta, ObjectMeta

@@ -20,7 +20,7 @@ from scaler.algorithm.remark import Remark
 from scaler.algorithm.restart import restored, restores_alike, shifted
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec
-from scaler.api.extension_status import CandidateStatus
+from scaler.api.candidate import CandidateStatus
 from scaler.extensions.candidate.progress import Progress, blended, progressed, waiting_remark
 from scaler.extensions.candidate.rules import CandidateRules, candidate_rules
 from scaler.extensions.candidate.state import (
@@ -241,7 +241,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
 
 def _shared(draft: Draft) -> tuple[Part, ...]:
     """What extensions of the spec do for the candidate, too."""
-    found = (part.extension.for_candidate(draft) for part in draft.turn.parts)
+    found = (part.extension.for_other_policy(draft) for part in draft.turn.parts)
     return tuple(Part(each, True) for each in found if each is not None)
 
 

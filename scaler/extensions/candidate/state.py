@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from scaler.algorithm.extension import Extension
-from scaler.algorithm.history import History, history_of, memory_in
-from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent, StoredMemory
+from scaler.algorithm.history import history_of, memory_in
+from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.api.history import History, Recommendation, ScaleEvent
 
 # How much of a step may be held again after a restart.
 HELD_AGAIN_SECONDS = 60.0

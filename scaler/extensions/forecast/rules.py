@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec, MetricSpec
-from scaler.api.extension_spec import ForecastMode, ForecastSpec
+from scaler.api.forecast import ForecastMode, ForecastSpec
 from scaler.extensions.forecast.load import why_not_load
 
 # The CRD's defaults.

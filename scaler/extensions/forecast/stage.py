@@ -10,7 +10,7 @@ from scaler.algorithm.extension import Extension, Gauge, Given
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType
-from scaler.api.extension_status import ForecastDay, ForecastStatus
+from scaler.api.forecast import ForecastDay, ForecastStatus
 from scaler.extensions.forecast.digest import restored
 from scaler.extensions.forecast.floor import Floor, lifted
 from scaler.extensions.forecast.foresee import (
@@ -130,7 +130,7 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         if step.acts and step.after > step.before:
             draft.scale_up_reason = f"forecast of {rules.metric}"
 
-    def for_candidate(self, draft: Draft) -> Extension[Any, Any] | None:
+    def for_other_policy(self, draft: Draft) -> Extension[Any, Any] | None:
         """The same floor: a load is learnt once."""
         step: ForecastStep | None = draft.steps.get(self.name)
         if step is None or not step.acts or step.bound is None:

@@ -6,8 +6,9 @@ a window. Scale events are the same in both.
 
 from collections.abc import Iterable
 
-from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.policy import Policy
+from scaler.api.history import Recommendation, ScaleEvent
 from testbed.oracle.scaler.cases import START_UNIX_SECONDS, Entry, Remembered
 
 

@@ -9,7 +9,7 @@ from scaler.algorithm.decide import decide
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.effective_policy import effective_policy, policy_of
 from scaler.algorithm.extension import Given
-from scaler.algorithm.memory import Memory, Recommendation, ScaleEvent
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import (
     Container,
@@ -45,6 +45,7 @@ from scaler.api.autoscaler import (
     ScalingPolicy,
     ScalingRules,
 )
+from scaler.api.history import Recommendation, ScaleEvent
 from scaler.extensions import EXTENSIONS
 from wire.api.meta import LabelSelector, ObjectMeta, time_from_unix
 

@@ -6,7 +6,7 @@ import pytest
 from kubectl_loadline.backtest.replay import Setup, replay
 from kubectl_loadline.backtest.trace import Trace
 from scaler.algorithm.settings import Settings
-from scaler.api.extension_spec import ForecastSpec
+from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily

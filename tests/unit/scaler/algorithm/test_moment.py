@@ -12,7 +12,8 @@ from scaler.algorithm.readings import ExternalValues, Reading
 from scaler.algorithm.recommendations import continued, only_continues
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import AutoscalerSpec, Behavior, CandidateSpec, ScaleUpRules
-from scaler.api.extension_spec import ForecastSpec, Futility, MetricFallback, Panic, Suspend
+from scaler.api.extension_spec import Futility, MetricFallback, Panic, Suspend
+from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (

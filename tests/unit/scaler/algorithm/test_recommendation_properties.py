@@ -4,11 +4,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.history import History, history_of, memory_in
+from scaler.algorithm.history import history_of, memory_in
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
 from scaler.algorithm.stabilization import stabilize, stabilize_with_behavior
+from scaler.api.history import History
 from tests.unit.scaler.objects import NOW, few_examples
 
 counts = st.integers(0, 12)

@@ -3,9 +3,10 @@
 import pytest
 
 from scaler.algorithm.effective_policy import policy_of
-from scaler.algorithm.memory import Recommendation, StoredMemory
+from scaler.algorithm.memory import StoredMemory
 from scaler.algorithm.restart import TAKE_OVER_SECONDS, restored
 from scaler.api.autoscaler import Behavior, ScaleDownRules
+from scaler.api.history import Recommendation
 from tests.unit.scaler.objects import FLAGS, NOW, spec
 
 WINDOW = FLAGS.downscale_stabilization_seconds

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 import yaml
 
-from scaler.algorithm.history import History
 from scaler.api import extension_spec as extensions
 from scaler.api.autoscaler import Autoscaler
+from scaler.api.history import History
 from scaler.api.json_object import JsonObject
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.api.schedules import Calendar, CalendarKind

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from scaler.cluster.forecast_metric_query import NoHistory
+from scaler.cluster.forecast.load_query import NoHistory
 from scaler.cluster.prometheus_options import PrometheusOptions
 from scaler.cluster.range_queries import RESPONSE_BYTES_MAX, RangeQueries
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw

@@ -4,15 +4,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.history import History, history_of
-from scaler.algorithm.memory import (
-    Memory,
-    Recommendation,
-    ScaleEvent,
-    StoredMemory,
-    UnconfirmedChange,
-)
+from scaler.algorithm.history import history_of
+from scaler.algorithm.memory import Memory, StoredMemory, UnconfirmedChange
 from scaler.api.autoscaler import AutoscalerStatus
+from scaler.api.history import History, Recommendation, ScaleEvent
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.cluster.status import ENTRIES_MAX, status_body, stored_memory
 from scaler.extensions import EXTENSIONS

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.decision import NotNeeded, Rescaled, RescaleFailed
-from scaler.algorithm.history import History, history_of, memory_in
+from scaler.algorithm.history import history_of, memory_in
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import ExternalValues, MetricFailed
@@ -21,15 +21,10 @@ from scaler.api.autoscaler import (
     MetricIdentifier,
     ScaleUpRules,
 )
-from scaler.api.extension_spec import (
-    CandidateStep,
-    ForecastSpec,
-    Futility,
-    MetricFallback,
-    Panic,
-    PodReadiness,
-    ScaleToZero,
-)
+from scaler.api.candidate import CandidateStep
+from scaler.api.extension_spec import Futility, MetricFallback, Panic, PodReadiness, ScaleToZero
+from scaler.api.forecast import ForecastSpec
+from scaler.api.history import History
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.api.schedules import ScheduleSpec
 from scaler.extensions import EXTENSIONS

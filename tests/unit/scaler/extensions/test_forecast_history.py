@@ -9,7 +9,7 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerStatus
-from scaler.api.extension_spec import ForecastSpec
+from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.foresee import new_forecast

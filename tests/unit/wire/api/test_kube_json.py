@@ -63,7 +63,7 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "scaler/algorithm/derivation.py",
         "scaler/algorithm/history.py",
         "kubectl_loadline/recorded_history.py",
-        "scaler/cluster/forecast_metric_query.py",
+        "scaler/cluster/forecast/load_query.py",
         "scaler/cluster/range_queries.py",
         "wire/api/kube_json.py",
         "wire/api/metric_stream.py",

@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from scaler.algorithm.memory import Recommendation, ScaleEvent
+from scaler.api.history import Recommendation, ScaleEvent
 from scaler.cluster.memories.scaling_memory import StoredHistory
 from scaler.cluster.memories.store import MemoryStore
 from wire.api.status import conflict, not_found

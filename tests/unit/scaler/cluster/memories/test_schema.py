@@ -2,7 +2,7 @@
 
 import msgspec
 
-from scaler.algorithm.memory import Recommendation, ScaleEvent
+from scaler.api.history import Recommendation, ScaleEvent
 from scaler.cluster.memories.scaling_memory import ScalingMemory, StoredHistory
 from testbed.programs import CRD
 from tests.crd_schema import schema_in, unknown_fields

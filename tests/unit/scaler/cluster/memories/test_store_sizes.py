@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.memory import Recommendation
+from scaler.api.history import Recommendation
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
 from scaler.cluster.memories.store import MemoryStore
 from tests.unit.scaler.cluster.memories.server import Server, history, no_pause, started

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scaler.algorithm.settings import Settings
-from scaler.api.extension_spec import ForecastSpec
+from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.digest import digest_of, restored

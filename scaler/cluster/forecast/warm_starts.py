@@ -17,7 +17,7 @@ import msgspec
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import Autoscaler, MetricSpec
-from scaler.cluster.forecast_metric_query import NoHistory, per_replica_of, why_no_history
+from scaler.cluster.forecast.load_query import NoHistory, per_replica_of, why_no_history
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.load_levels import Levels

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from scaler.api.autoscaler import MetricSpec
-from scaler.cluster.forecast_metric_query import (
+from scaler.cluster.forecast.load_query import (
     Explained,
     ExplainedQuery,
     NoHistory,

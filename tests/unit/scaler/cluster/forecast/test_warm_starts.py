@@ -9,10 +9,10 @@ import pytest
 
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.settings import Settings
-from scaler.api.extension_spec import ForecastSpec
+from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
-from scaler.cluster.forecast_metric_query import NoHistory
-from scaler.cluster.forecast_warm_starts import ATTEMPTS_MAX, WarmStarts
+from scaler.cluster.forecast.load_query import NoHistory
+from scaler.cluster.forecast.warm_starts import ATTEMPTS_MAX, WarmStarts
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.foresee import new_forecast

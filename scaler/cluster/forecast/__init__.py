@@ -1,0 +1,1 @@
+"""The recorded load from which a new forecast learns."""

@@ -1,0 +1,74 @@
+"""What is read for extensions: the calendars of schedules, and the recorded load of a forecast, with --prometheus-url."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+from scaler.api.autoscaler import Autoscaler, MetricSpec
+from scaler.api.schedules import FoundCalendar
+from scaler.cluster.forecast.load_query import NoHistory, load_query
+from scaler.cluster.forecast.warm_starts import WarmStarts
+from scaler.cluster.ports import DecisionObserver, Mapper
+from scaler.cluster.prometheus_options import PrometheusOptions
+from scaler.cluster.range_queries import RangeQueries
+from scaler.cluster.telemetry import Telemetry
+from scaler.extensions.forecast.stage import FORECAST
+from scaler.extensions.schedules.bounds import SCHEDULES
+from scaler.runtime.adapter_connection import AdapterConnection
+from wire.process.background_tasks import BackgroundTasks
+
+# After the start, the direct connection takes a moment.
+CONNECTION_SECONDS: Final = 30.0
+
+
+class ExtensionInputs:
+    """What is read beside the metrics, and found by the next reconcile."""
+
+    def __init__(
+        self,
+        calendars_of: Callable[[Autoscaler], tuple[FoundCalendar, ...]],
+        prometheus: PrometheusOptions | None,
+        route: AdapterConnection | None,
+        mapper: Mapper,
+        telemetry: Telemetry,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`prometheus`: None without --prometheus-url; `route`: None without --adapter-service."""
+        self._calendars_of = calendars_of
+        self._mapper = mapper
+        self._route = route
+        self._warm_starts: WarmStarts | None = None
+        if prometheus is not None and route is not None:
+            loads = RangeQueries(prometheus)
+            self._warm_starts = WarmStarts(self._query_of, loads, telemetry, monotonic=monotonic)
+
+    @property
+    def observers(self) -> tuple[DecisionObserver, ...]:
+        """What the reconciles report to."""
+        return () if self._warm_starts is None else (self._warm_starts,)
+
+    def of(self, autoscaler: Autoscaler) -> dict[str, object]:
+        """By the name of the extension."""
+        found: dict[str, object] = {}
+        if autoscaler.spec.schedules:
+            found[SCHEDULES] = self._calendars_of(autoscaler)
+        if autoscaler.spec.forecast is not None and self._warm_starts is not None:
+            found[FORECAST] = self._warm_starts.found(autoscaler.key)
+        return found
+
+    def start(self, background: BackgroundTasks) -> None:
+        """Read, until the program ends."""
+        if self._warm_starts is not None:
+            background.start(self._warm_starts.run(), name="warm starts")
+
+    async def _query_of(self, namespace: str, metric: MetricSpec) -> str:
+        if self._route is None:
+            raise NoHistory("it needs --adapter-service")
+        try:
+            async with asyncio.timeout(CONNECTION_SECONDS):
+                adapter = await self._route.connected()
+        except TimeoutError as error:
+            raise NoHistory("the adapter cannot be reached directly") from error
+        return await load_query(adapter, self._mapper, namespace, metric)
