@@ -4,12 +4,12 @@ import math
 from typing import Final
 from urllib.parse import urlsplit
 
-import aiohttp
-import msgspec
-
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from wire.api.quoting import go_quote
 from wire.api.status import Unavailable
+from wire.prometheus.access import NoCredentials
+from wire.prometheus.queries import PrometheusQueries
+from wire.prometheus.transport import NoAnswer, Transport
 
 CURRENT: Final = "current"
 DESIRED: Final = "desired"
@@ -17,21 +17,9 @@ TIMEOUT_SECONDS: Final = 30.0
 POINTS_MAX: Final = 2_000
 """Prometheus refuses more than 11,000; a picture needs far fewer."""
 
+RESPONSE_BYTES_MAX: Final = 2**20
+
 Series = dict[float, float]
-
-
-class _Range(msgspec.Struct, frozen=True):
-    values: tuple[tuple[float, str], ...] = ()
-
-
-class _Matrix(msgspec.Struct, frozen=True):
-    result: tuple[_Range, ...] = ()
-
-
-class _Response(msgspec.Struct, frozen=True):
-    status: str = ""
-    error: str = ""
-    data: _Matrix = _Matrix()
 
 
 def replicas_query(kind: WatchedKind, which: str, namespace: str, name: str) -> str:
@@ -70,33 +58,16 @@ def step_for(seconds: float, *, points: int = POINTS_MAX) -> float:
 
 async def recorded(url: str, query: str, *, start: float, end: float, step: float) -> Series:
     """Value by Unix time. Raises `Unavailable` with the reason that Prometheus gives."""
-    timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
-    address = f"{url.rstrip('/')}/api/v1/query_range"
-    is_forwarded = urlsplit(url).hostname == "127.0.0.1"
-    form = {"query": query, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:g}"}
+    # The certificate of a pod does not name 127.0.0.1, and no credentials are sent.
+    credentials = NoCredentials(verifies=urlsplit(url).hostname != "127.0.0.1")
+    transport = Transport(
+        url, credentials, user_agent="kubectl-loadline", verb="POST", follows_redirects=False
+    )
+    queries = PrometheusQueries(transport, seconds=TIMEOUT_SECONDS, bytes_max=RESPONSE_BYTES_MAX)
     try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            # The certificate of a pod does not name 127.0.0.1, and no credentials are sent.
-            session.post(
-                address, data=form, ssl=not is_forwarded, allow_redirects=False
-            ) as response,
-        ):
-            body = await response.read()
-            status = response.status
-    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-        raise Unavailable(f"POST {address}: {error or 'no response in time'}") from error
-    return _values(address, status, body)
-
-
-def _values(address: str, status: int, body: bytes) -> Series:
-    try:
-        response = msgspec.json.decode(body, type=_Response)
-    except msgspec.DecodeError as error:
-        raise Unavailable(
-            f"POST {address}: status {status}, and the response is not Prometheus': {body[:200]!r}"
-        ) from error
-    if response.status != "success":
-        raise Unavailable(f"POST {address}: status {status}: {response.error}")
-    pairs = ((at, float(text)) for each in response.data.result for at, text in each.values)
-    return {at: value for at, value in pairs if math.isfinite(value)}
+        found = await queries.range(query, start=start, end=end, step=step)
+    except NoAnswer as error:
+        raise Unavailable(f"Prometheus cannot be read: {error.cause}") from error
+    finally:
+        await queries.close()
+    return {at: value for each in found.series for at, value in each.samples.items()}

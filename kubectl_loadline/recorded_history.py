@@ -166,27 +166,31 @@ def _from_prometheus(
     present: Manifest, given: argparse.Namespace, queries: Mapping[str, Selected], access: Access
 ) -> History:
     autoscaler, extra = present.autoscaler, dict(given.query)
-    client = HistoryClient(access, cache=cache_of(given))
-    span = span_of(given, time.time())
-    wanted: dict[str, tuple[Selected, ...]] = {name: (query,) for name, query in queries.items()}
-    wanted |= replica_queries(autoscaler, present.kind)
-    wanted |= {
-        name: (Selected(promql=promql),) for name, promql in extra.items() if name not in queries
-    }
-    samples: dict[str, Samples] = {}
-    sources: dict[str, str] = {}
-    with shown_progress() as progress:
-        for name, alternatives in wanted.items():
-            if found := client.first_samples(name, alternatives, span, progress):
-                query, samples[name] = found
-                sources[name] = _in_words(query)
-    scrape = client.scrape_seconds(span.end_unix_seconds)
-    return History(
-        recording=_recording(samples, sources, given.step),
-        queries={name: query.promql for name, query in queries.items()},
-        delays={name: delay_of(query.promql, scrape) for name, query in queries.items()},
-        start_up=None if given.start_up else start_up_of(client, autoscaler, span),
-    )
+    with HistoryClient(access, cache=cache_of(given)) as client:
+        span = span_of(given, time.time())
+        wanted: dict[str, tuple[Selected, ...]] = {
+            name: (query,) for name, query in queries.items()
+        }
+        wanted |= replica_queries(autoscaler, present.kind)
+        wanted |= {
+            name: (Selected(promql=promql),)
+            for name, promql in extra.items()
+            if name not in queries
+        }
+        samples: dict[str, Samples] = {}
+        sources: dict[str, str] = {}
+        with shown_progress() as progress:
+            for name, alternatives in wanted.items():
+                if found := client.first_samples(name, alternatives, span, progress):
+                    query, samples[name] = found
+                    sources[name] = _in_words(query)
+        scrape = client.scrape_seconds(span.end_unix_seconds)
+        return History(
+            recording=_recording(samples, sources, given.step),
+            queries={name: query.promql for name, query in queries.items()},
+            delays={name: delay_of(query.promql, scrape) for name, query in queries.items()},
+            start_up=None if given.start_up else start_up_of(client, autoscaler, span),
+        )
 
 
 def _recording(samples: Mapping[str, Samples], sources: Mapping[str, str], step: int) -> Recording:

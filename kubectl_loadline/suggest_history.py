@@ -65,25 +65,25 @@ def _from_files(given: argparse.Namespace) -> History:
 
 def _from_prometheus(workload: FoundWorkload, given: argparse.Namespace, url: str) -> History:
     any_autoscaler = _autoscaler(workload)
-    client = HistoryClient(access_of(given, url), cache=cache_of(given))
-    span = span_of(given, time.time())
-    matchers = f'namespace="{workload.namespace}",pod=~"{pod_pattern(any_autoscaler)}"'
-    wanted = _wanted(client, matchers, span, dict(given.query), any_autoscaler)
-    samples: dict[str, Samples] = {}
-    sources: dict[str, str] = {}
-    with shown_progress() as progress:
-        for name, alternatives in wanted.items():
-            if found := client.first_samples(name, alternatives, span, progress):
-                query, samples[name] = found
-                sources[name] = query.promql
-    scrape = client.scrape_seconds(span.end_unix_seconds)
-    metrics = [name for name in samples if name not in (REPLICAS, READY_REPLICAS)]
-    return History(
-        recording=_recording(samples, sources, given.step),
-        queries={name: promql for name, promql in given.query if name in metrics},
-        delays={name: delay_of(sources[name], scrape) for name in metrics},
-        start_up=None if given.start_up else start_up_of(client, any_autoscaler, span),
-    )
+    with HistoryClient(access_of(given, url), cache=cache_of(given)) as client:
+        span = span_of(given, time.time())
+        matchers = f'namespace="{workload.namespace}",pod=~"{pod_pattern(any_autoscaler)}"'
+        wanted = _wanted(client, matchers, span, dict(given.query), any_autoscaler)
+        samples: dict[str, Samples] = {}
+        sources: dict[str, str] = {}
+        with shown_progress() as progress:
+            for name, alternatives in wanted.items():
+                if found := client.first_samples(name, alternatives, span, progress):
+                    query, samples[name] = found
+                    sources[name] = query.promql
+        scrape = client.scrape_seconds(span.end_unix_seconds)
+        metrics = [name for name in samples if name not in (REPLICAS, READY_REPLICAS)]
+        return History(
+            recording=_recording(samples, sources, given.step),
+            queries={name: promql for name, promql in given.query if name in metrics},
+            delays={name: delay_of(sources[name], scrape) for name in metrics},
+            start_up=None if given.start_up else start_up_of(client, any_autoscaler, span),
+        )
 
 
 def _wanted(

@@ -1,26 +1,10 @@
-"""How the adapter authenticates to a Prometheus, and how it verifies that Prometheus.
-
-`wire.prometheus.access` has the credentials from files.
-"""
+"""How the adapter authenticates to a Prometheus with the identity that it has in its cluster."""
 
 import ssl
 from collections.abc import Mapping
-from typing import Protocol
 
 from wire.kube.connection import Connection
 from wire.prometheus.access import FileCredentials
-
-
-class Credentials(Protocol):
-    """Read again for every request. Both raise `OSError` or `ValueError` when a file cannot be used."""
-
-    async def headers(self) -> Mapping[str, str]:
-        """The headers that authenticate the adapter."""
-        ...
-
-    def tls(self) -> ssl.SSLContext | bool:
-        """The context of the next connection; True for the system's CA certificates."""
-        ...
 
 
 class ClusterCredentials:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from adapter.model import Series
+from wire.prometheus.responses import Envelope
 
 Point = tuple[float, str]
 """Unix seconds and the value as text; Prometheus writes values as text so that NaN and Inf survive JSON."""
@@ -49,15 +50,6 @@ class Text(msgspec.Struct, tag_field="resultType", tag="string"):
 Result = Vector | Scalar | Matrix | Text
 
 
-class Envelope(msgspec.Struct, rename="camel", kw_only=True):
-    """What every response has around its `data`."""
-
-    status: str
-    error_type: str = ""
-    error: str = ""
-    warnings: list[str] | None = None
-
-
 class QueryAnswer(Envelope, rename="camel", kw_only=True):
     """The response of `/api/v1/query`."""
 
@@ -72,16 +64,8 @@ class SeriesAnswer(Envelope, rename="camel", kw_only=True):
     data: list[dict[str, str]] | None = None
 
 
-class Refusal(msgspec.Struct, rename="camel"):
-    """The body of a 400, 422 or 503."""
-
-    error: str
-    error_type: str = ""
-
-
 _query_decoder = msgspec.json.Decoder(QueryAnswer)
 _series_decoder = msgspec.json.Decoder(SeriesAnswer)
-_refusal_decoder = msgspec.json.Decoder(Refusal)
 _elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
 _rows_decoder = msgspec.json.Decoder(list[Row])
 
@@ -130,14 +114,6 @@ def decode_rows(rows: bytes) -> list[Row]:
 def decode_series(body: bytes) -> SeriesAnswer:
     """Decode a whole response of `/api/v1/series`; raises `ValueError` when it is not one."""
     return _series_decoder.decode(body)
-
-
-def decode_refusal(body: bytes) -> Refusal | None:
-    """Decode the body of an error; None when it is not of Prometheus' form (a proxy's page, an empty body)."""
-    try:
-        return _refusal_decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
 
 
 def _last_boundary(text: bytearray) -> int:

@@ -14,11 +14,13 @@ import msgspec
 
 from adapter import telemetry
 from adapter.fetch import decode
-from adapter.fetch.credentials import Credentials
-from adapter.fetch.transport import NoAnswer, Transport
+from adapter.fetch.lanes import LaneGate
 from adapter.model import Backend, Evaluation, Lane, Plan, ResultKind, Sample, Series
 from adapter.ports import QueryFailed
 from adapter.translate.row_selection import Index, filled
+from wire.prometheus.access import Credentials
+from wire.prometheus.responses import Envelope, reports_missing_stores
+from wire.prometheus.transport import NoAnswer, Transport
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,14 @@ class PrometheusClient:
 
     def __init__(self, backend: Backend, credentials: Credentials) -> None:
         self.backend = backend
-        self._transport = Transport(backend, credentials)
+        self._gate = LaneGate(backend.concurrency_max)
+        self._transport = Transport(
+            backend.url,
+            credentials,
+            user_agent="loadline-adapter",
+            headers=backend.headers,
+            verb=backend.verb,
+        )
 
     async def close(self) -> None:
         """Close the connections."""
@@ -73,6 +82,7 @@ class PrometheusClient:
                     seconds=self.backend.discovery_timeout_seconds,
                     take=_json(reader.feed),
                     compressed=True,
+                    turn=self._gate.slot(Lane.AUTOSCALER),
                 )
                 answer = _json(lambda _: reader.finish())(b"")
                 if answer.status != "success" or answer.data is None:
@@ -108,21 +118,14 @@ class PrometheusClient:
         lane: Lane = Lane.AUTOSCALER,
     ) -> bytes:
         """A whole response."""
-        body = bytearray()
-
-        def take(piece: bytes) -> None:
-            body.extend(piece)
-            if len(body) > self.backend.answer_bytes_max:
-                limit = self.backend.answer_bytes_max
-                raise NoAnswer(
-                    f"the response is larger than {limit} bytes: aggregate in the query",
-                    retryable=False,
-                )
-
-        await self._transport.send(
-            path, parameters, seconds=seconds, take=take, may_post=may_post, lane=lane
+        return await self._transport.body(
+            path,
+            parameters,
+            seconds=seconds,
+            bytes_max=self.backend.answer_bytes_max,
+            may_post=may_post,
+            turn=self._gate.slot(lane),
         )
-        return bytes(body)
 
     def _failed(self, query: str, error: NoAnswer) -> QueryFailed:
         return QueryFailed(
@@ -190,7 +193,7 @@ def _json(decoder: Callable[[bytes], Answer]) -> Callable[[bytes], Answer]:
     return decoded
 
 
-def _refused(answer: decode.Envelope) -> NoAnswer:
+def _refused(answer: Envelope) -> NoAnswer:
     """An error, or no data, in a 2xx response."""
     return NoAnswer(f"{answer.error_type or 'error'}: {answer.error or 'the response has no data'}")
 
@@ -216,7 +219,7 @@ async def _evaluation(body: bytes) -> Evaluation:
         samples=(*samples, *_samples(answer.data)),
         evaluated_at_seconds=time.time(),
         warnings=warnings + tuple(answer.infos or ()),
-        partial=answer.is_partial or any(_reports_missing_stores(text) for text in warnings),
+        partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
     )
 
 
@@ -228,11 +231,6 @@ async def _indexed(evaluation: Evaluation, plan: Plan) -> Evaluation:
     for _ in filled(by_key, evaluation, plan.key_labels):
         await asyncio.sleep(0)
     return msgspec.structs.replace(evaluation, by_key=by_key)
-
-
-def _reports_missing_stores(warning: str) -> bool:
-    """Thanos returns what it has and says in a warning what is missing; PromQL's own warnings are something else."""
-    return not warning.startswith("PromQL ")
 
 
 def _samples(result: decode.Result) -> tuple[Sample, ...]:

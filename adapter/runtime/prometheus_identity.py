@@ -3,10 +3,10 @@
 import os
 import ssl
 
-from adapter.fetch.credentials import ClusterCredentials, Credentials
+from adapter.fetch.credentials import ClusterCredentials
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.kube.connection import connect
-from wire.prometheus.access import FileCredentials
+from wire.prometheus.access import Credentials, FileCredentials
 from wire.serving.options import ServingConfigError
 
 

@@ -1,16 +1,15 @@
 """Recorded series in files: CSV with a column for each series, and responses of Prometheus' query_range as JSON."""
 
 import csv
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS
 from kubectl_loadline.backtest.series import Series
+from wire.prometheus.queries import numbers
 
 Samples = list[tuple[float, float]]
 
@@ -51,7 +50,8 @@ def read_range(file: Path) -> Samples:
     """The sum of all series of a response of /api/v1/query_range. Raises `UnusableHistory`."""
     try:
         document = msgspec.json.decode(file.read_bytes())
-        return summed(document.get("data", document)["result"])
+        result = document.get("data", document)["result"]
+        return summed(numbers(each["values"]) for each in result)
     except (
         OSError,
         msgspec.DecodeError,
@@ -65,14 +65,12 @@ def read_range(file: Path) -> Samples:
         ) from error
 
 
-def summed(result: Sequence[Mapping[str, Any]]) -> Samples:
-    """The sum of the series of a matrix, at each time. NaN and infinite values are left out."""
+def summed(series: Iterable[Mapping[float, float]]) -> Samples:
+    """The sum at each time."""
     totals: dict[float, float] = {}
-    for series in result:
-        for at, text in series["values"]:
-            value = float(text)
-            if math.isfinite(value):
-                totals[float(at)] = totals.get(float(at), 0.0) + value
+    for samples in series:
+        for at, value in samples.items():
+            totals[at] = totals.get(at, 0.0) + value
     return sorted(totals.items())
 
 

@@ -1,28 +1,31 @@
-"""Range queries of Prometheus, for people's commands: in chunks, and whole days kept on disk.
+"""Range queries of Prometheus, for people's commands: in chunks, and whole days kept on disk."""
 
-The client is prometheus-api-client, of the extra `history`.
-"""
-
+import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from kubectl_loadline.history.extra import require
 from kubectl_loadline.history.files import Samples, summed
 from kubectl_loadline.history.queries import Selected
+from wire.prometheus.access import FileCredentials, PrometheusOptions
+from wire.prometheus.queries import PrometheusQueries
+from wire.prometheus.transport import NoAnswer, Transport
 
 DAY_SECONDS: Final = 86400
 # Prometheus refuses more per series.
 POINTS_MAX: Final = 10_000
 # Samples may still arrive late, from remote write for example.
 SETTLED_SECONDS: Final = 3600
-TIMEOUT_SECONDS: Final = 120
+TIMEOUT_SECONDS: Final = 120.0
+# A day of a thousand series.
+RESPONSE_BYTES_MAX: Final = 256 * 2**20
 SCRAPE_SECONDS: Final = 30.0
+
+Answer = TypeVar("Answer")
 
 Progress = Callable[[str, int, int], None]
 """Called with a query's name, how many of its chunks are read, and how many there are."""
@@ -61,26 +64,36 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HistoryClient:
-    """Reads series. `cache` is the directory of the days that are kept, None for none."""
+    """Reads series, one after the other. `cache` is the directory of the days that are kept, None for none.
+
+    It has an event loop of its own, so that it is for a thread without one.
+    """
 
     def __init__(
         self, access: Access, *, cache: Path | None, now: Callable[[], float] = time.time
     ) -> None:
-        """Raises `MissingExtra` without prometheus-api-client."""
-        self._library = require("prometheus_api_client")
-        requests = require("requests")
-        session = requests.Session()
-        session.verify = str(access.ca_file) if access.ca_file else True
-        self._client = self._library.PrometheusConnect(
-            url=access.url.rstrip("/"),
-            headers=dict(access.headers),
-            session=session,
-            timeout=TIMEOUT_SECONDS,
+        """Raises `ValueError` for a URL that is not one."""
+        options = PrometheusOptions(url=access.url, headers=access.headers, ca_file=access.ca_file)
+        transport = Transport(
+            access.url,
+            FileCredentials(options),
+            user_agent="kubectl-loadline",
+            headers=access.headers,
         )
-        self._failures = (requests.RequestException, self._library.PrometheusApiClientException)
+        self._queries = PrometheusQueries(
+            transport, seconds=TIMEOUT_SECONDS, bytes_max=RESPONSE_BYTES_MAX
+        )
+        self._runner = asyncio.Runner()
         self._access = access
         self._cache = cache
         self._now = now
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.run(self._queries.close())
+        self._runner.close()
 
     def samples(self, name: str, query: Selected, span: TimeSpan, progress: Progress) -> Samples:
         """The sum of the series of a query that count. Raises `HistoryUnavailable`."""
@@ -103,24 +116,19 @@ class HistoryClient:
 
     def value(self, promql: str, at_unix_seconds: float) -> float | None:
         """The value of an instant query with one row at most. Raises `HistoryUnavailable`."""
-        parameters = {"time": str(at_unix_seconds)}
-        rows = self._answered(lambda: self._client.custom_query(promql, parameters), promql)
-        return float(rows[0]["value"][1]) if rows else None
+        rows = self._answered(self._queries.instant(promql, at_unix_seconds), promql)
+        return float(rows[0].value[1]) if rows else None
 
     def names(self, matchers: str, span: TimeSpan) -> list[str]:
         """The names of the series that match. Raises `HistoryUnavailable`."""
-        parameters = {
-            "match[]": f"{{{matchers}}}",
-            "start": str(span.start_unix_seconds),
-            "end": str(span.end_unix_seconds),
-        }
-        try:
-            found = self._client.get_label_values("__name__", parameters)
-        except self._failures as error:
-            raise HistoryUnavailable(
-                f"Prometheus at {self._access.url} cannot list series: {error}"
-            ) from error
-        return sorted(str(each) for each in found)
+        match = f"{{{matchers}}}"
+        names = self._queries.label_values(
+            "__name__",
+            match=match,
+            start=span.start_unix_seconds,
+            end=span.end_unix_seconds,
+        )
+        return sorted(self._answered(names, match))
 
     def scrape_seconds(self, at_unix_seconds: float) -> float:
         """The usual time between two scrapes, from `up`. Raises `HistoryUnavailable`."""
@@ -133,15 +141,15 @@ class HistoryClient:
             return msgspec.msgpack.decode(kept.read_bytes(), type=Samples)
         promql = query.promql if query.where else f"sum({query.promql})"
         result = self._answered(
-            lambda: self._client.custom_query_range(
+            self._queries.range(
                 promql,
-                start_time=datetime.fromtimestamp(chunk.start_unix_seconds, UTC),
-                end_time=datetime.fromtimestamp(chunk.end_unix_seconds - chunk.step_seconds, UTC),
-                step=f"{chunk.step_seconds}s",
+                start=chunk.start_unix_seconds,
+                end=chunk.end_unix_seconds - chunk.step_seconds,
+                step=chunk.step_seconds,
             ),
             promql,
         )
-        found = summed([each for each in result if query.counts(each["metric"])])
+        found = summed([each.samples for each in result.series if query.counts(each.metric)])
         if kept is not None:
             kept.parent.mkdir(parents=True, exist_ok=True)
             unfinished = kept.with_suffix(".unfinished")
@@ -157,11 +165,8 @@ class HistoryClient:
         name = f"{chunk.start_unix_seconds}-{chunk.end_unix_seconds}.msgpack"
         return self._cache / hashlib.sha256(key).hexdigest()[:32] / name
 
-    def _answered(self, request: Callable[[], Any], promql: str) -> list[Mapping[str, Any]]:
+    def _answered(self, request: Coroutine[Any, Any, Answer], promql: str) -> Answer:
         try:
-            found: list[Mapping[str, Any]] = request()
-        except self._failures as error:
-            raise HistoryUnavailable(
-                f"Prometheus at {self._access.url} cannot answer {promql}: {error}"
-            ) from error
-        return found
+            return self._runner.run(request)
+        except NoAnswer as error:
+            raise HistoryUnavailable(f"Prometheus cannot answer {promql}: {error.cause}") from error

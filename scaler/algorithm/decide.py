@@ -15,7 +15,6 @@ from scaler.algorithm.draft import Ask, Draft, Turn
 from scaler.algorithm.guard import decided, uncomputable
 from scaler.algorithm.observed import TargetPods
 from scaler.algorithm.readings import Reading
-from scaler.algorithm.recommendations import held
 from scaler.algorithm.signal import signal
 from scaler.api.autoscaler import metrics_of
 
@@ -53,7 +52,7 @@ def _ambiguous(turn: Turn, pods: TargetPods) -> Decision:
     conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     conditions.scaling_inactive("AmbiguousSelector", message)
     draft = Draft(turn)
-    draft.memory = held(turn.memory, turn.policy, turn.moment.now_unix_seconds)
+    draft.hold()
     return uncomputable(
         draft,
         problem=message,
@@ -66,7 +65,7 @@ def _ambiguous(turn: Turn, pods: TargetPods) -> Decision:
 def _blocked(draft: Draft, recommended: Recommended) -> Decision:
     """Too many metrics failed to go by the others."""
     turn = draft.turn
-    draft.memory = held(turn.memory, turn.policy, turn.moment.now_unix_seconds)
+    draft.hold()
     conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     if recommended.blocking is not None:
         message = unable_to_compute(recommended.blocking.message)

@@ -9,7 +9,7 @@ from scaler.algorithm.combine import Recommended
 from scaler.algorithm.decision import Branch, Event
 from scaler.algorithm.derivation import Bound, Derivation, Stabilization
 from scaler.algorithm.extension import Part
-from scaler.algorithm.history import with_states
+from scaler.algorithm.history import held_with_states, with_states
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import Pod, ScaleView
@@ -121,6 +121,14 @@ class Draft:
         """A remark; it replaces one on the same condition."""
         if remark is not None:
             self.remarks[remark.condition] = remark
+
+    def hold(self) -> None:
+        """Nothing can be recommended."""
+        turn = self.turn
+        self.memory = held_with_states(
+            self.remembered(), turn.policy, turn.parts, turn.moment.now_unix_seconds
+        )
+        self.states = dict(self.memory.states)
 
     def remembered(self) -> Memory:
         """The memory with the states of the extensions."""

@@ -126,6 +126,10 @@ class Extension(Generic[Rules, State]):
         """The state after the replicas were changed."""
         return state
 
+    def held(self, state: State, policy: Policy, now_unix_seconds: float) -> State:
+        """The state after a reconcile that could recommend nothing."""
+        return state
+
     def for_other_policy(self, draft: "Draft") -> "Extension[Any, Any] | None":
         """What stands for it while another policy of the same autoscaler decides; None if that has its own."""
         return None

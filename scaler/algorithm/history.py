@@ -5,8 +5,10 @@ from typing import Any
 
 import msgspec
 
-from scaler.algorithm.extension import Extension
+from scaler.algorithm.extension import Extension, Part
 from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.policy import Policy
+from scaler.algorithm.recommendations import held
 from scaler.api.history import BESIDE, History
 
 Extensions = Sequence[Extension[Any, Any]]
@@ -80,6 +82,20 @@ def stored_state(memory: Memory, extension: Extension[Any, Any]) -> Any:
     except msgspec.DecodeError:
         # Another version's: the extension starts as with a new autoscaler.
         return None
+
+
+def held_with_states(
+    memory: Memory, policy: Policy, parts: Sequence[Part], now_unix_seconds: float
+) -> Memory:
+    """The memory after a reconcile that could recommend nothing."""
+    if isinstance(memory, StoredMemory):
+        return memory
+    states = dict(memory.states)
+    for part in parts:
+        name = part.extension.name
+        if states.get(name) is not None:
+            states[name] = part.extension.held(states[name], policy, now_unix_seconds)
+    return with_states(held(memory, policy, now_unix_seconds), states)
 
 
 def with_states(memory: Memory, states: Mapping[str, Any]) -> Memory:

@@ -13,13 +13,12 @@ from scaler.algorithm.draft import Ask, Draft, Turn
 from scaler.algorithm.effective_policy import effective_policy
 from scaler.algorithm.extension import Given, parts_of
 from scaler.algorithm.guard import decided, uncomputable, undecided
-from scaler.algorithm.history import state_of, with_states
+from scaler.algorithm.history import held_with_states, state_of, with_states
 from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import Observed, ScaleUnavailable, ScaleView
 from scaler.algorithm.policy import Policy
-from scaler.algorithm.recommendations import confirmed, held, seeded
-from scaler.algorithm.restart import restored
+from scaler.algorithm.restart import resumed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.target_selector import UnusableSelector, target_selector
 from scaler.api.autoscaler import metrics_of
@@ -94,17 +93,16 @@ def _continued(
     observed: Observed, memory: Memory, policy: Policy, current: int, moment: Moment
 ) -> Memory:
     """The memory as this reconcile starts from it: restored after a restart, seeded at the first reconcile."""
-    now = moment.now_unix_seconds
-    if isinstance(memory, StoredMemory):
-        memory = restored(memory, policy, replicas=current, now_unix_seconds=now)
-    else:
-        memory = confirmed(memory, policy, replicas=current)
-    if observed.rivals:
-        # Others set the count meanwhile: afterwards, begin with what they leave behind.
-        memory = msgspec.structs.replace(memory, recommendations=None)
+    memory = resumed(
+        memory,
+        policy,
+        replicas=current,
+        has_rivals=bool(observed.rivals),
+        now_unix_seconds=moment.now_unix_seconds,
+    )
     if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
-        memory = msgspec.structs.replace(memory, scaled_to_zero=False)
-    return seeded(memory, replicas=current, now_unix_seconds=now)
+        return msgspec.structs.replace(memory, scaled_to_zero=False)
+    return memory
 
 
 def _with_begun(turn: Turn, before: Memory) -> Memory:
@@ -129,7 +127,7 @@ def _by_metrics(turn: Turn) -> Ask | Decision:
             metrics += [each for each in part.extension.metrics(part.rules) if each not in metrics]
         return Ask(turn=turn, selector=selector, metrics=tuple(metrics))
     draft = Draft(turn)
-    draft.memory = held(turn.memory, turn.policy, turn.moment.now_unix_seconds)
+    draft.hold()
     conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     conditions.scaling_inactive("InvalidSelector", selector.condition_message)
     return uncomputable(
@@ -200,7 +198,9 @@ def _without_scale(
         extensions=settings.extensions,
         conditions=conditions.as_tuple(),
         events=(warning("FailedGetScale", scale.message),),
-        memory=held(memory, policy, moment.now_unix_seconds),
+        memory=held_with_states(
+            memory, policy, parts_of(settings.extensions, policy), moment.now_unix_seconds
+        ),
         error=f"{scale.context}: {scale.message}",
         error_class=ErrorClass.SPEC if scale.spec_error else ErrorClass.INTERNAL,
         derivation=Derivation(

@@ -5,7 +5,7 @@ import msgspec
 from scaler.algorithm.history import Extensions, stored_state, with_states
 from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.policy import Policy
-from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
+from scaler.algorithm.recommendations import confirmed, seeded, with_scale_event, with_step
 from scaler.api.history import Recommendation, ScaleEvent
 
 # Less than any period; clocks drift by less than that while a step lasts.
@@ -42,6 +42,20 @@ def restored(
     if is_incomplete and steps[-1].replicas < replicas:
         return with_step(memory, replicas, stopped_at)
     return memory
+
+
+def resumed(
+    memory: Memory, policy: Policy, *, replicas: int, has_rivals: bool, now_unix_seconds: float
+) -> Memory:
+    """The memory with which a reconcile starts: restored after a restart, seeded at the first reconcile."""
+    if isinstance(memory, StoredMemory):
+        memory = restored(memory, policy, replicas=replicas, now_unix_seconds=now_unix_seconds)
+    else:
+        memory = confirmed(memory, policy, replicas=replicas)
+    if has_rivals:
+        # Others set the count meanwhile: afterwards, begin with what they leave behind.
+        memory = msgspec.structs.replace(memory, recommendations=None)
+    return seeded(memory, replicas=replicas, now_unix_seconds=now_unix_seconds)
 
 
 def stored_again_seconds(policy: Policy) -> float:

@@ -8,15 +8,15 @@ from typing import Final
 from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.api.schedules import FoundCalendar
 from scaler.cluster.forecast.load_query import NoHistory, load_query
+from scaler.cluster.forecast.recorded_load import RecordedLoad
 from scaler.cluster.forecast.warm_starts import WarmStarts
 from scaler.cluster.ports import DecisionObserver, Mapper
-from scaler.cluster.prometheus_options import PrometheusOptions
-from scaler.cluster.range_queries import RangeQueries
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions.forecast.stage import FORECAST
 from scaler.extensions.schedules.bounds import SCHEDULES
 from scaler.runtime.adapter_connection import AdapterConnection
 from wire.process.background_tasks import BackgroundTasks
+from wire.prometheus.access import PrometheusOptions
 
 # After the start, the direct connection takes a moment.
 CONNECTION_SECONDS: Final = 30.0
@@ -33,6 +33,7 @@ class ExtensionInputs:
         mapper: Mapper,
         telemetry: Telemetry,
         *,
+        user_agent: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`prometheus`: None without --prometheus-url; `route`: None without --adapter-service."""
@@ -41,7 +42,7 @@ class ExtensionInputs:
         self._route = route
         self._warm_starts: WarmStarts | None = None
         if prometheus is not None and route is not None:
-            loads = RangeQueries(prometheus)
+            loads = RecordedLoad(prometheus, user_agent=user_agent)
             self._warm_starts = WarmStarts(self._query_of, loads, telemetry, monotonic=monotonic)
 
     @property

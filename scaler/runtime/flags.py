@@ -13,15 +13,12 @@ import msgspec
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.cluster.lease import LeaseTimes
-from scaler.cluster.prometheus_options import (
-    PrometheusOptions,
-    add_prometheus_flags,
-    prometheus_options,
-)
 from scaler.extensions import extensions_of
 from scaler.runtime.adapter_options import AdapterOptions, adapter_options, add_adapter_flags
+from scaler.runtime.prometheus_options import add_prometheus_flags, prometheus_options
 from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.process.logs import LoggingOptions, add_logging_flags
+from wire.prometheus.access import PrometheusOptions
 from wire.serving.options import ServingOptions, add_flags, from_arguments
 
 KINDS = {kind.plural: kind for kind in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}

@@ -192,6 +192,7 @@ class Scaler:
             self._direct.route,
             self._mapper,
             self._telemetry,
+            user_agent=f"loadline-scaler/{self._version}",
             monotonic=self._clock.monotonic,
         )
 

@@ -40,7 +40,7 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class Access(Protocol):
-    """The flags of one Prometheus; `adapter.model.Backend` and `scaler.cluster.prometheus_options.PrometheusOptions` have them."""
+    """The flags of one Prometheus; `adapter.model.Backend` and `PrometheusOptions` have them."""
 
     @property
     def url(self) -> str: ...
@@ -56,6 +56,45 @@ class Access(Protocol):
     def client_cert_file(self) -> Path | None: ...
     @property
     def client_key_file(self) -> Path | None: ...
+
+
+class Credentials(Protocol):
+    """Read again for every request. Both raise `OSError` or `ValueError` when a file cannot be used."""
+
+    async def headers(self) -> Mapping[str, str]:
+        """The headers that authenticate the program."""
+        ...
+
+    def tls(self) -> ssl.SSLContext | bool:
+        """The context of the next connection; True for the system's CA certificates, False to verify nothing."""
+        ...
+
+
+class NoCredentials(msgspec.Struct, frozen=True):
+    """For a Prometheus that all users may read."""
+
+    verifies: bool = True
+
+    async def headers(self) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+    def tls(self) -> bool:
+        """By the system's CA certificates."""
+        return self.verifies
+
+
+class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a Prometheus is, and how to authenticate. The URL and the headers may contain secrets."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    token_file: Path | None = None
+    username: str = ""
+    password_file: Path | None = None
+    ca_file: Path | None = None
+    client_cert_file: Path | None = None
+    client_key_file: Path | None = None
 
 
 class FileCredentials:

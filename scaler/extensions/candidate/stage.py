@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from scaler.algorithm.compute import compute
-from scaler.algorithm.decision import Event, EventType
+from scaler.algorithm.decision import Branch, Event, EventType
 from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.effective_policy import effective_policy
 from scaler.algorithm.extension import Extension, Gauge, Given, Part, parts_of
@@ -15,9 +15,9 @@ from scaler.algorithm.memory import Change, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import propose
 from scaler.algorithm.readings import Signal
-from scaler.algorithm.recommendations import confirmed, held, seeded, with_change
+from scaler.algorithm.recommendations import held, with_change
 from scaler.algorithm.remark import Remark
-from scaler.algorithm.restart import restored, restores_alike, shifted
+from scaler.algorithm.restart import restores_alike, resumed, shifted
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec
 from scaler.api.candidate import CandidateStatus
@@ -98,17 +98,22 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     ) -> CandidateState:
         """Nothing is remembered of another candidate."""
         if state is None or state.hash != rules.hash:
-            return CandidateState(hash=rules.hash)
-        memory, policy, replicas = state.memory, self._policy(rules, turn), turn.current_replicas
-        now = turn.moment.now_unix_seconds
+            state = CandidateState(hash=rules.hash)
+        memory, now = state.memory, turn.moment.now_unix_seconds
         if isinstance(memory, StoredMemory):
-            known = msgspec.structs.replace(memory, known_replicas=known_replicas or ())
-            memory = restored(known, policy, replicas=replicas, now_unix_seconds=now)
-            states = {each.name: state_of(known, each, now) for each in self._deciding}
-            memory = with_states(memory, states)
-        else:
-            memory = confirmed(memory, policy, replicas=replicas)
-        return msgspec.structs.replace(state, memory=memory)
+            memory = msgspec.structs.replace(memory, known_replicas=known_replicas or ())
+        begun = resumed(
+            memory,
+            self._policy(rules, turn),
+            replicas=turn.current_replicas,
+            has_rivals=turn.branch is Branch.SHARED_TARGET,
+            now_unix_seconds=now,
+        )
+        if isinstance(memory, StoredMemory):
+            begun = with_states(
+                begun, {each.name: state_of(memory, each, now) for each in self._deciding}
+            )
+        return msgspec.structs.replace(state, memory=begun)
 
     def remark(
         self, rules: CandidateRules, state: CandidateState | None, turn: Turn
@@ -152,6 +157,13 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         draft.events += _events(before, progress)
         if draft.replicas != of_spec:
             draft.reason = f"the candidate has {weight} %"
+
+    def held(
+        self, state: CandidateState, policy: Policy, now_unix_seconds: float
+    ) -> CandidateState:
+        """As the spec, while that one's metrics allow no decision."""
+        memory = held(state.memory, policy, now_unix_seconds)
+        return msgspec.structs.replace(state, memory=memory)
 
     def changed(
         self, rules: CandidateRules, state: CandidateState | None, change: Change
@@ -210,17 +222,15 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     def _decided(self, rules: CandidateRules, before: CandidateState, draft: Draft) -> Draft:
         """The decision of the candidate; `proposed` is None if its metrics do not allow one."""
         policy = self._policy(rules, draft.turn)
-        now = draft.turn.moment.now_unix_seconds
-        memory = seeded(before.memory, replicas=draft.turn.current_replicas, now_unix_seconds=now)
         turn = msgspec.structs.replace(
             draft.turn,
             policy=policy,
-            memory=memory,
+            memory=before.memory,
             parts=(*parts_of(self._deciding, policy), *_shared(draft)),
         )
         found = compute(turn, turn.signals_of(rules.metrics))
         if found.proposed is None:
-            found.memory = held(memory, policy, now)
+            found.hold()
         return found
 
     def _policy(self, rules: CandidateRules, turn: Turn) -> Policy:

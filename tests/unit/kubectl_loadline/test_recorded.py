@@ -62,12 +62,20 @@ async def test_the_values_of_all_series_by_time(prometheus):
     result = [{"metric": {}, "values": [[15.0, "3"], [30.0, "NaN"]]}, {"values": [[45.0, "4"]]}]
     prometheus.answer = web.json_response({"status": "success", "data": {"result": result}})
     assert await recorded(prometheus.url, "up", start=15, end=45, step=15) == {15.0: 3.0, 45.0: 4.0}
-    assert prometheus.form == {"query": "up", "start": "15.000", "end": "45.000", "step": "15"}
+    assert prometheus.form == {
+        "query": "up",
+        "start": "15",
+        "end": "45",
+        "step": "15",
+        "timeout": "30s",
+    }
 
 
 async def test_the_reason_of_a_refusal_is_that_of_prometheus(prometheus):
-    prometheus.answer = web.json_response({"status": "error", "error": "too many"}, status=422)
-    with pytest.raises(Unavailable, match="422: too many"):
+    prometheus.answer = web.json_response(
+        {"status": "error", "errorType": "execution", "error": "too many"}, status=422
+    )
+    with pytest.raises(Unavailable, match="execution: too many"):
         await recorded(prometheus.url, "up", start=15, end=45, step=15)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from adapter.fetch import decode
 from adapter.model import Series
+from wire.prometheus.responses import decode_refusal
 
 
 def series_body(elements: list[dict[str, str]]) -> bytes:
@@ -109,7 +110,7 @@ def test_unknown_fields_and_spaces_do_not_disturb():
     ],
 )
 def test_only_prometheus_own_refusals_are_read(body, refusal):
-    found = decode.decode_refusal(body)
+    found = decode_refusal(body)
     assert (found.error if found else None) == refusal
 
 

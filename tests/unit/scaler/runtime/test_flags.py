@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
-from scaler.cluster.prometheus_options import PrometheusOptions
 from scaler.runtime.adapter_options import AdapterOptions
 from scaler.runtime.flags import Options
 from scaler.runtime.run import parse
+from wire.prometheus.access import PrometheusOptions
 
 
 def test_the_defaults_are_those_of_kube_controller_manager():

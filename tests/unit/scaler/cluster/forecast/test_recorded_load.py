@@ -1,4 +1,4 @@
-"""Range queries of Prometheus: what is sent, what is used of the response, and what every failure says."""
+"""The recorded load: what is sent, what is used of the response, and what every failure says."""
 
 import base64
 import itertools
@@ -6,9 +6,9 @@ import itertools
 import pytest
 
 from scaler.cluster.forecast.load_query import NoHistory
-from scaler.cluster.prometheus_options import PrometheusOptions
-from scaler.cluster.range_queries import RESPONSE_BYTES_MAX, RangeQueries
+from scaler.cluster.forecast.recorded_load import RESPONSE_BYTES_MAX, RecordedLoad
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw
+from wire.prometheus.access import PrometheusOptions
 
 FIRST = 20_000 * 1440
 SECRET = "s3cret"
@@ -29,7 +29,7 @@ def matrix(*pairs, **fields):
 
 
 async def read(server, minutes=10, **options):
-    queries = RangeQueries(PrometheusOptions(**{"url": server.url, **options}))
+    queries = RecordedLoad(PrometheusOptions(**{"url": server.url, **options}), user_agent="test/1")
     return await queries.by_minute("sum(up)", FIRST, FIRST + minutes - 1)
 
 
@@ -65,7 +65,7 @@ async def test_credentials_are_sent_and_read_again_for_every_request(server, tmp
     options = PrometheusOptions(
         url=f"{server.url}/prefix/?tenant=shop", headers=(("X-Scope-OrgID", "7"),), token_file=token
     )
-    queries = RangeQueries(options)
+    queries = RecordedLoad(options, user_agent="test/1")
     await queries.by_minute("up", FIRST, FIRST)
     token.write_text("three")
     await queries.by_minute("up", FIRST, FIRST)
@@ -90,15 +90,15 @@ REFUSED = {"status": "error", "errorType": "bad_data", "error": "parse error"}
 @pytest.mark.parametrize(
     ("says", "problem"),
     [
-        pytest.param(answer(REFUSED, "400 Bad Request"), "status 400: parse error", id="refused"),
-        pytest.param(raw(b"<html>", "502 Bad Gateway"), "status 502, and not with", id="proxy"),
-        pytest.param(raw(b"", "302 Found"), "status 302, and not with", id="redirect"),
+        pytest.param(answer(REFUSED, "400 Bad Request"), "bad_data: parse error", id="refused"),
+        pytest.param(raw(b"<html>", "502 Bad Gateway"), "responded with HTTP 502", id="proxy"),
+        pytest.param(raw(b"", "302 Found"), "responded with HTTP 302", id="redirect"),
         pytest.param(raw(b"{}", length=99), "cannot be read", id="cut off"),
         pytest.param(raw(b" " * (RESPONSE_BYTES_MAX + 1)), "larger than 1048576", id="too large"),
         pytest.param(
             matrix(warnings=["store thanos-2 is down"]), "not complete: store", id="partial"
         ),
-        pytest.param(matrix((FIRST * 60, "one")), "not with Prometheus' JSON", id="no number"),
+        pytest.param(matrix((FIRST * 60, "one")), "not Prometheus' JSON", id="no number"),
     ],
 )
 async def test_a_failure_names_the_server_and_the_cause(server, says, problem):

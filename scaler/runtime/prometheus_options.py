@@ -1,25 +1,10 @@
 """The flags of the Prometheus from which new forecasts learn. They are those of the adapter."""
 
 import argparse
-from pathlib import Path
-
-import msgspec
 
 from wire.process.command_line.parsing import FlagGroup
+from wire.prometheus.access import PrometheusOptions
 from wire.prometheus.flags import add_credential_flags, check_access
-
-
-class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Where it is, and how to authenticate. The URL and the headers may contain secrets."""
-
-    url: str
-    headers: tuple[tuple[str, str], ...] = ()
-    token_file: Path | None = None
-    username: str = ""
-    password_file: Path | None = None
-    ca_file: Path | None = None
-    client_cert_file: Path | None = None
-    client_key_file: Path | None = None
 
 
 def header(text: str) -> tuple[str, str]:

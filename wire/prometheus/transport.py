@@ -1,4 +1,4 @@
-"""Requests over HTTP to one backend: bounded in time, number and size.
+"""Requests over HTTP to one Prometheus: bounded in time and size.
 
 Nothing of aiohttp leaves this file: every failure is a `NoAnswer` with its cause in words. A URL is shown without its
 user and parameters, and credentials are never shown.
@@ -7,18 +7,16 @@ user and parameters, and credentials are never shown.
 import asyncio
 import os
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from http import HTTPStatus
 from urllib.parse import urlencode
 
 import aiohttp
 from yarl import URL
 
-from adapter.fetch import decode
-from adapter.fetch.credentials import Credentials
-from adapter.fetch.lanes import LaneGate
-from adapter.model import Backend, Lane
-from wire.prometheus.access import Address
+from wire.prometheus.access import Address, Credentials
+from wire.prometheus.responses import decode_refusal
 
 PIECE_BYTES = 256 * 1024
 REFUSAL_BYTES_MAX = 64 * 1024
@@ -37,13 +35,25 @@ class NoAnswer(Exception):
 
 
 class Transport:
-    """The connections to one backend. Use and `close` it within one event loop."""
+    """The connections to one Prometheus. Use and `close` it within one event loop."""
 
-    def __init__(self, backend: Backend, credentials: Credentials) -> None:
-        self._backend = backend
+    def __init__(
+        self,
+        url: str,
+        credentials: Credentials,
+        *,
+        user_agent: str,
+        headers: Sequence[tuple[str, str]] = (),
+        verb: str = "GET",
+        follows_redirects: bool = True,
+    ) -> None:
+        """`headers` are sent with every request. They, and the URL, may contain secrets."""
         self._credentials = credentials
-        self._address = Address.of(backend.url)
-        self._gate = LaneGate(backend.concurrency_max)
+        self._address = Address.of(url)
+        self._user_agent = user_agent
+        self._headers = headers
+        self._verb = verb
+        self._follows_redirects = follows_redirects
         self._http: aiohttp.ClientSession | None = None
 
     async def send(
@@ -55,17 +65,17 @@ class Transport:
         take: Callable[[bytes], None],
         compressed: bool = False,
         may_post: bool = False,
-        lane: Lane = Lane.AUTOSCALER,
+        turn: AbstractAsyncContextManager[None] | None = None,
     ) -> None:
         """Pass the body of a 2xx response to `take`, piece by piece; raises `NoAnswer`, also when `take` does.
 
         `compressed` is for large responses: for one number, gzip costs both ends more than it saves. `may_post`: parameters
-        that are longer than some proxies accept in a URL are sent in the body.
+        that are longer than some proxies accept in a URL are sent in the body. `turn` is waited for before, within `seconds`.
         """
         try:
-            async with asyncio.timeout(seconds), self._gate.slot(lane):
+            async with asyncio.timeout(seconds), turn or nullcontext():
                 encoded = urlencode(parameters)
-                posted = self._backend.verb == "POST" or (may_post and len(encoded) > URL_BYTES_MAX)
+                posted = self._verb == "POST" or (may_post and len(encoded) > URL_BYTES_MAX)
                 try:
                     await self._exchange(path, encoded, take, compressed, posted)
                 except aiohttp.ServerDisconnectedError:
@@ -77,6 +87,30 @@ class Transport:
             raise NoAnswer(f"the response of {self._address.base} was cut off") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise NoAnswer(f"{self._address.base}: {_in_words(error)}") from error
+
+    async def body(
+        self,
+        path: str,
+        parameters: dict[str, str],
+        *,
+        seconds: float,
+        bytes_max: int,
+        may_post: bool = False,
+        turn: AbstractAsyncContextManager[None] | None = None,
+    ) -> bytes:
+        """The whole body of a 2xx response; raises `NoAnswer`."""
+        body = bytearray()
+
+        def take(piece: bytes) -> None:
+            body.extend(piece)
+            if len(body) > bytes_max:
+                raise NoAnswer(
+                    f"the response is larger than {bytes_max} bytes: aggregate in the query",
+                    retryable=False,
+                )
+
+        await self.send(path, parameters, seconds=seconds, take=take, may_post=may_post, turn=turn)
+        return bytes(body)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -92,7 +126,7 @@ class Transport:
         posted: bool,
     ) -> None:
         in_url = [self._address.parameters] if self._address.parameters else []
-        headers = [*self._backend.headers, *(await self._credentials.headers()).items()]
+        headers = [*self._headers, *(await self._credentials.headers()).items()]
         headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))
         body = None
         if posted:
@@ -107,6 +141,7 @@ class Transport:
             data=body,
             headers=headers,
             ssl=self._credentials.tls(),
+            allow_redirects=self._follows_redirects,
         ) as response:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await self._refusal(response)
@@ -119,14 +154,14 @@ class Transport:
                 # The semaphore is the limit; connections outlive the 15 s between two reconciles of an HPA.
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS),
                 timeout=aiohttp.ClientTimeout(total=None),  # The timeout of `send` is the limit.
-                headers={"User-Agent": "loadline-adapter", "Accept": "application/json"},
+                headers={"User-Agent": self._user_agent, "Accept": "application/json"},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._http
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> NoAnswer:
         """Prometheus explains 400, 422 and 503 itself; for any other code the cause is the code."""
-        refusal = decode.decode_refusal(await response.content.read(REFUSAL_BYTES_MAX))
+        refusal = decode_refusal(await response.content.read(REFUSAL_BYTES_MAX))
         code = response.status
         retryable = code >= HTTPStatus.INTERNAL_SERVER_ERROR or code == HTTPStatus.TOO_MANY_REQUESTS
         status = f"HTTP {code} {response.reason or ''}".strip()
