@@ -121,6 +121,13 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         """While nothing is decided by metrics."""
         return waiting_remark(state)
 
+    def blocked(self, rules: CandidateRules, draft: Draft) -> None:
+        """The spec decides nothing, so the candidate does not either; it remembers what its own metrics say."""
+        before: CandidateState = draft.states[self.name]
+        if not before.aborted:
+            memory = self._decided(rules, before, draft).remembered()
+            draft.states[self.name] = msgspec.structs.replace(before, memory=memory)
+
     def decided(self, rules: CandidateRules, draft: Draft) -> None:
         """Decide between the count of the spec and that of the candidate."""
         turn, of_spec = draft.turn, draft.replicas

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scaler.algorithm.decision import NotNeeded, Rescaled, RescaleFailed
@@ -300,9 +300,10 @@ LATE_AND_WITH_GAPS = [None, 0, None, None, 0]
 AFTER_AN_OUTAGE = [400, 400, None, None, None, None, None, 0]
 
 
-@few_examples
+@settings(max_examples=300, deadline=None)
 @example({}, EQUAL_BEHAVIORS[1], EQUAL_METRICS[0], LATE_AND_WITH_GAPS, 0, NEVER)
 @example({}, EQUAL_BEHAVIORS[1], EQUAL_METRICS[0], AFTER_AN_OUTAGE, 0, NEVER)
+@example({}, EQUAL_BEHAVIORS[1], EQUAL_METRICS[1], LATE_AND_WITH_GAPS, 0, NEVER)
 @given(
     fields=st.sampled_from(EQUAL_FIELDS),
     behavior=st.sampled_from(EQUAL_BEHAVIORS),
