@@ -13,11 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from kubectl_loadline.connecting import connected
-from kubectl_loadline.flags import Cluster
-from kubectl_loadline.listing import listed
+from kubectl_loadline.cluster.connecting import connected
+from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.program import COMMANDS
-from kubectl_loadline.row import Row
+from kubectl_loadline.status.listing import listed
+from kubectl_loadline.status.row import Row
 from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError
 from wire.process.command_line.parsing import FILE, FlagParser, boolean

@@ -40,12 +40,17 @@ COMMANDS: Final = (
     Command(
         name="backtest",
         summary="Compare settings on the recorded load of an autoscaler",
-        module="kubectl_loadline.commands.backtest",
+        module="kubectl_loadline.commands.backtest.command",
     ),
     Command(
         name="suggest",
         summary="Propose an autoscaler for a workload from its recorded series",
-        module="kubectl_loadline.commands.suggest",
+        module="kubectl_loadline.commands.suggest.command",
+    ),
+    Command(
+        name="migrate",
+        summary="Convert HPAs and KEDA's ScaledObjects to LoadAutoscalers",
+        module="kubectl_loadline.commands.migrate.command",
     ),
 )
 # A further command is a module with `parser() -> FlagParser` and `main(arguments) -> int`, and one entry above.

@@ -19,17 +19,17 @@ PROGRAM: Final = Program(
         Command(
             name="why",
             summary="Explain the last decision for an autoscaler",
-            module="kubectl_loadline.scaler_commands.why",
+            module="kubectl_loadline.decisions.last",
         ),
         Command(
             name="simulate",
             summary="Show what would be decided with other metrics or at another time",
-            module="kubectl_loadline.scaler_commands.simulate",
+            module="kubectl_loadline.decisions.simulated",
         ),
         Command(
             name="migrate",
             summary="Convert HPAs and KEDA's ScaledObjects to LoadAutoscalers",
-            module="kubectl_loadline.scaler_commands.migrate",
+            module="kubectl_loadline.commands.migrate.of_scaler",
         ),
     ),
 )

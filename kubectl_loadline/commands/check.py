@@ -9,17 +9,17 @@ from urllib.parse import quote
 
 import msgspec
 
-from kubectl_loadline.adapter_program import cluster_arguments, run_adapter
-from kubectl_loadline.connecting import Session, Unreachable, connected, ended
-from kubectl_loadline.deployments import RunningProgram
-from kubectl_loadline.flags import (
+from kubectl_loadline.cluster.adapter_program import cluster_arguments, run_adapter
+from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, ended
+from kubectl_loadline.cluster.deployments import RunningProgram
+from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_output_flag,
     add_program_flag,
     cluster_of,
 )
-from kubectl_loadline.prometheus import add_prometheus_flag, prometheus_url
-from kubectl_loadline.reaching import adapter_of
+from kubectl_loadline.cluster.programs import adapter_of
+from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag, prometheus_url
 from wire.api.status import StatusError
 from wire.kube.client import decoded
 from wire.process.command_line.parsing import FlagParser

@@ -3,16 +3,16 @@
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kubectl_loadline.adapter_program import cluster_arguments, run_adapter
-from kubectl_loadline.connecting import Unreachable, connected, ended, existing
-from kubectl_loadline.flags import (
+from kubectl_loadline.cluster.adapter_program import cluster_arguments, run_adapter
+from kubectl_loadline.cluster.connecting import Unreachable, connected, ended, existing
+from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_output_flag,
     add_program_flag,
     cluster_of,
 )
-from kubectl_loadline.reaching import adapter_of, pods_of, tunnel
-from kubectl_loadline.target import FORMS, Target, short_name, target_of
+from kubectl_loadline.cluster.programs import adapter_of, pods_of, tunnel
+from kubectl_loadline.cluster.target import FORMS, Target, short_name, target_of
 from wire.process.command_line.parsing import FlagParser
 
 

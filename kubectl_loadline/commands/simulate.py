@@ -8,23 +8,23 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kubectl_loadline.connecting import OK, Session, Unreachable, connected, ended, existing
-from kubectl_loadline.deployments import settings_of_program
-from kubectl_loadline.flags import (
+from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
+from kubectl_loadline.cluster.deployments import settings_of_program
+from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_output_flag,
     add_program_flag,
     cluster_of,
     given_target,
 )
-from kubectl_loadline.reaching import scaler_of
-from kubectl_loadline.scaler_commands.simulate import (
+from kubectl_loadline.cluster.programs import scaler_of
+from kubectl_loadline.cluster.target import FORMS, Target
+from kubectl_loadline.decisions.simulated import (
     Simulation,
     add_simulation_flags,
     printed,
     simulate,
 )
-from kubectl_loadline.target import FORMS, Target
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
 from scaler.runtime.clients import Clients

@@ -8,21 +8,27 @@ from collections.abc import Sequence
 
 import msgspec
 
-from kubectl_loadline.comparison import Comparison, compare
-from kubectl_loadline.connecting import OK, Session, Unreachable, connected, ended, existing
-from kubectl_loadline.flags import (
+from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
+from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_output_flag,
     add_program_flag,
     cluster_of,
     given_target,
 )
-from kubectl_loadline.listing import listed
-from kubectl_loadline.prometheus import add_prometheus_flag, prometheus_url
-from kubectl_loadline.recorded import CURRENT, DESIRED, recorded, replicas_query, step_for
-from kubectl_loadline.row import Row, row_of
-from kubectl_loadline.status_text import comparison_sentence, counted, detail, table
-from kubectl_loadline.target import FORMS, Target
+from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag, prometheus_url
+from kubectl_loadline.cluster.target import FORMS, Target
+from kubectl_loadline.status.dry_run import Comparison, compare
+from kubectl_loadline.status.listing import listed
+from kubectl_loadline.status.recorded_replicas import (
+    CURRENT,
+    DESIRED,
+    recorded,
+    replicas_query,
+    step_for,
+)
+from kubectl_loadline.status.row import Row, row_of
+from kubectl_loadline.status.text import comparison_sentence, counted, detail, table
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.status import stored_memory

@@ -8,14 +8,14 @@ from contextlib import AsyncExitStack
 
 from aiohttp import web
 
-from kubectl_loadline.connecting import OK, Unreachable, connected, ended
-from kubectl_loadline.flags import add_cluster_flags, add_program_flag, cluster_of
+from kubectl_loadline.cluster.connecting import OK, Unreachable, connected, ended
+from kubectl_loadline.cluster.flags import add_cluster_flags, add_program_flag, cluster_of
+from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag
 from kubectl_loadline.page.autoscalers import watched
 from kubectl_loadline.page.deciding import Deciding
 from kubectl_loadline.page.guard import new_token
 from kubectl_loadline.page.series import Recording
 from kubectl_loadline.page.server import Page
-from kubectl_loadline.prometheus import add_prometheus_flag
 from scaler.runtime.clients import Clients
 from wire.process.background_tasks import BackgroundTasks
 from wire.process.command_line.parsing import FlagParser, port

@@ -3,17 +3,15 @@
 import sys
 from collections.abc import Sequence
 
-from kubectl_loadline.connecting import (
+from kubectl_loadline.cluster.connecting import (
     OK,
     UNREADABLE,
-    Session,
     Unreachable,
     connected,
     ended,
     existing,
 )
-from kubectl_loadline.deployments import RunningProgram
-from kubectl_loadline.flags import (
+from kubectl_loadline.cluster.flags import (
     Cluster,
     add_cluster_flags,
     add_output_flag,
@@ -21,12 +19,12 @@ from kubectl_loadline.flags import (
     cluster_of,
     given_target,
 )
-from kubectl_loadline.reaching import pods_of, scaler_of, tunnel
-from kubectl_loadline.scaler_commands.why import printed, read_decision
-from kubectl_loadline.target import FORMS, Target, short_name
+from kubectl_loadline.cluster.programs import scaler_of
+from kubectl_loadline.cluster.scaler_decisions import decision_of
+from kubectl_loadline.cluster.target import FORMS, Target, short_name
+from kubectl_loadline.decisions.last import printed
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
-from wire.api.status import StatusError, Unavailable
 from wire.process.command_line.parsing import FlagParser
 
 
@@ -57,36 +55,6 @@ async def _why(cluster: Cluster, target: Target, named: str, output: str) -> int
             return UNREADABLE
     print(printed(decision, output))
     return OK
-
-
-async def decision_of(
-    session: Session, cluster: Cluster, scaler: RunningProgram, autoscaler: str
-) -> bytes:
-    """The derivation as JSON, from the replica that decides on `autoscaler`. Raises `Unreachable`."""
-    problem = ""
-    for pod in await pods_of(session, scaler):
-        async with tunnel(session, scaler, pod) as forward:
-            try:
-                return await read_decision(
-                    f"https://127.0.0.1:{forward.local_port}",
-                    autoscaler,
-                    cluster.kubeconfig,
-                    None,
-                    context=cluster.context,
-                    # The API server forwards to this very pod.
-                    insecure_skip_tls_verify=True,
-                )
-            except StatusError as error:
-                problem = error.message
-                if error.code in (401, 403):
-                    problem += (
-                        ". You need the right to get the nonResourceURL /debug/decisions/*, which the ClusterRole "
-                        f"{scaler.name}:why of the chart grants"
-                    )
-                    break
-            except Unavailable as error:
-                problem = forward.problem or error.message
-    raise Unreachable(f"the {scaler} has no decision for you: {problem}")
 
 
 def _summary(body: bytes) -> str:

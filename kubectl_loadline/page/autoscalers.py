@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from kubectl_loadline.row import Row, row_of
-from kubectl_loadline.target import KINDS, short_name
+from kubectl_loadline.cluster.target import KINDS, short_name
+from kubectl_loadline.status.row import Row, row_of
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError

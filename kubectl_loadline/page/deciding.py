@@ -5,14 +5,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from kubectl_loadline.commands.why import decision_of
-from kubectl_loadline.connecting import Session, Unreachable
-from kubectl_loadline.deployments import settings_of_program
-from kubectl_loadline.flags import Cluster
+from kubectl_loadline.cluster.connecting import Session, Unreachable
+from kubectl_loadline.cluster.deployments import settings_of_program
+from kubectl_loadline.cluster.flags import Cluster
+from kubectl_loadline.cluster.programs import scaler_of
+from kubectl_loadline.cluster.scaler_decisions import decision_of
+from kubectl_loadline.decisions.simulated import Simulation, simulate
 from kubectl_loadline.page.remembered import RememberedReader
-from kubectl_loadline.reaching import scaler_of
-from kubectl_loadline.row import Row
-from kubectl_loadline.scaler_commands.simulate import Simulation, simulate
+from kubectl_loadline.status.row import Row
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.derivation import Derivation, decoded
 from scaler.algorithm.settings import Settings

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from kubectl_loadline.row import LIMITS, Row
+from kubectl_loadline.status.row import LIMITS, Row
 
 PAGE_ROWS: Final = 50
 ANY: Final = ""

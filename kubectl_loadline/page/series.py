@@ -6,10 +6,17 @@ import time
 
 import msgspec
 
-from kubectl_loadline.connecting import Session, Unreachable
-from kubectl_loadline.prometheus import prometheus_url
-from kubectl_loadline.recorded import CURRENT, DESIRED, Series, recorded, replicas_query, step_for
-from kubectl_loadline.row import Row
+from kubectl_loadline.cluster.connecting import Session, Unreachable
+from kubectl_loadline.cluster.prometheus_url import prometheus_url
+from kubectl_loadline.status.recorded_replicas import (
+    CURRENT,
+    DESIRED,
+    Series,
+    recorded,
+    replicas_query,
+    step_for,
+)
+from kubectl_loadline.status.row import Row
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.status import stored_memory
 from wire.api.status import Unavailable

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import jinja2
 import msgspec
 from aiohttp import web
 
+from kubectl_loadline.cluster.target import KINDS, short_name
+from kubectl_loadline.libraries import require
 from kubectl_loadline.page.autoscalers import Autoscalers
 from kubectl_loadline.page.deciding import Deciding
 from kubectl_loadline.page.explanations import EXPLANATIONS
@@ -16,8 +17,7 @@ from kubectl_loadline.page.guard import guard
 from kubectl_loadline.page.selection import ORDERS, selection_of, shown
 from kubectl_loadline.page.series import Recording
 from kubectl_loadline.page.sliders import sliders
-from kubectl_loadline.row import LIMITS, Row
-from kubectl_loadline.target import KINDS, short_name
+from kubectl_loadline.status.row import LIMITS, Row
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Autoscaler, metrics_of
 from scaler.api.kinds import WatchedKind
@@ -39,10 +39,12 @@ class Page:
     def __init__(
         self, token: str, autoscalers: Autoscalers, deciding: Deciding, recording: Recording
     ) -> None:
+        """Raises `MissingLibrary` without Jinja2."""
         self._root = f"/{token}"
         self._autoscalers = autoscalers
         self._deciding = deciding
         self._recording = recording
+        jinja2 = require("jinja2")
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"),
             autoescape=True,

@@ -10,7 +10,7 @@ import yaml
 from testbed.cluster import Cluster
 from testbed.waiting import until
 from tests.e2e.scaler_objects import CRD
-from tests.unit.kubectl_loadline.scaler_commands.test_migrate import SCALED_OBJECT
+from tests.unit.kubectl_loadline.commands.test_migrate import SCALED_OBJECT
 
 QUEUE = {
     "type": "External",

@@ -46,6 +46,11 @@ PLANTS = {
         Plant("scaler.cluster.ports", "import scaler.control.reconcile"),
         Plant("scaler.control.reconcile", "import scaler.runtime.flags"),
     ),
+    "kubectl_loadline: commands above what they show, the cluster below": (
+        Plant("kubectl_loadline.cluster.connecting", "import kubectl_loadline.page.series"),
+        Plant("kubectl_loadline.backtest.text", "import kubectl_loadline.suggest.text"),
+        Plant("kubectl_loadline.decisions.last", "import kubectl_loadline.commands.why"),
+    ),
     "scaler: only the wiring knows which extensions there are": (
         Plant("scaler.algorithm.decide", "import scaler.extensions.panic"),
         Plant("scaler.control.reconcile", "import scaler.extensions"),
@@ -129,6 +134,7 @@ def test_a_planted_violation_breaks_its_contract(copy, contract, plant):
     [
         ("adapter", "adapter: a request flows one way"),
         ("scaler", "scaler: a reconcile flows one way"),
+        ("kubectl_loadline", "kubectl_loadline: commands above what they show, the cluster below"),
         ("wire", "wire: types below, the cluster and the server above"),
     ],
 )

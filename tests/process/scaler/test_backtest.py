@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_loadline.commands.backtest import main
+from kubectl_loadline.commands.backtest.command import main
 from testbed import assets
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 

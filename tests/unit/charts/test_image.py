@@ -50,6 +50,7 @@ def test_serving_imports_no_library_that_only_other_commands_need(module):
     imported = set(done.stdout.split())
     assert "aiohttp" in imported
     assert not imported & {
+        "jinja2",
         "kubernetes_asyncio",
         "matplotlib",
         "numpy",

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.completing import FILES, NO_FILES, candidates, cluster_of_words, main, names
-from kubectl_loadline.flags import Cluster
 from kubectl_loadline.program import COMMANDS
-from kubectl_loadline.row import Row
+from kubectl_loadline.status.row import Row
 
 
 def parser(command):

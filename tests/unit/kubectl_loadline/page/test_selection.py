@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_loadline.page.selection import ORDERS, PAGE_ROWS, Selection, selection_of, shown
-from kubectl_loadline.row import LIMITS, Row
+from kubectl_loadline.status.row import LIMITS, Row
 
 
 def row(name, *limits, namespace="shop", kind="la", current=3, wanted=3, dry_run=False):

@@ -3,7 +3,7 @@
 import json
 
 from kubectl_loadline.page.series import joined, remembered
-from kubectl_loadline.row import Row
+from kubectl_loadline.status.row import Row
 
 ROW = Row(kind="la", namespace="shop", name="web", target="Deployment/web", min=1, max=9, current=3, wanted=4)  # fmt: skip
 

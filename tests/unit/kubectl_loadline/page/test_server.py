@@ -7,19 +7,19 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from kubectl_loadline.decisions.simulated import Simulation, simulate
 from kubectl_loadline.page.deciding import Explained
 from kubectl_loadline.page.explanations import EXPLANATIONS
 from kubectl_loadline.page.guard import new_token
 from kubectl_loadline.page.series import Picture
 from kubectl_loadline.page.server import Page, amount, values_of
-from kubectl_loadline.row import LIMITS, Row
-from kubectl_loadline.scaler_commands.simulate import Simulation, simulate
+from kubectl_loadline.status.row import LIMITS, Row
 from scaler.algorithm.derivation import Derivation, MetricDerivation
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from tests.fakes.scaler import FakeMapper, resource
-from tests.unit.kubectl_loadline.scaler_commands.test_simulate import NOW_SECONDS, PATH, cluster
+from tests.unit.kubectl_loadline.decisions.test_simulated import NOW_SECONDS, PATH, cluster
 from wire.api.status import not_found
 
 TOKEN = "token"

@@ -13,7 +13,8 @@ from kubectl_loadline.backtest.comparison import Range, Scenario
 from kubectl_loadline.backtest.metric_models import ModelOptions, models_of
 from kubectl_loadline.backtest.recording import Recording
 from kubectl_loadline.backtest.series import Series
-from kubectl_loadline.commands.suggest import main
+from kubectl_loadline.cluster.workloads import workload_of
+from kubectl_loadline.commands.suggest.command import main
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import (
     FAST_UP,
@@ -25,7 +26,6 @@ from kubectl_loadline.suggest.proposal import (
 )
 from kubectl_loadline.suggest.search import SHARES, Problem, bounds, searched
 from kubectl_loadline.suggest.series_choice import judged
-from kubectl_loadline.workloads import workload_of
 from scaler.api.autoscaler import Autoscaler
 from tests.unit.scaler.objects import autoscaler, average, named, of_pods, spec
 

@@ -1,0 +1,1 @@
+"""What the commands find and reach in the cluster."""

@@ -1,0 +1,95 @@
+"""One connection for the whole command, and what is printed when something cannot be read."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from importlib.metadata import version
+from typing import Any, Final
+
+import msgspec
+
+from kubectl_loadline.cluster.flags import Cluster
+from kubectl_loadline.cluster.target import Target, short_name
+from scaler.api.kinds import WatchedKind
+from wire.api.status import StatusError, Unavailable, not_found
+from wire.kube.client import KubeClient
+from wire.kube.connection import Connection, ConnectionConfigError, connect
+from wire.kube.requests import Writer
+from wire.process.command_line.program import DISTRIBUTION
+from wire.serving.event_loop import run
+
+OK: Final = 0
+UNREADABLE: Final = 1
+WRONG: Final = 2
+
+
+class Unreachable(Exception):
+    """A program cannot be found or reached; the message has its Deployment and the right that is missing."""
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A connection to the API server, and the namespace of the command."""
+
+    connection: Connection
+    client: Writer
+    namespace: str
+
+
+def user_agent() -> str:
+    """As the API server's audit log shows it."""
+    return f"kubectl-loadline/{version(DISTRIBUTION)}"
+
+
+@contextlib.asynccontextmanager
+async def connected(cluster: Cluster) -> AsyncIterator[Session]:
+    """Raises `ConnectionConfigError`."""
+    connection = await connect(cluster.kubeconfig, context=cluster.context, user_agent=user_agent())
+    client = KubeClient(connection)
+    try:
+        namespace = cluster.namespace or connection.namespace
+        yield Session(connection=connection, client=client, namespace=namespace)
+    finally:
+        await client.close()
+
+
+async def existing(session: Session, target: Target) -> tuple[WatchedKind, str, bytes]:
+    """The kind, the namespace and the object that `target` means. Raises `StatusError` and `Unavailable`."""
+    namespace = target.namespace or session.namespace
+    forbidden = None
+    for kind in target.kinds:
+        try:
+            return kind, namespace, await session.client.get(kind.object(namespace, target.name))
+        except StatusError as error:
+            # A kind that the cluster does not have is forbidden, too, to a user who is not an administrator.
+            if error.code == 403:
+                forbidden = forbidden or error
+            elif error.code != 404:
+                raise
+    if forbidden is not None:
+        raise forbidden
+    kinds = " or ".join(kind.kind for kind in target.kinds)
+    raise not_found(
+        f"there is no {kinds} {target.name} in the namespace {namespace}: "
+        f"kubectl get {','.join(map(short_name, target.kinds))} -n {namespace}"
+    )
+
+
+def ended(command: str, work: Coroutine[Any, Any, int]) -> int:
+    """Run a command; what it could not read is reported on stderr. Returns the exit code."""
+    # The log would repeat what the message says.
+    logging.disable(logging.CRITICAL)
+    try:
+        return run(work)
+    except (StatusError, Unavailable) as error:
+        problem, code = error.message, UNREADABLE
+    except Unreachable as error:
+        problem, code = str(error), UNREADABLE
+    except (ConnectionConfigError, ValueError) as error:
+        problem, code = str(error), WRONG
+    except KeyboardInterrupt:
+        return UNREADABLE
+    finally:
+        logging.disable(logging.NOTSET)
+    print(f"kubectl loadline {command}: {problem}", file=sys.stderr)
+    return code

@@ -1,0 +1,71 @@
+"""The flags that every command has, spelled as for kubectl, and what they mean."""
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kubectl_loadline.cluster.target import Target, target_of
+from wire.process.command_line.parsing import FlagParser, FlagSet
+
+OUTPUTS: Final = ("text", "json")
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cluster and namespace; `namespace` is empty for that of the context."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    namespace: str = ""
+
+
+def add_cluster_flags(parser: FlagSet) -> None:
+    """`-n`, `--context` and `--kubeconfig`."""
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        default="",
+        metavar="NAMESPACE",
+        help="namespace (default: that of the context)",
+    )
+    parser.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
+    )
+    parser.add_file("--kubeconfig", help="kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
+
+
+def cluster_of(given: argparse.Namespace) -> Cluster:
+    """What these flags say."""
+    return Cluster(kubeconfig=given.kubeconfig, context=given.context, namespace=given.namespace)
+
+
+def given_target(parser: FlagParser, text: str, namespace: str) -> Target:
+    """The autoscaler that the command line names; ends the program with the fix if it names none."""
+    try:
+        return target_of(text, namespace=namespace)
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def add_output_flag(parser: FlagSet) -> None:
+    """`-o`."""
+    parser.add_argument(
+        "-o", "--output", choices=OUTPUTS, default="text", metavar="FORMAT", help="text or json"
+    )
+
+
+def add_program_flag(parser: FlagSet, program: str) -> None:
+    """`--scaler` or `--adapter`: the Deployment, where it cannot be found."""
+    parser.add_argument(
+        f"--{program}",
+        dest="program",
+        default="",
+        metavar="NAMESPACE/NAME",
+        help=f"Deployment of the {program} (default: ${environment_variable(program)}, or the one that has the labels of the chart)",
+    )
+
+
+def environment_variable(program: str) -> str:
+    """The variable with the default of `--scaler` or `--adapter`."""
+    return f"LOADLINE_{program.upper()}"

@@ -1,0 +1,71 @@
+"""The workload for which an autoscaler is proposed: from the cluster, or from a manifest."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from kubectl_loadline.cluster.connecting import Session
+from kubectl_loadline.cluster.manifests import UnusableManifest
+
+API_VERSIONS: Final = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}
+KINDS: Final = {
+    "deployment": "Deployment", "deployments": "Deployment", "deploy": "Deployment",
+    "statefulset": "StatefulSet", "statefulsets": "StatefulSet", "sts": "StatefulSet",
+    "replicaset": "ReplicaSet", "replicasets": "ReplicaSet", "rs": "ReplicaSet",
+}  # fmt: skip
+
+
+class FoundWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """A Deployment, StatefulSet or ReplicaSet."""
+
+    namespace: str
+    name: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """Of its kind."""
+        return API_VERSIONS[self.kind]
+
+
+def workload_of(text: str, namespace: str) -> FoundWorkload:
+    """`deployment/web`, by any name that kubectl accepts. Raises ValueError with the fix."""
+    kind, slash, name = text.partition("/")
+    found = KINDS.get(kind.lower().removesuffix(".apps"))
+    if found is None or not slash or not name or "/" in name:
+        raise ValueError(
+            f"{text!r} is not a workload: write deployment/NAME or statefulset/NAME, and the namespace with -n"
+        )
+    return FoundWorkload(namespace=namespace, name=name, kind=found)
+
+
+async def workload_in_cluster(session: Session, text: str) -> FoundWorkload:
+    """It must exist. Raises `StatusError`, `Unavailable` and ValueError."""
+    found = workload_of(text, session.namespace)
+    await session.client.get(
+        f"/apis/apps/v1/namespaces/{found.namespace}/{found.kind.lower()}s/{found.name}"
+    )
+    return found
+
+
+def read_workload(file: Path) -> FoundWorkload:
+    """The only workload of a file. Raises `UnusableManifest`."""
+    try:
+        documents: list[Any] = list(yaml.safe_load_all(file.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UnusableManifest(f"{file}: {error}") from error
+    found = [
+        each for each in documents if isinstance(each, dict) and each.get("kind") in API_VERSIONS
+    ]
+    if len(found) != 1:
+        raise UnusableManifest(
+            f"{file}: it has {len(found) or 'no'} Deployments or StatefulSets: it must have one"
+        )
+    metadata = found[0].get("metadata") or {}
+    return FoundWorkload(
+        namespace=str(metadata.get("namespace") or "default"),
+        name=str(metadata.get("name")),
+        kind=str(found[0]["kind"]),
+    )

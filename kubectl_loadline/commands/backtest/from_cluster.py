@@ -1,0 +1,140 @@
+"""An autoscaler of the cluster for a backtest: its spec and target, the queries of the adapter, and Prometheus."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from kubectl_loadline.cluster.adapter_program import cluster_arguments
+from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, existing
+from kubectl_loadline.cluster.flags import cluster_of
+from kubectl_loadline.cluster.manifests import Manifest, Target
+from kubectl_loadline.cluster.programs import adapter_of, pods_of, tunnel
+from kubectl_loadline.cluster.prometheus_url import prometheus_url
+from kubectl_loadline.cluster.target import Target as Named
+from kubectl_loadline.cluster.target import short_name
+from kubectl_loadline.commands.simulate import settings_for
+from kubectl_loadline.history.found import History
+from kubectl_loadline.history.prometheus import HistoryUnavailable
+from kubectl_loadline.history.recorded import (
+    Explained,
+    explanations_in,
+    history_of,
+    read_explanations,
+)
+from scaler.algorithm.observed import PodSpec
+from scaler.algorithm.settings import Settings
+from scaler.api.autoscaler import Autoscaler, metrics_of
+from scaler.api.schedules import FoundCalendar
+from scaler.cluster.schedules.calendars import read_calendars
+from wire.api.status import StatusError, Unavailable
+from wire.kube.client import decoded
+from wire.kube.mapper import NoMatchError, RestMapper
+
+
+class FromCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read. `settings` are those of the running scaler, by the kind of the autoscaler."""
+
+    present: Manifest
+    history: History
+    settings: Mapping[str, Settings]
+    calendars: tuple[FoundCalendar, ...]
+
+
+async def read_from_cluster(
+    given: argparse.Namespace, named: Named, candidates: Sequence[Manifest]
+) -> FromCluster:
+    """Read everything for the autoscaler and for the metrics of the candidates.
+
+    Raises `StatusError`, `Unavailable`, `Unreachable`, and ValueError for a metric without a query.
+    """
+    async with connected(cluster_of(given)) as session:
+        kind, namespace, body = await existing(session, named)
+        autoscaler = decoded(body, Autoscaler, what=kind.kind)
+        present = Manifest(
+            kind=kind, autoscaler=autoscaler, pod_spec=await _pod_spec(session, autoscaler)
+        )
+        settings = {}
+        kinds = (kind, *(each.kind for each in candidates))
+        for each in {each.kind: each for each in kinds}.values():
+            settings[each.kind], problem = await settings_for(session, each, namespace, "")
+            if problem:
+                _note(f"with the default flags of the scaler, because {problem}")
+        explained = await _explained(session, given, present)
+        return FromCluster(
+            present=present,
+            history=await _history(session, given, present, explained, candidates),
+            settings=settings,
+            calendars=await read_calendars(session.client, autoscaler),
+        )
+
+
+async def _history(
+    session: Session,
+    given: argparse.Namespace,
+    present: Manifest,
+    explained: Sequence[Explained],
+    candidates: Sequence[Manifest],
+) -> History:
+    if given.history:
+        return history_of(present, given, candidates=candidates)
+    try:
+        async with prometheus_url(session, url=given.prometheus_url, adapter=given.program) as url:
+            # In a thread, because the client is synchronous, and the forwarded port needs the event loop.
+            return await asyncio.to_thread(history_of, present, given, explained, url, candidates)
+    except HistoryUnavailable as error:
+        raise Unreachable(str(error)) from error
+
+
+async def _pod_spec(session: Session, autoscaler: Autoscaler) -> PodSpec | None:
+    """That of the target's template; None if it cannot be read."""
+    target, namespace = autoscaler.spec.scale_target_ref, autoscaler.metadata.namespace
+    mapper = RestMapper(session.client)
+    await mapper.refresh()
+    group, slash, _ = target.api_version.partition("/")
+    try:
+        resource = mapper.resources_for_kind(group if slash else "", target.kind)[0]
+        body = await session.client.get(f"{resource.path(namespace)}/{target.name}")
+    except (NoMatchError, StatusError) as error:
+        _note(f"the requests of the pods are unknown: {error}")
+        return None
+    return decoded(body, Target, what=target.kind).pod_spec
+
+
+async def _explained(
+    session: Session, given: argparse.Namespace, present: Manifest
+) -> Sequence[Explained]:
+    """The queries of the running adapter, where they are not given."""
+    if given.history or given.explanation is not None:
+        return read_explanations(given.explanation)
+    if len(given.query) >= len(metrics_of(present.autoscaler.spec)):
+        return ()
+    autoscaler = present.autoscaler
+    name = f"{short_name(present.kind)}/{autoscaler.metadata.namespace}/{autoscaler.metadata.name}"
+    try:
+        adapter = await adapter_of(session, given.program)
+        pod, *_ = await pods_of(session, adapter)
+        async with tunnel(session, adapter, pod) as forward:
+            server = f"https://127.0.0.1:{forward.local_port}"
+            return await _explain(name, server, cluster_arguments(cluster_of(given)))
+    except (Unreachable, Unavailable, StatusError) as error:
+        _note(f"without the queries of the adapter, because {error}")
+        return ()
+
+
+async def _explain(name: str, server: str, arguments: Sequence[str]) -> Sequence[Explained]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "adapter", "explain", name, "--output=json", f"--server={server}",
+        "--insecure-skip-tls-verify", *arguments, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    try:
+        return explanations_in(output)
+    except ValueError as error:
+        raise Unreachable(f"the adapter does not explain {name}") from error
+
+
+def _note(problem: str) -> None:
+    print(f"kubectl loadline backtest: {problem}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""`migrate`, of `kubectl loadline` and of `loadline-scaler`."""

@@ -1,0 +1,60 @@
+"""What `migrate` reads from a cluster."""
+
+from typing import Any
+
+import yaml
+
+from kubectl_loadline.migration import Comparison, compare
+from wire.api.loadline import API_VERSION
+from wire.api.status import StatusError
+from wire.kube.requests import Reader
+
+Json = dict[str, Any]
+
+HPAS = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+SCALED_OBJECTS = ("keda.sh/v1alpha1", "ScaledObject", "scaledobjects")
+LOAD_AUTOSCALERS = (API_VERSION, "LoadAutoscaler", "loadautoscalers")
+
+
+async def read_originals(client: Reader, namespace: str) -> list[Json]:
+    """HPAs and ScaledObjects, without the HPAs that KEDA creates for its ScaledObjects. `namespace` is empty for all.
+
+    Raises `StatusError` and `Unavailable`.
+    """
+    hpas = await _listed(client, HPAS, namespace)
+    scaled_objects = await _listed(client, SCALED_OBJECTS, namespace)
+    return [hpa for hpa in hpas if not _belongs_to_keda(hpa)] + scaled_objects
+
+
+async def compared(client: Reader, namespace: str) -> list[Comparison]:
+    """Each LoadAutoscaler and the HPA of the same target; those without such an HPA are left out.
+
+    Raises `StatusError` and `Unavailable`.
+    """
+    hpas = {_target(hpa): hpa for hpa in await _listed(client, HPAS, namespace)}
+    own = await _listed(client, LOAD_AUTOSCALERS, namespace)
+    return [compare(hpas[_target(each)], each) for each in own if _target(each) in hpas]
+
+
+async def _listed(client: Reader, kind: tuple[str, str, str], namespace: str) -> list[Json]:
+    """Every object of a kind; none if the cluster does not have the kind."""
+    api_version, name, plural = kind
+    within = f"namespaces/{namespace}/" if namespace else ""
+    try:
+        body = await client.get(f"/apis/{api_version}/{within}{plural}", accept="application/yaml")
+    except StatusError as error:
+        if error.code == 404:
+            return []
+        raise
+    items: list[Json] = yaml.safe_load(body)["items"] or []
+    return [{"apiVersion": api_version, "kind": name, **item} for item in items]
+
+
+def _belongs_to_keda(hpa: Json) -> bool:
+    owners = hpa["metadata"].get("ownerReferences") or []
+    return any(owner["kind"] == "ScaledObject" for owner in owners)
+
+
+def _target(autoscaler: Json) -> tuple[str, str, str]:
+    reference = autoscaler["spec"]["scaleTargetRef"]
+    return autoscaler["metadata"]["namespace"], reference["kind"], reference["name"]

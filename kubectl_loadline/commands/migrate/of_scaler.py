@@ -1,0 +1,57 @@
+"""`loadline-scaler migrate`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from kubectl_loadline.commands.migrate.shared import (
+    INCOMPLETE,
+    WRONG_INPUT,
+    WrongInput,
+    migrated_cluster,
+    migrated_files,
+    parser_of,
+)
+from wire.api.status import StatusError, Unavailable
+from wire.kube.client import KubeClient
+from wire.kube.connection import ConnectionConfigError, connect
+from wire.process.command_line.parsing import FlagParser
+from wire.process.command_line.program import DISTRIBUTION
+from wire.serving.event_loop import run
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0: everything is converted, or agrees; 1: something is not; 2: the input is wrong."""
+    given = parser().parse_args(arguments)
+    try:
+        if given.files and not given.compare:
+            return migrated_files(given)
+        return run(_migrated(given))
+    except (StatusError, Unavailable) as error:
+        print(f"loadline-scaler migrate: {error.message}", file=sys.stderr)
+        return INCOMPLETE
+    except (WrongInput, ConnectionConfigError) as error:
+        print(f"loadline-scaler migrate: {error}", file=sys.stderr)
+        return WRONG_INPUT
+
+
+async def _migrated(given: argparse.Namespace) -> int:
+    user_agent = f"loadline-scaler-migrate/{version(DISTRIBUTION)}"
+    client = KubeClient(await connect(given.kubeconfig, user_agent=user_agent))
+    try:
+        return await migrated_cluster(given, client, given.namespace)
+    finally:
+        await client.close()
+
+
+def parser() -> FlagParser:
+    """The flags of `migrate`."""
+    parser = parser_of(
+        "loadline-scaler", all_namespaces=" --namespace=shop", why="loadline-scaler why"
+    )
+    parser.add_argument(
+        "--namespace", default="", metavar="NAMESPACE", help="namespace to read (default: all)"
+    )
+    parser.add_file("--kubeconfig", help="kubeconfig of the cluster (default: as kubectl)")
+    return parser

@@ -1,0 +1,191 @@
+"""HPAs and ScaledObjects to LoadAutoscalers, and whether both would set the same replica counts.
+
+`kubectl loadline migrate` (`command`) and `loadline-scaler migrate` (`of_scaler`) are this with two front ends.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from kubectl_loadline.commands.migrate.from_cluster import compared, read_originals
+from kubectl_loadline.migration import (
+    Comparison,
+    Converted,
+    Remark,
+    Unconvertible,
+    from_hpa,
+    from_scaled_object,
+)
+from wire.kube.requests import Reader
+from wire.process.command_line.parsing import FlagParser
+
+OK: Final = 0
+INCOMPLETE: Final = 1
+WRONG_INPUT: Final = 2
+
+Json = dict[str, Any]
+CONVERSIONS: Final = {"HorizontalPodAutoscaler": from_hpa, "ScaledObject": from_scaled_object}
+
+
+class WrongInput(ValueError):
+    """A file cannot be read, or is not YAML; the message has its name."""
+
+
+def migrated_files(given: argparse.Namespace) -> int:
+    """Convert the files; the exit code. Raises `WrongInput`."""
+    originals = [each for file in given.files for each in documents(file)]
+    return _converted(originals, rules_file=given.rules, dry_run=not given.enforce)
+
+
+async def migrated_cluster(given: argparse.Namespace, client: Reader, namespace: str) -> int:
+    """Convert or, with --compare, compare what is in the cluster; the exit code.
+
+    Raises `StatusError` and `Unavailable`.
+    """
+    if given.compare:
+        return _report(await compared(client, namespace), why=given.why)
+    originals = await read_originals(client, namespace)
+    return _converted(originals, rules_file=given.rules, dry_run=not given.enforce)
+
+
+def parser_of(program: str, *, all_namespaces: str, why: str) -> FlagParser:
+    """The flags that both have. `all_namespaces`: how an example reads all; `why`: the command that explains a decision."""
+    parser = FlagParser(
+        prog=f"{program} migrate",
+        usage="%(prog)s [flags] [FILE...]",
+        description="Convert HorizontalPodAutoscalers and ScaledObjects to LoadAutoscalers. They are printed, with mode "
+        "DryRun, and nothing in the cluster is changed. What has no counterpart is reported on stderr.",
+        examples=[
+            (
+                "Convert manifests; write the metrics of Prometheus triggers to a configuration of the adapter",
+                f"{program} migrate --rules=rules.yaml hpa.yaml scaledobject.yaml > loadautoscalers.yaml",
+            ),
+            (
+                "Convert everything in a namespace of the cluster",
+                f"{program} migrate --namespace=shop > loadautoscalers.yaml",
+            ),
+            (
+                "After `kubectl apply -f loadautoscalers.yaml`: do both set the same replica counts?",
+                f"{program} migrate --compare{all_namespaces}",
+            ),
+        ],
+        notes="Exit code 0: every object is converted; with --compare, all agree. 1: an object has no counterpart, the "
+        "cluster could not be read, or --compare found a difference. 2: a flag or a file is wrong.",
+    )
+    parser.set_defaults(why=why)
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="manifests, or - for stdin (default: read the cluster)",
+    )
+    parser.add_file(
+        "--rules", help="write the adapter's configuration for Prometheus triggers to this file"
+    )
+    parser.add_boolean(
+        "--enforce", help="leave out mode DryRun: the LoadAutoscalers scale as soon as they exist"
+    )
+    parser.add_boolean(
+        "--compare",
+        help="compare each LoadAutoscaler of the cluster with the HPA of the same target",
+    )
+    return parser
+
+
+def documents(file: str) -> Iterator[Json]:
+    """The objects of a manifest; the items of a List one by one. Raises `WrongInput`."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+        found = list(yaml.safe_load_all(text))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise WrongInput(f"{file}: {error}") from error
+    for each in found:
+        if each is not None and not isinstance(each, dict):
+            raise WrongInput(f"{file}: a document is not a Kubernetes object")
+        if each:
+            yield from each["items"] if str(each.get("kind")).endswith("List") else (each,)
+
+
+def _converted(originals: Sequence[Json], *, rules_file: Path | None, dry_run: bool) -> int:
+    converted: list[Converted] = []
+    failed = False
+    for original in originals:
+        conversion = CONVERSIONS.get(str(original.get("kind")))
+        if conversion is None:
+            continue
+        try:
+            converted.append(conversion(original, dry_run=dry_run))
+        except Unconvertible as reason:
+            print(f"{reason}.", file=sys.stderr)
+            failed = True
+    for each in converted:
+        for remark in each.remarks:
+            print(_sentence(remark), file=sys.stderr)
+    if converted:
+        print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
+    _write_rules(converted, rules_file)
+    skipped = sum(str(each.get("kind")) not in CONVERSIONS for each in originals)
+    others = f"; {skipped} other objects are left out" if skipped else ""
+    print(
+        f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}",
+        file=sys.stderr,
+    )
+    return INCOMPLETE if failed else OK
+
+
+def _write_rules(converted: Sequence[Converted], file: Path | None) -> None:
+    metrics = [metric for each in converted for metric in each.metrics]
+    if not metrics:
+        return
+    if file is None:
+        print(
+            f"{len(metrics)} metrics must be added to the adapter: run it again with --rules=FILE",
+            file=sys.stderr,
+        )
+        return
+    backends = {backend["name"]: backend for each in converted for backend in each.backends}
+    print(f"{file}: {len(metrics)} metrics for the configuration of the adapter", file=sys.stderr)
+    configuration: Json = {"metrics": metrics}
+    if len(backends) == 1:
+        [only] = backends.values()
+        configuration = {"metrics": [_of_default_backend(metric) for metric in metrics]}
+        print(
+            f"They are read from the Prometheus of the adapter, which must be {only['url']}",
+            file=sys.stderr,
+        )
+    elif backends:
+        configuration = {"backends": list(backends.values()), "metrics": metrics}
+    file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
+
+
+def _of_default_backend(metric: Json) -> Json:
+    return {name: value for name, value in metric.items() if name != "backend"}
+
+
+def _sentence(remark: Remark) -> str:
+    fix = f" {remark.fix}" if remark.fix else ""
+    return f"{remark.object}: {remark.field}: {remark.message}.{fix}"
+
+
+def _report(comparisons: Sequence[Comparison], *, why: str) -> int:
+    for each in comparisons:
+        print(_comparison_line(each, why))
+    agreeing = sum(each.agrees for each in comparisons)
+    print(f"{agreeing} of {len(comparisons)} agree", file=sys.stderr)
+    return OK if comparisons and agreeing == len(comparisons) else INCOMPLETE
+
+
+def _comparison_line(comparison: Comparison, why: str) -> str:
+    if comparison.agrees:
+        return f"{comparison.name}: both set {comparison.original_replicas}"
+    if comparison.reason:
+        return f"{comparison.name}: cannot be compared: {comparison.reason}"
+    return (
+        f"{comparison.name}: the HPA sets {comparison.original_replicas}, the LoadAutoscaler "
+        f"{comparison.load_autoscaler_replicas}. Compare again after a period; then run: "
+        f"{why} {comparison.name}"
+    )

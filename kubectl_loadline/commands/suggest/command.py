@@ -1,0 +1,280 @@
+"""`kubectl loadline suggest deployment/web`: an autoscaler for a workload, from its recorded series.
+
+Nothing is written to the cluster. The proposal is a LoadAutoscaler in DryRun, with what each choice costs.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from kubectl_loadline.backtest.comparison import Range, Scenario
+from kubectl_loadline.backtest.metric_models import DELAY_SECONDS, ModelOptions, models_of
+from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording
+from kubectl_loadline.cluster.connecting import OK, Unreachable, connected, ended
+from kubectl_loadline.cluster.flags import (
+    add_cluster_flags,
+    add_output_flag,
+    add_program_flag,
+    cluster_of,
+)
+from kubectl_loadline.cluster.prometheus_url import prometheus_url
+from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, workload_in_cluster
+from kubectl_loadline.commands.backtest.options import add_history_flags, amount_pair, start_up
+from kubectl_loadline.commands.suggest.recorded_series import RATE_WINDOW, query_of, recorded_series
+from kubectl_loadline.history.found import History
+from kubectl_loadline.history.progress import shown_progress
+from kubectl_loadline.history.prometheus import HistoryUnavailable
+from kubectl_loadline.suggest.knee import full_load
+from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
+from kubectl_loadline.suggest.search import Found, Problem, searched
+from kubectl_loadline.suggest.series_choice import CPU, Judged, judged
+from kubectl_loadline.suggest.text import commented
+from wire.process.command_line.parsing import FlagParser
+
+SHORT_PERCENT_MAX: Final = 0.5
+SERVED_SHARE: Final = 0.9
+METRICS_MAX: Final = 3
+HISTORY_STEPS_MIN: Final = 60
+DEFAULT_START_UP_SECONDS: Final = 60.0
+# A forecast must be ahead of the start-up, the delay of the metric and a minute.
+LEAD_MARGIN_SECONDS: Final = 120
+LEAD_SECONDS: Final = (120, 1800)
+
+
+class Suggestion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The document of `-o json`: the series that were considered, what was tried, the manifest and the rules."""
+
+    series: tuple[Judged, ...]
+    full: Mapping[str, float]
+    short_percent_max: float
+    start_up_seconds: float
+    found: Found
+    load_autoscaler: Mapping[str, Any]
+    rules: Mapping[str, Any]
+    sources: Mapping[str, str]
+    schema: str = "loadline.io/suggestion/v1"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the proposal; returns 1 when history cannot be read, 2 when the command line or a file is wrong."""
+    flags = parser()
+    given = flags.parse_args(arguments)
+    if (given.name is None) == (given.workload is None):
+        flags.error(
+            "give either the workload, such as deployment/web, or its manifest with --workload=FILE"
+        )
+    return ended("suggest", _suggest(given))
+
+
+async def _suggest(given: argparse.Namespace) -> int:
+    try:
+        if given.workload is not None:
+            workload = read_workload(given.workload)
+            return proposed(given, workload, recorded_series(workload, given, given.prometheus_url))
+        async with connected(cluster_of(given)) as session:
+            workload = await workload_in_cluster(session, given.name)
+            async with prometheus_url(
+                session, url=given.prometheus_url, adapter=given.program
+            ) as url:
+                history = await asyncio.to_thread(recorded_series, workload, given, url)
+        return proposed(given, workload, history)
+    except (HistoryUnavailable, OSError) as error:
+        raise Unreachable(str(error)) from error
+
+
+def proposed(given: argparse.Namespace, workload: FoundWorkload, history: History) -> int:
+    """Search, and print. Raises ValueError if nothing can be proposed, and OSError for a file."""
+    suggestion = suggestion_of(given, workload, history)
+    if given.rules is not None and suggestion.rules:
+        given.rules.write_text(yaml.safe_dump(suggestion.rules, sort_keys=False), "utf-8")
+    if given.output == "json":
+        print(msgspec.json.format(msgspec.json.encode(suggestion), indent=2).decode())
+        return OK
+    print("\n".join(f"# {line}".rstrip() for line in commented(suggestion, given.rules)))
+    print(yaml.safe_dump(suggestion.load_autoscaler, sort_keys=False), end="")
+    return OK
+
+
+def suggestion_of(
+    given: argparse.Namespace, workload: FoundWorkload, history: History
+) -> Suggestion:
+    """Raises ValueError if no series can be scaled on."""
+    recording = history.recording
+    found = judged(
+        {
+            name: each
+            for name, each in recording.series.items()
+            if name not in (REPLICAS, READY_REPLICAS)
+        }
+    )
+    usable = [each.name for each in found if not each.rejected][:METRICS_MAX]
+    if not usable:
+        reasons = "; ".join(f"{each.name}: {each.rejected}" for each in found)
+        raise ValueError(f"no series of {workload.name} can be scaled on: {reasons}")
+    span = _range(given, recording)
+    full = {
+        name: dict(given.capacity).get(name) or full_load(recording, name, span.times())
+        for name in usable
+    }
+    seconds = _start_up_seconds(given, history)
+    target = _target(workload, history, usable, seconds)
+    problem = Problem(
+        scenario=_scenario(recording, history, target, full, span),
+        workload=target,
+        start_up_seconds=seconds,
+        full=full,
+        external=frozenset(history.queries),
+        short_percent_max=given.short,
+    )
+    with shown_progress() as progress:
+        counts: dict[str, int] = {}
+
+        def tried(about: str) -> None:
+            counts[about] = counts.get(about, 0) + 1
+            progress(about, counts[about], max(counts[about], 9))
+
+        result = searched(problem, tried)
+    return Suggestion(
+        series=found,
+        full=full,
+        short_percent_max=given.short,
+        start_up_seconds=seconds,
+        found=result,
+        load_autoscaler=manifest_of(result.choices, target),
+        rules=_rules(result.choices, history),
+        sources=recording.sources,
+    )
+
+
+def _scenario(
+    recording: Recording, history: History, target: Workload, full: Mapping[str, float], span: Range
+) -> Scenario:
+    """All usable series count for the demand: a pod is short if it is for one of them."""
+    proposals = [
+        autoscaler_of(
+            Choices(metric=name, share=1, target=load, min_replicas=1, max_replicas=1), target
+        )
+        for name, load in full.items()
+    ]
+    metrics = tuple(each for proposal in proposals for each in proposal.spec.metrics or ())
+    spec = msgspec.structs.replace(proposals[0].spec, metrics=metrics)
+    options = ModelOptions(
+        kinds=dict.fromkeys(full, "load"),
+        capacities={name: SERVED_SHARE * load for name, load in full.items()},
+        delays=history.delays,
+    )
+    models = models_of(msgspec.structs.replace(proposals[0], spec=spec), recording, options)
+    return Scenario(recording=recording, models=models, range=span)
+
+
+def _range(given: argparse.Namespace, recording: Recording) -> Range:
+    """Raises ValueError for a history that is too short to choose and to judge."""
+    step = recording.step_seconds
+    series = [each for each in recording.series.values() if each.values]
+    start, end = (
+        min(each.start_unix_seconds for each in series),
+        max(each.end_unix_seconds for each in series),
+    )
+    if given.since is not None:
+        start = max(start, int(end - given.since) // step * step)
+    if end - start < HISTORY_STEPS_MIN * step:
+        raise ValueError(
+            f"the history has only {end - start} s: it must have {HISTORY_STEPS_MIN} steps, better two weeks"
+        )
+    return Range(
+        start_unix_seconds=start,
+        end_unix_seconds=end,
+        step_seconds=step,
+        scored_from_unix_seconds=start,
+    )
+
+
+def _start_up_seconds(given: argparse.Namespace, history: History) -> float:
+    """The 95th percentile: a proposal must also hold for slow pods."""
+    known = given.start_up or history.start_up
+    return DEFAULT_START_UP_SECONDS if known is None else known.p95_seconds
+
+
+def _target(
+    workload: FoundWorkload, history: History, usable: Sequence[str], start_up_seconds: float
+) -> Workload:
+    delay = max((history.delays.get(name, DELAY_SECONDS) for name in usable), default=0.0)
+    lead = int(start_up_seconds + delay + LEAD_MARGIN_SECONDS / 2)
+    return Workload(
+        namespace=workload.namespace,
+        name=workload.name,
+        kind=workload.kind,
+        api_version=workload.api_version,
+        lead_seconds=min(max(lead, LEAD_SECONDS[0]), LEAD_SECONDS[1]),
+    )
+
+
+def _rules(choices: Choices, history: History) -> dict[str, Any]:
+    """The configuration of the adapter that serves the metric; empty for CPU, which the resource metrics API has."""
+    name = choices.metric
+    if name == CPU:
+        return {}
+    if choices.is_external:
+        return {"metrics": [{"name": name, "query": history.queries[name]}]}
+    rule = {"name": name, "describes": "pods", "query": query_of(name, RATE_WINDOW)}
+    return {"metrics": [{**rule, "window": RATE_WINDOW}]}
+
+
+def parser() -> FlagParser:
+    """The flags of `suggest`."""
+    parser = FlagParser(
+        prog="kubectl loadline suggest",
+        usage="%(prog)s KIND/NAME [flags]\n       %(prog)s --workload=FILE [flags]",
+        description="Propose an autoscaler for a workload from its recorded series: metric, target, bounds, windows and "
+        "behavior, with what each choice costs. The last third of the time judges the choices that the rest made.",
+        examples=[
+            (
+                "For a Deployment; the proposal only reports what it would do",
+                "kubectl loadline suggest deployment/web -n shop --rules=rules.yaml > web.yaml",
+            ),
+            (
+                "From files, without a cluster",
+                "kubectl loadline suggest --workload=web.yaml --history=web.csv",
+            ),
+        ],
+        notes="Exit code 0: an autoscaler is proposed. 1: the history cannot be read. 2: a flag or a file is wrong, or no "
+        "series can be scaled on.",
+    )
+    parser.add_argument(
+        "name", metavar="KIND/NAME", nargs="?", help="the workload, such as deployment/web"
+    )
+    parser.add_file("--workload", help="manifest of the workload")
+    parser.add_argument(
+        "--short", type=percent, default=SHORT_PERCENT_MAX, metavar="PERCENT",
+        help="share of the time in which there may be too few ready replicas",
+    )  # fmt: skip
+    parser.add_argument(
+        "--capacity", type=amount_pair, action="append", default=[], metavar="NAME=QUANTITY",
+        help="load of a full replica (default: 95th percentile of the recorded load per ready replica); may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--start-up", type=start_up, metavar="P50[,P95]",
+        help="how long a pod takes to become ready (default: as recorded, or 60s)",
+    )  # fmt: skip
+    parser.add_file("--rules", help="write the adapter's configuration for the metric to this file")
+    add_history_flags(parser)
+    add_output_flag(parser)
+    cluster = parser.group("cluster")
+    add_cluster_flags(cluster)
+    add_program_flag(cluster, "adapter")
+    return parser
+
+
+def percent(text: str) -> float:
+    """0 to 100."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100")
+    return found

@@ -1,0 +1,129 @@
+"""The recorded series of a workload that an autoscaler may scale on: its CPU usage, and the counters of its pods."""
+
+import argparse
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording
+from kubectl_loadline.backtest.series import series_of
+from kubectl_loadline.cluster.workloads import FoundWorkload
+from kubectl_loadline.history.files import Samples, UnusableHistory, read_csv
+from kubectl_loadline.history.found import History
+from kubectl_loadline.history.progress import shown_progress
+from kubectl_loadline.history.prometheus import HistoryClient, TimeSpan
+from kubectl_loadline.history.queries import (
+    Selected,
+    delay_of,
+    pod_pattern,
+    replica_queries,
+    usage_query,
+)
+from kubectl_loadline.history.recorded import access_of, cache_of, span_of, start_up_of
+from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of
+from kubectl_loadline.suggest.series_choice import CPU
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import LOAD_AUTOSCALERS
+
+RATE_WINDOW: Final = "1m"
+SERIES_MAX: Final = 20
+# Of the platform and of the runtimes: they do not count what the pods are there for.
+PLATFORM: Final = (
+    "container_", "kube_", "process_", "go_", "python_", "jvm_", "nodejs_", "promhttp_", "net_conntrack_", "scrape_", "prometheus_", "loadline_",
+)  # fmt: skip
+PER_SECOND: Final = "_per_second"
+
+
+def recorded_series(workload: FoundWorkload, given: argparse.Namespace, url: str) -> History:
+    """As the flags say. Raises `HistoryUnavailable`, and ValueError without a source."""
+    if given.history:
+        return _from_files(given)
+    if not url:
+        raise ValueError("give the recorded series with --prometheus-url=URL or --history=FILE")
+    return _from_prometheus(workload, given, url)
+
+
+def name_of(counter: str) -> str:
+    """`http_requests_total` -> `http_requests_per_second`."""
+    return counter.removesuffix("_total") + PER_SECOND
+
+
+def query_of(metric: str, window: str) -> str:
+    """The query of the adapter for a metric that `name_of` has named."""
+    return f"sum by (namespace, pod) (rate({metric.removesuffix(PER_SECOND)}_total[{window}]))"
+
+
+def _from_files(given: argparse.Namespace) -> History:
+    samples: dict[str, Samples] = {}
+    sources: dict[str, str] = {}
+    for text in given.history:
+        for name, rows in read_csv(Path(text)).items():
+            samples[name], sources[name] = rows, text
+    return History(recording=_recording(samples, sources, given.step))
+
+
+def _from_prometheus(workload: FoundWorkload, given: argparse.Namespace, url: str) -> History:
+    any_autoscaler = _autoscaler(workload)
+    with HistoryClient(access_of(given, url), cache=cache_of(given)) as client:
+        span = span_of(given, time.time())
+        matchers = f'namespace="{workload.namespace}",pod=~"{pod_pattern(any_autoscaler)}"'
+        wanted = _wanted(client, matchers, span, dict(given.query), any_autoscaler)
+        samples: dict[str, Samples] = {}
+        sources: dict[str, str] = {}
+        with shown_progress() as progress:
+            for name, alternatives in wanted.items():
+                if found := client.first_samples(name, alternatives, span, progress):
+                    query, samples[name] = found
+                    sources[name] = query.promql
+        scrape = client.scrape_seconds(span.end_unix_seconds)
+        metrics = [name for name in samples if name not in (REPLICAS, READY_REPLICAS)]
+        return History(
+            recording=_recording(samples, sources, given.step),
+            queries={name: promql for name, promql in given.query if name in metrics},
+            delays={name: delay_of(sources[name], scrape) for name in metrics},
+            start_up=None if given.start_up else start_up_of(client, any_autoscaler, span),
+        )
+
+
+def _wanted(
+    client: HistoryClient,
+    matchers: str,
+    span: TimeSpan,
+    given: Mapping[str, str],
+    autoscaler: Autoscaler,
+) -> dict[str, tuple[Selected, ...]]:
+    wanted: dict[str, tuple[Selected, ...]] = dict(replica_queries(autoscaler, LOAD_AUTOSCALERS))
+    usage = usage_query((autoscaler.spec.metrics or ())[0], autoscaler)
+    if usage is not None:
+        wanted[CPU] = (usage,)
+    counters = [
+        each
+        for each in client.names(matchers, span)
+        if each.endswith("_total") and not each.startswith(PLATFORM)
+    ]
+    for counter in counters[:SERIES_MAX]:
+        promql = f"sum(rate({counter}{{{matchers}}}[{RATE_WINDOW}]))"
+        wanted[name_of(counter)] = (Selected(promql=promql),)
+    return wanted | {name: (Selected(promql=promql),) for name, promql in given.items()}
+
+
+def _autoscaler(workload: FoundWorkload) -> Autoscaler:
+    """One on CPU, for the queries that follow from it."""
+    target = Workload(
+        namespace=workload.namespace,
+        name=workload.name,
+        kind=workload.kind,
+        api_version=workload.api_version,
+        lead_seconds=120,
+    )
+    return autoscaler_of(
+        Choices(metric=CPU, share=1, target=1, min_replicas=1, max_replicas=1), target
+    )
+
+
+def _recording(samples: Mapping[str, Samples], sources: Mapping[str, str], step: int) -> Recording:
+    series = {name: series_of(rows, step) for name, rows in samples.items() if rows}
+    if set(series) <= {REPLICAS, READY_REPLICAS}:
+        raise UnusableHistory("the history has no sample of CPU usage or of a counter of the pods")
+    return Recording(step_seconds=step, series=series, sources=sources)

@@ -1,0 +1,250 @@
+"""The recorded series of an autoscaler: from files, or from Prometheus."""
+
+import argparse
+import os
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from kubectl_loadline.backtest.metric_kinds import NotReplayable, kind_of
+from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording, columns_of
+from kubectl_loadline.backtest.series import series_of
+from kubectl_loadline.cluster.manifests import Manifest
+from kubectl_loadline.history.files import Samples, UnusableHistory, read_csv, read_range
+from kubectl_loadline.history.found import History, StartUp
+from kubectl_loadline.history.progress import shown_progress
+from kubectl_loadline.history.prometheus import Access, HistoryClient, TimeSpan
+from kubectl_loadline.history.queries import (
+    Selected,
+    delay_of,
+    described,
+    generalized,
+    replica_queries,
+    start_up_queries,
+    usage_query,
+)
+from scaler.api.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
+
+SINCE_SECONDS = 14 * 86400
+
+
+class ExplainedRow(msgspec.Struct, frozen=True):
+    """One row that counted."""
+
+    labels: dict[str, str] = {}
+
+
+class ExplainedQuery(msgspec.Struct, frozen=True):
+    """One query of the adapter, and the first of its rows."""
+
+    query: str
+    rows: tuple[ExplainedRow, ...] = ()
+
+
+class ExplainedObjects(msgspec.Struct, frozen=True):
+    """The first of the present objects."""
+
+    names: tuple[str, ...] = ()
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """How the adapter computes one metric: the part of `explain --output json` that history needs."""
+
+    queries: tuple[ExplainedQuery, ...] = ()
+    objects: ExplainedObjects | None = None
+
+
+class Explanations(msgspec.Struct, frozen=True):
+    """One for each metric of the autoscaler, in the order of its spec."""
+
+    explanations: tuple[Explained, ...]
+
+
+def history_of(
+    present: Manifest,
+    given: argparse.Namespace,
+    explained: Sequence[Explained] = (),
+    url: str = "",
+    candidates: Sequence[Manifest] = (),
+) -> History:
+    """As the flags say; `url` is where Prometheus can be reached, if that is not the URL of the flag.
+
+    It has the metrics of the candidates as well.
+
+    Raises `HistoryUnavailable`, and ValueError if there is no source or no query for a metric.
+    """
+    if given.history:
+        return _from_files(present, given)
+    url = url or given.prometheus_url
+    if not url:
+        raise ValueError("give the recorded series with --prometheus-url=URL or --history=FILE")
+    explained = explained or read_explanations(given.explanation)
+    queries = metric_queries(present.autoscaler, dict(given.query), explained)
+    for each in candidates:
+        queries |= metric_queries(each.autoscaler, dict(given.query), (), known=queries)
+    return _from_prometheus(present, given, queries, access_of(given, url))
+
+
+def read_explanations(file: Path | None) -> Sequence[Explained]:
+    """Of a file; none without a file. Raises `UnusableHistory`."""
+    if file is None:
+        return ()
+    try:
+        return explanations_in(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UnusableHistory(f"{file}: {error}") from error
+
+
+def explanations_in(document: bytes) -> Sequence[Explained]:
+    """Of the output of `explain --output json`. Raises ValueError for another document."""
+    return msgspec.json.decode(document, type=Explanations).explanations
+
+
+def metric_queries(
+    autoscaler: Autoscaler,
+    given: Mapping[str, str],
+    explained: Sequence[Explained],
+    *,
+    known: Collection[str] = (),
+) -> dict[str, Selected]:
+    """By the name of a metric: as given, as the adapter computes it, or cAdvisor's usage. Raises ValueError without any.
+
+    A metric that cannot be replayed needs none, and one that is `known` has one.
+    """
+    found: dict[str, Selected] = {}
+    metrics = metrics_of(autoscaler.spec)
+    for name, metric in described(autoscaler):
+        if any(each in known for each in columns_of(metric)):
+            continue
+        named = next((each for each in columns_of(metric) if each in given), None)
+        index = metrics.index(metric)
+        if named is not None:
+            found[name] = Selected(promql=given[named])
+        elif index < len(explained) and explained[index].queries:
+            found[name] = _explained(metric, explained[index], autoscaler)
+        elif (usage := usage_query(metric, autoscaler)) is not None:
+            found[name] = usage
+        elif not isinstance(kind_of(metric, ""), NotReplayable):
+            raise ValueError(
+                f"no query is known for the metric {name}: give it with --query {name}=PROMQL, or the output of "
+                "`kubectl loadline explain NAME -o json` with --explanation=FILE"
+            )
+    return found
+
+
+def _explained(metric: MetricSpec, explained: Explained, autoscaler: Autoscaler) -> Selected:
+    queries = explained.queries
+    if metric.type in (MetricSourceType.RESOURCE, MetricSourceType.CONTAINER_RESOURCE):
+        # The usage of cpu and of memory are two queries of the same request.
+        queries = tuple(each for each in queries if "cpu" in each.query) or queries
+    names = () if explained.objects is None else explained.objects.names
+    rows = [each.labels for each in queries[0].rows]
+    return generalized(queries[0].query, rows, names, autoscaler)
+
+
+def _from_files(present: Manifest, given: argparse.Namespace) -> History:
+    named = [
+        columns_of(metric)
+        for metric in metrics_of(present.autoscaler.spec)
+        if metric.type != MetricSourceType.FORMULA
+    ]
+    only = named[0][0] if len(named) == 1 and named[0] else ""
+    samples: dict[str, Samples] = {}
+    sources: dict[str, str] = {}
+    for text in given.history:
+        name, equals, file = text.partition("=")
+        found = {name: read_range(Path(file))} if equals else read_csv(Path(text), only_metric=only)
+        for column, rows in found.items():
+            samples[column] = rows
+            sources[column] = Path(file if equals else text).name
+    return History(recording=_recording(samples, sources, given.step))
+
+
+def _from_prometheus(
+    present: Manifest, given: argparse.Namespace, queries: Mapping[str, Selected], access: Access
+) -> History:
+    autoscaler, extra = present.autoscaler, dict(given.query)
+    with HistoryClient(access, cache=cache_of(given)) as client:
+        span = span_of(given, time.time())
+        wanted: dict[str, tuple[Selected, ...]] = {
+            name: (query,) for name, query in queries.items()
+        }
+        wanted |= replica_queries(autoscaler, present.kind)
+        wanted |= {
+            name: (Selected(promql=promql),)
+            for name, promql in extra.items()
+            if name not in queries
+        }
+        samples: dict[str, Samples] = {}
+        sources: dict[str, str] = {}
+        with shown_progress() as progress:
+            for name, alternatives in wanted.items():
+                if found := client.first_samples(name, alternatives, span, progress):
+                    query, samples[name] = found
+                    sources[name] = _in_words(query)
+        scrape = client.scrape_seconds(span.end_unix_seconds)
+        return History(
+            recording=_recording(samples, sources, given.step),
+            queries={name: query.promql for name, query in queries.items()},
+            delays={name: delay_of(query.promql, scrape) for name, query in queries.items()},
+            start_up=None if given.start_up else start_up_of(client, autoscaler, span),
+        )
+
+
+def _recording(samples: Mapping[str, Samples], sources: Mapping[str, str], step: int) -> Recording:
+    series = {name: series_of(rows, step) for name, rows in samples.items() if rows}
+    if set(series) <= {REPLICAS, READY_REPLICAS}:
+        raise UnusableHistory("the history has no sample of any metric")
+    return Recording(step_seconds=step, series=series, sources=sources)
+
+
+def _in_words(query: Selected) -> str:
+    if not query.where:
+        return query.promql
+    where = ", ".join(f'{name}=~"{text}"' for name, text in query.where.items())
+    return f"{query.promql}, the rows with {where}"
+
+
+def start_up_of(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:
+    """As kube-state-metrics has recorded it; None without that. Raises `HistoryUnavailable`."""
+    seconds = span.end_unix_seconds - span.start_unix_seconds
+    found = [
+        client.value(each, span.end_unix_seconds) for each in start_up_queries(autoscaler, seconds)
+    ]
+    median, p95 = found
+    if median is None or p95 is None or not 0 < median <= p95:
+        return None
+    return StartUp(float(round(median)) or 1.0, float(round(p95)) or 1.0)
+
+
+def access_of(given: argparse.Namespace, url: str) -> Access:
+    """The flags; `url` is where Prometheus can be reached. Raises OSError for the file of a token."""
+    headers = list(given.prometheus_header)
+    if given.prometheus_token_file is not None:
+        token = given.prometheus_token_file.read_text("utf-8").strip()
+        headers.append(("Authorization", f"Bearer {token}"))
+    return Access(
+        url=url,
+        # A forwarded port is another one each time.
+        name=given.prometheus_url or f"of the cluster {given.context or ''}",
+        headers=tuple(headers),
+        ca_file=given.prometheus_ca_file,
+    )
+
+
+def cache_of(given: argparse.Namespace) -> Path:
+    """The directory of the days that are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return given.cache or Path(base) / "loadline" / "history"
+
+
+def span_of(given: argparse.Namespace, now_unix_seconds: float) -> TimeSpan:
+    """From `--since` to `--until`."""
+    end = int(now_unix_seconds if given.until is None else given.until)
+    return TimeSpan(
+        start_unix_seconds=end - int(given.since or SINCE_SECONDS),
+        end_unix_seconds=end,
+        step_seconds=given.step,
+    )

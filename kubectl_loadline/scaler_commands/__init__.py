@@ -1,1 +1,0 @@
-"""The commands of `loadline-scaler` that people use."""

@@ -1,0 +1,1 @@
+"""Autoscalers in a line each, and what a dry run would have done."""

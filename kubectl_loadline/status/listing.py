@@ -1,0 +1,67 @@
+"""Every autoscaler of a namespace or of the cluster, of both kinds, as rows."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from kubectl_loadline.cluster.target import KINDS
+from kubectl_loadline.status.row import Row, row_of
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import WatchedKind
+from wire.api.meta import ListMeta
+from wire.api.status import StatusError
+from wire.kube.client import decoded
+from wire.kube.requests import Reader
+
+PAGE_SIZE = 500
+
+
+class _List(msgspec.Struct, frozen=True):
+    metadata: ListMeta = ListMeta()
+    items: tuple[Autoscaler, ...] = ()
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows, sorted by namespace, name and kind; `refused` is why one of the kinds is missing."""
+
+    rows: tuple[Row, ...]
+    refused: str = ""
+
+
+async def listed(client: Reader, namespace: str) -> Listing:
+    """Of all namespaces if `namespace` is empty. A cluster without the kind LoadAutoscaler has HPAs only.
+
+    A kind that the user may not list is left out. Raises `StatusError` if that is true of both, and `Unavailable`.
+    """
+    found: list[Row] = []
+    refusals: list[StatusError] = []
+    for kind in KINDS:
+        try:
+            found += [row_of(each, kind) async for each in _objects(client, kind, namespace)]
+        except StatusError as error:
+            if error.code != 403:
+                raise
+            refusals.append(error)
+    if len(refusals) == len(KINDS):
+        raise refusals[0]
+    return Listing(
+        rows=tuple(sorted(found, key=lambda each: (each.namespace, each.name, each.kind))),
+        refused="; ".join(each.message for each in refusals),
+    )
+
+
+async def _objects(client: Reader, kind: WatchedKind, namespace: str) -> AsyncIterator[Autoscaler]:
+    params = {"limit": str(PAGE_SIZE)}
+    while True:
+        try:
+            body = await client.get(kind.collection(namespace), params)
+        except StatusError as error:
+            if error.code == 404:
+                return
+            raise
+        page = decoded(body, _List, what=f"{kind.kind}List")
+        for each in page.items:
+            yield each
+        if not page.metadata.continue_:
+            return
+        params["continue"] = page.metadata.continue_

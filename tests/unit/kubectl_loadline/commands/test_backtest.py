@@ -1,0 +1,187 @@
+"""`kubectl loadline backtest` on files: what is printed, written and refused."""
+
+import csv
+import json
+import math
+
+import msgspec
+import pytest
+
+from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest
+from kubectl_loadline.commands.backtest.command import main
+from kubectl_loadline.commands.backtest.options import seconds, start_up
+from kubectl_loadline.history.recorded import (
+    Explained,
+    ExplainedObjects,
+    ExplainedQuery,
+    ExplainedRow,
+    metric_queries,
+)
+from kubectl_loadline.libraries import MissingLibrary, require
+from scaler.algorithm.derivation import Derivation
+from tests.unit.scaler.objects import autoscaler, average, named, of_pods, resource, spec
+
+START = 1_795_305_600
+HPA = """
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 20
+  metrics:
+  - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec: {template: {spec: {containers: [{name: web, resources: {requests: {cpu: "1"}}}]}}}
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    """An HPA with its Deployment, and two hours of its CPU usage, with 4 replicas all the time."""
+    (tmp_path / "web.yaml").write_text(HPA)
+    with (tmp_path / "web.csv").open("w") as lines:
+        writer = csv.writer(lines)
+        writer.writerow(["time", "cpu", "replicas"])
+        for minute in range(120):
+            writer.writerow([START + 60 * minute, 2 + math.sin(minute / 20), 4])
+    return tmp_path
+
+
+def backtest(files, *arguments):
+    return main(
+        [f"--autoscaler={files / 'web.yaml'}", f"--history={files / 'web.csv'}", *arguments]
+    )
+
+
+def test_a_low_fidelity_is_a_warning_on_every_result(files, capsys):
+    """There were always 4 replicas, although the load varies."""
+    assert backtest(files, "-o", "json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["fidelity"]["withinOnePercent"] < 90
+    assert {each["warning"] for each in report["results"]} == {"low fidelity"}
+    assert backtest(files) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert text[2].startswith("WARNING: The replay of the present spec is within one replica")
+    assert sum(line.endswith("low fidelity") for line in text) == 3
+
+
+def test_the_price_is_that_of_the_replica_hours(files, capsys):
+    assert backtest(files, "--price=0.5") == 0
+    (row,) = [
+        line.split()
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("recorded ")
+    ]
+    # 4 replicas in 119 minutes: the load of the last one is not known yet. After the cost comes the warning.
+    assert row[-3] == f"{4 * 119 / 60 * 0.5:.2f}"
+
+
+def test_every_decision_is_written_in_the_form_of_why(files, capsys):
+    assert backtest(files, f"--decisions={files / 'decisions.jsonl'}") == 0
+    lines = (files / "decisions.jsonl").read_bytes().splitlines()
+    assert len(lines) == 120
+    first = msgspec.json.decode(lines[0])
+    assert (first["policy"], first["startUpSeconds"]) == ("present spec", 60)
+    assert msgspec.convert(first["decision"], Derivation).branch == "Metrics"
+    capsys.readouterr()
+
+
+def test_both_start_up_times_are_replayed(files, capsys):
+    assert backtest(files, "--start-up=30s,5m", "-o", "json") == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    present = [each["startUpSeconds"] for each in results if each["policy"] == "present spec"]
+    assert present == [30, 300]
+
+
+def test_the_page_needs_no_other_file(files, capsys):
+    pytest.importorskip("matplotlib")
+    assert backtest(files, f"--html={files / 'page.html'}", f"--plots={files / 'plots'}") == 0
+    page = (files / "page.html").read_text()
+    assert page.count("data:image/png;base64,") == 3
+    assert "http" not in page.replace("data:image", "").split("<img")[0]
+    assert sorted(each.name for each in (files / "plots").iterdir()) == [
+        "frontier.png",
+        "load.png",
+        "replicas.png",
+    ]
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(("--candidate=nowhere.yaml",), "nowhere.yaml", id="candidate"),
+        pytest.param(("--since=3m",), "it must have 10 steps", id="too short"),
+        pytest.param(
+            ("--kind=cup=load",), "no metric has the name 'cup': use one of cpu", id="kind"
+        ),
+        pytest.param(("--learn=3d",), "ends before the forecast has learned", id="learning"),
+    ],
+)
+def test_what_cannot_be_compared_exits_with_2(files, capsys, arguments, message):
+    assert backtest(files, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_history_without_the_metric_names_its_series(files, capsys):
+    (files / "web.csv").write_text("time,requests,latency\n1795305600,1,2\n1795306600,1,2\n")
+    assert backtest(files) == 2
+    assert "there is no recorded series for cpu" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [(), ("web", "--autoscaler=web.yaml")])
+def test_the_autoscaler_is_either_a_name_or_a_file(capsys, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "either the NAME of an autoscaler, or its manifest" in capsys.readouterr().err
+
+
+def test_a_step_is_at_most_a_minute(files, capsys):
+    with pytest.raises(SystemExit):
+        backtest(files, "--step=5m")
+    assert "'5m' is longer than 60 s" in capsys.readouterr().err
+
+
+def test_durations_have_days():
+    assert (seconds("14d"), seconds("1h30m"), seconds("1.5h")) == (1_209_600, 5_400, 5_400)
+    assert start_up("45s,2m") == start_up("45s,120s")
+
+
+def test_a_manifest_has_one_autoscaler(tmp_path):
+    file = tmp_path / "two.yaml"
+    file.write_text(f"{HPA}---{HPA}")
+    with pytest.raises(UnusableManifest, match="it has 2 HorizontalPodAutoscalers"):
+        read_manifest(file)
+    file.write_text("[1, 2")
+    with pytest.raises(UnusableManifest, match=r"two\.yaml"):
+        read_manifest(file)
+
+
+def test_the_queries_of_the_adapter_are_used_where_none_is_given():
+    of = autoscaler(spec(of_pods(average("1"), name="requests")))
+    query = ExplainedQuery("sum by (pod) (rate(x[1m]))", (ExplainedRow({"pod": "web-1-abcde"}),))
+    explained = [Explained((query,), ExplainedObjects(("web-1-abcde",)))]
+    assert metric_queries(of, {}, explained)["requests"].promql == query.query
+    assert metric_queries(of, {"requests": "mine"}, explained)["requests"].promql == "mine"
+    with pytest.raises(ValueError, match="give it with --query requests=PROMQL"):
+        metric_queries(of, {}, ())
+
+
+def test_a_metric_of_a_candidate_that_is_known_needs_no_query_of_its_own():
+    of = autoscaler(spec(named(of_pods(average("1"), name="requests"), "load")))
+    assert metric_queries(of, {}, (), known={"requests": None}) == {}
+
+
+def test_a_metric_that_cannot_be_replayed_needs_no_query():
+    of = autoscaler(spec(resource(average("1Gi"), name="memory"), resource(average("1"))))
+    assert list(metric_queries(of, {}, ())) == ["cpu"]
+
+
+def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it():
+    with pytest.raises(MissingLibrary, match=r"^missing_library is not installed: run pip install"):
+        require("missing_library.part")

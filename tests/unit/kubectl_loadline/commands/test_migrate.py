@@ -1,0 +1,90 @@
+"""`kubectl loadline migrate` and `loadline-scaler migrate` on files: documents in, LoadAutoscalers on stdout, remarks on stderr."""
+
+import pytest
+import yaml
+
+from kubectl_loadline.program import main as plugin
+from scaler.__main__ import main as scaler
+
+HPA = """
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 5
+"""
+SCALED_OBJECT = """
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: worker, namespace: shop}
+spec:
+  scaleTargetRef: {name: worker}
+  triggers:
+    - type: prometheus
+      metadata: {serverAddress: "http://p:9090", query: sum(queue), threshold: "30"}
+"""
+KAFKA = SCALED_OBJECT.replace("type: prometheus", "type: kafka").replace("worker", "events")
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
+
+
+@pytest.fixture(params=[scaler, plugin], ids=["loadline-scaler", "kubectl loadline"])
+def main(request):
+    """The two front ends."""
+    return request.param
+
+
+def written(tmp_path, *documents):
+    file = tmp_path / "manifests.yaml"
+    file.write_text("---\n".join(documents))
+    return str(file)
+
+
+def test_hpas_and_scaled_objects_are_converted_and_other_objects_left_out(tmp_path, capsys, main):
+    rules = tmp_path / "rules.yaml"
+    file = written(tmp_path, HPA, SERVICE, SCALED_OBJECT)
+    assert main(["migrate", f"--rules={rules}", file]) == 0
+    output = capsys.readouterr()
+    found = list(yaml.safe_load_all(output.out))
+    assert [each["metadata"]["name"] for each in found] == ["web", "worker"]
+    assert {each["spec"]["mode"] for each in found} == {"DryRun"}
+    assert "2 of 2 autoscalers converted; 1 other objects are left out" in output.err
+    assert "which must be http://p:9090" in output.err
+    assert yaml.safe_load(rules.read_text()) == {
+        "metrics": [{"name": "shop_worker_0", "query": "sum(queue)", "signal": {"onEmpty": "zero"}}],
+    }  # fmt: skip
+
+
+def test_metrics_of_several_prometheus_servers_name_their_backend(tmp_path, main):
+    rules = tmp_path / "rules.yaml"
+    other = SCALED_OBJECT.replace("http://p:9090", "http://q:9090").replace("worker", "other")
+    assert main(["migrate", f"--rules={rules}", written(tmp_path, SCALED_OBJECT, other)]) == 0
+    configuration = yaml.safe_load(rules.read_text())
+    assert [each["url"] for each in configuration["backends"]] == ["http://p:9090", "http://q:9090"]
+    assert [each["backend"] for each in configuration["metrics"]] == ["p", "q"]
+
+
+def test_the_items_of_a_list_are_converted(tmp_path, capsys, main):
+    listed = yaml.safe_dump({"kind": "List", "apiVersion": "v1", "items": [yaml.safe_load(HPA)]})
+    assert main(["migrate", "--enforce", written(tmp_path, listed)]) == 0
+    (found,) = yaml.safe_load_all(capsys.readouterr().out)
+    assert "mode" not in found["spec"]
+
+
+def test_without_a_file_for_rules_their_number_is_reported(tmp_path, capsys, main):
+    assert main(["migrate", written(tmp_path, SCALED_OBJECT)]) == 0
+    assert "1 metrics must be added to the adapter" in capsys.readouterr().err
+
+
+def test_an_object_without_counterpart_is_reported_and_the_others_are_converted(
+    tmp_path, capsys, main
+):
+    assert main(["migrate", written(tmp_path, KAFKA, HPA)]) == 1
+    output = capsys.readouterr()
+    assert "ScaledObject shop/events: none of its triggers (kafka) has a counterpart" in output.err
+    assert yaml.safe_load(output.out)["metadata"]["name"] == "web"
+
+
+def test_a_file_that_is_not_yaml_is_named(tmp_path, capsys, main):
+    assert main(["migrate", written(tmp_path, "a: [")]) == 2
+    assert "manifests.yaml" in capsys.readouterr().err

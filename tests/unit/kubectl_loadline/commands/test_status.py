@@ -1,0 +1,86 @@
+"""`kubectl loadline status`: the list of both kinds, the table, and what is said without a recording."""
+
+import json
+
+import msgspec
+import pytest
+
+from kubectl_loadline.commands.status import remembered
+from kubectl_loadline.status.listing import listed
+from kubectl_loadline.status.row import Row
+from kubectl_loadline.status.text import detail, table
+from tests.fakes.scaler import FakeKube
+from wire.api.status import StatusError, forbidden
+
+LAS = "/apis/loadline.io/v1beta1/loadautoscalers"
+HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
+SPEC = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 9}
+ROW = Row(kind="la", namespace="shop", name="web", target="Deployment/web", min=1, max=9, current=3, wanted=4)  # fmt: skip
+
+
+def item(namespace, name):
+    return {"metadata": {"namespace": namespace, "name": name}, "spec": SPEC}
+
+
+class PagedKube(FakeKube):
+    """The second page of the HPAs is behind a token."""
+
+    async def get(self, path, params=None, *, accept=""):
+        if path == HPAS and "continue" in (params or {}):
+            return json.dumps({"items": [item("a", "last")]}).encode()
+        return await super().get(path, params, accept=accept)
+
+
+async def test_both_kinds_are_listed_page_by_page_and_sorted():
+    kube = PagedKube()
+    kube.serve(LAS, {"items": [item("shop", "web")]})
+    kube.serve(HPAS, {"metadata": {"continue": "token"}, "items": [item("shop", "web")]})
+    found = await listed(kube, "")
+    assert [each.key for each in found.rows] == ["hpa/a/last", "hpa/shop/web", "la/shop/web"]
+
+
+async def test_a_cluster_without_the_kind_loadautoscaler_has_hpas_only():
+    kube = FakeKube()
+    kube.serve(HPAS, {"items": [item("shop", "web")]})
+    found = await listed(kube, "")
+    assert ([each.kind for each in found.rows], found.refused) == (["hpa"], "")
+
+
+async def test_a_kind_that_the_user_may_not_list_is_left_out_and_named():
+    kube = FakeKube()
+    kube.serve(HPAS, {"items": [item("shop", "web")]})
+    kube.answers[LAS] = forbidden("cannot list loadautoscalers")
+    found = await listed(kube, "")
+    assert [each.kind for each in found.rows] == ["hpa"]
+    assert found.refused == "cannot list loadautoscalers"
+    kube.answers[HPAS] = forbidden("cannot list hpas")
+    with pytest.raises(StatusError, match="cannot list loadautoscalers"):
+        await listed(kube, "")
+
+
+def test_the_table_has_one_line_per_autoscaler_and_no_line_break_in_a_reason():
+    long = msgspec.structs.replace(ROW, reason="first\nsecond " * 20, limited_by=("window", "max"))
+    lines = table([ROW, long], with_namespace=True).splitlines()
+    assert len(lines) == 3
+    assert lines[0].split()[:2] == ["NAMESPACE", "NAME"]
+    assert " ".join(lines[1].split()[:8]) == "shop la/web Deployment/web 1 9 3 4 Enforce"
+    assert "window, max" in lines[2]
+    assert lines[2].endswith("...")
+
+
+def test_one_autoscaler_is_shown_with_its_whole_reason():
+    long = msgspec.structs.replace(ROW, reason="word " * 50, dry_run=True)
+    printed = detail(long, "The comparison.")
+    assert "word " * 49 in printed
+    assert "it would have 4 replicas" in printed
+    assert printed.endswith("\n\nThe comparison.")
+
+
+def test_without_a_recording_the_recommendations_of_the_status_are_reported():
+    step = {"sinceUnixSeconds": 0.0, "untilUnixSeconds": 60.0}
+    later = {"sinceUnixSeconds": 60.0, "untilUnixSeconds": 300.0}
+    steps = [{"replicas": 2, **step}, {"replicas": 7, **later}]
+    body = json.dumps({"status": {"history": {"recommendations": steps}}}).encode()
+    assert "in the last 5 minutes that its status holds" in remembered(body, ROW)
+    assert "2 to 7" in remembered(body, ROW)
+    assert remembered(b"{}", ROW) == "Now the target has 3 replicas and it wants 4 replicas"
