@@ -6,7 +6,7 @@ from typing import Any
 
 from adapter.answer.evaluating import own_rows
 from adapter.answer.observer import UNOBSERVED
-from adapter.answer.wide_plans import WidePlans
+from adapter.answer.query_plan import custom_metric_query, external_metric_query
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import (
     PODS,
@@ -21,7 +21,7 @@ from adapter.model import (
     SignalContract,
 )
 from adapter.ports import QueryFailed
-from adapter.translate.query_plan import custom_metric_query, external_metric_query
+from adapter.wide.plans import WidePlans
 from testbed.exporter import Exporter
 from tests.fakes.adapter import FakeMapping
 from tests.generated_templates import FUNCTIONS, TemplateGenerator

@@ -9,8 +9,19 @@ from adapter.answer.evaluating import own_rows
 from adapter.answer.left_out_objects import LeftOutObjects
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
 from adapter.answer.query_cache import LastGoodValues, QueryCache
+from adapter.answer.query_plan import (
+    custom_metric_query,
+    external_metric_query,
+    requested_names,
+)
 from adapter.answer.usage_answers import UsageAnswers, UsageDocument
-from adapter.answer.wide_plans import WidePlans
+from adapter.documents import render
+from adapter.documents.metric_values import custom_values, external_values
+from adapter.documents.refusals import (
+    custom_metric_not_found,
+    external_metric_not_found,
+    objects_not_listed,
+)
 from adapter.model import (
     CustomMetricRequest,
     Evaluation,
@@ -30,18 +41,7 @@ from adapter.model import (
     UnknownResource,
 )
 from adapter.ports import Evaluator, ObjectNames
-from adapter.translate import render
-from adapter.translate.metric_values import custom_values, external_values
-from adapter.translate.query_plan import (
-    custom_metric_query,
-    external_metric_query,
-    requested_names,
-)
-from adapter.translate.refusals import (
-    custom_metric_not_found,
-    external_metric_not_found,
-    objects_not_listed,
-)
+from adapter.wide.plans import WidePlans
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.status import (

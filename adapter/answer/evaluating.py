@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from adapter.answer.concurrently import together
 from adapter.answer.observer import AnswerObserver
+from adapter.documents.refusals import metrics_not_fetched
 from adapter.model import Evaluation, Lane, MetricQuery, Plan
 from adapter.ports import Evaluator, QueryFailed
-from adapter.translate.ages import dated
-from adapter.translate.refusals import metrics_not_fetched
-from adapter.translate.row_selection import selected
+from adapter.promql.ages import dated
+from adapter.promql.row_selection import selected
+from adapter.wide.concurrently import together
 
 QUERY_SHOWN_MAX = 400
 """A query over a thousand pods has tens of kilobytes, and a message ends up in an autoscaler's condition."""

@@ -8,7 +8,10 @@ import msgspec
 from adapter import telemetry
 from adapter.answer.evaluating import evaluated
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
-from adapter.answer.wide_plans import WidePlans
+from adapter.answer.query_plan import usage_query
+from adapter.documents import render
+from adapter.documents.refusals import objects_not_listed
+from adapter.documents.usage_values import usage_values
 from adapter.model import (
     NODES,
     PODS,
@@ -26,11 +29,8 @@ from adapter.model import (
     Wide,
 )
 from adapter.ports import Evaluator, ObjectNames
-from adapter.translate import render
-from adapter.translate.query_plan import usage_query
-from adapter.translate.refusals import objects_not_listed
-from adapter.translate.row_selection import selected
-from adapter.translate.usage_values import usage_values
+from adapter.promql.row_selection import selected
+from adapter.wide.plans import WidePlans
 from wire.api.labels import EVERYTHING
 from wire.api.resource_metrics import (
     V1BETA1,

@@ -10,7 +10,7 @@ from adapter.config.problems import ProblemCode
 from adapter.config.signal_block import NAMED, read_contract
 from adapter.config.texts import promql_problem, read_template
 from adapter.model import Backend, GroupResource, NamedRule
-from adapter.translate.named_query import NAMED_FIELDS, named_query
+from adapter.promql.named_query import NAMED_FIELDS, named_query
 from wire.api.labels import EVERYTHING
 
 _CLUSTER_SCOPED: Final = {

@@ -6,10 +6,10 @@ import promql_parser
 
 from adapter.config.document import Block
 from adapter.config.problems import ProblemCode
-from adapter.translate.naming import TEMPLATE_FIELDS, label_pattern
-from adapter.translate.promql import QUERY_FIELDS
-from adapter.translate.regex import Pattern, pattern
-from adapter.translate.template import Record, Template, TemplateExecutionError, Value, compiled
+from adapter.promql.metric_query import QUERY_FIELDS
+from adapter.promql.naming import TEMPLATE_FIELDS, label_pattern
+from adapter.promql.regex import Pattern, pattern
+from adapter.templates import Record, Template, TemplateExecutionError, Value, compiled
 
 _EXAMPLE: dict[str, Value] = {
     "Series": "up",

@@ -13,6 +13,8 @@ from adapter.diagnosis import findings, near_misses, unserved
 from adapter.diagnosis.explanation import Explanation, Finding, ParsedRequest
 from adapter.diagnosis.trace import Trace
 from adapter.diagnosis.unserved import SearchedSeries
+from adapter.documents import paths
+from adapter.documents.paths import VERSIONS
 from adapter.model import (
     CustomMetricRequest,
     ExternalMetricRequest,
@@ -24,9 +26,7 @@ from adapter.model import (
     UnknownResource,
 )
 from adapter.ports import QueryFailed, SeriesIndex
-from adapter.translate import parse
-from adapter.translate.parse import VERSIONS
-from adapter.translate.promql import equals
+from adapter.promql.metric_query import equals
 from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.api.status import StatusError, bad_request, not_found
 
@@ -82,7 +82,7 @@ class Explainer:
         group, version, rest, query = split_path(path)
         if group not in self._answers.active.groups:
             raise not_found("the server could not find the requested resource")
-        return parse.metric(group, version, rest, parse_qsl(query, keep_blank_values=True))
+        return paths.metric(group, version, rest, parse_qsl(query, keep_blank_values=True))
 
     async def _findings(
         self,

@@ -22,8 +22,8 @@ from adapter.model import (
     Rows,
     Sample,
 )
-from adapter.translate.naming import NoLabel
-from adapter.translate.wording import some
+from adapter.model.wording import some
+from adapter.promql.naming import NoLabel
 
 NAMES_SHOWN_MAX: Final = 8
 

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 
 from adapter.model import DiscoveryRule, ListedRule, Rule, Series
-from adapter.translate.naming import series_metric
-from adapter.translate.promql import QueryNotBuilt
-from adapter.translate.regex import pattern
-from adapter.translate.selectors import selectors
+from adapter.promql.metric_query import QueryNotBuilt
+from adapter.promql.naming import series_metric
+from adapter.promql.regex import pattern
+from adapter.promql.selectors import selectors
 
 NAME: Final = "__name__"
 SIMILAR_MAX: Final = 5

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 
+from adapter.answer.query_plan import custom_metric_query, external_metric_query, usage_query
 from adapter.config import Configuration
 from adapter.diagnosis.check_report import NAMES_MAX, Overlap, RuleReport, Tried
 from adapter.diagnosis.explanation import Finding
 from adapter.diagnosis.findings import about_values, counted, no_answer
 from adapter.diagnosis.near_misses import NAME
 from adapter.diagnosis.rule_yields import Metric, Trial, by_name_alone, no_series, yielded
+from adapter.documents.metric_values import custom_values, external_values
 from adapter.model import (
     EVERY_OBJECT,
     NODES,
@@ -29,9 +31,7 @@ from adapter.model import (
     UnknownResource,
 )
 from adapter.ports import Prometheus, QueryFailed
-from adapter.translate.metric_values import custom_values, external_values
-from adapter.translate.offers import offers
-from adapter.translate.query_plan import custom_metric_query, external_metric_query, usage_query
+from adapter.promql.series_offers import offers
 from wire.api.labels import EVERYTHING
 from wire.api.quantity import format_milli
 from wire.api.status import StatusError

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from adapter.answer.query_plan import custom_metric_query
 from adapter.config import Configuration
 from adapter.config.named_metrics import default_labels
 from adapter.diagnosis.near_misses import NAME
@@ -24,9 +25,8 @@ from adapter.model import (
     ResourceMapping,
 )
 from adapter.ports import Prometheus, QueryFailed
-from adapter.translate.naming import NoLabel, ResourceConverter
-from adapter.translate.query_plan import custom_metric_query
-from adapter.translate.wide_query import text_for
+from adapter.promql.naming import NoLabel, ResourceConverter
+from adapter.wide.text import text_for
 from wire.api.labels import EVERYTHING
 from wire.api.quoting import go_quote
 from wire.api.status import StatusError

@@ -19,11 +19,11 @@ from adapter.model import (
     Offer,
     ResourceMapping,
 )
-from adapter.translate.naming import NoLabel, ResourceConverter, series_metric
-from adapter.translate.promql import QueryNotBuilt
-from adapter.translate.regex import pattern
-from adapter.translate.selectors import selectors
-from adapter.translate.wording import some
+from adapter.model.wording import some
+from adapter.promql.metric_query import QueryNotBuilt
+from adapter.promql.naming import NoLabel, ResourceConverter, series_metric
+from adapter.promql.regex import pattern
+from adapter.promql.selectors import selectors
 from wire.api.labels import EVERYTHING
 from wire.api.quoting import go_quote
 

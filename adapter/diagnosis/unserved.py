@@ -16,7 +16,7 @@ from adapter.model import (
     ResourceMapping,
     Series,
 )
-from adapter.translate.naming import NoLabel, ResourceConverter
+from adapter.promql.naming import NoLabel, ResourceConverter
 
 SearchedSeries = tuple[str, str]
 """A backend and the name of a series."""

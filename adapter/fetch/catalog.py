@@ -25,8 +25,8 @@ from adapter.model import (
     Series,
 )
 from adapter.ports import Prometheus, QueryFailed
-from adapter.translate.offers import Offers, SeriesKey, offers
-from adapter.translate.sorting import sorted_in_slices
+from adapter.promql.series_offers import Offers, SeriesKey, offers
+from adapter.promql.sorting import sorted_in_slices
 from wire.process.backoff import Backoff, BackoffLimits
 
 RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)

@@ -17,7 +17,7 @@ from adapter.fetch import decode
 from adapter.fetch.lanes import LaneGate
 from adapter.model import Backend, Evaluation, Lane, Plan, ResultKind, Sample, Series
 from adapter.ports import QueryFailed
-from adapter.translate.row_selection import Index, filled
+from adapter.promql.row_selection import Index, filled
 from wire.prometheus.access import Credentials
 from wire.prometheus.responses import Envelope, reports_missing_stores
 from wire.prometheus.transport import NoAnswer, Transport

@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 
 from adapter.answer import Answers
-from adapter.answer.wide_plans import WidePlans
 from adapter.diagnosis.explainer import Explainer
 from adapter.fetch.catalog import Times
 from adapter.fetch.cluster_mapping import ClusterMapping
@@ -18,6 +17,7 @@ from adapter.model import Freshness
 from adapter.runtime.activation import ConfigurationActivator
 from adapter.runtime.prometheus_identity import prometheus_credentials
 from adapter.runtime.server_settings import PrometheusSettings
+from adapter.wide.plans import WidePlans
 from wire.kube.client import KubeClient
 from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks

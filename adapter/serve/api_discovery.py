@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from adapter.answer import ActiveConfiguration
-from adapter.translate import resource_lists
-from adapter.translate.parse import VERSIONS
+from adapter.documents import resource_lists
+from adapter.documents.paths import VERSIONS
 from wire.api import custom_metrics, discovery, external_metrics, resource_metrics
 
 _encode = msgspec.json.Encoder().encode

@@ -12,10 +12,10 @@ from aiohttp import web
 
 from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers
+from adapter.documents.paths import VERSIONS
 from adapter.model import MetricRequest
 from adapter.serve import api_discovery, openapi
 from adapter.serve.parsed_requests import ParsedRequests
-from adapter.translate.parse import VERSIONS
 from wire.api import custom_metrics
 from wire.api.status import StatusDetails, StatusError, failure, not_found
 from wire.serving.rendering import JSON, check_representation, negotiated_type, respond

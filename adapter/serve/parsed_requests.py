@@ -5,8 +5,8 @@ from urllib.parse import parse_qsl
 
 from cachetools import LRUCache
 
+from adapter.documents import paths
 from adapter.model import MetricRequest
-from adapter.translate import parse
 
 KEPT_BYTES_MAX: Final = 128 * 1024 * 1024
 """Enough for the requests of 50,000 autoscalers with a few metrics each."""
@@ -28,12 +28,12 @@ class ParsedRequests:
         return len(self._kept)
 
     def parse(self, group: str, version: str, path: str, query: str) -> MetricRequest:
-        """The request; raises `StatusError` as `translate.parse`."""
+        """The request; raises `StatusError` as `adapter.documents.paths`."""
         key = (group, version, path, query)
         kept = self._kept.get(key)
         if kept is not None:
             return kept[0]
-        request = parse.metric(group, version, path, parse_qsl(query, keep_blank_values=True))
+        request = paths.metric(group, version, path, parse_qsl(query, keep_blank_values=True))
         # The text is kept in the key, and once more in the request.
         size_bytes = _ENTRY_BYTES + 2 * (len(path) + len(query))
         if size_bytes <= self._kept.maxsize:

@@ -17,7 +17,7 @@ from adapter.model import (
     UnknownResource,
 )
 from adapter.ports import QueryFailed
-from adapter.translate.row_selection import indexed
+from adapter.promql.row_selection import indexed
 from wire.api.labels import Selector
 
 

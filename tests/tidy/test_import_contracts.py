@@ -34,7 +34,10 @@ PLANTS = {
     ),
     "adapter: a request flows one way": (
         Plant("adapter.ports", "import adapter.config"),
-        Plant("adapter.translate.query_plan", "import adapter.diagnosis"),
+        Plant("adapter.answer.query_plan", "import adapter.diagnosis"),
+        Plant("adapter.wide.proof", "import adapter.answer.query_plan"),
+        Plant("adapter.documents.render", "import adapter.promql.ages"),
+        Plant("adapter.templates.parser", "import adapter.promql.naming"),
         Plant("adapter.diagnosis", "import adapter.runtime"),
         Plant("adapter.serve", "import adapter.runtime"),
         Plant("adapter.runtime", "import adapter.commands"),
@@ -62,7 +65,7 @@ PLANTS = {
         Plant("scaler.algorithm.guard", "import time"),
         Plant("scaler.algorithm.branch", "import logging"),
         Plant("scaler.extensions.rollout", "import random"),
-        Plant("adapter.translate.query_plan", "import asyncio"),
+        Plant("adapter.answer.query_plan", "import asyncio"),
         Plant("adapter.diagnosis.findings", "import os"),
     ),
     "Each third-party client is imported in one module": (

@@ -4,7 +4,7 @@ import msgspec
 
 from adapter.config import ConfigError, parse
 from adapter.model import DiscoveryRule, GroupResource
-from adapter.translate.naming import NoLabel, ResourceConverter, series_metric
+from adapter.promql.naming import NoLabel, ResourceConverter, series_metric
 from tests.fakes.adapter_vectors import vector_mapping
 
 SERIES = (

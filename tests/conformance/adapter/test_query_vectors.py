@@ -2,7 +2,7 @@
 
 import msgspec
 
-from adapter.translate.promql import QueryNotBuilt, custom_query, equals, external_query
+from adapter.promql.metric_query import QueryNotBuilt, custom_query, equals, external_query
 from wire.api import labels
 
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
+from adapter.answer.query_plan import custom_metric_query
 from adapter.config import parse
 from adapter.model import EVERY_OBJECT, CustomMetricRequest, GroupResource, MetricEntry
-from adapter.translate.offers import Offers, offers
-from adapter.translate.query_plan import custom_metric_query
+from adapter.promql.series_offers import Offers, offers
 from tests.fakes.adapter import FakeMapping, Kind
 from tests.fakes.adapter_vectors import read_series
 from wire.api import labels

@@ -14,10 +14,10 @@ import pytest
 
 from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import parse as parse_configuration
+from adapter.documents import paths, resource_lists
 from adapter.model import DiscoveryRule, GroupResource, KubeObject
 from adapter.ports import QueryFailed
-from adapter.translate import parse, resource_lists
-from adapter.translate.offers import offers
+from adapter.promql.series_offers import offers
 from tests.fakes.adapter import FakeCatalog, FakeObjects, FakePrometheus
 from tests.fakes.adapter_vectors import read_response, read_series, vector_mapping
 from wire.api.status import StatusError
@@ -116,11 +116,11 @@ class Ours:
             rest = path.removeprefix(EXTERNAL).strip("/")
             if not rest:
                 return resource_lists.external_resources(self._catalog.external_metrics())
-            return await answers.external(parse.external_metric(rest, query))
+            return await answers.external(paths.external_metric(rest, query))
         version, _, rest = path.removeprefix(CUSTOM).partition("/")
         if not rest:
             return resource_lists.custom_resources(self._catalog.custom_entries(), version)
-        return await answers.custom(parse.custom_metric(rest, query, api_version=version))
+        return await answers.custom(paths.custom_metric(rest, query, api_version=version))
 
 
 def differences(row: Row, ours: Outcome) -> str:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from adapter.translate.template import Record, TemplateExecutionError, TemplateSyntaxError, compiled
+from adapter.templates import Record, TemplateExecutionError, TemplateSyntaxError, compiled
 
 ARGUMENTS = (
     Record(

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
+from adapter.answer.query_plan import usage_query
 from adapter.config import parse
+from adapter.documents import render
+from adapter.documents.usage_values import usage_values
 from adapter.model import NODES, PODS, Evaluation, KubeObject, UsageValue
-from adapter.translate import render
-from adapter.translate.query_plan import usage_query
-from adapter.translate.usage_values import usage_values
 from tests.fakes.adapter import vector
 from tests.fakes.adapter_vectors import read_response, vector_mapping
 from wire.api.status import StatusError

@@ -3,7 +3,6 @@
 import pytest
 
 from adapter.answer import ActiveConfiguration, Answers
-from adapter.answer.wide_plans import WidePlans
 from adapter.model import (
     NODES,
     PODS,
@@ -16,9 +15,10 @@ from adapter.model import (
     Sample,
 )
 from adapter.ports import QueryFailed
-from adapter.translate.row_selection import indexed
+from adapter.promql.row_selection import indexed
+from adapter.wide.plans import WidePlans
 from tests.fakes.adapter import FakeMapping, FakeObjects
-from tests.unit.adapter.translate.small_promql import evaluate
+from tests.unit.adapter.promql.small_promql import evaluate
 from wire.api import labels
 
 NAMESPACES = [f"team-{number}" for number in range(6)]

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapter.answer.query_plan import custom_metric_query
 from adapter.config import parse
 from adapter.diagnosis.rule_yields import by_name_alone, yielded
 from adapter.model import CustomMetricRequest, DiscoveryRule
-from adapter.translate.query_plan import custom_metric_query
 from tests.fakes.adapter import FakeMapping
 
 MAPPING = FakeMapping()

@@ -1,0 +1,1 @@
+"""PromQL: queries from rules, and which rows of their results answer a request. Pure."""

@@ -1,0 +1,143 @@
+"""The rules and the series that exist now to the metrics that can be requested: the whole table at once.
+
+After prometheus-adapter v0.12.0 pkg/custom-provider/series_registry.go and
+pkg/external-provider/external_series_registry.go: of two rules that offer the same metric, the later one serves it.
+A faulty rule does not affect the others: its problem is reported under its path.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from adapter.model import (
+    DiscoveryRule,
+    MetricEntry,
+    NamedRule,
+    Offer,
+    ResourceMapping,
+    Rule,
+    Series,
+    UnknownResource,
+)
+from adapter.model.wording import some
+from adapter.promql.naming import ResourceConverter, series_metric
+from adapter.promql.sorting import sorted_in_slices
+
+SeriesKey = tuple[str, str]
+"""A backend and a series query: rules that share both share one listing."""
+
+
+class Offers(msgspec.Struct, frozen=True):
+    """What the rules offer and, by rule path, what is left out and which metrics are served by a later rule instead."""
+
+    custom: Mapping[MetricEntry, Offer]
+    external: Mapping[str, Offer]
+    problems: Mapping[str, Sequence[str]]
+    overlaps: Mapping[str, Sequence[str]] = {}
+
+
+def offers(
+    rules: Sequence[Rule], known: Mapping[SeriesKey, Sequence[Series]], mapping: ResourceMapping
+) -> Offers:
+    """The table of metrics; a rule whose series are not in `known` offers nothing yet."""
+    table = _Table(mapping)
+    for rule in rules:
+        if isinstance(rule, NamedRule):
+            table.add_named(rule)
+        elif (series := known.get((rule.backend, rule.series_query))) is not None:
+            table.add_discovered(rule, series)
+    return table.finished()
+
+
+class _Table:
+    """The offers so far. Rules are added in the order of the file: later ones win."""
+
+    def __init__(self, mapping: ResourceMapping) -> None:
+        self._mapping = mapping
+        self._custom: dict[MetricEntry, Offer] = {}
+        self._external: dict[str, Offer] = {}
+        self._problems: dict[str, list[str]] = {}
+        self._taken_over: dict[
+            tuple[str, str], list[str]
+        ] = {}  # (former rule, later rule) -> metrics
+
+    def add_named(self, rule: NamedRule) -> None:
+        """A metric that exists whatever series there are."""
+        if rule.describes is None:
+            self._offer_external(rule.name, Offer(rule))
+            return
+        try:
+            resource = self._mapping.resource_for(rule.describes)
+            namespaced = self._mapping.is_namespaced(resource)
+        except UnknownResource as e:
+            self._problem(rule, f"`describes`: {e}; the metric appears when the resource does")
+            return
+        self._offer_custom(MetricEntry(resource, namespaced, rule.name), Offer(rule))
+
+    def add_discovered(self, rule: DiscoveryRule, series: Sequence[Series]) -> None:
+        """The metrics of the series that the rule's seriesQuery selects."""
+        converter = ResourceConverter(rule.resources, self._mapping)
+        for label, resource in converter.unknown:
+            self._problem(
+                rule,
+                f"`resources.overrides.{label}`: the cluster serves no resource {resource}; the label is left out",
+            )
+        unmapped: set[str] = set()
+        for each, name in _named_series(rule, series):
+            offer = Offer(rule, each.name)
+            if rule.external:
+                self._offer_external(name, offer)
+                continue
+            entries = list(_entries(each, name, converter))
+            for entry in entries:
+                self._offer_custom(entry, offer)
+            if not entries:
+                unmapped.add(each.name)
+        if unmapped:
+            self._problem(rule, _about_unmapped(sorted_in_slices(unmapped)))
+
+    def finished(self) -> Offers:
+        """The whole table."""
+        overlaps: dict[str, list[str]] = {}
+        for (former, later), metrics in self._taken_over.items():
+            overlaps.setdefault(former, []).append(
+                f"{later} serves instead: {some(sorted_in_slices(set(metrics)))}"
+            )
+        return Offers(self._custom, self._external, self._problems, overlaps)
+
+    def _offer_custom(self, entry: MetricEntry, offer: Offer) -> None:
+        self._note_takeover(self._custom.get(entry), offer, f"{entry.resource}/{entry.metric}")
+        self._custom[entry] = offer
+
+    def _offer_external(self, metric: str, offer: Offer) -> None:
+        self._note_takeover(self._external.get(metric), offer, metric)
+        self._external[metric] = offer
+
+    def _note_takeover(self, former: Offer | None, later: Offer, metric: str) -> None:
+        if former is not None and former.rule is not later.rule:
+            self._taken_over.setdefault((former.rule.path, later.rule.path), []).append(metric)
+
+    def _problem(self, rule: Rule, sentence: str) -> None:
+        self._problems.setdefault(rule.path, []).append(sentence)
+
+
+def _named_series(rule: DiscoveryRule, series: Sequence[Series]) -> Iterator[tuple[Series, str]]:
+    """The series that pass the rule's filters, with their metric names."""
+    for each in series:
+        if (name := series_metric(rule, each.name)) is not None:
+            yield each, name
+
+
+def _entries(series: Series, name: str, converter: ResourceConverter) -> Iterator[MetricEntry]:
+    """One entry for each label that names objects: the metric is listed for that resource."""
+    for label in series.labels:
+        resource = converter.resource_for(label)
+        if resource is not None:
+            yield MetricEntry(resource, converter.is_listed_as_namespaced(resource), name)
+
+
+def _about_unmapped(names: Sequence[str]) -> str:
+    return (
+        f"{len(names)} series have no label that `resources` maps to a resource of this cluster, so they cannot be "
+        f"requested: {some(names)}"
+    )

@@ -1,0 +1,64 @@
+"""When a wide query is worth its cost."""
+
+import pytest
+
+from adapter.wide.demand import FORGOTTEN_SECONDS, REFUSED_SECONDS, Demand
+
+
+def demand(*periods, rows_each=1, start=0.0):
+    """After periods of one second with so many different requests each."""
+    found = Demand(freshness_seconds=1.0)
+    for second, requests in enumerate(periods):
+        for number in range(requests):
+            found.requested(f"q{number}", rows_each, start + second)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("periods", "worthwhile"),
+    [
+        pytest.param((1, 1, 1, 1), False, id="a lone autoscaler"),
+        pytest.param((2, 2, 2, 1), True, id="two per period"),
+        pytest.param((1, 1, 2, 1), False, id="two, once"),
+        pytest.param((3,), False, id="three in the first period"),
+        pytest.param((4,), True, id="a burst in the first period"),
+        pytest.param((100, 1, 1, 1, 1, 1, 1, 1, 1), False, id="many, but no longer"),
+    ],
+)
+def test_several_different_requests_per_evaluation_are_needed(periods, worthwhile):
+    assert demand(*periods).is_worthwhile(len(periods) - 1.0) is worthwhile
+
+
+def test_the_same_request_again_is_not_another_one():
+    found = Demand(freshness_seconds=1.0)
+    for tenth in range(50):
+        found.requested("q", 1, tenth / 10)
+    assert not found.is_worthwhile(5.0)
+
+
+@pytest.mark.parametrize(
+    ("rows_each", "rows", "worthwhile"),
+    [
+        pytest.param(1, 2_500, True, id="250 rows for each request"),
+        pytest.param(1, 2_600, False, id="more"),
+        pytest.param(400, 5_000, True, id="requests of many pods return many rows themselves"),
+        pytest.param(10_000, 60_000, False, id="more than is good for any result"),
+    ],
+)
+def test_the_rows_must_be_in_proportion_to_the_requests(rows_each, rows, worthwhile):
+    found = demand(10, 10, 10, 10, rows_each=rows_each)
+    found.evaluated(rows, 3.0)
+    assert found.is_worthwhile(3.0) is worthwhile
+
+
+def test_too_many_rows_are_measured_again_after_a_while():
+    found = demand(10, 10, 10, 10)
+    found.evaluated(100_000, 3.0)
+    assert not found.is_worthwhile(3.0)
+    assert found.is_worthwhile(4.0 + REFUSED_SECONDS)
+
+
+def test_a_pause_forgets_the_demand():
+    found = demand(10, 10, 10)
+    found.requested("q", 1, 3.0 + FORGOTTEN_SECONDS)
+    assert not found.is_worthwhile(3.0 + FORGOTTEN_SECONDS)
