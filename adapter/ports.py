@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from adapter.model import (
+    FOR_AUTOSCALER,
     Evaluation,
     Gap,
     GroupResource,
@@ -17,6 +18,7 @@ from adapter.model import (
     Offer,
     Plan,
     ResourceMapping,
+    Sending,
     Series,
 )
 from wire.api.labels import Selector
@@ -50,7 +52,7 @@ class QueryFailed(Exception):
 class Evaluator(Protocol):
     """Instant queries. A cache is an `Evaluator` that wraps an `Evaluator`."""
 
-    async def evaluate(self, plan: Plan) -> Evaluation:
+    async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """The plan's query as an instant query, at its backend's current time, indexed by the plan's `key_labels`.
 
         Raises `QueryFailed`.

@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from adapter.answer.observer import AnswerObserver
 from adapter.documents.refusals import metrics_not_fetched
-from adapter.model import Evaluation, Lane, MetricQuery, Plan
+from adapter.model import FOR_AUTOSCALER, Evaluation, Lane, MetricQuery, Plan, Sending
 from adapter.ports import Evaluator, QueryFailed
 from adapter.promql.ages import dated
 from adapter.promql.row_selection import selected
@@ -16,10 +14,12 @@ QUERY_SHOWN_MAX = 400
 """A query over a thousand pods has tens of kilobytes, and a message ends up in an autoscaler's condition."""
 
 
-async def evaluated(evaluator: Evaluator, plan: Plan, *, rule: str) -> Evaluation:
+async def evaluated(
+    evaluator: Evaluator, plan: Plan, sending: Sending = FOR_AUTOSCALER, *, rule: str
+) -> Evaluation:
     """The evaluation; raises `StatusError` 500 that names the rule, the query and the cause."""
     try:
-        return await evaluator.evaluate(plan)
+        return await evaluator.evaluate(plan, sending)
     except QueryFailed as error:
         query = _shown(error.query)
         raise metrics_not_fetched(
@@ -35,10 +35,9 @@ async def own_rows(
     Raises as `evaluated`.
     """
     plans = [query.plan, query.ages.plan] if query.ages else [query.plan]
-    if observer.explains:
-        plans = [msgspec.structs.replace(plan, lane=Lane.COMMAND) for plan in plans]
+    sending = Sending(lane=Lane.COMMAND) if observer.explains else FOR_AUTOSCALER
     evaluation, *ages = await together(
-        [evaluated(evaluator, plan, rule=query.rule) for plan in plans]
+        [evaluated(evaluator, plan, sending, rule=query.rule) for plan in plans]
     )
     found = selected(evaluation, query.plan, query.rows, names)
     if query.ages:

@@ -23,6 +23,7 @@ from adapter.model import (
     ResourceMapping,
     ResourceMetricRequest,
     ResourceRules,
+    Sending,
     UnknownResource,
     UsageQuery,
     UsageValue,
@@ -210,7 +211,7 @@ class UsageAnswers:
             found = await self._wide_plans.rows_of(wide, plan.query, names, several=True)
             if found is not None:
                 return found
-        return await evaluated(self._evaluator, msgspec.structs.replace(plan, lane=lane), rule=rule)
+        return await evaluated(self._evaluator, plan, Sending(lane=lane), rule=rule)
 
 
 def _usage_of(

@@ -15,7 +15,16 @@ import msgspec
 from adapter import telemetry
 from adapter.fetch import decode
 from adapter.fetch.lanes import LaneGate
-from adapter.model import Backend, Evaluation, Lane, Plan, ResultKind, Sample, Series
+from adapter.model import (
+    FOR_AUTOSCALER,
+    Backend,
+    Evaluation,
+    Plan,
+    ResultKind,
+    Sample,
+    Sending,
+    Series,
+)
 from adapter.ports import QueryFailed
 from adapter.promql.row_selection import Index, filled
 from wire.prometheus.access import Credentials
@@ -52,7 +61,7 @@ class PrometheusClient:
         """Close the connections."""
         await self._transport.close()
 
-    async def evaluate(self, plan: Plan) -> Evaluation:
+    async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """Evaluate the plan's query at Prometheus' current time, which is independent of this machine's clock."""
         log.debug("%s: %s", plan.backend, plan.query)
         seconds = self.backend.timeout_seconds
@@ -63,8 +72,7 @@ class PrometheusClient:
                     "/api/v1/query",
                     parameters,
                     seconds=seconds,
-                    may_post=plan.may_post,
-                    lane=plan.lane,
+                    sending=sending,
                 )
                 evaluation = await _evaluation(body)
             except NoAnswer as error:
@@ -82,7 +90,7 @@ class PrometheusClient:
                     seconds=self.backend.discovery_timeout_seconds,
                     take=_json(reader.feed),
                     compressed=True,
-                    turn=self._gate.slot(Lane.AUTOSCALER),
+                    turn=self._gate.slot(FOR_AUTOSCALER.lane),
                 )
                 answer = _json(lambda _: reader.finish())(b"")
                 if answer.status != "success" or answer.data is None:
@@ -114,8 +122,7 @@ class PrometheusClient:
         parameters: dict[str, str],
         *,
         seconds: float,
-        may_post: bool = False,
-        lane: Lane = Lane.AUTOSCALER,
+        sending: Sending = FOR_AUTOSCALER,
     ) -> bytes:
         """A whole response."""
         return await self._transport.body(
@@ -123,8 +130,8 @@ class PrometheusClient:
             parameters,
             seconds=seconds,
             bytes_max=self.backend.answer_bytes_max,
-            may_post=may_post,
-            turn=self._gate.slot(lane),
+            may_post=sending.may_post,
+            turn=self._gate.slot(sending.lane),
         )
 
     def _failed(self, query: str, error: NoAnswer) -> QueryFailed:
@@ -146,9 +153,9 @@ class Backends:
         """Send requests to these from now on; the caller closes the clients that are no longer used."""
         self._clients = clients
 
-    async def evaluate(self, plan: Plan) -> Evaluation:
+    async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """On the plan's backend."""
-        return await self._client(plan.backend, plan.query).evaluate(plan)
+        return await self._client(plan.backend, plan.query).evaluate(plan, sending)
 
     async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
         """From the named backend."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from adapter import telemetry
-from adapter.model import Evaluation, Freshness, Plan
+from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Plan, Sending
 from adapter.ports import Evaluator
 from wire.process.single_flight import SingleFlight
 
@@ -36,11 +36,12 @@ class SharedEvaluations:
         self._behind = behind
         self._freshness = freshness
         self._monotonic = monotonic
-        self._flights: SingleFlight[Plan, Evaluation] = SingleFlight()
+        # By lane: an autoscaler must not wait for a query that lets others go first.
+        self._flights: SingleFlight[tuple[Plan, Sending], Evaluation] = SingleFlight()
         self._fresh: dict[Plan, tuple[float, Evaluation]] = {}
         self._rows = 0
 
-    async def evaluate(self, plan: Plan) -> Evaluation:
+    async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
         now_seconds = self._monotonic()
         held = self._fresh.get(plan)
@@ -48,12 +49,13 @@ class SharedEvaluations:
         if held and is_fresh:
             _FRESH.inc()
             return held[1]
-        (_SHARED if plan in self._flights else _SENT).inc()
-        return await self._flights.do(plan, lambda: self._send(plan))
+        flight = (plan, sending)
+        (_SHARED if flight in self._flights else _SENT).inc()
+        return await self._flights.do(flight, lambda: self._send(plan, sending))
 
-    async def _send(self, plan: Plan) -> Evaluation:
+    async def _send(self, plan: Plan, sending: Sending) -> Evaluation:
         sent_at = self._monotonic()
-        evaluation = await self._behind.evaluate(plan)
+        evaluation = await self._behind.evaluate(plan, sending)
         self._drop(plan)  # So that the dict is in the order of sending.
         self._fresh[plan] = (sent_at, evaluation)
         self._rows += len(evaluation.samples)

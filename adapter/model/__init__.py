@@ -35,11 +35,13 @@ from adapter.model.offers import (
     Series,
 )
 from adapter.model.queries import (
+    FOR_AUTOSCALER,
     Ages,
     Lane,
     MetricQuery,
     Plan,
     Rows,
+    Sending,
     UsageQuery,
     Wide,
     WideQuery,
@@ -77,6 +79,7 @@ from adapter.model.values import (
 __all__ = [
     "DEFAULT_BACKEND",
     "EVERY_OBJECT",
+    "FOR_AUTOSCALER",
     "NAMESPACES",
     "NODES",
     "PODS",
@@ -112,6 +115,7 @@ __all__ = [
     "Rows",
     "Rule",
     "Sample",
+    "Sending",
     "Series",
     "SeriesFilter",
     "SignalContract",

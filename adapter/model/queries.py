@@ -18,15 +18,22 @@ class Lane(enum.StrEnum):
 class Plan(msgspec.Struct, frozen=True):
     """One PromQL query for one backend. Equal plans have equal results, so they are evaluated once.
 
-    `key_labels`: the labels by which requests select rows, so that the result is indexed once for all of them. `may_post`: a
-    long text is sent by POST, even if the backend's verb is GET.
+    `key_labels`: the labels by which requests select rows, so that the result is indexed once for all of them.
     """
 
     query: str
     backend: str = DEFAULT_BACKEND
     key_labels: tuple[str, ...] = ()
-    may_post: bool = False
+
+
+class Sending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a plan is sent. `may_post`: a long text by POST, even if the backend's verb is GET."""
+
     lane: Lane = Lane.AUTOSCALER
+    may_post: bool = False
+
+
+FOR_AUTOSCALER = Sending()
 
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True):

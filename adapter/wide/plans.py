@@ -14,7 +14,7 @@ from typing import Final
 from cachetools import LRUCache
 
 from adapter import telemetry
-from adapter.model import Evaluation, Lane, MetricQuery, Plan, ResultKind, Wide, WideQuery
+from adapter.model import Evaluation, Lane, MetricQuery, Plan, ResultKind, Sending, Wide, WideQuery
 from adapter.ports import Evaluator, QueryFailed
 from adapter.promql.ages import dated
 from adapter.promql.row_selection import has_one_row_per_object, selected, without_labels
@@ -34,6 +34,10 @@ for one period: a client that invents namespaces cannot fill the memory.
 """
 
 log = logging.getLogger(__name__)
+
+# A wide query may be longer than some proxies accept in a URL; then narrow ones answer.
+_FOR_REQUESTS: Final = Sending(may_post=True)
+_FOR_LISTS: Final = Sending(lane=Lane.LIST, may_post=True)
 
 
 class WidePlans:
@@ -81,17 +85,14 @@ class WidePlans:
     ) -> list[tuple[Plan, Evaluation]] | None:
         """The wide query for these namespaces, in as many plans as they need; None when one of them fails."""
         plans = [
-            _plan(
-                query,
-                query.parts,
-                sorted(namespaces[first : first + NAMESPACES_PER_PLAN]),
-                lane=Lane.LIST,
-            )
+            _plan(query, query.parts, sorted(namespaces[first : first + NAMESPACES_PER_PLAN]))
             for first in range(0, len(namespaces), NAMESPACES_PER_PLAN)
         ]
         try:
             async with asyncio.timeout(self._wait_seconds):
-                found = await asyncio.gather(*(self._evaluator.evaluate(plan) for plan in plans))
+                found = await asyncio.gather(
+                    *(self._evaluator.evaluate(plan, _FOR_LISTS) for plan in plans)
+                )
         except (QueryFailed, TimeoutError):
             return None
         return None if any(map(_is_incomplete, found)) else list(zip(plans, found, strict=True))
@@ -118,7 +119,9 @@ class WidePlans:
     ) -> Evaluation | None:
         try:
             async with asyncio.timeout(self._wait_seconds):
-                evaluation, *ages = await together([self._evaluator.evaluate(p) for p in plans])
+                evaluation, *ages = await together(
+                    [self._evaluator.evaluate(plan, _FOR_REQUESTS) for plan in plans]
+                )
         except QueryFailed as error:
             self._suspend(chunk, error.cause, retryable=error.retryable)
             return None
@@ -150,15 +153,8 @@ def _is_incomplete(evaluation: Evaluation) -> bool:
     return evaluation.partial or evaluation.kind is not ResultKind.VECTOR
 
 
-def _plan(
-    query: WideQuery,
-    parts: Sequence[str],
-    namespaces: Sequence[str],
-    *,
-    lane: Lane = Lane.AUTOSCALER,
-) -> Plan:
-    text = text_for(parts, namespaces)
-    return Plan(text, query.backend, key_labels=query.key_labels, may_post=True, lane=lane)
+def _plan(query: WideQuery, parts: Sequence[str], namespaces: Sequence[str]) -> Plan:
+    return Plan(text_for(parts, namespaces), query.backend, key_labels=query.key_labels)
 
 
 class _Chunks:

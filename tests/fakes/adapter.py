@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from adapter.model import (
+    FOR_AUTOSCALER,
     Evaluation,
     Gap,
     GroupResource,
@@ -13,6 +14,7 @@ from adapter.model import (
     Offer,
     Plan,
     Sample,
+    Sending,
     Series,
     UnknownResource,
 )
@@ -110,7 +112,7 @@ class FakePrometheus:
         self.requested: list[Plan] = []
         self.matched: list[tuple[str, str, float]] = []
 
-    async def evaluate(self, plan: Plan) -> Evaluation:
+    async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         self.requested.append(plan)
         of_ages = vector() if "timestamp({" in plan.query else None
         answer = self.answers.get(plan.query, of_ages or self.otherwise)

@@ -51,7 +51,7 @@ class Usage:
         self.wide_fails = wide_fails
         self.queries = []
 
-    async def evaluate(self, plan):
+    async def evaluate(self, plan, sending=None):
         self.queries.append(plan.query)
         if self.wide_fails and plan.key_labels:
             raise QueryFailed(backend="", query=plan.query, cause="too many", retryable=False)

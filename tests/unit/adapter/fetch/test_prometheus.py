@@ -7,7 +7,7 @@ import math
 import pytest
 
 from adapter.fetch.prometheus import Backends, PrometheusClient
-from adapter.model import Backend, Plan, ResultKind, Series
+from adapter.model import Backend, Plan, ResultKind, Sending, Series
 from adapter.ports import QueryFailed
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
 from wire.prometheus.access import FileCredentials
@@ -107,7 +107,7 @@ async def test_only_a_long_query_that_another_one_can_replace_is_posted_against_
     server, connect, length, may_post, method
 ):
     query = f'up{{namespace=~"{"x" * length}"}}'
-    await connect().evaluate(Plan(query, may_post=may_post))
+    await connect().evaluate(Plan(query), Sending(may_post=may_post))
     [requested] = server.requested
     assert requested.method == method
     assert [query] in (requested.form.get("query"), requested.parameters.get("query"))

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from adapter.fetch.shared_evaluations import ROWS_MAX, SharedEvaluations
-from adapter.model import Evaluation, Freshness, Plan, Sample
+from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Lane, Plan, Sample, Sending
 from adapter.ports import QueryFailed
 
 PLAN = Plan("up")
@@ -20,7 +20,7 @@ class SlowEvaluator:
         self.may_answer = asyncio.Event()
         self.fails = False
 
-    async def evaluate(self, plan: Plan) -> Evaluation:
+    async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         self.requested.append(plan)
         await self.may_answer.wait()
         if self.fails:
@@ -138,7 +138,7 @@ async def test_what_is_no_longer_fresh_takes_no_memory(shared, behind, clock):
 
 async def test_the_rows_of_all_results_are_bounded(clock):
     class Large:
-        async def evaluate(self, plan):
+        async def evaluate(self, plan, sending=FOR_AUTOSCALER):
             sample = Sample({}, 1.0, 1.0)
             return Evaluation(samples=(sample,) * (ROWS_MAX // 4), evaluated_at_seconds=1.0)
 
@@ -155,7 +155,7 @@ class Rows:
         self._rows = rows
         self.sent = 0
 
-    async def evaluate(self, plan):
+    async def evaluate(self, plan, sending=FOR_AUTOSCALER):
         self.sent += 1
         return Evaluation(samples=(Sample({}, 1.0, 1.0),) * self._rows, evaluated_at_seconds=1.0)
 
@@ -190,3 +190,15 @@ async def test_a_large_result_in_continuous_use_costs_a_query_per_3_s(clock):
         clock.now_seconds = 100.0 + tenth / 10
         await shared.evaluate(PLAN)
     assert behind.sent <= 60 / 3 + 1
+
+
+async def test_an_autoscaler_does_not_wait_for_a_query_that_lets_others_go_first(shared, behind):
+    command = asyncio.create_task(shared.evaluate(PLAN, Sending(lane=Lane.COMMAND)))
+    await asyncio.sleep(0)
+    autoscaler = asyncio.create_task(shared.evaluate(PLAN))
+    await asyncio.sleep(0)
+    assert behind.requested == [PLAN, PLAN]
+    behind.may_answer.set()
+    await asyncio.gather(command, autoscaler)
+    await shared.evaluate(PLAN, Sending(lane=Lane.COMMAND))
+    assert behind.requested == [PLAN, PLAN], "a fresh result is that of all"

@@ -183,7 +183,7 @@ def test_rounds_that_take_much_cpu_time_follow_each_other_more_slowly(
 class TimedEvaluator:
     """Evaluates at the time of the event loop."""
 
-    async def evaluate(self, plan):
+    async def evaluate(self, plan, sending=None):
         return Evaluation(samples=(), evaluated_at_seconds=asyncio.get_running_loop().time())
 
 

@@ -10,6 +10,7 @@ from adapter.answer.evaluating import own_rows
 from adapter.answer.observer import UNOBSERVED
 from adapter.answer.query_plan import custom_metric_query, external_metric_query
 from adapter.model import (
+    FOR_AUTOSCALER,
     PODS,
     CustomMetricRequest,
     DiscoveryRule,
@@ -44,18 +45,20 @@ class SmallPrometheus:
             for pod in range(pods)
         ]
         self.requested = []
+        self.wide = []
         self.failure = None  # (cause, retryable) of queries for several namespaces
         self.partial = False
         self.may_answer = asyncio.Event()
         self.may_answer.set()
 
-    @property
-    def wide(self):
-        return [plan for plan in self.requested if plan.may_post]
+    def clear(self):
+        self.requested.clear()
+        self.wide.clear()
 
-    async def evaluate(self, plan):
+    async def evaluate(self, plan, sending=FOR_AUTOSCALER):
         self.requested.append(plan)
-        if plan.may_post:
+        if sending.may_post:
+            self.wide.append(plan)
             await self.may_answer.wait()
             if self.failure:
                 cause, retryable = self.failure
@@ -66,7 +69,7 @@ class SmallPrometheus:
         evaluation = Evaluation(
             samples=tuple(Sample(dict(key), value, 1_000.0) for key, value in rows.items()),
             evaluated_at_seconds=1_000.0,
-            partial=self.partial and plan.may_post,
+            partial=self.partial and sending.may_post,
         )
         return indexed(evaluation, plan.key_labels)
 
@@ -159,7 +162,7 @@ def rows_of(evaluation):
 async def test_after_the_first_period_one_query_answers_all_requests():
     planner = Planner()
     assert await planner.period() == [False] * 3 + [True] + [False] * 4
-    planner.prometheus.requested.clear()
+    planner.prometheus.clear()
     assert await planner.period() == [True] * 8
     assert {plan.query for plan in planner.prometheus.wide} == {
         'sum(load{namespace=~"team-0|team-1|team-2|team-3",pod!=""}) by (pod,namespace)'
@@ -255,7 +258,7 @@ async def test_the_labels_that_a_wide_query_adds_are_not_returned():
     requests = [of_queue(namespace, f"queue=q{n}") for namespace in NAMESPACES for n in range(4)]
     planner = Planner()
     await planner.period(requests)
-    planner.prometheus.requested.clear()
+    planner.prometheus.clear()
     assert await planner.period(requests) == [True] * 16
     assert len({plan.query for plan in planner.prometheus.wide}) == 1
 
@@ -285,9 +288,9 @@ async def test_named_metrics_share_a_query_for_all_values_of_a_selector(query, n
     ]
     planner = Planner()
     await planner.period(requests)
-    planner.prometheus.requested.clear()
+    planner.prometheus.clear()
     assert await planner.period(requests) == [True] * 16
-    assert len({plan.query for plan in planner.prometheus.requested if plan.may_post}) == 1
+    assert len({plan.query for plan in planner.prometheus.wide}) == 1
 
 
 async def test_many_namespaces_are_split_into_several_queries():
@@ -295,7 +298,7 @@ async def test_many_namespaces_are_split_into_several_queries():
     planner = Planner(SmallPrometheus(namespaces, pods=1))
     requests = [of_pods(namespace, ("web-0",)) for namespace in namespaces]
     await planner.period(requests)
-    planner.prometheus.requested.clear()
+    planner.prometheus.clear()
     assert await planner.period(requests) == [True] * len(requests)
     sizes = {
         len(re.findall(r"team-\d+", plan.query)): plan.query for plan in planner.prometheus.wide
