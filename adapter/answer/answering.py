@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from adapter import telemetry
 from adapter.answer.active_configuration import ActiveConfiguration
 from adapter.answer.evaluating import own_rows
+from adapter.answer.last_good_values import LastGoodValues
 from adapter.answer.left_out_objects import LeftOutObjects
+from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
-from adapter.answer.query_cache import LastGoodValues, QueryCache
 from adapter.answer.query_plan import (
     custom_metric_query,
     external_metric_query,
@@ -31,7 +32,6 @@ from adapter.model import (
     KubeObject,
     MetricEntry,
     MetricQuery,
-    MetricRequest,
     NamedRule,
     ObjectValue,
     Offer,
@@ -82,23 +82,26 @@ class Answers:
         self._usage = UsageAnswers(
             evaluator=evaluator, objects=objects, mapping=mapping, wide_plans=wide_plans, now=now
         )
-        self._queries = QueryCache()
         self._left_out = LeftOutObjects()
         self._last_custom: LastGoodValues[dict[str, ObjectValue]] = LastGoodValues()
         self._last_external: LastGoodValues[tuple[ExternalValue, ...]] = LastGoodValues()
 
     async def answer(
-        self, request: MetricRequest, observer: AnswerObserver = UNOBSERVED
+        self, known: KnownRequest, observer: AnswerObserver = UNOBSERVED
     ) -> AnswerDocument:
         """The document that answers a request."""
+        request = known.request
         if isinstance(request, CustomMetricRequest):
-            return await self.custom(request, observer)
+            return await self.custom(request, observer, known)
         if isinstance(request, ExternalMetricRequest):
-            return await self.external(request, observer)
+            return await self.external(request, observer, known)
         return await self.usage(request, observer)
 
     async def custom(
-        self, request: CustomMetricRequest, observer: AnswerObserver = UNOBSERVED
+        self,
+        request: CustomMetricRequest,
+        observer: AnswerObserver = UNOBSERVED,
+        known: KnownRequest | None = None,
     ) -> MetricValueList | MetricValueListV1beta1:
         """The value of one object, or of each object that a selector matches."""
         offer = self._custom_offer(request)
@@ -107,10 +110,11 @@ class Answers:
         if names is None:
             names = tuple(each.name for each in await self._matching(request))
         observer.objects_matched(names)
-        query = self._queries.get(request, offer, names)
+        query = known.query(offer, names) if known is not None else None
         if query is None:
             query = custom_metric_query(request, offer, self._mapping, names)
-            self._queries.keep(request, offer, names, query)
+            if known is not None:
+                known.keep(offer, names, query)
         observer.query_built(query)
         evaluation = await self._rows(query, names, observer)
         now_seconds = self._now()
@@ -122,25 +126,29 @@ class Answers:
         values = found.values
         if key:
             measured = {value.name: value for value in values if not value.substitute}
-            known = {**last, **measured}
-            self._last_custom.keep(key, _still_good(known, query, now_seconds))
+            good = {**last, **measured}
+            self._last_custom.keep(key, _still_good(good, query, now_seconds))
         if values:
             _CUSTOM_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
         observer.answered(values)
         return render.custom_list(request, values, query, self._mapping)
 
     async def external(
-        self, request: ExternalMetricRequest, observer: AnswerObserver = UNOBSERVED
+        self,
+        request: ExternalMetricRequest,
+        observer: AnswerObserver = UNOBSERVED,
+        known: KnownRequest | None = None,
     ) -> ExternalMetricValueList:
         """The rows of an external metric."""
         offer = self.active.catalog.external(request.metric)
         if offer is None:
             raise self._unknown(lambda why: external_metric_not_found(request, why), ())
         observer.rule_chosen(offer)
-        query = self._queries.get(request, offer)
+        query = known.query(offer) if known is not None else None
         if query is None:
             query = external_metric_query(request, offer, self._mapping)
-            self._queries.keep(request, offer, (), query)
+            if known is not None:
+                known.keep(offer, (), query)
         observer.query_built(query)
         evaluation = await self._rows(query, (), observer)
         now_seconds = self._now()

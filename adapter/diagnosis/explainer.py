@@ -6,14 +6,13 @@ names that a missing metric may have.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote
 
-from adapter.answer import Answers
+from adapter.answer import Answers, MetricPaths
 from adapter.diagnosis import findings, near_misses, unserved
 from adapter.diagnosis.explanation import Explanation, Finding, ParsedRequest
 from adapter.diagnosis.trace import Trace
 from adapter.diagnosis.unserved import SearchedSeries
-from adapter.documents import paths
 from adapter.documents.paths import VERSIONS
 from adapter.model import (
     CustomMetricRequest,
@@ -28,7 +27,8 @@ from adapter.model import (
 from adapter.ports import QueryFailed, SeriesIndex
 from adapter.promql.metric_query import equals
 from wire.api import custom_metrics, external_metrics, resource_metrics
-from wire.api.status import StatusError, bad_request, not_found
+from wire.api.status import StatusError
+from wire.serving.request_path import split_path
 
 SEEN_SECONDS = 600.0
 """A missing metric's series are searched this far back."""
@@ -40,6 +40,7 @@ class Explainer:
     def __init__(
         self,
         answers: Answers,
+        paths: MetricPaths,
         *,
         index: SeriesIndex,
         mapping: ResourceMapping,
@@ -47,6 +48,7 @@ class Explainer:
     ) -> None:
         """`mapping` is that of `answers`."""
         self._answers = answers
+        self._paths = paths
         self._index = index
         self._mapping = mapping
         self._now = now
@@ -57,8 +59,9 @@ class Explainer:
         request: MetricRequest | None = None
         refused: StatusError | None = None
         try:
-            request = self._request(path)
-            await self._answers.answer(request, trace)
+            known = self._paths.of_url(path)
+            request = known.request
+            await self._answers.answer(known, trace)
         except StatusError as error:
             refused = error
         found = await self._findings(path, request, trace, refused)
@@ -77,12 +80,6 @@ class Explainer:
             findings=tuple(found),
             similar=self._similar(request, metric) if request and trace.offer is None else (),
         )
-
-    def _request(self, path: str) -> MetricRequest:
-        group, version, rest, query = split_path(path)
-        if group not in self._answers.active.groups:
-            raise not_found("the server could not find the requested resource")
-        return paths.metric(group, version, rest, parse_qsl(query, keep_blank_values=True))
 
     async def _findings(
         self,
@@ -114,10 +111,16 @@ class Explainer:
         return [findings.query_not_built(refused.__context__, refused.message)]
 
     def _about_path(self, path: str, refused: StatusError | None) -> Finding:
-        group = path.strip("/").split("/")[1:2]
-        if group and group[0] in VERSIONS and group[0] not in self._answers.active.groups:
-            return findings.group_not_served(group[0])
-        return findings.bad_request(refused.message if refused else "")
+        match split_path(unquote(path.partition("?")[0])):
+            case ["apis", group, *_] if group not in VERSIONS:
+                return findings.bad_request(
+                    f"{group} is not a metrics API: there are {', '.join(VERSIONS)}"
+                )
+            case ["apis", group, *_] if group not in self._answers.active.groups:
+                return findings.group_not_served(group)
+            case ["apis", group, version, _, *_] if version in VERSIONS[group] and refused:
+                return findings.bad_request(refused.message)
+        return findings.bad_request(f"{path!r} is not a path of a metrics API")
 
     def _about_values(self, request: MetricRequest, trace: Trace) -> list[Finding]:
         if isinstance(request, ResourceMetricRequest):
@@ -179,17 +182,6 @@ class Explainer:
             known = [f"{each.resource}/{each.metric}" for each in catalog.custom_entries()]
             return near_misses.similar(metric, known)
         return near_misses.similar(metric, catalog.external_metrics())
-
-
-def split_path(path: str) -> tuple[str, str, str, str]:
-    """Group, version, what follows (decoded) and the query string; raises `StatusError` for any other path."""
-    parts = urlsplit(path)
-    match unquote(parts.path).strip("/").split("/"):
-        case ["apis", group, version, *rest] if rest and version in VERSIONS.get(group, ()):
-            return group, version, "/".join(rest), parts.query
-        case ["apis", group, *_] if group not in VERSIONS:
-            raise not_found(f"{group} is not a metrics API: there are {', '.join(VERSIONS)}")
-    raise bad_request(f"{path!r} is not a path of a metrics API")
 
 
 def _about_usage(trace: Trace, refused: StatusError) -> Finding:

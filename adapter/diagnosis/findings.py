@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from adapter.diagnosis.explanation import Finding
+from adapter.documents.signal_contract import milli, trouble
 from adapter.model import (
     NAMESPACES,
     CustomMetricRequest,
@@ -164,7 +165,7 @@ def about_values(
     found = [
         _partial(query.contract.on_partial) if evaluation.partial else None,
         _no_rows(query, evaluation, having, request, names),
-        _not_a_number(query, having),
+        _not_a_number(query, having, now_seconds),
         _stale(query, having, now_seconds),
     ]
     return [each for each in found if each is not None]
@@ -225,8 +226,10 @@ def _why_no_rows(query: MetricQuery, request: MetricRequest) -> str:
     )
 
 
-def _not_a_number(query: MetricQuery, having: Sequence[Sample]) -> Finding | None:
-    odd = [row for row in having if not math.isfinite(row.value)]
+def _not_a_number(
+    query: MetricQuery, having: Sequence[Sample], now_seconds: float
+) -> Finding | None:
+    odd = [row for row in having if milli(row.value) is None]
     if not odd:
         return None
     label = query.rows.object_label
@@ -234,15 +237,10 @@ def _not_a_number(query: MetricQuery, having: Sequence[Sample]) -> Finding | Non
     whose = f" for {some(names, NAMES_SHOWN_MAX)}" if names else ""
     value = odd[0].value
     shown = "a native histogram" if odd[0].is_histogram else "NaN" if math.isnan(value) else value
-    reaction = query.contract.on_nan
-    if not math.isnan(value) and reaction is Reaction.ZERO:
-        reaction = Reaction.FAIL
-    elif odd[0].is_histogram and reaction is Reaction.ZERO:
-        reaction = Reaction.OMIT
     return Finding(
         step="value",
         reason="NotANumber",
-        message=f"Prometheus returned {shown}{whose}; by signal.onNaN, this {_OUTCOME[reaction]}",
+        message=f"Prometheus returned {shown}{whose}; by signal.onNaN, this {_outcome(query, odd[0], now_seconds)}",
         fix="Use histogram_quantile() or histogram_sum() on native histograms."
         if odd[0].is_histogram
         else "NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit).",
@@ -250,18 +248,27 @@ def _not_a_number(query: MetricQuery, having: Sequence[Sample]) -> Finding | Non
 
 
 def _stale(query: MetricQuery, having: Sequence[Sample], now_seconds: float) -> Finding | None:
-    limit = query.contract.stale_after_seconds
-    if limit is None:
+    numbers = [row for row in having if milli(row.value) is not None]
+    old = [row for row in numbers if trouble(row, query, now_seconds) is not None]
+    if not old:
         return None
-    oldest = max((now_seconds - row.timestamp_seconds for row in having), default=0.0)
-    if oldest <= limit:
-        return None
+    oldest = min(old, key=lambda row: row.timestamp_seconds)
+    age_seconds = now_seconds - oldest.timestamp_seconds
     return Finding(
         step="value",
         reason="StaleSample",
-        message=f"a sample is {oldest:.0f}s old, more than signal.staleAfter; this {_OUTCOME[query.contract.on_stale]}",
+        message=f"a sample is {age_seconds:.0f}s old, more than signal.staleAfter; this {_outcome(query, oldest, now_seconds)}",
         fix="Check that the target is still scraped.",
     )
+
+
+def _outcome(query: MetricQuery, row: Sample, now_seconds: float) -> str:
+    """What a request gets for this row, by the function that answers it."""
+    wrong = trouble(row, query, now_seconds)
+    reaction = Reaction.ACCEPT if wrong is None else wrong[0]
+    if reaction is Reaction.LAST and query.contract.last_for_seconds is None:
+        return "is left out of a list, and is an error alone"
+    return _OUTCOME[reaction]
 
 
 def usage_missing(request: ResourceMetricRequest, names: Sequence[str]) -> Finding:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from adapter.answer import Answers
+from adapter.answer import Answers, MetricPaths
 from adapter.diagnosis.explainer import Explainer
 from adapter.fetch.catalog import Times
 from adapter.fetch.cluster_mapping import ClusterMapping
@@ -30,6 +30,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     mapper: RestMapper
     objects: WatchedObjects
     answers: Answers
+    paths: MetricPaths
     explainer: Explainer
     activator: ConfigurationActivator
 
@@ -69,6 +70,7 @@ async def assemble(
         mapping=mapping,
         wide_plans=WidePlans(shared, freshness_seconds=freshness.seconds) if wide_queries else None,
     )
+    paths = MetricPaths(lambda: answers.active)
     activator = ConfigurationActivator(
         config,
         default=PrometheusClient(prometheus.backend, credentials),
@@ -84,7 +86,8 @@ async def assemble(
             mapper=mapper,
             objects=objects,
             answers=answers,
-            explainer=Explainer(answers, index=backends, mapping=mapping),
+            paths=paths,
+            explainer=Explainer(answers, paths, index=backends, mapping=mapping),
             activator=activator,
         )
     finally:

@@ -111,10 +111,10 @@ class _Server:
         server.app.middlewares.insert(0, count_requests)
         if self._settings.logging.verbosity >= REQUESTS_LEVEL:
             server.app.middlewares.insert(0, log_requests)
-        api = MetricsAPI(self._parts.answers, version=self._version)
+        api = MetricsAPI(self._parts.answers, self._parts.paths, version=self._version)
         api.add_routes(server.app)
         self._streams = MetricStreams(
-            self._rounds, api.parse, server.authenticator, server.authorizer
+            self._rounds, self._parts.paths.of_url, server.authenticator, server.authorizer
         )
         self._streams.add_route(server.app)
         add_explain_route(server.app, self._parts.explainer, server.authorizer)

@@ -11,7 +11,6 @@ import msgspec
 
 from adapter.answer import ActiveConfiguration
 from adapter.documents import resource_lists
-from adapter.documents.paths import VERSIONS
 from wire.api import custom_metrics, discovery, external_metrics, resource_metrics
 
 _encode = msgspec.json.Encoder().encode
@@ -38,11 +37,6 @@ _USAGE = discovery.APIGroupDiscovery(
         )
     ],
 )
-
-
-def is_served(active: ActiveConfiguration, group: str, version: str) -> bool:
-    """Whether a group version is served now."""
-    return group in active.groups and version in VERSIONS[group]
 
 
 def groups_document(active: ActiveConfiguration, address: str) -> bytes:

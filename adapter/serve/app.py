@@ -11,11 +11,9 @@ import msgspec
 from aiohttp import web
 
 from adapter import telemetry
-from adapter.answer import ActiveConfiguration, Answers
+from adapter.answer import ActiveConfiguration, Answers, MetricPaths
 from adapter.documents.paths import VERSIONS
-from adapter.model import MetricRequest
 from adapter.serve import api_discovery, openapi
-from adapter.serve.parsed_requests import ParsedRequests
 from wire.api import custom_metrics
 from wire.api.status import StatusDetails, StatusError, failure, not_found
 from wire.serving.rendering import JSON, check_representation, negotiated_type, respond
@@ -30,11 +28,11 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class MetricsAPI:
     """The handlers. `version` is the program's, for the OpenAPI documents."""
 
-    def __init__(self, answers: Answers, *, version: str) -> None:
+    def __init__(self, answers: Answers, paths: MetricPaths, *, version: str) -> None:
         self._answers = answers
+        self._paths = paths
         self._version = version
         self._documents = api_discovery.ResourceDocuments()
-        self._requests = ParsedRequests()
 
     def add_routes(self, app: web.Application) -> None:
         """Serve `/apis` and `/openapi`."""
@@ -51,19 +49,12 @@ class MetricsAPI:
             case ["apis", group] if group in self._answers.active.groups:
                 _check_read(request)
                 return respond(request, api_discovery.group_document(group))
-            case ["apis", group, version] if self._is_served(group, version):
+            case ["apis", group, version] if self._paths.is_served(group, version):
                 _check_read(request)
                 active = self._answers.active
                 return respond(request, self._documents.document(active, group, version))
-            case ["apis", group, version, *rest] if self._is_served(group, version):
+            case ["apis", group, version, *rest] if self._paths.is_served(group, version):
                 return respond(request, await self._metric(request, group, version, "/".join(rest)))
-        raise _no_such_path()
-
-    def parse(self, path: str, query: str) -> MetricRequest:
-        """The request of a decoded path and a query string. Raises `StatusError`."""
-        match split_path(path):
-            case ["apis", group, version, *rest] if rest and self._is_served(group, version):
-                return self._requests.parse(group, version, "/".join(rest), query)
         raise _no_such_path()
 
     async def openapi(self, request: web.Request) -> web.Response:
@@ -88,14 +79,14 @@ class MetricsAPI:
     ) -> msgspec.Struct:
         query = request.rel_url.raw_query_string
         try:
-            parsed = self._requests.parse(group, version, path, query)
+            known = self._paths.known(group, version, path, query)
         except StatusError as refused:
             # A path that does not exist is refused before method and Accept are checked, a bad parameter after.
             if refused.code != HTTPStatus.NOT_FOUND:
                 _check_read_metric(request, group)
             raise
         _check_read_metric(request, group)
-        return await self._answers.answer(parsed)
+        return await self._answers.answer(known)
 
     def _groups(self, request: web.Request) -> web.Response:
         aggregated = api_discovery.aggregated_document(
@@ -107,9 +98,6 @@ class MetricsAPI:
             request,
             api_discovery.groups_document(self._answers.active, _own_address(request)),
         )
-
-    def _is_served(self, group: str, version: str) -> bool:
-        return api_discovery.is_served(self._answers.active, group, version)
 
 
 def served_paths(active: ActiveConfiguration) -> Iterator[str]:

@@ -16,7 +16,8 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from adapter import telemetry
-from adapter.model import CustomMetricRequest, ExternalMetricRequest, MetricRequest
+from adapter.answer import KnownRequest
+from adapter.model import CustomMetricRequest, ExternalMetricRequest
 from adapter.watching.rounds import Rounds, Watched
 from wire.api.metric_stream import (
     PATH,
@@ -34,7 +35,6 @@ from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.guard import USER
 from wire.serving.rendering import as_status
-from wire.serving.request_path import check_path
 
 STREAMS_MAX: Final = 64
 RECHECK_SECONDS: Final = 5.0
@@ -45,8 +45,8 @@ UPDATE_BYTES: Final = 1 << 20
 IDLE_SECONDS: Final = 30.0
 """A client that sends nothing for so long is gone."""
 
-Parse = Callable[[str, str], MetricRequest]
-"""The request of a path and a query string. Raises `StatusError`."""
+Read = Callable[[str], KnownRequest]
+"""The request of an escaped path with its query string. Raises `StatusError`."""
 
 
 class MetricStreams:
@@ -55,7 +55,7 @@ class MetricStreams:
     def __init__(
         self,
         rounds: Rounds,
-        parse: Parse,
+        read: Read,
         authenticator: Authenticator,
         authorizer: Authorizer,
         *,
@@ -65,7 +65,7 @@ class MetricStreams:
     ) -> None:
         """`send_seconds`: how long a client may take to read what was sent after a round."""
         self._rounds = rounds
-        self._parse = parse
+        self._read = read
         self._send_seconds = send_seconds
         self._sleep = sleep
         self._authenticator = authenticator
@@ -92,7 +92,7 @@ class MetricStreams:
             raise bad_request(f"{PATH} is a WebSocket")
         await socket.prepare(request)
         stream = _Stream(
-            socket, self._rounds, self._parse, request[USER], self._authorizer, self._monotonic
+            socket, self._rounds, self._read, request[USER], self._authorizer, self._monotonic
         )
         self._open.add(socket)
         telemetry.STREAMS.set(len(self._open))
@@ -159,14 +159,14 @@ class _Stream:
         self,
         socket: web.WebSocketResponse,
         rounds: Rounds,
-        parse: Parse,
+        read: Read,
         user: User,
         authorizer: Authorizer,
         monotonic: Callable[[], float],
     ) -> None:
         self._socket = socket
         self._rounds = rounds
-        self._parse = parse
+        self._read = read
         self._user = user
         self._authorizer = authorizer
         self._monotonic = monotonic
@@ -223,15 +223,13 @@ class _Stream:
                 self._invalid[each.id] = refused
 
     def _new_path(self, path: str) -> _Path:
-        location, _, query = path.partition("?")
-        check_path(location)
-        # Parsed and authorized as the same text.
-        location = unquote(location)
-        request = self._parse(location, query)
-        if not isinstance(request, CustomMetricRequest | ExternalMetricRequest):
+        known = self._read(path)
+        if not isinstance(known.request, CustomMetricRequest | ExternalMetricRequest):
             raise bad_request("only custom and external metrics can be watched")
-        attributes = attributes_of("GET", location, query)
-        return _Path(attributes, self._rounds.watch(request))
+        # Authorized as the same text.
+        location, _, query = path.partition("?")
+        attributes = attributes_of("GET", unquote(location), query)
+        return _Path(attributes, self._rounds.watch(known))
 
     async def send_updates(self, request: web.Request, send_seconds: float) -> None:
         """What has changed, after each round. Ends when the client does not read it in time."""

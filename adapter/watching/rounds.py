@@ -15,6 +15,7 @@ import msgspec
 
 from adapter import telemetry
 from adapter.answer.answering import AnswerDocument
+from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import AnswerObserver
 from adapter.model import MetricRequest
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
@@ -37,7 +38,7 @@ PAUSE_SECONDS_MAX: Final = 3.0
 
 log = logging.getLogger(__name__)
 
-Answer = Callable[[MetricRequest, AnswerObserver], Awaitable[AnswerDocument]]
+Answer = Callable[[KnownRequest, AnswerObserver], Awaitable[AnswerDocument]]
 """Answers a request; raises `StatusError` and `Unavailable`."""
 
 
@@ -56,10 +57,10 @@ class Listener(Protocol):
 class Watched:
     """A request, and its newest response. `version` changes with the response; 0 before the first."""
 
-    __slots__ = ("body", "code", "has_own_query", "refused_until_seconds", "request", "users", "values", "version")  # fmt: skip
+    __slots__ = ("body", "code", "has_own_query", "known", "refused_until_seconds", "users", "values", "version")  # fmt: skip
 
-    def __init__(self, request: MetricRequest) -> None:
-        self.request = request
+    def __init__(self, known: KnownRequest) -> None:
+        self.known = known
         self.users = 0
         self.version = 0
         self.code = 0
@@ -112,11 +113,11 @@ class Rounds:
         if not self._listeners:
             self._has_listeners.clear()
 
-    def watch(self, request: MetricRequest) -> Watched:
+    def watch(self, known: KnownRequest) -> Watched:
         """Evaluate it from the next round on, until it is released as often as it was watched."""
-        watched = self._watched.get(request)
+        watched = self._watched.get(known.request)
         if watched is None:
-            watched = self._watched[request] = Watched(request)
+            watched = self._watched[known.request] = Watched(known)
             telemetry.WATCHED.set(len(self._watched))
         watched.users += 1
         return watched
@@ -125,7 +126,7 @@ class Rounds:
         """One user less."""
         watched.users -= 1
         if not watched.users:
-            self._watched.pop(watched.request, None)
+            self._watched.pop(watched.known.request, None)
             telemetry.WATCHED.set(len(self._watched))
 
     async def run(self) -> None:
@@ -165,13 +166,13 @@ class Rounds:
     async def _evaluate(self, watched: Watched) -> None:
         steps = _Steps()
         try:
-            document = await self._answer(watched.request, steps)
+            document = await self._answer(watched.known, steps)
         except StatusError as error:
             _fail(watched, error)
         except Unavailable as error:
             _fail(watched, as_status(error))
         except Exception:
-            log.exception("a watched metric cannot be evaluated: %s", watched.request)
+            log.exception("a watched metric cannot be evaluated: %s", watched.known.request)
             _fail(
                 watched, internal_error("an internal error occurred: send a GET, and see the log")
             )

@@ -7,7 +7,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from adapter import telemetry
-from adapter.answer import ActiveConfiguration, Answers
+from adapter.answer import ActiveConfiguration, Answers, MetricPaths
 from adapter.model import PODS, KubeObject, MetricEntry, Offer
 from adapter.ports import QueryFailed
 from adapter.serve.app import MetricsAPI, count_requests
@@ -57,7 +57,7 @@ def answers():
 @pytest.fixture
 async def client(answers):
     app = web.Application(middlewares=[count_requests, errors_to_status])
-    MetricsAPI(answers, version="1.2.3").add_routes(app)
+    MetricsAPI(answers, MetricPaths(lambda: answers.active), version="1.2.3").add_routes(app)
     async with TestClient(TestServer(app)) as client:
         yield client
 

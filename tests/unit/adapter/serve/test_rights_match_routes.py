@@ -13,7 +13,7 @@ from aiohttp import web
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adapter.answer import ActiveConfiguration
+from adapter.answer import ActiveConfiguration, KnownRequest, MetricPaths
 from adapter.model import (
     CustomMetricRequest,
     ExternalMetricRequest,
@@ -38,8 +38,8 @@ class Answers:
         self.active = ActiveConfiguration(catalog=FakeCatalog({}, {}), groups=GROUPS)
         self.served: list[MetricRequest] = []
 
-    async def answer(self, request: MetricRequest) -> msgspec.Struct:
-        self.served.append(request)
+    async def answer(self, known: KnownRequest) -> msgspec.Struct:
+        self.served.append(known.request)
         return ExternalMetricValueList(items=[])
 
 
@@ -65,7 +65,9 @@ class World:
         self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
         app = web.Application(middlewares=[errors_to_status, guard(self.rights, self.rights)])
-        MetricsAPI(self.answers, version="1").add_routes(app)
+        MetricsAPI(self.answers, MetricPaths(lambda: self.answers.active), version="1").add_routes(
+            app
+        )
         self.listener = Listener(app, drain_seconds=0.1)
         self.run(self.listener.start("127.0.0.1", 0, tls=None))
 

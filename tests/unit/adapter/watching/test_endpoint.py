@@ -22,6 +22,7 @@ from wire.api.status import Unavailable, forbidden, not_found, unauthorized
 from wire.serving.attributes import User
 from wire.serving.guard import USER
 from wire.serving.listener import Listener
+from wire.serving.request_path import check_path
 
 QUEUE = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
 
@@ -47,10 +48,11 @@ class Access:
             raise forbidden(f"{attributes.resource} is forbidden")
 
 
-def parse(path, query):
+def read(path):
     if not path.startswith("/apis/external.metrics.k8s.io"):
         raise not_found("no such path")
-    return request(metric=path.rpartition("/")[2])
+    check_path(path.partition("?")[0])
+    return request(metric=path.partition("?")[0].rpartition("/")[2])
 
 
 class Adapter:
@@ -62,7 +64,7 @@ class Adapter:
         self.rounds = Rounds(self.answers.answer)
         self.streams = MetricStreams(
             self.rounds,
-            parse,
+            read,
             self.access,
             self.access,
             send_seconds=0.5,

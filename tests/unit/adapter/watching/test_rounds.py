@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from adapter.answer import KnownRequest
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Evaluation, ExternalMetricRequest, Freshness, Plan
 from adapter.watching.rounds import PAUSE_SECONDS_MAX, REFUSED_SECONDS, Rounds
@@ -15,7 +16,9 @@ from wire.api.status import Unavailable, not_found
 
 
 def request(metric="queue", namespace="shop"):
-    return ExternalMetricRequest(namespace=namespace, metric=metric, selector=parse(""))
+    return KnownRequest(
+        ExternalMetricRequest(namespace=namespace, metric=metric, selector=parse(""))
+    )
 
 
 def document(value, second=0, labels=None):
@@ -33,11 +36,11 @@ class Answers:
         self.requested = []
 
     async def answer(self, requested, observer):
-        self.requested.append(requested.metric)
-        response = self.responses.get(requested.metric, document("1"))
+        self.requested.append(requested.request.metric)
+        response = self.responses.get(requested.request.metric, document("1"))
         if isinstance(response, Exception):
             raise response
-        if requested.metric in self.alone:
+        if requested.request.metric in self.alone:
             observer.answered_alone()
         return response
 

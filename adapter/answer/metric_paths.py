@@ -1,0 +1,116 @@
+"""The one reader of the paths of metrics: for GETs, streams and explanations.
+
+What was read is kept with the query that was built for it: an autoscaler repeats its request every 15 s, and reading a
+selector and rendering a template are most of the work.
+"""
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import parse_qsl, unquote
+
+from cachetools import LRUCache
+
+from adapter.answer.active_configuration import ActiveConfiguration
+from adapter.documents import paths
+from adapter.documents.paths import VERSIONS
+from adapter.model import MetricQuery, MetricRequest, Offer
+from wire.api.status import StatusDetails, not_found
+from wire.serving.request_path import check_path, split_path
+
+KEPT_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Enough for the requests of 50,000 autoscalers with a few metrics each, and their queries. A query over a thousand pods has
+tens of kilobytes, so their number alone is not a bound."""
+_REQUEST_BYTES: Final = 700
+_QUERY_BYTES: Final = 1_000
+"""What a request and a query take beside their texts, roughly."""
+
+_Key = tuple[str, str, str, str]
+
+
+class KnownRequest:
+    """A request, and the query that was built for it last.
+
+    An offer is a new object whenever series, rules or the cluster's resources changed, so the query is valid while its
+    offer and the names of its objects are the same. Pods that come and go leave nothing behind.
+    """
+
+    __slots__ = ("_kept", "_on_change", "request")
+
+    def __init__(
+        self, request: MetricRequest, on_change: Callable[[], None] = lambda: None
+    ) -> None:
+        """`on_change` is called when another query was kept."""
+        self.request = request
+        self._on_change = on_change
+        self._kept: tuple[Offer, tuple[str, ...], MetricQuery] | None = None
+
+    @property
+    def query_bytes(self) -> int:
+        """The size of the query, roughly."""
+        if self._kept is None:
+            return 0
+        _, names, query = self._kept
+        ages = len(query.ages.plan.query) if query.ages else 0
+        return _QUERY_BYTES + len(query.plan.query) + ages + sum(map(len, names))
+
+    def query(self, offer: Offer, names: tuple[str, ...] = ()) -> MetricQuery | None:
+        """The query that was built earlier, if it is still valid."""
+        kept = self._kept
+        return kept[2] if kept and kept[0] is offer and kept[1] == names else None
+
+    def keep(self, offer: Offer, names: tuple[str, ...], query: MetricQuery) -> None:
+        """Keep the query for the next time."""
+        self._kept = (offer, names, query)
+        self._on_change()
+
+
+class MetricPaths:
+    """Requests by their text; the least recently used are dropped first."""
+
+    def __init__(
+        self, active: Callable[[], ActiveConfiguration], *, bytes_max: int = KEPT_BYTES_MAX
+    ) -> None:
+        """`active`: the configuration that is served."""
+        self._active = active
+        self._kept: LRUCache[_Key, tuple[KnownRequest, int]] = LRUCache(
+            bytes_max, getsizeof=lambda kept: kept[1]
+        )
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def is_served(self, group: str, version: str) -> bool:
+        """Whether a group version is served now."""
+        return group in self._active().groups and version in VERSIONS[group]
+
+    def of_url(self, url: str) -> KnownRequest:
+        """Of an escaped path with its query string. Raises `StatusError`."""
+        path, _, query = url.partition("?")
+        check_path(path)
+        return self.of_path(unquote(path), query)
+
+    def of_path(self, path: str, query: str) -> KnownRequest:
+        """Of a decoded path and a query string. Raises `StatusError`."""
+        match split_path(path):
+            case ["apis", group, version, *rest] if rest and self.is_served(group, version):
+                return self.known(group, version, "/".join(rest), query)
+        raise not_found("the server could not find the requested resource", StatusDetails())
+
+    def known(self, group: str, version: str, path: str, query: str) -> KnownRequest:
+        """Of what follows the group version, which is served. Raises `StatusError` as `adapter.documents.paths`."""
+        key = (group, version, path, query)
+        kept = self._kept.get(key)
+        if kept is not None:
+            return kept[0]
+        request = paths.metric(group, version, path, parse_qsl(query, keep_blank_values=True))
+        known = KnownRequest(request, lambda: self._keep(key, known))
+        self._keep(key, known)
+        return known
+
+    def _keep(self, key: _Key, known: KnownRequest) -> None:
+        # The text is kept in the key, and once more in the request.
+        size_bytes = _REQUEST_BYTES + 2 * (len(key[2]) + len(key[3])) + known.query_bytes
+        if size_bytes <= self._kept.maxsize:
+            self._kept[key] = (known, size_bytes)
+        else:
+            self._kept.pop(key, None)

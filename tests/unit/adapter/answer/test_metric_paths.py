@@ -1,0 +1,115 @@
+"""Requests and their queries are kept for 50,000 autoscalers, within a bound."""
+
+import pytest
+
+from adapter.answer import ActiveConfiguration, KnownRequest, MetricPaths
+from adapter.answer.last_good_values import LastGoodValues
+from adapter.model import MetricQuery, NamedRule, Offer, Plan, Reaction, Rows, SignalContract
+from wire.api import custom_metrics, external_metrics
+from wire.api.status import StatusError
+
+AUTOSCALERS = 50_000
+CONTRACT = SignalContract(on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL)
+OFFER = Offer(NamedRule(path="metrics[0]", name="m", query="q", contract=CONTRACT))
+ACTIVE = ActiveConfiguration(groups=(external_metrics.GROUP,))
+
+
+def read(**settings: int) -> MetricPaths:
+    return MetricPaths(lambda: ACTIVE, **settings)
+
+
+def known(paths: MetricPaths, number: int, selector: str = "app%3Dweb") -> KnownRequest:
+    path = f"namespaces/n{number}/queue_length"
+    return paths.known(external_metrics.GROUP, "v1beta1", path, f"labelSelector={selector}")
+
+
+def query(text: str) -> MetricQuery:
+    return MetricQuery(plan=Plan(text), rows=Rows(), contract=CONTRACT, rule="metrics[0]")
+
+
+def test_every_autoscaler_finds_its_request_and_its_query_again():
+    paths = read()
+    first = [known(paths, number) for number in range(AUTOSCALERS)]
+    for each in first:
+        each.keep(OFFER, (), query("q" * 300))
+    again = [known(paths, number) for number in range(AUTOSCALERS)]
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    assert all(each.query(OFFER) is not None for each in again)
+
+
+def test_requests_have_a_bound_in_bytes_and_the_oldest_are_dropped_first():
+    paths = read(bytes_max=100_000)
+    first = known(paths, 0)
+    for number in range(1, 1_000):
+        last = known(paths, number)
+    assert len(paths) < 150
+    assert known(paths, 999) is last
+    assert known(paths, 0) is not first
+
+
+def test_the_queries_count_for_the_bound():
+    paths = read(bytes_max=1_000_000)
+    for number in range(100):
+        known(paths, number).keep(OFFER, (), query("q" * 50_000))
+    assert 0 < len(paths) < 20
+    assert known(paths, 99).query(OFFER) is not None
+
+
+def test_a_request_longer_than_the_bound_is_read_and_not_kept():
+    paths = read(bytes_max=100_000)
+    selector = ",".join(f"l{number}%3Dv" for number in range(20_000))
+    assert known(paths, 1, selector).request.metric == "queue_length"
+    assert len(paths) == 0
+
+
+def test_a_query_longer_than_the_bound_is_not_kept():
+    paths = read(bytes_max=3_000)
+    known(paths, 1).keep(OFFER, (), query("q" * 4_000))
+    assert known(paths, 1).query(OFFER) is None
+
+
+def test_an_invalid_request_is_refused_every_time():
+    paths = read()
+    for _ in range(2):
+        with pytest.raises(StatusError):
+            known(paths, 1, "a%3D%3D%3Db")
+    assert len(paths) == 0
+
+
+def test_a_query_is_not_used_for_another_offer_or_other_objects():
+    one = known(read(), 1)
+    one.keep(OFFER, ("a",), query("q"))
+    assert one.query(OFFER, ("a",))
+    assert one.query(OFFER, ("a", "b")) is None
+    assert one.query(Offer(OFFER.rule), ("a",)) is None
+
+
+def test_an_escaped_path_is_the_same_request_as_a_decoded_one():
+    paths = read()
+    where = f"/apis/{external_metrics.GROUP}/v1beta1/namespaces/shop"
+    decoded = paths.of_path(f"{where}/queue length", "labelSelector=a%3Db")
+    assert paths.of_url(f"{where}/queue%20length?labelSelector=a%3Db") is decoded
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/apis/{custom_metrics.GROUP}/v1beta1/namespaces/n/pods/p/m",
+        f"/apis/{external_metrics.GROUP}/v1beta2/namespaces/n/m",
+        f"/apis/{external_metrics.GROUP}/v1beta1",
+        "/api/v1/pods",
+    ],
+)
+def test_a_path_that_is_not_served_does_not_exist(path):
+    with pytest.raises(StatusError) as refused:
+        read().of_path(path, "")
+    assert refused.value.code == 404
+
+
+def test_every_autoscaler_finds_its_last_good_value_again():
+    values: LastGoodValues[int] = LastGoodValues()
+    for number in range(AUTOSCALERS):
+        values.keep(f"metric {number}", number)
+    assert [values.get(f"metric {number}", -1) for number in range(AUTOSCALERS)] == list(
+        range(AUTOSCALERS)
+    )
