@@ -3,8 +3,8 @@
 import argparse
 from typing import Final
 
+from adapter.certificates.managed_certificate import ManagedCertificateOptions
 from wire.process.command_line.parsing import FlagParser
-from wire.serving.managed_certificate import ManagedCertificateOptions
 
 SECRET: Final = "--managed-certificate-secret"  # noqa: S105 - the name of a flag
 SERVICE: Final = "--managed-certificate-service"

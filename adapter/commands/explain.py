@@ -13,7 +13,7 @@ import msgspec
 from adapter.commands.explain_text import text_of
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.config import ConfigError
-from adapter.diagnosis.autoscaler_metrics import Autoscaler, MetricPath, metric_paths, target_of
+from adapter.diagnosis.autoscaler_requests import Autoscaler, MetricPath, metric_paths, target_of
 from adapter.diagnosis.explanation import Explanation, ExplanationList
 from adapter.runtime.explaining import local_explainer, running_explainer
 from adapter.runtime.server_settings import PrometheusSettings

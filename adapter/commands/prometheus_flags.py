@@ -5,7 +5,7 @@ import argparse
 from adapter.model import Backend
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.process.command_line.parsing import FlagParser
-from wire.prometheus.flags import add_credential_flags, check_access
+from wire.prometheus.access_flags import add_credential_flags, check_access
 
 
 def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://localhost") -> None:

@@ -10,6 +10,7 @@ import msgspec
 from prometheus_client import REGISTRY
 
 from adapter import telemetry
+from adapter.certificates.managed_certificate import ManagedCertificate
 from adapter.config import load
 from adapter.runtime.assembly import Parts, assemble
 from adapter.runtime.reloader import ConfigurationReloader
@@ -24,7 +25,6 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.serving.event_loop import stop_requested
 from wire.serving.health import Check
-from wire.serving.managed_certificate import ManagedCertificate
 from wire.serving.server import Delegates, Server
 
 REQUESTS_LEVEL: Final = 3

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import msgspec
 
+from adapter.certificates.managed_certificate import ManagedCertificateOptions
 from adapter.fetch.catalog import Times
 from adapter.model import Backend, Freshness
 from wire.process.logs import LoggingOptions
-from wire.serving.managed_certificate import ManagedCertificateOptions
 from wire.serving.options import ServingOptions
 
 

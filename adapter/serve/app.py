@@ -1,6 +1,6 @@
 """The HTTP routes of the metrics APIs, and every response as a document.
 
-Requests are authorized before (`wire.serving.guard`), and failures become a Status after (`errors_to_status`).
+Requests are authorized before (`wire.serving.access_guard`), and failures become a Status after (`errors_to_status`).
 """
 
 import time

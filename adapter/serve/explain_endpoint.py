@@ -12,9 +12,9 @@ from aiohttp import web
 
 from adapter.diagnosis.explainer import Explainer
 from wire.api.status import bad_request
+from wire.serving.access_guard import USER
 from wire.serving.attributes import attributes_of
 from wire.serving.authorization import Authorizer
-from wire.serving.guard import USER
 from wire.serving.rendering import respond
 
 EXPLAIN: Final = "/debug/explain"

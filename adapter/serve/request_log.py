@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from wire.serving.guard import USER
+from wire.serving.access_guard import USER
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

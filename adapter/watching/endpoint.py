@@ -30,10 +30,10 @@ from wire.api.metric_stream import (
     encode,
 )
 from wire.api.status import StatusError, Unavailable, bad_request, failure
+from wire.serving.access_guard import USER
 from wire.serving.attributes import Attributes, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
-from wire.serving.guard import USER
 from wire.serving.rendering import as_status
 
 STREAMS_MAX: Final = 64

@@ -17,7 +17,7 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.api.schedules import FoundCalendar
-from scaler.extensions.schedules.bounds import SCHEDULES
+from scaler.extensions.schedules.stage import SCHEDULES
 
 Readings = Callable[[MetricSpec, float], Reading]
 """What the metrics APIs return for a metric at a time."""

@@ -14,7 +14,7 @@ from scaler.algorithm.observed import Pod, PodMetadata, PodSpec
 from scaler.algorithm.pod_requests import pod_requests
 from scaler.algorithm.unusable import MetricUnusable
 from scaler.api.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
-from scaler.extensions.formula.parsing import InvalidFormulaError, parse
+from scaler.extensions.formula.grammar import InvalidFormulaError, parse
 
 DELAY_SECONDS = 60.0
 # A target is usually 70 % of what a pod can serve, and its responses become slow at 90 %.

@@ -33,7 +33,7 @@ from scaler.cluster.status import stored_memory
 from scaler.cluster.target_scale import read_scale
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions import EXTENSIONS
-from scaler.extensions.schedules.bounds import SCHEDULES
+from scaler.extensions.schedules.stage import SCHEDULES
 from scaler.runtime.clients import Clients
 from scaler.runtime.flags import KINDS, add_algorithm_flags, settings_of
 from wire.api import kube_json

@@ -9,7 +9,7 @@ import msgspec
 
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS
 from kubectl_loadline.backtest.series import Series
-from wire.prometheus.queries import numbers
+from wire.prometheus.query_api import numbers
 
 Samples = list[tuple[float, float]]
 

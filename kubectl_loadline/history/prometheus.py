@@ -12,7 +12,7 @@ import msgspec
 from kubectl_loadline.history.files import Samples, summed
 from kubectl_loadline.history.queries import Selected
 from wire.prometheus.access import FileCredentials, PrometheusOptions
-from wire.prometheus.queries import PrometheusQueries
+from wire.prometheus.query_api import PrometheusQueries
 from wire.prometheus.transport import NoAnswer, Transport
 
 DAY_SECONDS: Final = 86400

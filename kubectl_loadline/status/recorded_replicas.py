@@ -8,7 +8,7 @@ from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from wire.api.quoting import go_quote
 from wire.api.status import Unavailable
 from wire.prometheus.access import NoCredentials
-from wire.prometheus.queries import PrometheusQueries
+from wire.prometheus.query_api import PrometheusQueries
 from wire.prometheus.transport import NoAnswer, Transport
 
 CURRENT: Final = "current"

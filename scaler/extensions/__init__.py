@@ -17,7 +17,7 @@ from scaler.extensions.futility import Futility
 from scaler.extensions.panic import Panic
 from scaler.extensions.rollout import Rollout
 from scaler.extensions.scale_to_zero import ScaleToZero
-from scaler.extensions.schedules.bounds import Schedules
+from scaler.extensions.schedules.stage import Schedules
 from scaler.extensions.suspension import Suspend
 
 Extensions = tuple[Extension[Any, Any], ...]

@@ -13,7 +13,7 @@ from scaler.cluster.forecast.warm_starts import WarmStarts
 from scaler.cluster.ports import DecisionObserver, Mapper
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions.forecast.stage import FORECAST
-from scaler.extensions.schedules.bounds import SCHEDULES
+from scaler.extensions.schedules.stage import SCHEDULES
 from scaler.runtime.adapter_connection import AdapterConnection
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import PrometheusOptions

@@ -4,7 +4,7 @@ import argparse
 
 from wire.process.command_line.parsing import FlagGroup
 from wire.prometheus.access import PrometheusOptions
-from wire.prometheus.flags import add_credential_flags, check_access
+from wire.prometheus.access_flags import add_credential_flags, check_access
 
 
 def header(text: str) -> tuple[str, str]:

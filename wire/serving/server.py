@@ -9,7 +9,7 @@ await server.stop()
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,13 +20,13 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.requests import Watcher, Writer
 from wire.process.background_tasks import BackgroundTasks, stopped
+from wire.serving.access_guard import AttributesOf, errors_to_status, guard, request_attributes
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
-from wire.serving.guard import AttributesOf, errors_to_status, guard, request_attributes
+from wire.serving.certificates import Pair
 from wire.serving.health import Check, Health
 from wire.serving.index import Paths, add_index_routes
 from wire.serving.listener import Listener
-from wire.serving.managed_certificate import ManagedCertificate
 from wire.serving.metrics_and_version import (
     Collect,
     add_metrics_route,
@@ -84,6 +84,19 @@ class Delegates:
             await client.close()
 
 
+class RenewedCertificate(Protocol):
+    """A serving certificate that is renewed while the server runs."""
+
+    @property
+    def problem(self) -> str:
+        """Why it is not served, or not trusted; empty if it is."""
+        ...
+
+    async def run(self, serve: Callable[[Pair], None]) -> None:
+        """Serve each new one, until cancelled."""
+        ...
+
+
 class Server:
     """HTTPS with delegated authentication and authorization, health, `/metrics` and `/version`."""
 
@@ -100,7 +113,7 @@ class Server:
         attributes: AttributesOf = request_attributes,
         paths: Paths = tuple,
         background: BackgroundTasks | None = None,
-        certificate: ManagedCertificate | None = None,
+        certificate: RenewedCertificate | None = None,
         drain_seconds: float = 20.0,
         trust_wait_seconds: float = 3.0,
     ) -> None:

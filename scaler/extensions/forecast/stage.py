@@ -21,13 +21,13 @@ from scaler.extensions.forecast.foresee import (
     remembered,
 )
 from scaler.extensions.forecast.load import load_of
-from scaler.extensions.forecast.remark import (
+from scaler.extensions.forecast.rules import ForecastRules, forecast_rules
+from scaler.extensions.forecast.sentences import (
     forecast_remark,
     forecast_sentence,
     learnt_event,
     verdict_events,
 )
-from scaler.extensions.forecast.rules import ForecastRules, forecast_rules
 from scaler.extensions.forecast.state import ForecastMemory, ForecastStep, Load, moved
 from scaler.extensions.forecast.warm_start import history_text, warm_started
 

@@ -14,8 +14,8 @@ from scaler.extensions.forecast.foresee import SECONDS_PER_MINUTE, replayed_minu
 from scaler.extensions.forecast.learner import OFFSET_SHARE
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.reliability import good
-from scaler.extensions.forecast.remark import recorded_text
 from scaler.extensions.forecast.rules import ForecastRules
+from scaler.extensions.forecast.sentences import recorded_text
 from scaler.extensions.forecast.state import LEARNING, Forecast, Load, Recorded, Verdict, WarmStart
 
 # Two weekly periods, the second of which is forecast from the first, and a day.

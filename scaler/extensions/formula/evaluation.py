@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from scaler.algorithm.readings import FailedInput
-from scaler.extensions.formula.parsing import Formula, Metric, Node, Number, Operation
+from scaler.extensions.formula.grammar import Formula, Metric, Node, Number, Operation
 
 
 class FormulaFailedError(Exception):

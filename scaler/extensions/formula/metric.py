@@ -29,7 +29,7 @@ from scaler.api.autoscaler import (
     metrics_of,
 )
 from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
-from scaler.extensions.formula.parsing import Formula, InvalidFormulaError, parse
+from scaler.extensions.formula.grammar import Formula, InvalidFormulaError, parse
 from wire.api.quantity import format_milli
 
 

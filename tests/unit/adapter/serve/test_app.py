@@ -14,7 +14,7 @@ from adapter.serve.app import MetricsAPI, count_requests
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
 from tests.unit.adapter.answer.test_answering import EXTERNAL, RESOURCE_RULES, RULE
 from wire.api.discovery import AGGREGATED_V2
-from wire.serving.guard import errors_to_status
+from wire.serving.access_guard import errors_to_status
 
 CUSTOM = "/apis/custom.metrics.k8s.io"
 EXTERNAL_V1 = "/apis/external.metrics.k8s.io/v1beta1"

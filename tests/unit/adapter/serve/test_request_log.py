@@ -7,8 +7,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from adapter.serve.request_log import log_requests
+from wire.serving.access_guard import USER
 from wire.serving.attributes import User
-from wire.serving.guard import USER
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from adapter.model import (
 from adapter.serve.app import MetricsAPI
 from tests.fakes.adapter import FakeCatalog
 from wire.api.external_metrics import ExternalMetricValueList
+from wire.serving.access_guard import errors_to_status, guard
 from wire.serving.attributes import Attributes, User
-from wire.serving.guard import errors_to_status, guard
 from wire.serving.listener import Listener
 
 GROUPS = ("custom.metrics.k8s.io", "external.metrics.k8s.io", "metrics.k8s.io")

@@ -19,8 +19,8 @@ from wire.api.metric_stream import (
     encode,
 )
 from wire.api.status import Unavailable, forbidden, not_found, unauthorized
+from wire.serving.access_guard import USER
 from wire.serving.attributes import User
-from wire.serving.guard import USER
 from wire.serving.listener import Listener
 from wire.serving.request_path import check_path
 

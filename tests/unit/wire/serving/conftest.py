@@ -16,7 +16,7 @@ from testbed.certificates import Authority, KeyPair
 from testbed.waiting import until
 from wire.kube.cache import NameAndLabels
 from wire.kube.requests import JSON, OnAccepted
-from wire.serving.guard import USER
+from wire.serving.access_guard import USER
 from wire.serving.health import Check
 from wire.serving.options import ServingOptions
 from wire.serving.server import Delegates, Server

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scaler.algorithm.readings import FailedInput
 from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
-from scaler.extensions.formula.parsing import HEIGHT_MAX, LENGTH_MAX, InvalidFormulaError, parse
+from scaler.extensions.formula.grammar import HEIGHT_MAX, LENGTH_MAX, InvalidFormulaError, parse
 
 INPUTS = {
     "queue": 90.0, "rps": 500.0, "zero": 0.0, "queue-depth": 3.0, "down": FailedInput("no data"), "nan": math.nan,

@@ -16,13 +16,13 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from adapter.certificates.renewal import Stored, stored_in, successor
 from wire.api.status import StatusError, Unavailable
 from wire.kube.api_services import PATH as API_SERVICES
 from wire.kube.api_services import APIService
 from wire.kube.cache import NameAndLabels, WatchCache
 from wire.kube.requests import Watcher, Writer
 from wire.process.problem_log import ProblemLog
-from wire.serving.certificate_renewal import Stored, stored_in, successor
 from wire.serving.certificates import Certificate, CertificateError, Pair, certificates_in
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")

@@ -5,7 +5,7 @@ import datetime
 
 import pytest
 
-from wire.serving.certificate_renewal import OVERLAP, Stored, stored_in, successor
+from adapter.certificates.renewal import OVERLAP, Stored, stored_in, successor
 from wire.serving.certificates import certificates_in, self_signed
 
 NAMES = ("adapter.monitoring.svc", "127.0.0.1")

@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.commands.explain import main as explain
-from adapter.diagnosis.autoscaler_metrics import Autoscaler, target_of
+from adapter.diagnosis.autoscaler_requests import Autoscaler, target_of
 
 
 @pytest.mark.parametrize(

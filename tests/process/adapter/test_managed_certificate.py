@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 import pytest
 
+from adapter.certificates.managed_certificate import (
+    ManagedCertificate,
+    ManagedCertificateOptions,
+    ManagedCertificateTimes,
+)
 from testbed.waiting import holds
 from tests.process.wire.conftest import until
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.serving.certificates import Pair
-from wire.serving.managed_certificate import (
-    ManagedCertificate,
-    ManagedCertificateOptions,
-    ManagedCertificateTimes,
-)
 
 QUICK = ManagedCertificateTimes(settle_seconds=0.3, check_seconds=0.2)
 GROUP = "managed.example.com"

@@ -1,0 +1,1 @@
+"""The serving certificate that the replicas of the adapter share and renew."""

@@ -1,0 +1,68 @@
+"""`wire.serving.http_connection` uses names of aiohttp that are not documented: this fails first when a release changes them.
+
+Then compare `aiohttp.web_protocol.RequestHandler` of both releases before the upper bound in pyproject.toml is raised.
+"""
+
+import ast
+import inspect
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.streams import EMPTY_PAYLOAD, EmptyStreamReader
+
+from wire.serving import http_connection
+from wire.serving.http_connection import HTTPConnection
+
+ATTRIBUTES = {
+    "_loop", "_messages", "_payload_parser", "_request_count", "_request_factory", "_request_in_progress",
+}  # fmt: skip
+METHODS = {
+    "connection_made": ("self", "transport"),
+    "connection_lost": ("self", "exc"),
+    "data_received": ("self", "data"),
+    "pause_writing": ("self",),
+    "resume_writing": ("self",),
+    "handle_error": ("self", "request", "status", "exc", "message"),
+}
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def slots(of: type) -> set[str]:
+    return {name for each in of.__mro__ for name in getattr(each, "__slots__", ())}
+
+
+def test_the_attributes_exist_and_no_other_one_is_used():
+    tree = ast.parse(inspect.getsource(http_connection))
+    named = {
+        each.attr
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == "self"
+    }
+    of_aiohttp = {name for name in named & slots(web.RequestHandler) if name.startswith("_")}
+    assert of_aiohttp == ATTRIBUTES
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_overridden_methods_have_the_same_parameters(name):
+    parameters = tuple(inspect.signature(getattr(web.RequestHandler, name)).parameters)
+    assert parameters == METHODS[name]
+    assert name in vars(HTTPConnection)
+
+
+def test_a_message_is_queued_with_its_body():
+    """`_messages[-1][1]` is the body, which `EMPTY_PAYLOAD` stands for before."""
+    source = inspect.getsource(web.RequestHandler.data_received)
+    assert re.search(r"for \w+, \w+ in messages", source) or "_messages.append" in source
+    assert isinstance(EMPTY_PAYLOAD, EmptyStreamReader)
+
+
+def test_the_installed_release_is_below_the_upper_bound():
+    bound = re.search(r'"aiohttp>=3\.14,<(\d+)\.(\d+)"', (ROOT / "pyproject.toml").read_text())
+    assert bound is not None
+    installed = tuple(int(part) for part in version("aiohttp").split(".")[:2])
+    assert installed < (int(bound[1]), int(bound[2]))
