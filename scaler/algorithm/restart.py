@@ -104,10 +104,13 @@ def restores_alike(stored: Memory, memory: Memory, extensions: Extensions) -> bo
         and _alike(stored.scale_up_events, memory.scale_up_events)
         and _alike(stored.scale_down_events, memory.scale_down_events)
         and _restores_steps(stored.recommendations or (), memory.recommendations or ())
-        and all(
-            each.restores_alike(stored_state(stored, each), stored_state(memory, each))
-            for each in extensions
-            if each.state_type is not None
+        and (
+            not (stored.states or memory.states)
+            or all(
+                each.restores_alike(stored_state(stored, each), stored_state(memory, each))
+                for each in extensions
+                if each.state_type is not None
+            )
         )
     )
 
