@@ -7,7 +7,6 @@ unless every selector is what it was plus the new matchers.
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 import promql_parser
 
@@ -32,7 +31,6 @@ AGGREGATORS = {
 Token = tuple[str, str, int]  # kind, text, offset of its end
 
 
-@lru_cache(maxsize=4096)
 def with_matchers(query: str, matchers: tuple[Matcher, ...]) -> str:
     """The query with the matchers in every vector selector; raises `QueryNotBuilt` when that is not proven."""
     if not matchers:
