@@ -174,12 +174,18 @@ class Answers:
     async def _rows(
         self, query: MetricQuery, names: Sequence[str], observer: AnswerObserver
     ) -> Evaluation:
-        """The rows of the request: of a wide query, or of its own query, which is also the one that is explained."""
-        if self._wide_plans and not observer.explains:
-            found = await self._wide_plans.rows(query, names)
-            if found is not None:
+        """The rows of the request: of a wide query, or of its own query. An explanation shows both."""
+        if self._wide_plans and observer.explains:
+            shared = await self._wide_plans.explained(query, names)
+            if shared is not None:
+                observer.answered_together()
+                await own_rows(self._evaluator, query, names, observer)
+                return shared
+        elif self._wide_plans:
+            shared = await self._wide_plans.rows(query, names)
+            if shared is not None:
                 _WIDE.inc()
-                return found
+                return shared
         found = await own_rows(self._evaluator, query, names, observer)
         observer.answered_alone()
         _OWN.inc()

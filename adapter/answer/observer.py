@@ -36,6 +36,9 @@ class AnswerObserver:
     def evaluated(self, plan: Plan, rows: Rows, evaluation: Evaluation) -> None:
         """What Prometheus returned for a plan, and which rows of it belong to the request."""
 
+    def answered_together(self) -> None:
+        """The request had a share of the result of a wide query."""
+
     def answered_alone(self) -> None:
         """The request had a query of its own, not a share of a wide query."""
 

@@ -27,6 +27,8 @@ def _lines(title: str, explanation: Explanation) -> Iterator[str]:
         yield f"objects  {_listed(explanation.objects.names, explanation.objects.count)}"
     for query in explanation.queries:
         yield from _query(query)
+    if explanation.is_shared:
+        yield "shared   the values are those of one query for many requests, which has the same rows"
     if explanation.ended_at == "":
         yield f"value    {explanation.value_count or 'no'} {'value' if explanation.value_count == 1 else 'values'}"
         for value in explanation.values:

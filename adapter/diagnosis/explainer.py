@@ -75,6 +75,7 @@ class Explainer:
             rule=trace.rule(),
             objects=trace.objects(),
             queries=trace.queries(),
+            is_shared=trace.is_shared,
             value_count=len(trace.values or ()),
             values=trace.served(),
             findings=tuple(found),

@@ -99,6 +99,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rule: ChosenRule | None = None
     objects: MatchedObjects | None = None
     queries: tuple[EvaluatedQuery, ...] = ()
+    is_shared: bool = False
+    """Whether the values are those of one query for many requests. Its text names other namespaces, and is not shown."""
     value_count: int = 0
     values: tuple[ServedValue, ...] = ()
     findings: tuple[Finding, ...] = ()

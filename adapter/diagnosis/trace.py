@@ -51,6 +51,7 @@ class Trace(AnswerObserver):
         self.plans: list[Plan] = []
         self.evaluations: list[PlanEvaluation] = []
         self.values: tuple[Value, ...] | None = None
+        self.is_shared = False
 
     def rule_chosen(self, offer: Offer) -> None:
         self.offer = offer
@@ -69,6 +70,9 @@ class Trace(AnswerObserver):
 
     def evaluated(self, plan: Plan, rows: Rows, evaluation: Evaluation) -> None:
         self.evaluations.append(PlanEvaluation(plan, rows, evaluation))
+
+    def answered_together(self) -> None:
+        self.is_shared = True
 
     def answered(self, values: Sequence[Value]) -> None:
         self.values = tuple(values)

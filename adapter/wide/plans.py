@@ -64,6 +64,20 @@ class WidePlans:
         """The rows of the request, as its narrow query would return them; None when the narrow query must answer."""
         return await self.rows_of(query.wide, query.plan.query, names)
 
+    async def explained(self, query: MetricQuery, names: Sequence[str]) -> Evaluation | None:
+        """As `rows`, for a request that does not count as demand."""
+        chunks = self._queries.get(query.wide.query) if query.wide else None
+        chunk = chunks.known(query.wide.namespace) if chunks is not None and query.wide else None
+        if chunk is None or query.wide is None:
+            return None
+        now_seconds = self._monotonic()
+        if not chunk.demand.is_worthwhile(now_seconds):
+            return None
+        plans = chunk.plans(query.wide.namespace, now_seconds)
+        if plans is None:
+            return None
+        return await self._evaluated(chunk, plans, query.wide, names, several=False)
+
     async def rows_of(
         self, wide: Wide | None, narrow: str, names: Sequence[str], *, several: bool = False
     ) -> Evaluation | None:
@@ -168,6 +182,9 @@ class _Chunks:
 
     def __contains__(self, namespace: str) -> bool:
         return namespace in self._chunk_of
+
+    def known(self, namespace: str) -> "_Chunk | None":
+        return self._chunk_of.get(namespace)
 
     def of(self, namespace: str) -> "_Chunk":
         """The chunk that a namespace belongs to, also a new one."""

@@ -180,6 +180,7 @@ async def test_the_document_for_programs_keeps_its_names():
         "rule",
         "objects",
         "queries",
+        "isShared",
         "valueCount",
         "values",
         "findings",

@@ -339,3 +339,15 @@ def test_a_template_without_proof_has_no_wide_query(template):
 def test_a_namespace_that_kubernetes_would_not_accept_is_never_in_a_wide_query(namespace):
     query, _ = of_queue(namespace, "queue=q1")
     assert query.wide is None or not query.wide.namespace
+
+
+async def test_an_explanation_has_the_rows_of_the_wide_query_and_does_not_count_as_demand():
+    planner = Planner()
+    query, names = REQUESTS[0]
+    for _ in range(20):
+        assert await planner.plans.explained(query, names) is None, "no request wants it"
+    await planner.period()
+    await planner.period()
+    served = await planner.plans.rows(query, names)
+    assert served is not None
+    assert await planner.plans.explained(query, names) == served
