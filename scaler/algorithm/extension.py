@@ -25,13 +25,17 @@ State = TypeVar("State")
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extension derives its rules from. `inputs`: what was read for extensions, by their names."""
+    """What an extension derives its rules from. `inputs`: what was read for extensions, by their names.
+
+    `states`: the states of extensions, by their names; empty after a restart.
+    """
 
     autoscaler: Autoscaler
     spec: AutoscalerSpec
     settings: "Settings"
     inputs: Mapping[str, Any]
     moment: Moment
+    states: Mapping[str, Any] = {}
 
 
 class Gauge(msgspec.Struct, frozen=True):

@@ -35,6 +35,7 @@ def plan(
         settings=settings,
         inputs=observed.inputs,
         moment=moment,
+        states={} if isinstance(memory, StoredMemory) else memory.states,
     )
     policy = effective_policy(given)
     if isinstance(observed.scale, ScaleUnavailable):

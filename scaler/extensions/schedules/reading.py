@@ -9,19 +9,18 @@ from scaler.api.schedules import CalendarEntry, FoundCalendar, ScheduleSpec
 from scaler.extensions.schedules.cron import CronStarts, parse_cron
 from scaler.extensions.schedules.local_time import instant, local_time, time_zone
 from scaler.extensions.schedules.recurrence import FixedStarts, RecurringStarts, parse_rule
-from scaler.extensions.schedules.windows import Evaluator, Schedule, Starts
+from scaler.extensions.schedules.windows import Schedule, Starts
 
 DEFAULT_TIME_ZONE = "UTC"
 
 
 class Readable(msgspec.Struct, frozen=True):
-    """An evaluator of what can be read, and a message for each schedule that cannot, with the path of its field."""
+    """What can be read, and a message for each schedule that cannot, with the path of its field."""
 
-    evaluator: Evaluator
+    schedules: tuple[Schedule, ...]
     problems: tuple[str, ...]
 
 
-# An autoscaler keeps its evaluator from reconcile to reconcile; equal schedules share one.
 @lru_cache(16_384)
 def readable(schedules: tuple[ScheduleSpec, ...], calendars: tuple[FoundCalendar, ...]) -> Readable:
     """Read all schedules. One that cannot be read does not affect the others."""
@@ -33,7 +32,7 @@ def readable(schedules: tuple[ScheduleSpec, ...], calendars: tuple[FoundCalendar
             read.extend(_read(spec, calendars, path))
         except _FieldError as error:
             problems.append(str(error))
-    return Readable(Evaluator(read), tuple(problems))
+    return Readable(tuple(read), tuple(problems))
 
 
 class _FieldError(Exception):

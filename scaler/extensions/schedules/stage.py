@@ -12,7 +12,7 @@ from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType
 from scaler.api.schedules import ScheduleStatus
 from scaler.extensions.schedules.reading import readable
-from scaler.extensions.schedules.windows import Active, Scheduled
+from scaler.extensions.schedules.windows import Active, Schedule, Scheduled, Search, evaluated
 from wire.api.meta import time_from_unix
 
 SCHEDULES = "schedules"
@@ -32,9 +32,17 @@ class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     """Why nothing may be scaled down: a schedule that cannot be read might set a floor."""
     remark: Remark
+    searched: "Searched"
 
 
-class Schedules(Extension[ScheduledBounds, None]):
+class Searched(msgspec.Struct, frozen=True):
+    """The starts that were found for these schedules. It is not stored: a restart searches again."""
+
+    schedules: tuple[Schedule, ...]
+    searches: tuple[Search | None, ...]
+
+
+class Schedules(Extension[ScheduledBounds, Searched]):
     """The bounds of the active schedules replace those of the spec. Its input are the calendars that they refer to."""
 
     name = SCHEDULES
@@ -47,10 +55,13 @@ class Schedules(Extension[ScheduledBounds, None]):
         if not given.spec.schedules:
             return None
         read = readable(given.spec.schedules, given.inputs.get(self.name, ()))
-        scheduled = read.evaluator.at(
+        known: Searched | None = given.states.get(self.name)
+        scheduled = evaluated(
+            read.schedules,
             given.moment.now_unix_seconds,
             min_replicas=policy.min_replicas,
             max_replicas=policy.max_replicas,
+            searches=known.searches if known and known.schedules is read.schedules else (),
         )
         given.moment.holds_until(scheduled.valid_until_unix_seconds)
         low = policy.min_replicas if scheduled.floor is None else scheduled.floor
@@ -68,6 +79,7 @@ class Schedules(Extension[ScheduledBounds, None]):
             next_change_unix_seconds=scheduled.next_change_unix_seconds,
             problem=f"{problem}; {_NOT_SCALED_DOWN}" if problem else "",
             remark=_remark(scheduled, problem, low, high),
+            searched=Searched(read.schedules, scheduled.searches),
         )
 
     def policy(self, rules: ScheduledBounds, policy: Policy) -> Policy:
@@ -88,7 +100,17 @@ class Schedules(Extension[ScheduledBounds, None]):
         """While a schedule cannot be read."""
         return (INVALID_SCHEDULE, rules.problem) if rules.problem else None
 
-    def remark(self, rules: ScheduledBounds, state: None, turn: Turn) -> Remark | None:
+    def begin(
+        self,
+        rules: ScheduledBounds,
+        state: Searched | None,
+        turn: Turn,
+        known_replicas: tuple[int, ...] | None,
+    ) -> Searched:
+        """What was found for the bounds of this reconcile."""
+        return rules.searched
+
+    def remark(self, rules: ScheduledBounds, state: Searched | None, turn: Turn) -> Remark | None:
         """The condition `Scheduled`."""
         return rules.remark
 

@@ -7,6 +7,7 @@ and left in a straight line after the last one ends, so that the whole bound app
 
 import math
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Protocol
 
 import msgspec
@@ -61,58 +62,66 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     valid_until_unix_seconds: float = math.inf
     problems: tuple[str, ...] = ()
     """The schedules that cannot be evaluated, and why."""
+    searches: "tuple[Search | None, ...]" = ()
+    """For the next evaluation of the same schedules."""
 
 
-class Evaluator:
-    """Evaluates the schedules of one autoscaler. It repeats the search for starts only after the next one."""
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """The starts around a moment: the same from `since` until `until`. `end`: of the window, with those that overlap."""
 
-    def __init__(self, schedules: Sequence[Schedule]) -> None:
-        self._schedules = tuple(_Remembered(each) for each in schedules)
-        self._last = Scheduled()
-        self._last_since = math.inf
-        self._last_bounds: tuple[int, int] = (0, 0)
+    since: float
+    until: float
+    previous: int | None
+    following: int | None
+    end: float | None
 
-    def at(self, now_unix_seconds: float, *, min_replicas: int, max_replicas: int) -> Scheduled:
-        """The bounds now. `min_replicas` and `max_replicas` are those without schedules, where ramps begin."""
-        bounds = (min_replicas, max_replicas)
-        is_valid = self._last_since <= now_unix_seconds < self._last.valid_until_unix_seconds
-        if not is_valid or bounds != self._last_bounds:
-            self._last = self._evaluated(now_unix_seconds, *bounds)
-            self._last_since, self._last_bounds = now_unix_seconds, bounds
-        return self._last
 
-    def _evaluated(self, now: float, min_replicas: int, max_replicas: int) -> Scheduled:
-        active: list[Active] = []
-        changes: list[float] = []
-        valid_until = math.inf
-        problems: list[str] = []
-        for each in self._schedules:
-            try:
-                phase = each.phase(now)
-            except ValueError as error:
-                problems.append(f"schedule {each.schedule.name}: {error}")
-                valid_until = min(valid_until, now + _RETRY_SECONDS)
-                continue
-            if phase.share > 0:
-                active.append(_active(each.schedule, phase.share, min_replicas, max_replicas))
-            if phase.next_change is not None:
-                changes.append(phase.next_change)
-            valid_until = min(valid_until, phase.valid_until)
-        floor = max(
-            (each.min_replicas for each in active if each.min_replicas is not None), default=None
-        )
-        cap = min(
-            (each.max_replicas for each in active if each.max_replicas is not None), default=None
-        )
-        return Scheduled(
-            active=tuple(active),
-            floor=floor,
-            # The floor takes precedence: too few replicas are an outage, too many are a cost.
-            cap=max(cap, floor) if cap is not None and floor is not None else cap,
-            next_change_unix_seconds=min(changes, default=None),
-            valid_until_unix_seconds=valid_until,
-            problems=tuple(problems),
-        )
+def evaluated(
+    schedules: Sequence[Schedule],
+    now_unix_seconds: float,
+    *,
+    min_replicas: int,
+    max_replicas: int,
+    searches: Sequence[Search | None] = (),
+) -> Scheduled:
+    """The bounds now. `min_replicas` and `max_replicas` are those without schedules, where ramps begin.
+
+    `searches`: those of an earlier evaluation. Starts are searched again only after the next one has passed: for a recurrence
+    rule that takes milliseconds.
+    """
+    now, active, changes, problems = now_unix_seconds, list[Active](), list[float](), list[str]()
+    valid_until, found = math.inf, list[Search | None]()
+    for each, known in zip_longest(schedules, searches[: len(schedules)]):
+        try:
+            search = known
+            if search is None or not search.since <= now < search.until:
+                search = _search(each, now)
+            phase = _phase(each, search, now)
+        except ValueError as error:
+            found.append(None)
+            problems.append(f"schedule {each.name}: {error}")
+            valid_until = min(valid_until, now + _RETRY_SECONDS)
+            continue
+        found.append(search)
+        if phase.share > 0:
+            active.append(_active(each, phase.share, min_replicas, max_replicas))
+        if phase.next_change is not None:
+            changes.append(phase.next_change)
+        valid_until = min(valid_until, phase.valid_until)
+    floor = max(
+        (each.min_replicas for each in active if each.min_replicas is not None), default=None
+    )
+    cap = min((each.max_replicas for each in active if each.max_replicas is not None), default=None)
+    return Scheduled(
+        active=tuple(active),
+        floor=floor,
+        # The floor takes precedence: too few replicas are an outage, too many are a cost.
+        cap=max(cap, floor) if cap is not None and floor is not None else cap,
+        next_change_unix_seconds=min(changes, default=None),
+        valid_until_unix_seconds=valid_until,
+        problems=tuple(problems),
+        searches=tuple(found),
+    )
 
 
 def _active(schedule: Schedule, share: float, min_replicas: int, max_replicas: int) -> Active:
@@ -139,56 +148,47 @@ class _Phase(msgspec.Struct, frozen=True):
     valid_until: float
 
 
-class _Remembered:
-    """A schedule, and the starts around the last evaluation."""
+def _phase(schedule: Schedule, search: Search, now: float) -> _Phase:
+    """Where `now` is: outside, on a ramp, or within a window."""
+    previous, following, ramp = search.previous, search.following, schedule.ramp_seconds
+    ends = None if previous is None else previous + schedule.duration_seconds
+    if ends is not None and now < ends:
+        valid_until = ends if following is None else min(ends, following)
+        return _Phase(1.0, search.end, valid_until)
+    rising = 0.0 if following is None or not ramp else 1 - (following - now) / ramp
+    falling = 0.0 if ends is None or not ramp else 1 - (now - ends) / ramp
+    share = max(rising, falling, 0.0)
+    if share == 0:
+        begins = None if following is None else float(following - ramp)
+        return _Phase(0.0, begins, search.until if begins is None else begins)
+    # On a ramp the bounds change all the time.
+    next_change = float(following) if following is not None and rising > 0 else None
+    if next_change is None and ends is not None:
+        next_change = float(ends + ramp)
+    return _Phase(share, next_change, now)
 
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-        self._lookback_seconds = schedule.duration_seconds + schedule.ramp_seconds
-        self._since = math.inf
-        self._until = -math.inf
-        self._around: tuple[int | None, int | None] = (None, None)
-        self._end: float | None = None
 
-    def phase(self, now: float) -> _Phase:
-        """Where `now` is: outside, on a ramp, or within a window."""
-        if not self._since <= now < self._until:
-            self._search(now)
-        previous, following = self._around
-        ramp = self.schedule.ramp_seconds
-        ends = None if previous is None else previous + self.schedule.duration_seconds
-        if ends is not None and now < ends:
-            valid_until = ends if following is None else min(ends, following)
-            return _Phase(1.0, self._end, valid_until)
-        rising = 0.0 if following is None or not ramp else 1 - (following - now) / ramp
-        falling = 0.0 if ends is None or not ramp else 1 - (now - ends) / ramp
-        share = max(rising, falling, 0.0)
-        if share == 0:
-            begins = None if following is None else float(following - ramp)
-            return _Phase(0.0, begins, self._until if begins is None else begins)
-        # On a ramp the bounds change all the time.
-        next_change = float(following) if following is not None and rising > 0 else None
-        if next_change is None and ends is not None:
-            next_change = float(ends + ramp)
-        return _Phase(share, next_change, now)
-
-    def _search(self, now: float) -> None:
-        starts = self.schedule.starts
-        previous, following = starts.previous_and_next(now, self._lookback_seconds)
-        self._around = previous, following
-        self._since = now
+def _search(schedule: Schedule, now: float) -> Search:
+    lookback_seconds = schedule.duration_seconds + schedule.ramp_seconds
+    previous, following = schedule.starts.previous_and_next(now, lookback_seconds)
+    return Search(
+        since=now,
         # Without a next start, search again after a day: the search ends some years ahead.
-        self._until = now + 86_400 if following is None else following
-        self._end = self._end_of_chain(previous, following)
+        until=now + 86_400 if following is None else following,
+        previous=previous,
+        following=following,
+        end=_end_of_chain(schedule, previous, following),
+    )
 
-    def _end_of_chain(self, previous: int | None, following: int | None) -> float | None:
-        """When the windows that overlap with the one of `previous` end."""
-        if previous is None:
-            return None
-        end = previous + self.schedule.duration_seconds
-        for _ in range(_CHAIN_MAX):
-            if following is None or following > end:
-                return float(end)
-            end = following + self.schedule.duration_seconds
-            _, following = self.schedule.starts.previous_and_next(following, 0)
+
+def _end_of_chain(schedule: Schedule, previous: int | None, following: int | None) -> float | None:
+    """When the windows that overlap with the one of `previous` end."""
+    if previous is None:
         return None
+    end = previous + schedule.duration_seconds
+    for _ in range(_CHAIN_MAX):
+        if following is None or following > end:
+            return float(end)
+        end = following + schedule.duration_seconds
+        _, following = schedule.starts.previous_and_next(following, 0)
+    return None

@@ -11,6 +11,7 @@ from scaler.api.schedules import (
 )
 from scaler.extensions.schedules.local_time import local_time, time_zone
 from scaler.extensions.schedules.reading import readable
+from scaler.extensions.schedules.windows import evaluated
 
 RETAIL = CalendarReference(kind="ClusterScalingCalendar", name="retail")
 SALE = CalendarEntry(
@@ -26,7 +27,7 @@ def at(text: str, zone: str = "Europe/Berlin") -> float:
 def scheduled(now: float, *specs: ScheduleSpec, calendars=()):
     read = readable(specs, tuple(calendars))
     assert read.problems == ()
-    return read.evaluator.at(now, min_replicas=1, max_replicas=40)
+    return evaluated(read.schedules, now, min_replicas=1, max_replicas=40)
 
 
 def retail(*entries: CalendarEntry, zone: str = "Europe/Berlin") -> FoundCalendar:
@@ -105,4 +106,5 @@ def test_a_mistake_names_its_field_and_does_not_affect_other_schedules(spec, cal
     read = readable((good, spec), calendars)
     (found,) = read.problems
     assert problem in found
-    assert read.evaluator.at(1_800_000_000, min_replicas=1, max_replicas=40).floor == 7
+    found = evaluated(read.schedules, 1_800_000_000, min_replicas=1, max_replicas=40)
+    assert found.floor == 7

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.extensions.schedules.recurrence import FixedStarts
-from scaler.extensions.schedules.windows import Evaluator, Schedule, Scheduled
+from scaler.extensions.schedules.windows import Schedule, Scheduled, evaluated
 
 
 def schedule(
@@ -19,7 +19,12 @@ def schedule(
 
 
 def at(now: float, *schedules: Schedule) -> Scheduled:
-    return Evaluator(schedules).at(now, min_replicas=2, max_replicas=20)
+    return evaluated(schedules, now, min_replicas=2, max_replicas=20)
+
+
+def following(earlier: Scheduled, now: float, *schedules: Schedule) -> Scheduled:
+    """With the searches of an earlier evaluation."""
+    return evaluated(schedules, now, min_replicas=2, max_replicas=20, searches=earlier.searches)
 
 
 def names(scheduled: Scheduled) -> list[str]:
@@ -94,25 +99,26 @@ class CountedStarts:
 
 def test_starts_are_searched_only_when_the_next_one_has_passed():
     starts = CountedStarts(1000, 5000)
-    evaluator = Evaluator([Schedule(name="a", starts=starts, duration_seconds=100, min_replicas=5)])
+    schedules = [Schedule(name="a", starts=starts, duration_seconds=100, min_replicas=5)]
+    found = Scheduled()
     for now in range(1000, 4999, 15):
-        evaluator.at(now, min_replicas=1, max_replicas=10)
+        found = following(found, now, *schedules)
     assert starts.searches == 1
-    evaluator.at(5000, min_replicas=1, max_replicas=10)
+    following(found, 5000, *schedules)
     assert starts.searches == 2
 
 
-def test_nothing_is_evaluated_again_while_nothing_changes():
-    evaluator = Evaluator([schedule("a", 1000, low=5)])
-    first = evaluator.at(1000, min_replicas=1, max_replicas=10)
-    assert evaluator.at(1099, min_replicas=1, max_replicas=10) is first
-    assert evaluator.at(1100, min_replicas=1, max_replicas=10).floor is None
+def test_an_evaluation_is_the_same_while_nothing_changes():
+    first = at(1000, schedule("a", 1000, low=5))
+    assert first.valid_until_unix_seconds == 1100
+    assert following(first, 1099, schedule("a", 1000, low=5)) == first
+    assert following(first, 1100, schedule("a", 1000, low=5)).floor is None
 
 
 def test_a_clock_that_is_put_back_is_followed():
-    evaluator = Evaluator([schedule("a", 1000, low=5)])
-    assert evaluator.at(2000, min_replicas=1, max_replicas=10).floor is None
-    assert evaluator.at(1050, min_replicas=1, max_replicas=10).floor == 5
+    later = at(2000, schedule("a", 1000, low=5))
+    assert later.floor is None
+    assert following(later, 1050, schedule("a", 1000, low=5)).floor == 5
 
 
 bounds = st.one_of(st.none(), st.integers(1, 50))
@@ -127,10 +133,10 @@ schedules = st.lists(
 
 @given(schedules=schedules, moments=st.lists(st.integers(0, 4000), min_size=1, max_size=30))
 def test_an_evaluation_does_not_depend_on_earlier_ones(schedules, moments):
-    remembering = Evaluator(schedules)
+    kept = Scheduled()
     for now in moments:
-        kept = remembering.at(now, min_replicas=2, max_replicas=20)
-        fresh = Evaluator(schedules).at(now, min_replicas=2, max_replicas=20)
+        kept = following(kept, now, *schedules)
+        fresh = at(now, *schedules)
         assert (kept.active, kept.floor, kept.cap) == (fresh.active, fresh.floor, fresh.cap)
         assert kept.next_change_unix_seconds == fresh.next_change_unix_seconds
 
