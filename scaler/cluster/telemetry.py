@@ -114,12 +114,6 @@ class Telemetry:
             "Reconciles that kept the last decision without computing it, because nothing has changed that it depends on.",
             registry=self.registry,
         )
-        self.warm_starts_total = Counter(
-            "loadline_scaler_forecast_warm_starts_total",
-            "Attempts to let a new forecast learn from recorded history, with --prometheus-url, by result: learnt or failed.",
-            ("result",),
-            registry=self.registry,
-        )
         self.crashes_total = Counter(
             "loadline_scaler_crashes_total",
             "Reconciles that ended in an unexpected error; each is a bug, with a traceback in the log.",

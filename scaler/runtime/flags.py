@@ -129,7 +129,7 @@ def add_run_flags(parser: FlagParser) -> None:
     add_algorithm_flags(algorithm)
     _add_run_only_flags(algorithm)
     add_adapter_flags(parser.group("metrics"))
-    add_prometheus_flags(parser.group("history for forecasts"))
+    add_prometheus_flags(parser.group("recorded history"))
     _add_leader_flags(parser.group("leader election"))
     add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
     add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")

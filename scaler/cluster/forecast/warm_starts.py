@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 import msgspec
+from prometheus_client import Counter
 
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.policy import Policy
@@ -95,7 +96,12 @@ class WarmStarts:
     ) -> None:
         self._query_of = query_of
         self._loads = loads
-        self._telemetry = telemetry
+        self._attempts_total = Counter(
+            "loadline_scaler_forecast_warm_starts_total",
+            "Attempts to let a new forecast learn from recorded history, with --prometheus-url, by result: learnt or failed.",
+            ("result",),
+            registry=telemetry.registry,
+        )
         self._monotonic = monotonic
         self._entries: dict[str, _Entry] = {}
         self._changed = asyncio.Event()
@@ -182,7 +188,7 @@ class WarmStarts:
         if self._entries.get(key) is not entry:
             return
         entry.problem.set(problem)
-        self._telemetry.warm_starts_total.labels("failed" if problem else "learnt").inc()
+        self._attempts_total.labels("failed" if problem else "learnt").inc()
         if not problem:
             per_replica = per_replica_of(entry.wanted.metric)
             entry.found = WarmStart(state=state, per_replica=per_replica)

@@ -109,7 +109,8 @@ class Running:
         return self.warm_starts.found(key)
 
     def count(self, result):
-        return self.telemetry.warm_starts_total.labels(result)._value.get()
+        name = "loadline_scaler_forecast_warm_starts_total"
+        return self.telemetry.registry.get_sample_value(name, {"result": result}) or 0
 
 
 def with_running(scenario, recorded=None):
