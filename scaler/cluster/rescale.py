@@ -15,7 +15,7 @@ from scaler.algorithm.decision import Decision, Rescaled, RescaleFailed
 from scaler.cluster.ports import TargetScale, worded
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable
-from wire.kube.requests import BeforeEach, CheckedWriter, Reader
+from wire.kube.requests import BeforeEach, Reader, Writer
 
 ATTEMPTS = 5
 PAUSE_SECONDS = 0.01
@@ -71,7 +71,7 @@ def checked_age(
 
 
 async def rescale(
-    kube: CheckedWriter,
+    kube: Writer,
     scale: TargetScale,
     replicas: int,
     *,
@@ -100,7 +100,7 @@ async def rescale(
 
 
 async def rescale_unchanged(
-    kube: CheckedWriter,
+    kube: Writer,
     scale: TargetScale,
     replicas: int,
     *,

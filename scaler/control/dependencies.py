@@ -12,13 +12,13 @@ from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.scales import Scales
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.memories import Histories
-from wire.kube.requests import CheckedWriter
+from wire.kube.requests import Writer
 
 
 class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """One for each port."""
 
-    kube: CheckedWriter
+    kube: Writer
     scales: Scales
     autoscalers: Autoscalers
     pods: Pods

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 
 from scaler.runtime.watches import namespace_of
 from wire.api.status import Unavailable
-from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach, CheckedWriter
+from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach, Writer
 
 
 class WritesWhileLeading:
     """The requests of `client`; a write to a namespace with a `refusal` raises `Unavailable`."""
 
-    def __init__(self, client: CheckedWriter, refusal: Callable[[str], str]) -> None:
+    def __init__(self, client: Writer, refusal: Callable[[str], str]) -> None:
         """`refusal`: why this replica must not write to a namespace; empty while it may."""
         self._client = client
         self._refusal = refusal

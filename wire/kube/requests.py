@@ -46,27 +46,6 @@ class Writer(Reader, Protocol):
     """GET, POST, PUT and PATCH."""
 
     async def create(
-        self, path: str, body: bytes, params: Mapping[str, str] | None = None
-    ) -> bytes: ...
-
-    async def replace(
-        self, path: str, body: bytes, params: Mapping[str, str] | None = None
-    ) -> bytes: ...
-
-    async def patch(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        content_type: str = MERGE_PATCH,
-        params: Mapping[str, str] | None = None,
-    ) -> bytes: ...
-
-
-class CheckedWriter(Writer, Protocol):
-    """A writer that can check before each attempt whether the request may still be sent."""
-
-    async def create(
         self,
         path: str,
         body: bytes,
