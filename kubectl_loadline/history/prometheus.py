@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -66,7 +67,7 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
 class HistoryClient:
     """Reads series, one after the other. `cache` is the directory of the days that are kept, None for none.
 
-    It has an event loop of its own, so that it is for a thread without one.
+    It waits for each of them, and has a thread with an event loop of its own, because the caller may have one.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class HistoryClient:
         self._queries = PrometheusQueries(
             transport, seconds=TIMEOUT_SECONDS, bytes_max=RESPONSE_BYTES_MAX
         )
+        self._thread = ThreadPoolExecutor(max_workers=1)
         self._runner = asyncio.Runner()
         self._access = access
         self._cache = cache
@@ -92,8 +94,9 @@ class HistoryClient:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._runner.run(self._queries.close())
-        self._runner.close()
+        self._run(self._queries.close())
+        self._thread.submit(self._runner.close).result()
+        self._thread.shutdown()
 
     def samples(self, name: str, query: Selected, span: TimeSpan, progress: Progress) -> Samples:
         """The sum of the series of a query that count. Raises `HistoryUnavailable`."""
@@ -167,6 +170,9 @@ class HistoryClient:
 
     def _answered(self, request: Coroutine[Any, Any, Answer], promql: str) -> Answer:
         try:
-            return self._runner.run(request)
+            return self._run(request)
         except NoAnswer as error:
             raise HistoryUnavailable(f"Prometheus cannot answer {promql}: {error.cause}") from error
+
+    def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        return self._thread.submit(self._runner.run, work).result()

@@ -4,7 +4,7 @@ from typing import Final
 
 from scaler.cluster.forecast.load_query import NoHistory
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
-from wire.prometheus.access import FileCredentials, PrometheusOptions
+from wire.prometheus.access import Address, FileCredentials, PrometheusOptions
 from wire.prometheus.query_api import PrometheusQueries, RangeResult
 from wire.prometheus.responses import reports_missing_stores
 from wire.prometheus.transport import NoAnswer, Transport
@@ -20,6 +20,7 @@ class RecordedLoad:
 
     def __init__(self, options: PrometheusOptions, *, user_agent: str) -> None:
         self._options = options
+        self._address = Address.of(options.url)
         self._credentials = FileCredentials(options)
         self._user_agent = user_agent
 
@@ -51,7 +52,9 @@ class RecordedLoad:
                 )
                 found |= _values(result)
         except NoAnswer as error:
-            raise NoHistory(f"Prometheus cannot be read: {error.cause}") from error
+            base = self._address.base
+            cause = error.cause.removeprefix(f"{base}: ")
+            raise NoHistory(f"Prometheus at {base} cannot be read: {cause}") from error
         finally:
             await queries.close()
         return found
