@@ -17,9 +17,9 @@ import msgspec
 from benchmarks.forecast_policies import Policy, policies
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
-from kubectl_loadline.backtest.replay import Setup, Step, replay
-from kubectl_loadline.backtest.score import Score, score
-from kubectl_loadline.backtest.trace import STEP_SECONDS, Trace, trace_of
+from benchmarks.traces.replay import Setup, Step, replay, score
+from benchmarks.traces.trace import STEP_SECONDS, Trace, trace_of
+from kubectl_loadline.backtest.score import Score
 
 LEARNING_SECONDS = 3 * 86400
 START_UP_SECONDS = (120, 300)

@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from benchmarks.forecast_policies import policies
-from kubectl_loadline.backtest.replay import Setup, Step, replay
-from kubectl_loadline.backtest.trace import STEP_SECONDS, Trace
+from benchmarks.traces.replay import Setup, Step, replay
+from benchmarks.traces.trace import STEP_SECONDS, Trace
 
 MINUTES_PER_DAY = 1440
 DAYS = 9

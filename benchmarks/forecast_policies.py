@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from kubectl_loadline.backtest.replay import Readings
-from kubectl_loadline.backtest.trace import STEP_SECONDS, Trace
+from benchmarks.traces.replay import Readings
+from benchmarks.traces.trace import STEP_SECONDS, Trace
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import (
     Autoscaler,

@@ -145,7 +145,6 @@ class SeriesReader:
         self._label_names: dict[frozenset[str], frozenset[str]] = {}
         self._head = b""
         self._rest = bytearray()
-        self.series_count = 0
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end."""
@@ -175,7 +174,6 @@ class SeriesReader:
         return list(self._shapes.values())
 
     def _keep(self, elements: list[dict[str, str]]) -> None:
-        self.series_count += len(elements)
         for labels in elements:
             name = labels.pop("__name__", "")
             label_names = frozenset(labels)

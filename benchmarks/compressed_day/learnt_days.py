@@ -4,9 +4,9 @@ import msgspec
 
 from benchmarks.compressed_day.objects import WITH, autoscaler
 from benchmarks.compressed_day.played_load import PlayedLoad
+from benchmarks.traces.trace import STEP_SECONDS
 from kubectl_loadline.backtest.loop import Decided, decisions
 from kubectl_loadline.backtest.pods import SimulatedPods
-from kubectl_loadline.backtest.trace import STEP_SECONDS
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.readings import ExternalValues, MetricFailed, Reading
 from scaler.algorithm.settings import Settings

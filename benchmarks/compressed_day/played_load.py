@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from benchmarks.forecast import FULL_PODS, SERVED_SHARE, TARGET
-from kubectl_loadline.backtest.trace import STEP_SECONDS, Trace
+from benchmarks.traces.trace import STEP_SECONDS, Trace
 
 MINUTES_PER_DAY = 1440
 LEARNT_DAYS = 8

@@ -95,7 +95,7 @@ class Targets:
 
         async def replace(client: KubeClient, number: int) -> None:
             namespace = self._namespace_of(number)
-            await client.delete(f"{before.path(namespace)}/web-{number}")
+            await client.send("DELETE", f"{before.path(namespace)}/web-{number}")
             await client.create(kind.path(namespace), self._autoscaler(number))
 
         asyncio.run(self._for_each(replace))

@@ -4,16 +4,12 @@ The demand at a minute is the least number of ready replicas that serve its load
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
 
-from kubectl_loadline.backtest.replay import Step
-from kubectl_loadline.backtest.trace import STEP_SECONDS
-
 SECONDS_PER_HOUR = 3600
-SECONDS_PER_DAY = 86400
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -51,16 +47,6 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def demand(load: float, served_per_replica: float) -> int:
     """The replicas that must be ready."""
     return max(0, math.ceil(load / served_per_replica - 1e-9))
-
-
-def score(steps: Iterable[Step], served_per_replica: float) -> Score:
-    """Minutes without a recorded load do not count."""
-    points = [
-        Point(each.load, demand(each.load, served_per_replica), each.ready, each.requested)
-        for each in steps
-        if each.load is not None
-    ]
-    return score_of(points, STEP_SECONDS, served_per_replica)
 
 
 def score_of(points: Sequence[Point], step_seconds: int, served_per_replica: float) -> Score:

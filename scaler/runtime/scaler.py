@@ -300,13 +300,13 @@ class Scaler:
             " over from the other, windows may end that much too early or too late; check the time synchronization of both nodes"
         )
 
-    def _refusal(self, namespace: str) -> str:
-        """Why this process must not write to the namespace; empty while it may."""
+    def _refusal(self, namespace: str) -> str | None:
+        """Why this process must not write to the namespace; None while it may."""
         if self._membership is not None and not self._membership.may_write(namespace):
             return f"this replica no longer owns the shard of namespace {namespace}"
         if self._election is not None and not self._election.is_leader:
             return "this replica no longer leads"
-        return ""
+        return None
 
     async def _scale_all(self) -> None:
         """Reconcile every autoscaler until cancelled."""

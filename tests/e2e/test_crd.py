@@ -193,7 +193,7 @@ async def dry_run(kube: KubeClient, kind: tuple[str, str, str], spec_: Spec) -> 
     }
     path = f"/apis/{api_version}/namespaces/default/{plural}"
     return msgspec.json.decode(
-        await kube.create(path, msgspec.json.encode(body), {"dryRun": "All"})
+        await kube.send("POST", path, body=msgspec.json.encode(body), params={"dryRun": "All"})
     )
 
 

@@ -72,16 +72,6 @@ class APIResourceList(
     resources: list[APIResource]
 
 
-class APIVersions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The answer of `/api`, the core group's versions."""
-
-    kind: str = "APIVersions"
-    versions: list[str] = []
-    server_address_by_client_cidrs: list[ServerAddress] = msgspec.field(
-        default=[], name="serverAddressByClientCIDRs"
-    )
-
-
 class ResponseKind(msgspec.Struct, frozen=True, kw_only=True):
     """The kind of a resource. An empty group means the group that contains the resource."""
 

@@ -5,7 +5,6 @@ and in prometheus-adapter's configuration. They differ: Go has no days and weeks
 order of the units. Sources: Go 1.26 package time, github.com/prometheus/common v0.71.0 package model.
 """
 
-import math
 import re
 from typing import Final
 
@@ -132,20 +131,3 @@ def parse_prometheus_duration(text: str) -> float:
     if total_ms * 1_000_000 > INT64_MAX:
         raise ValueError(f"{text!r} is out of range: Prometheus allows at most 292 years")
     return total_ms / 1e3
-
-
-def format_prometheus_duration(seconds: float) -> str:
-    """Seconds in Prometheus' syntax, in whole milliseconds: 300 is `5m`; years and weeks only where they are exact."""
-    # The float may be just below the millisecond that is meant: by half a microsecond, or by its own precision.
-    milliseconds = abs(seconds) * 1e3
-    rest_ms = math.floor(milliseconds + max(5e-4, math.ulp(milliseconds)))
-    if not rest_ms:
-        return "0s"
-    parts = ["-" if seconds < 0 else ""]
-    for unit, unit_ms in _PROMETHEUS_UNITS_MS.items():
-        if unit in ("y", "w") and rest_ms % unit_ms:
-            continue
-        count, rest_ms = divmod(rest_ms, unit_ms)
-        if count:
-            parts.append(f"{count}{unit}")
-    return "".join(parts)

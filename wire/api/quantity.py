@@ -94,10 +94,6 @@ class Quantity(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             base = float("inf") if self.mantissa > 0 else float("-inf")
         return base * float_ten_to(self.scale) if self.scale else base
 
-    def is_zero(self) -> bool:
-        """True for zero, in any format."""
-        return self.mantissa == 0
-
     def __str__(self) -> str:
         """The canonical form; a text that upstream considers canonical is returned unchanged."""
         return self.text or _canonical(self)

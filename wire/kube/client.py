@@ -21,7 +21,7 @@ from yarl import URL
 from wire.api import kube_json
 from wire.api.status import Unavailable, from_response
 from wire.kube.connection import Connection
-from wire.kube.requests import JSON, MERGE_PATCH, BeforeEach, OnAccepted
+from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
 from wire.kube.websocket import WebSocket, websocket
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ BUSY_RETRIES_MAX = 3
 BUSY_PAUSE_MAX_SECONDS = 3.0
 
 
-class KubeClient:
+class KubeClient(Writer):
     """The client of one API server. Create and close it within one event loop."""
 
     def __init__(
@@ -76,59 +76,6 @@ class KubeClient:
     def server(self) -> str:
         """The API server's address, for messages."""
         return self._connection.server
-
-    async def get(
-        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
-    ) -> bytes:
-        """The body of a 2xx response. `path` is sent as it is, so names in it must be escaped."""
-        return await self._send("GET", path, params=params, accept=accept)
-
-    async def create(
-        self,
-        path: str,
-        body: bytes,
-        params: Mapping[str, str] | None = None,
-        *,
-        before_each: BeforeEach | None = None,
-    ) -> bytes:
-        """POST. Raises `StatusError` 409 AlreadyExists when the name is taken."""
-        return await self._send("POST", path, body=body, params=params, before_each=before_each)
-
-    async def replace(
-        self,
-        path: str,
-        body: bytes,
-        params: Mapping[str, str] | None = None,
-        *,
-        before_each: BeforeEach | None = None,
-    ) -> bytes:
-        """PUT. Raises `StatusError` 409 Conflict when the resourceVersion in the body is old."""
-        return await self._send("PUT", path, body=body, params=params, before_each=before_each)
-
-    async def patch(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        content_type: str = MERGE_PATCH,
-        params: Mapping[str, str] | None = None,
-        before_each: BeforeEach | None = None,
-    ) -> bytes:
-        """PATCH; `content_type` says of which kind."""
-        return await self._send(
-            "PATCH",
-            path,
-            body=body,
-            params=params,
-            content_type=content_type,
-            before_each=before_each,
-        )
-
-    async def delete(
-        self, path: str, params: Mapping[str, str] | None = None, *, body: bytes | None = None
-    ) -> bytes:
-        """DELETE; `body` is a DeleteOptions."""
-        return await self._send("DELETE", path, body=body, params=params)
 
     async def watch(
         self,
@@ -183,17 +130,18 @@ class KubeClient:
         self._sockets.add(new)
         return new
 
-    async def _send(
+    async def send(
         self,
         method: str,
         path: str,
         *,
-        params: Mapping[str, str] | None,
+        params: Mapping[str, str] | None = None,
         accept: str = JSON,
         body: bytes | None = None,
         content_type: str = JSON,
         before_each: BeforeEach | None = None,
     ) -> bytes:
+        """The body of a 2xx response. `path` is sent as it is, so names in it must be escaped."""
         timeout = aiohttp.ClientTimeout(
             total=self._timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
         )

@@ -43,25 +43,39 @@ BeforeEach = Callable[[], None]
 
 
 class Writer(Reader, Protocol):
-    """GET, POST, PUT and PATCH."""
+    """GET, POST, PUT and PATCH. An implementation that inherits from this has only `send` to write."""
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        accept: str = JSON,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        before_each: BeforeEach | None = None,
+    ) -> bytes:
+        """The body of a 2xx response."""
+        ...
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> bytes:
+        """GET."""
+        return await self.send("GET", path, params=params, accept=accept)
 
     async def create(
-        self,
-        path: str,
-        body: bytes,
-        params: Mapping[str, str] | None = None,
-        *,
-        before_each: BeforeEach | None = None,
-    ) -> bytes: ...
+        self, path: str, body: bytes, *, before_each: BeforeEach | None = None
+    ) -> bytes:
+        """POST. Raises `StatusError` 409 AlreadyExists when the name is taken."""
+        return await self.send("POST", path, body=body, before_each=before_each)
 
     async def replace(
-        self,
-        path: str,
-        body: bytes,
-        params: Mapping[str, str] | None = None,
-        *,
-        before_each: BeforeEach | None = None,
-    ) -> bytes: ...
+        self, path: str, body: bytes, *, before_each: BeforeEach | None = None
+    ) -> bytes:
+        """PUT. Raises `StatusError` 409 Conflict when the resourceVersion in the body is old."""
+        return await self.send("PUT", path, body=body, before_each=before_each)
 
     async def patch(
         self,
@@ -69,6 +83,9 @@ class Writer(Reader, Protocol):
         body: bytes,
         *,
         content_type: str = MERGE_PATCH,
-        params: Mapping[str, str] | None = None,
         before_each: BeforeEach | None = None,
-    ) -> bytes: ...
+    ) -> bytes:
+        """PATCH; `content_type` says of which kind."""
+        return await self.send(
+            "PATCH", path, body=body, content_type=content_type, before_each=before_each
+        )

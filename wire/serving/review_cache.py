@@ -53,10 +53,6 @@ class ReviewCache(Generic[K, V]):
         """The size of all results that are kept."""
         self._reviews: SingleFlight[K, V] = SingleFlight()
 
-    def is_cached(self, key: K) -> bool:
-        """Whether a result for `key` is valid now."""
-        return self._valid(key) is not None
-
     async def get(self, key: K, review: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """The cached result, or that of `review`. Raises what `review` raises."""
         cached = self._valid(key)

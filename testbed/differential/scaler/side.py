@@ -239,7 +239,7 @@ class ScenarioNamespace:
         await self._create(self._pods(), scenario_manifests.pod(pod))
         await self._set_pod_status(pod)
         if pod.deleting:
-            await self.side.kube.delete(f"{self._pods()}/{pod.name}")
+            await self.side.kube.send("DELETE", f"{self._pods()}/{pod.name}")
 
     async def _set_pod_status(self, pod: Pod) -> None:
         status = scenario_manifests.pod_status(pod, datetime.datetime.now(datetime.UTC))
@@ -254,7 +254,7 @@ class ScenarioNamespace:
 
     async def _delete(self, path: str) -> None:
         try:
-            await self.side.kube.delete(path)
+            await self.side.kube.send("DELETE", path)
         except StatusError as error:
             if error.code != 404:
                 raise

@@ -31,7 +31,6 @@ TYPES: dict[str, Any] = {
     "groups": discovery.APIGroupList,
     "resources": discovery.APIResourceList,
     "resources, empty": discovery.APIResourceList,
-    "versions": discovery.APIVersions,
     "aggregated": discovery.APIGroupDiscoveryList,
     "bad request": status.Status,
     "internal error": status.Status,

@@ -48,7 +48,7 @@ def loses_its_suffix_upstream(quantity: Quantity) -> bool:
     """The one difference in printing: from 1000E on, upstream prints `1` where we print `1000E`."""
     return (
         quantity.format is Format.DECIMAL_SI
-        and not quantity.is_zero()
+        and quantity.mantissa
         and quantity.milli_value() % 10**24 == 0
     )
 

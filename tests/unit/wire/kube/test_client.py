@@ -85,8 +85,12 @@ async def test_a_request_carries_its_credentials_and_its_content(serve):
         )
 
     client = await serve(echo)
-    body = await client.patch(
-        "/api/v1/pods/%2A", b"{}", content_type=STRATEGIC_MERGE_PATCH, params={"l": "a in (b,c)&+"}
+    body = await client.send(
+        "PATCH",
+        "/api/v1/pods/%2A",
+        body=b"{}",
+        content_type=STRATEGIC_MERGE_PATCH,
+        params={"l": "a in (b,c)&+"},
     )
     assert body == (
         b'{"method": "PATCH", "url": "/api/v1/pods/%2A?l=a+in+(b,c)%26%2B", "agent": "test/1", '

@@ -4,13 +4,14 @@ The load does not depend on the replicas. A pod is ready `start_up_seconds` afte
 value `delay_seconds` late, and never one of the future.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
+from benchmarks.traces.trace import STEP_SECONDS, Trace
 from kubectl_loadline.backtest.loop import decisions
 from kubectl_loadline.backtest.pods import SimulatedPods
-from kubectl_loadline.backtest.trace import STEP_SECONDS, Trace
+from kubectl_loadline.backtest.score import Point, Score, demand, score_of
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.readings import ExternalValues, MetricFailed, Reading
@@ -77,3 +78,13 @@ def replay(
             ready=each.ready,
             derivation=each.derivation,
         )
+
+
+def score(steps: Iterable[Step], served_per_replica: float) -> Score:
+    """Minutes without a recorded load do not count."""
+    points = [
+        Point(each.load, demand(each.load, served_per_replica), each.ready, each.requested)
+        for each in steps
+        if each.load is not None
+    ]
+    return score_of(points, STEP_SECONDS, served_per_replica)

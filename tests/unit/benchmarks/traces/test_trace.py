@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_loadline.backtest.trace import trace_of
+from benchmarks.traces.trace import trace_of
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from kubectl_loadline.backtest.replay import Setup, replay
-from kubectl_loadline.backtest.trace import Trace
+from benchmarks.traces.replay import Setup, replay, score
+from benchmarks.traces.trace import Trace
 from scaler.algorithm.settings import Settings
 from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
@@ -41,6 +41,16 @@ def test_a_minute_that_was_not_recorded_is_a_failed_metric():
     found = steps(spec(LOAD), 40, None, None, 40)
     assert "no metrics returned" in found[2].derivation.metrics[0].failure
     assert [each.requested for each in found] == [4] * 4
+
+
+def test_minutes_without_a_load_do_not_count_in_the_score():
+    """A minute of four, with three replicas ready where four are needed."""
+    recorded = steps(spec(LOAD), 40, 40, 40, 40, replicas=4)
+    unknown = msgspec.structs.replace(recorded[0], load=None, ready=1)
+    short = msgspec.structs.replace(recorded[1], ready=3)
+    found = score([short, unknown, *recorded[2:]], 10)
+    assert found.under_timeshare == pytest.approx(100 / 3)
+    assert found.scored_hours == pytest.approx(3 / 60)
 
 
 def test_another_metric_has_its_own_values():

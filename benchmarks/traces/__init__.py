@@ -1,0 +1,1 @@
+"""Recorded loads, and what an autoscaler decides on them minute by minute."""
