@@ -65,11 +65,14 @@ class Action(StrEnum):
     SCALE_DOWN = "scale_down"
 
 
-class PodCost(msgspec.Struct, frozen=True, kw_only=True):
-    """The deletion cost that a pod is to have; None to remove it."""
+class PodAnnotation(msgspec.Struct, frozen=True, kw_only=True):
+    """An annotation that a pod is to have before a scale-down; without a value it is removed."""
 
     pod_name: str
-    cost: str | None
+    name: str
+    value: str | None
+    failed_reason: str
+    """That of the event when it cannot be written."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +91,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     desired_replicas: int | None = None
     rescale: bool = False
     rescale_reason: str = ""
-    pod_costs: tuple[PodCost, ...] = ()
-    """What to write to pods before a scale-down."""
+    pod_annotations: tuple[PodAnnotation, ...] = ()
     conditions: tuple[Condition, ...] = ()
     current_metrics: tuple[MetricStatus, ...] = ()
     events: tuple[Event, ...] = ()

@@ -16,7 +16,7 @@ from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus, MetricSpec
 
 if TYPE_CHECKING:
-    from scaler.algorithm.decision import PodCost
+    from scaler.algorithm.decision import PodAnnotation
     from scaler.algorithm.draft import Draft, Turn
     from scaler.algorithm.settings import Settings
 
@@ -122,8 +122,8 @@ class Extension(Generic[Rules, State]):
     def final(self, rules: Rules, draft: "Draft") -> None:
         """The last word on what is written, whether metrics, a bound or a failure decided."""
 
-    def pod_costs(self, rules: Rules, draft: "Draft") -> "tuple[PodCost, ...]":
-        """The deletion costs of pods before a scale-down from `draft.turn.current_replicas` to `draft.replicas`."""
+    def pod_annotations(self, rules: Rules, draft: "Draft") -> "tuple[PodAnnotation, ...]":
+        """What to write to pods before a scale-down from `draft.turn.current_replicas` to `draft.replicas`."""
         return ()
 
     def changed(self, rules: Rules, state: State | None, change: Change) -> State | None:

@@ -7,7 +7,7 @@ change, hold back or only show a count applies to all of them, and it is the onl
 import msgspec
 
 from scaler.algorithm.conditions import Conditions
-from scaler.algorithm.decision import Branch, Decision, ErrorClass, Event, PodCost, warning
+from scaler.algorithm.decision import Branch, Decision, ErrorClass, Event, PodAnnotation, warning
 from scaler.algorithm.draft import Draft, Turn
 
 OUTDATED_CACHE = "OutdatedCache"
@@ -100,17 +100,19 @@ def _written(draft: Draft, conditions: Conditions) -> Decision:
         # Remembered before it is written, since the answer to the write may get lost.
         draft.memory = msgspec.structs.replace(draft.memory, scaled_to_zero=True)
     decision = _decision(draft, conditions)
-    costs: tuple[PodCost, ...] = ()
+    annotations: tuple[PodAnnotation, ...] = ()
     if rescale and desired < current:
-        costs = tuple(
-            cost for part in turn.parts for cost in part.extension.pod_costs(part.rules, draft)
+        annotations = tuple(
+            each
+            for part in turn.parts
+            for each in part.extension.pod_annotations(part.rules, draft)
         )
     return msgspec.structs.replace(
         decision,
         desired_replicas=desired,
         rescale=rescale,
         rescale_reason=draft.reason,
-        pod_costs=costs,
+        pod_annotations=annotations,
         derivation=msgspec.structs.replace(
             decision.derivation, desired_replicas=desired, rescale_reason=draft.reason
         ),

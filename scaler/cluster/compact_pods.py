@@ -42,9 +42,9 @@ class PodCompactor:
                 namespace=intern(metadata.namespace),
                 resource_version=metadata.resource_version,
                 labels=self._shared_labels(metadata.labels),
-                annotations=metadata.annotations
-                if metadata.annotations.deletion_cost
-                else WITHOUT_ANNOTATIONS,
+                annotations=WITHOUT_ANNOTATIONS
+                if metadata.annotations == WITHOUT_ANNOTATIONS
+                else metadata.annotations,
                 # Read only of pods that have not been started.
                 creation_timestamp=None if status.start_time else metadata.creation_timestamp,
                 deletion_timestamp=metadata.deletion_timestamp,

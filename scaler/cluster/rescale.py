@@ -48,7 +48,7 @@ class _Version(msgspec.Struct, frozen=True):
 
 def may_write_copy(decision: Decision) -> bool:
     """Not where other writes are needed first, which an outdated copy must not cause."""
-    return bool(decision.desired_replicas) and not decision.pod_costs
+    return bool(decision.desired_replicas) and not decision.pod_annotations
 
 
 def checked_age(

@@ -27,7 +27,7 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import memory_after_refusal, replicas_after, settle
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.clock import SYSTEM_CLOCK, Clock
-from scaler.cluster.pod_deletion_costs import write_deletion_costs
+from scaler.cluster.pod_annotations import write_pod_annotations
 from scaler.cluster.ports import TargetScale, TimedReading, same_scale
 from scaler.cluster.rescale import checked_age, may_write_copy, rescale, rescale_unchanged
 from scaler.control.decisions import Decisions, measured_again
@@ -296,8 +296,13 @@ class Reconciler:
         desired = decision.desired_replicas
         if not decision.rescale or desired is None or isinstance(target, ScaleUnavailable):
             return NotNeeded()
-        if decision.pod_costs:
-            await self._mark_pods(record, decision)
+        if decision.pod_annotations:
+            namespace = decision.autoscaler.metadata.namespace
+            failed = await write_pod_annotations(
+                self._with.kube, namespace, decision.pod_annotations
+            )
+            if failed is not None:
+                self._reports.emit(record, decision.autoscaler, (failed,))
         record.scale = None
         return await rescale(self._with.kube, target, desired, before_each=check)
 
@@ -308,15 +313,6 @@ class Reconciler:
         record.scale = None
         desired = made.decision.desired_replicas or 0
         return await rescale_unchanged(self._with.kube, copy, desired, before_each=check)
-
-    async def _mark_pods(self, record: Record, decision: Decision) -> None:
-        """So that the least busy pods are deleted. A failure is reported, and does not stop the scale-down."""
-        autoscaler = decision.autoscaler
-        problem = await write_deletion_costs(
-            self._with.kube, autoscaler.metadata.namespace, decision.pod_costs
-        )
-        if problem:
-            self._reports.emit(record, autoscaler, (warning("FailedPodDeletionCost", problem),))
 
     def _forget_deleted(self, key: str) -> None:
         record = self._pop(key)

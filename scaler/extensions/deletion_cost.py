@@ -6,10 +6,10 @@ A ReplicaSet deletes pods that are not ready first, and then those with the lowe
 
 from collections.abc import Mapping, Sequence
 
-from scaler.algorithm.decision import PodCost
+from scaler.algorithm.decision import PodAnnotation
 from scaler.algorithm.draft import Draft
 from scaler.algorithm.extension import Extension, Given
-from scaler.algorithm.observed import Pod
+from scaler.algorithm.observed import DELETION_COST, Pod
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import PodSample, PodSamples, Signal
 from scaler.api.autoscaler import Behavior, ScaleDownRules
@@ -30,7 +30,7 @@ class DeletionCost(Extension[str, None]):
                 return cost.metric
         return None
 
-    def pod_costs(self, rules: str, draft: Draft) -> tuple[PodCost, ...]:
+    def pod_annotations(self, rules: str, draft: Draft) -> tuple[PodAnnotation, ...]:
         """Those that must change before this scale-down."""
         turn = draft.turn
         deleted = turn.current_replicas - draft.replicas
@@ -43,7 +43,7 @@ def deletion_costs(
     pods: Sequence[Pod],
     *,
     deleted: int,
-) -> tuple[PodCost, ...]:
+) -> tuple[PodAnnotation, ...]:
     """The pods whose cost must change before `deleted` of them go. Nothing, if the metric has no values."""
     samples = _samples(metric_name, signals)
     live = [each for each in pods if each.metadata.deletion_timestamp is None]
@@ -58,11 +58,17 @@ def deletion_costs(
     for pod in live:
         name, cost = pod.metadata.name, pod.metadata.annotations.deletion_cost
         if name in chosen and cost != DELETED_FIRST:
-            found.append(PodCost(pod_name=name, cost=DELETED_FIRST))
+            found.append(_cost(name, DELETED_FIRST))
         elif name not in chosen and cost == DELETED_FIRST:
             # Chosen for an earlier scale-down, which did not delete it; it may be busy now.
-            found.append(PodCost(pod_name=name, cost=None))
+            found.append(_cost(name, None))
     return tuple(found)
+
+
+def _cost(pod_name: str, cost: str | None) -> PodAnnotation:
+    return PodAnnotation(
+        pod_name=pod_name, name=DELETION_COST, value=cost, failed_reason="FailedPodDeletionCost"
+    )
 
 
 def _samples(metric_name: str, signals: Sequence[Signal]) -> Mapping[str, PodSample]:

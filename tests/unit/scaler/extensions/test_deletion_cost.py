@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.decision import PodCost
+from scaler.algorithm.decision import PodAnnotation
 from scaler.algorithm.memory import Memory
-from scaler.algorithm.observed import PodAnnotations
+from scaler.algorithm.observed import DELETION_COST, PodAnnotations
 from scaler.algorithm.readings import ExternalValues, MetricFailed, Signal
 from scaler.api.autoscaler import Behavior, ScaleDownRules
 from scaler.api.extension_spec import PodDeletionCost
@@ -38,8 +38,14 @@ def marked(name, cost="-1", **changes):
     return msgspec.structs.replace(found, metadata=metadata)
 
 
+def cost(pod_name, value):
+    return PodAnnotation(
+        pod_name=pod_name, name=DELETION_COST, value=value, failed_reason="FailedPodDeletionCost"
+    )
+
+
 def first(*names):
-    return tuple(PodCost(pod_name=name, cost="-1") for name in names)
+    return tuple(cost(name, "-1") for name in names)
 
 
 USAGE = samples({"web-0": 5_000, "web-1": 1_000, "web-2": 9_000, "web-3": 1_000})
@@ -56,7 +62,7 @@ USAGE = samples({"web-0": 5_000, "web-1": 1_000, "web-2": 9_000, "web-3": 1_000}
         pytest.param(
             (*pods(2), marked("web-2")),
             1,
-            (*first("web-1"), PodCost(pod_name="web-2", cost=None)),
+            (*first("web-1"), cost("web-2", None)),
             id="one that has become busy is no longer marked",
         ),
         pytest.param(
@@ -94,7 +100,7 @@ def test_after_the_writes_exactly_the_least_busy_pods_are_marked(loads, already,
     for change in deletion_costs(
         "connections", [Signal(CONNECTIONS, reading)], target_pods, deleted=deleted
     ):
-        (costs.add if change.cost else costs.discard)(change.pod_name)
+        (costs.add if change.value else costs.discard)(change.pod_name)
     assert len(costs) == min(deleted, len(loads))
     busiest_marked = max(reading.by_pod[name].value_milli for name in costs)
     others = [each.value_milli for name, each in reading.by_pod.items() if name not in costs]
@@ -123,4 +129,4 @@ def test_only_a_scale_down_that_is_written_marks_pods(length, mode, names):
         (ExternalValues((length * 1000,)), USAGE),
         memory=Memory(recommendations=()),
     )
-    assert [each.pod_name for each in found.pod_costs] == names
+    assert [each.pod_name for each in found.pod_annotations] == names

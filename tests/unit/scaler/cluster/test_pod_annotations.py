@@ -1,20 +1,23 @@
-"""The deletion cost is an annotation of each pod, and writing it may fail."""
+"""Annotations of pods are written before a scale-down, and writing them may fail."""
 
 import json
 
-from scaler.algorithm.decision import PodCost
-from scaler.cluster.pod_deletion_costs import write_deletion_costs
+from scaler.algorithm.decision import PodAnnotation, warning
+from scaler.cluster.pod_annotations import write_pod_annotations
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube
 from wire.api.status import Unavailable, forbidden, not_found
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-COSTS = (PodCost(pod_name="web-1", cost="-1"), PodCost(pod_name="web-2", cost=None))
+COSTS = tuple(
+    PodAnnotation(pod_name=name, name=DELETION_COST, value=cost, failed_reason="FailedCost")
+    for name, cost in (("web-1", "-1"), ("web-2", None))
+)
 
 
 async def test_each_pod_is_patched():
     kube = FakeKube()
-    assert await write_deletion_costs(kube, "shop", COSTS) == ""
+    assert await write_pod_annotations(kube, "shop", COSTS) is None
     assert kube.patched == [
         ("/api/v1/namespaces/shop/pods/web-1", annotated("-1")),
         ("/api/v1/namespaces/shop/pods/web-2", annotated(None)),
@@ -25,20 +28,22 @@ async def test_a_missing_permission_is_reported_once():
     kube = FakeKube()
     denied = forbidden('pods "web-1" is forbidden: cannot patch resource "pods"')
     kube.patch_answers = [denied, denied]
-    assert await write_deletion_costs(kube, "shop", COSTS) == denied.message
+    assert await write_pod_annotations(kube, "shop", COSTS) == warning("FailedCost", denied.message)
     assert len(kube.patched) == 2, "the others are still tried"
 
 
 async def test_a_pod_that_is_gone_is_not_a_problem():
     kube = FakeKube()
     kube.patch_answers = [not_found("gone"), b"{}"]
-    assert await write_deletion_costs(kube, "shop", COSTS) == ""
+    assert await write_pod_annotations(kube, "shop", COSTS) is None
 
 
 async def test_an_api_server_that_is_down_is():
     kube = FakeKube()
     kube.patch_answers = [Unavailable("connection refused"), b"{}"]
-    assert await write_deletion_costs(kube, "shop", COSTS) == "connection refused"
+    assert await write_pod_annotations(kube, "shop", COSTS) == warning(
+        "FailedCost", "connection refused"
+    )
 
 
 def test_a_scale_down_does_not_wait_for_long():
@@ -48,8 +53,8 @@ def test_a_scale_down_does_not_wait_for_long():
             return b"{}"
 
     async def scenario() -> None:
-        problem = await write_deletion_costs(Hangs(), "shop", COSTS)
-        assert problem == "not all pods were marked within 5 s"
+        found = await write_pod_annotations(Hangs(), "shop", COSTS)
+        assert found == warning("FailedCost", "not all pods were marked within 5 s")
 
     virtual_time.run(scenario())
 

@@ -1,0 +1,45 @@
+"""Writes annotations of pods just before a scale-down. Best effort: the scale-down does not depend on it."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from scaler.algorithm.decision import Event, PodAnnotation, warning
+from scaler.cluster.ports import worded
+from wire.api.status import StatusError, Unavailable
+from wire.kube.requests import Writer
+
+# A scale-down must not wait for long for what is only an improvement.
+DEADLINE_SECONDS = 5.0
+REQUESTS_MAX = 10
+
+
+async def write_pod_annotations(
+    kube: Writer, namespace: str, annotations: Sequence[PodAnnotation]
+) -> Event | None:
+    """PATCH each pod; returns the event of the first problem."""
+    limit = asyncio.Semaphore(REQUESTS_MAX)
+
+    async def write(one: PodAnnotation) -> str | None:
+        async with limit:
+            return await _problem_of_write(kube, namespace, one)
+
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            problems = await asyncio.gather(*map(write, annotations))
+    except TimeoutError:
+        problems = [f"not all pods were marked within {DEADLINE_SECONDS:g} s"]
+    failed = zip(annotations, problems, strict=False)
+    return next((warning(each.failed_reason, problem) for each, problem in failed if problem), None)
+
+
+async def _problem_of_write(kube: Writer, namespace: str, one: PodAnnotation) -> str | None:
+    body = msgspec.json.encode({"metadata": {"annotations": {one.name: one.value}}})
+    try:
+        await kube.patch(f"/api/v1/namespaces/{namespace}/pods/{one.pod_name}", body)
+    except (StatusError, Unavailable) as error:
+        if isinstance(error, StatusError) and error.code == 404:
+            return None  # deleted meanwhile
+        return worded(error, verb="patch", resource="pods", name=one.pod_name)
+    return None
