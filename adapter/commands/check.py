@@ -137,13 +137,7 @@ def parser() -> FlagParser:
         "2: it is invalid or, with --strict, there is a warning.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="files to check, or - for stdin")
-    parser.add_argument(
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        metavar="FORMAT",
-        help="output format, text or json",
-    )
+    parser.add_output()
     parser.add_boolean(
         "--strict", help="exit with 2 on a warning too, such as a rule that yields nothing"
     )
@@ -158,9 +152,7 @@ def parser() -> FlagParser:
         help="kubeconfig of the cluster whose resources labels are mapped to "
         "(default: no cluster, only the resources built into Kubernetes)",
     )
-    parser.add_argument(
-        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
-    )
+    parser.add_context()
     add_prometheus_flags(parser, default_url="")
     return parser
 

@@ -151,13 +151,7 @@ def parser() -> FlagParser:
     parser.add_argument(
         "target", metavar="TARGET", help="path of a metrics API, or [hpa/|la/]NAMESPACE/NAME"
     )
-    parser.add_argument(
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        metavar="FORMAT",
-        help="output format, text or json",
-    )
+    parser.add_output()
     parser.add_argument(
         "--server",
         default="https://127.0.0.1:6443",
@@ -174,9 +168,7 @@ def parser() -> FlagParser:
         help="do not verify the adapter's certificate; credentials are then sent to whatever listens at --server",
     )
     parser.add_file("--kubeconfig", help="kubeconfig used to authenticate (default: as kubectl)")
-    parser.add_argument(
-        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
-    )
+    parser.add_context()
     parser.add_file(
         "--config",
         help="use this configuration file and query Prometheus from here, without a running adapter",

@@ -2,14 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from kubectl_loadline.cluster.target import Target, target_of
 from wire.process.command_line.parsing import FlagParser, FlagSet
-
-OUTPUTS: Final = ("text", "json")
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,9 +26,7 @@ def add_cluster_flags(parser: FlagSet) -> None:
         metavar="NAMESPACE",
         help="namespace (default: that of the context)",
     )
-    parser.add_argument(
-        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
-    )
+    parser.add_context()
     parser.add_file("--kubeconfig", help="kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
 
 
@@ -46,13 +41,6 @@ def given_target(parser: FlagParser, text: str, namespace: str) -> Target:
         return target_of(text, namespace=namespace)
     except ValueError as error:
         parser.error(str(error))
-
-
-def add_output_flag(parser: FlagSet) -> None:
-    """`-o`."""
-    parser.add_argument(
-        "-o", "--output", choices=OUTPUTS, default="text", metavar="FORMAT", help="text or json"
-    )
 
 
 def add_program_flag(parser: FlagSet, program: str) -> None:

@@ -14,7 +14,6 @@ from kubectl_loadline.cluster.connecting import Session, Unreachable, connected,
 from kubectl_loadline.cluster.deployments import RunningProgram
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
-    add_output_flag,
     add_program_flag,
     cluster_of,
 )
@@ -102,6 +101,6 @@ def parser() -> FlagParser:
     )
     add_prometheus_flag(parser)
     add_cluster_flags(parser)
-    add_output_flag(parser)
+    parser.add_output()
     add_program_flag(parser, "adapter")
     return parser

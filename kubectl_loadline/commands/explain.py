@@ -7,7 +7,6 @@ from kubectl_loadline.cluster.adapter_program import cluster_arguments, run_adap
 from kubectl_loadline.cluster.connecting import Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
-    add_output_flag,
     add_program_flag,
     cluster_of,
 )
@@ -76,6 +75,6 @@ def parser() -> FlagParser:
         "target", metavar="NAME", help=f"the autoscaler ({FORMS}), or a path of a metrics API"
     )
     add_cluster_flags(parser)
-    add_output_flag(parser)
+    parser.add_output()
     add_program_flag(parser, "adapter")
     return parser

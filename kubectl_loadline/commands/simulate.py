@@ -12,7 +12,6 @@ from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connec
 from kubectl_loadline.cluster.deployments import settings_of_program
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
-    add_output_flag,
     add_program_flag,
     cluster_of,
     given_target,
@@ -101,6 +100,6 @@ def parser() -> FlagParser:
     parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
     add_simulation_flags(parser)
     add_cluster_flags(parser)
-    add_output_flag(parser)
+    parser.add_output()
     add_program_flag(parser, "scaler")
     return parser

@@ -11,7 +11,6 @@ import msgspec
 from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
-    add_output_flag,
     add_program_flag,
     cluster_of,
     given_target,
@@ -191,6 +190,6 @@ def parser() -> FlagParser:
     )
     add_prometheus_flag(parser)
     add_cluster_flags(parser)
-    add_output_flag(parser)
+    parser.add_output()
     add_program_flag(parser, "adapter")
     return parser

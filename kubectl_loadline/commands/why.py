@@ -14,7 +14,6 @@ from kubectl_loadline.cluster.connecting import (
 from kubectl_loadline.cluster.flags import (
     Cluster,
     add_cluster_flags,
-    add_output_flag,
     add_program_flag,
     cluster_of,
     given_target,
@@ -78,6 +77,6 @@ def parser() -> FlagParser:
     )
     parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
     add_cluster_flags(parser)
-    add_output_flag(parser)
+    parser.add_output()
     add_program_flag(parser, "scaler")
     return parser

@@ -110,13 +110,7 @@ def parser() -> FlagParser:
         ],
     )
     parser.add_argument("autoscaler", metavar="NAMESPACE/NAME", help="the autoscaler")
-    parser.add_argument(
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        metavar="FORMAT",
-        help="text or json",
-    )
+    parser.add_output()
     parser.add_argument(
         "--server",
         default="https://127.0.0.1:10443",

@@ -27,10 +27,9 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Autoscaler, MetricSpec, metrics_of
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.metrics.measurements import Measurements
-from scaler.cluster.ports import Mapper, TargetScale
 from scaler.cluster.schedules.calendars import read_calendars
 from scaler.cluster.status import stored_memory
-from scaler.cluster.target_scale import read_scale
+from scaler.cluster.target_scale import TargetScale, read_scale
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.schedules.stage import SCHEDULES
@@ -108,7 +107,7 @@ async def simulate_in_cluster(
 
 
 async def simulate(
-    simulation: Simulation, kube: Reader, metrics_apis: Reader, mapper: Mapper
+    simulation: Simulation, kube: Reader, metrics_apis: Reader, mapper: RestMapper
 ) -> Decision:
     """Read what is not given, plan and decide. Raises `StatusError`, `Unavailable` and `ValueError`."""
     namespace, name = simulation.autoscaler.split("/")
@@ -230,13 +229,7 @@ def parser() -> FlagParser:
     )
     parser.add_argument("autoscaler", metavar="NAMESPACE/NAME", help="the autoscaler")
     add_simulation_flags(parser)
-    parser.add_argument(
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        metavar="FORMAT",
-        help="text or json",
-    )
+    parser.add_output()
     parser.add_argument(
         "--watch",
         choices=list(KINDS),
@@ -248,8 +241,6 @@ def parser() -> FlagParser:
         "--kubeconfig",
         help="kubeconfig (default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
     )
-    parser.add_argument(
-        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
-    )
+    parser.add_context()
     add_algorithm_flags(parser.group("algorithm"))
     return parser

@@ -1,47 +1,17 @@
 """Pure: why an autoscaler is proposed, as the comment above its manifest."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
 
 from kubectl_loadline.backtest.score import Score
 from kubectl_loadline.suggest.proposal import Choices, quantity_of
 from kubectl_loadline.suggest.search import Found, Tried
-from kubectl_loadline.suggest.series_choice import Judged
+from kubectl_loadline.suggest.suggestion import Suggestion
 
 TRIED_MAX = 4
 
 
-class Shown(Protocol):
-    """What is shown of a suggestion."""
-
-    @property
-    def series(self) -> tuple[Judged, ...]:
-        """All series that were considered."""
-        ...
-
-    @property
-    def found(self) -> Found:
-        """The search."""
-        ...
-
-    @property
-    def rules(self) -> Mapping[str, Any]:
-        """The configuration of the adapter, empty if the metric needs none."""
-        ...
-
-    @property
-    def short_percent_max(self) -> float:
-        """The goal."""
-        ...
-
-    @property
-    def start_up_seconds(self) -> float:
-        """How long pods take to become ready."""
-        ...
-
-
-def commented(suggestion: Shown, rules: Path | None) -> Iterator[str]:
+def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
     """The lines, without the signs of a comment."""
     found, goal = suggestion.found, suggestion.short_percent_max
     yield (

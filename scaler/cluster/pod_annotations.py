@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from scaler.algorithm.decision import Event, PodAnnotation, warning
-from scaler.cluster.ports import worded
+from scaler.cluster.failed_requests import worded
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
 

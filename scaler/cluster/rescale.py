@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from scaler.algorithm.decision import Decision, Rescaled, RescaleFailed
-from scaler.cluster.ports import TargetScale, worded
+from scaler.cluster.failed_requests import worded
+from scaler.cluster.target_scale import TargetScale
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import BeforeEach, Reader, Writer

@@ -6,26 +6,19 @@ its resourceVersion, so it fails if the watch is behind.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference
-from scaler.cluster.ports import Mapper, TargetScale
-from scaler.cluster.target_scale import read_scale
+from scaler.cluster.target_scale import TargetScale, read_scale
+from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
 Version = Callable[[], str]
 """The resourceVersion of one object now; empty while it is not known for certain."""
-
-
-class Versions(Protocol):
-    """Follows the versions of the targets."""
-
-    def follow(self, scale_path: str) -> Version:
-        """Of the object whose Scale has this path."""
-        ...
+Follow = Callable[[str], Version]
+"""Of the object whose Scale has this path."""
 
 
 class ScaleCopy(msgspec.Struct, frozen=True):
@@ -49,19 +42,19 @@ class ScaleCopy(msgspec.Struct, frozen=True):
 class Scales:
     """Reads Scales. What it has read is kept in the record of the autoscaler."""
 
-    def __init__(self, kube: Reader, mapper: Mapper, versions: Versions | None = None) -> None:
-        """Without `versions` every Scale is read from the API server."""
+    def __init__(self, kube: Reader, mapper: RestMapper, follow: Follow | None = None) -> None:
+        """Without `follow` every Scale is read from the API server."""
         self._kube = kube
         self._mapper = mapper
-        self._versions = versions
+        self._follow = follow
 
     async def read(
         self, autoscaler: Autoscaler
     ) -> tuple[TargetScale | ScaleUnavailable, ScaleCopy | None]:
         """The target's Scale from the API server, and the copy of it to keep, if a watch follows the target."""
         target = await read_scale(self._kube, self._mapper, autoscaler)
-        if self._versions is None or isinstance(target, ScaleUnavailable):
+        if self._follow is None or isinstance(target, ScaleUnavailable):
             return target, None
         reference = autoscaler.spec.scale_target_ref
-        version = self._versions.follow(target.path)
+        version = self._follow(target.path)
         return target, ScaleCopy(reference, msgspec.structs.replace(target, is_copy=True), version)

@@ -10,13 +10,37 @@ import msgspec
 
 from scaler.algorithm.observed import ScaleUnavailable, ScaleView
 from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference
-from scaler.cluster.ports import Mapper, TargetScale, worded
+from scaler.cluster.failed_requests import worded
 from wire.api import kube_json
 from wire.api.labels import Selector, from_label_selector, parse, to_label_selector
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
+from wire.kube.mapper import RestMapper
 from wire.kube.mapping import GroupVersionResource
 from wire.kube.requests import Reader
+
+
+class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
+    """A Scale and where it was read: `path` ends in `/namespaces/NAMESPACE/RESOURCE/NAME/scale`.
+
+    `is_copy`: it was read in an earlier reconcile, and a watch shows that the target has not changed since.
+    """
+
+    path: str
+    uid: str
+    view: ScaleView
+    is_copy: bool = False
+
+
+def same_scale(
+    copy: TargetScale | ScaleUnavailable, newest: TargetScale | ScaleUnavailable
+) -> bool:
+    """Whether the target has not changed."""
+    return (
+        isinstance(copy, TargetScale)
+        and isinstance(newest, TargetScale)
+        and (copy.uid, copy.view) == (newest.uid, newest.view)
+    )
 
 
 class ScaleSpec(msgspec.Struct, frozen=True):
@@ -41,7 +65,7 @@ class Scale(msgspec.Struct, frozen=True, rename="camel"):
 
 
 async def read_scale(
-    kube: Reader, mapper: Mapper, autoscaler: Autoscaler
+    kube: Reader, mapper: RestMapper, autoscaler: Autoscaler
 ) -> TargetScale | ScaleUnavailable:
     """Read it by the target's REST mappings, in order: the first success wins, else the first error is reported."""
     namespace, ref = autoscaler.metadata.namespace, autoscaler.spec.scale_target_ref
@@ -86,7 +110,7 @@ def group_of(api_version: str) -> str:
     return group if slash else ""
 
 
-async def _resources(mapper: Mapper, group: str, kind: str) -> list[GroupVersionResource]:
+async def _resources(mapper: RestMapper, group: str, kind: str) -> list[GroupVersionResource]:
     """The resources of a kind, each once and in its preferred version."""
     try:
         found = mapper.resources_for_kind(group, kind)

@@ -13,7 +13,8 @@ from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.clock import Clock
-from scaler.cluster.ports import TargetScale, TimedReading
+from scaler.cluster.metrics.measurements import TimedReading
+from scaler.cluster.target_scale import TargetScale
 from scaler.control.dependencies import Dependencies
 from scaler.control.last_decision import LastDecision, Measured
 from scaler.control.memories import Memories

@@ -1,37 +1,54 @@
 """Everything that a reconcile reads from or writes to."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import Autoscaler
+from scaler.cluster.autoscalers import WatchedAutoscalers
+from scaler.cluster.events.autoscaler_events import Events
+from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.metrics.followers import Followers
-from scaler.cluster.ports import Autoscalers, DecisionObserver, EventSink, Measurements, Pods
+from scaler.cluster.metrics.measurements import Measurements
+from scaler.cluster.pods import WatchedPods
 from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.scales import Scales
 from scaler.cluster.telemetry import Telemetry
-from scaler.control.memories import Histories
 from wire.kube.requests import Writer
 
 
+class DecisionObserver(Protocol):
+    """What goes on beside the reconciles, from what they leave. Nothing waits or raises."""
+
+    def decided(self, autoscaler: Autoscaler, policy: Policy, memory: Memory) -> None:
+        """A reconcile has ended with this memory."""
+        ...
+
+    def forget(self, key: str) -> None:
+        """The autoscaler was deleted, or another process reconciles it from now on."""
+        ...
+
+
 class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """One for each port."""
+    """Of all reconciles of one kind."""
 
     kube: Writer
     scales: Scales
-    autoscalers: Autoscalers
-    pods: Pods
+    autoscalers: WatchedAutoscalers
+    pods: WatchedPods
     selectors: Selectors
     rivals: Targets
     measurements: Measurements
-    events: EventSink
+    events: Events
     telemetry: Telemetry
     followers: Followers = msgspec.field(default_factory=Followers)
     """Which autoscalers a changed metric concerns."""
     outdated: Callable[[str], str] = lambda _: ""
     """Why the cached objects of a namespace may be out of date; empty while they are not."""
-    histories: Histories | None = None
+    histories: MemoryStore | None = None
     """Where the memories of HPAs are stored."""
     observers: tuple[DecisionObserver, ...] = ()
     """What goes on beside the reconciles."""

@@ -12,7 +12,8 @@ from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.readings import Reading
 from scaler.algorithm.recommendations import only_continues
 from scaler.api.autoscaler import Autoscaler
-from scaler.cluster.ports import Reads, TargetScale, TimedReading
+from scaler.cluster.metrics.measurements import MetricReads, TimedReading
+from scaler.cluster.target_scale import TargetScale
 from wire.api.labels import Selector
 
 
@@ -21,7 +22,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
     selector: Selector
     pods: TargetPods
-    reads: Reads
+    reads: MetricReads
     timed_readings: tuple[TimedReading, ...]
 
     @property

@@ -6,8 +6,6 @@ Its times are those of the wall clock, because the next process has only that. W
 stepped, they step along, so that their ages are those of the monotonic clock. What another process stored is by its clock.
 """
 
-from typing import Protocol
-
 import msgspec
 
 from scaler.algorithm.decision import Outcome
@@ -19,6 +17,7 @@ from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.scaling_memory import StoredHistory
+from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.status import stored_memory
 from scaler.control.record import KeptMemory, Record
 from wire.kube.requests import Reader
@@ -27,21 +26,11 @@ from wire.kube.requests import Reader
 STEP_SECONDS_MIN = 0.5
 
 
-class Histories(Protocol):
-    """Where memories are stored that an object has no field for; `scaler.cluster.memories.store` implements it."""
-
-    def history(self, uid: str) -> StoredHistory | None: ...
-
-    def put(self, namespace: str, uid: str, history: StoredHistory, *, is_urgent: bool) -> None: ...
-
-    def remove(self, uid: str) -> None: ...
-
-
 class Memories:
     """Reads and stores the memories of one kind."""
 
     def __init__(
-        self, kube: Reader, settings: Settings, clock: Clock, *, store: Histories | None = None
+        self, kube: Reader, settings: Settings, clock: Clock, *, store: MemoryStore | None = None
     ) -> None:
         """`store`: for a kind without a history in its status."""
         self._kube = kube
@@ -126,7 +115,7 @@ class Memories:
 
     def _stored_apart(
         self,
-        store: Histories,
+        store: MemoryStore,
         autoscaler: Autoscaler,
         kept: KeptMemory,
         replicas: int,

@@ -27,9 +27,10 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import memory_after_refusal, replicas_after, settle
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.clock import SYSTEM_CLOCK, Clock
+from scaler.cluster.metrics.measurements import TimedReading
 from scaler.cluster.pod_annotations import write_pod_annotations
-from scaler.cluster.ports import TargetScale, TimedReading, same_scale
 from scaler.cluster.rescale import checked_age, may_write_copy, rescale, rescale_unchanged
+from scaler.cluster.target_scale import TargetScale, same_scale
 from scaler.control.decisions import Decisions, measured_again
 from scaler.control.dependencies import Dependencies
 from scaler.control.last_decision import LastDecision, Measured

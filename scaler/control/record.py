@@ -11,8 +11,8 @@ import msgspec
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.memory import Memory
 from scaler.api.autoscaler import Autoscaler
-from scaler.cluster.ports import TargetScale
 from scaler.cluster.scales import ScaleCopy
+from scaler.cluster.target_scale import TargetScale
 from scaler.control.last_decision import LastDecision
 from scaler.control.repetition import Repetition
 

@@ -14,7 +14,7 @@ from scaler.algorithm.memory import Memory
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus
 from scaler.cluster.clock import Clock
-from scaler.cluster.ports import worded
+from scaler.cluster.failed_requests import worded
 from scaler.cluster.status import status_body, written_version
 from scaler.control.dependencies import Dependencies
 from scaler.control.memories import Memories

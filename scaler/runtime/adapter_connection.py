@@ -85,7 +85,7 @@ def adapter_connection(
 
 
 class AdapterConnection:
-    """Implements `gather.direct_reader.Route`. Run `run()` as a task."""
+    """Implements `scaler.cluster.metrics.direct_reader.Route`. Run `run()` as a task."""
 
     def __init__(
         self,

@@ -10,11 +10,12 @@ from scaler.api.schedules import FoundCalendar
 from scaler.cluster.forecast.load_query import NoHistory, load_query
 from scaler.cluster.forecast.recorded_load import RecordedLoad
 from scaler.cluster.forecast.warm_starts import WarmStarts
-from scaler.cluster.ports import DecisionObserver, Mapper
 from scaler.cluster.telemetry import Telemetry
+from scaler.control.dependencies import DecisionObserver
 from scaler.extensions.forecast.stage import FORECAST
 from scaler.extensions.schedules.stage import SCHEDULES
 from scaler.runtime.adapter_connection import AdapterConnection
+from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import PrometheusOptions
 
@@ -30,7 +31,7 @@ class ExtensionInputs:
         calendars_of: Callable[[Autoscaler], tuple[FoundCalendar, ...]],
         prometheus: PrometheusOptions | None,
         route: AdapterConnection | None,
-        mapper: Mapper,
+        mapper: RestMapper,
         telemetry: Telemetry,
         *,
         user_agent: str,

@@ -140,9 +140,7 @@ def _add_cluster_flags(flags: FlagGroup) -> None:
         "--kubeconfig",
         help="kubeconfig (default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
     )
-    flags.add_argument(
-        "--context", metavar="NAME", help="context of the kubeconfig (default: its current context)"
-    )
+    flags.add_context()
     flags.add_argument(
         "--watch",
         choices=list(KINDS),

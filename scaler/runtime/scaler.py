@@ -214,7 +214,7 @@ class Scaler:
             lambda work, name: self._background.start(work, name=name),
             monotonic=self._clock.monotonic,
         )
-        return Scales(self._clients.requests, self._mapper, versions)
+        return Scales(self._clients.requests, self._mapper, versions.follow)
 
     def _autoscaler_metrics(self) -> Collect:
         if not self._options.autoscaler_metrics:

@@ -8,7 +8,7 @@ from scaler.algorithm.decision import Event
 from scaler.algorithm.observed import Pod
 from scaler.algorithm.readings import Reading
 from scaler.api.autoscaler import Autoscaler, MetricSpec
-from scaler.cluster.ports import TimedReading
+from scaler.cluster.metrics.measurements import TimedReading
 from wire.api.labels import Selector
 from wire.api.status import StatusError, not_found
 from wire.kube.mapping import (

@@ -23,7 +23,7 @@ class Plant(msgspec.Struct, frozen=True):
 
 PLANTS = {
     "The two programs share wire and nothing else; the plugin may import both": (
-        Plant("adapter.ports", "import scaler.cluster.ports"),
+        Plant("adapter.ports", "import scaler.cluster.scales"),
     ),
     "wire: types below, the cluster and the server above": (
         Plant("wire.kube.cache", "import wire.serving.server"),
@@ -44,9 +44,9 @@ PLANTS = {
     ),
     "scaler: a reconcile flows one way": (
         Plant("scaler.api.autoscaler", "import scaler.algorithm.decide"),
-        Plant("scaler.algorithm.decide", "import scaler.cluster.ports"),
+        Plant("scaler.algorithm.decide", "import scaler.cluster.scales"),
         Plant("scaler.extensions.panic", "import scaler.control.reconcile"),
-        Plant("scaler.cluster.ports", "import scaler.control.reconcile"),
+        Plant("scaler.cluster.scales", "import scaler.control.reconcile"),
         Plant("scaler.control.reconcile", "import scaler.runtime.flags"),
     ),
     "kubectl_loadline: commands above what they show, the cluster below": (

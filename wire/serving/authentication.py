@@ -12,7 +12,6 @@ import ssl
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Protocol
 from urllib.parse import unquote
 
 import msgspec
@@ -33,7 +32,7 @@ from wire.serving.attributes import (
 from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
 from wire.serving.review_cache import ReviewCache
 from wire.serving.reviews import review
-from wire.serving.trust import FrontProxy, Trust
+from wire.serving.trust import FrontProxy, TrustSource
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
@@ -45,19 +44,12 @@ Headers = CIMultiDictProxy[str]
 log = logging.getLogger(__name__)
 
 
-class CurrentTrust(Protocol):
-    """The CAs that are trusted now; `TrustSource` keeps them up to date."""
-
-    @property
-    def current(self) -> Trust: ...
-
-
 class Authenticator:
     """Finds the user of a request."""
 
     def __init__(
         self,
-        trust: CurrentTrust,
+        trust: TrustSource,
         reviewer: Writer | None,
         *,
         token_cache_seconds: float = 10.0,

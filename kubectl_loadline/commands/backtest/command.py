@@ -21,7 +21,6 @@ from kubectl_loadline.backtest.text import text_of
 from kubectl_loadline.cluster.connecting import OK, Unreachable, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
-    add_output_flag,
     add_program_flag,
     given_target,
 )
@@ -328,7 +327,7 @@ def parser() -> FlagParser:
         help="write the pictures to this directory, as PNG",
     )
     parser.add_file("--html", help="write a page with the result and the pictures to this file")
-    add_output_flag(parser)
+    parser.add_output()
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)
     add_program_flag(cluster, "adapter")

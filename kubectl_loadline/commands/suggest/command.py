@@ -17,7 +17,6 @@ from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Record
 from kubectl_loadline.cluster.connecting import OK, Unreachable, connected, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
-    add_output_flag,
     add_program_flag,
     cluster_of,
 )
@@ -30,8 +29,9 @@ from kubectl_loadline.history.progress import shown_progress
 from kubectl_loadline.history.prometheus import HistoryUnavailable
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
-from kubectl_loadline.suggest.search import Found, Problem, searched
-from kubectl_loadline.suggest.series_choice import CPU, Judged, judged
+from kubectl_loadline.suggest.search import Problem, searched
+from kubectl_loadline.suggest.series_choice import CPU, judged
+from kubectl_loadline.suggest.suggestion import Suggestion
 from kubectl_loadline.suggest.text import commented
 from wire.process.command_line.parsing import FlagParser
 
@@ -43,20 +43,6 @@ DEFAULT_START_UP_SECONDS: Final = 60.0
 # A forecast must be ahead of the start-up, the delay of the metric and a minute.
 LEAD_MARGIN_SECONDS: Final = 120
 LEAD_SECONDS: Final = (120, 1800)
-
-
-class Suggestion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The document of `-o json`: the series that were considered, what was tried, the manifest and the rules."""
-
-    series: tuple[Judged, ...]
-    full: Mapping[str, float]
-    short_percent_max: float
-    start_up_seconds: float
-    found: Found
-    load_autoscaler: Mapping[str, Any]
-    rules: Mapping[str, Any]
-    sources: Mapping[str, str]
-    schema: str = "loadline.io/suggestion/v1"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -262,7 +248,7 @@ def parser() -> FlagParser:
     )  # fmt: skip
     parser.add_file("--rules", help="write the adapter's configuration for the metric to this file")
     add_history_flags(parser)
-    add_output_flag(parser)
+    parser.add_output()
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)
     add_program_flag(cluster, "adapter")

@@ -10,7 +10,7 @@ COMPONENT = "loadline-scaler"
 
 
 class Events:
-    """An `EventSink` that writes them to the cluster, correlated as client-go does."""
+    """Writes them to the cluster, correlated as client-go does."""
 
     def __init__(self, recorder: EventRecorder, kind: WatchedKind) -> None:
         self._recorder = recorder

@@ -22,11 +22,11 @@ from scaler.cluster.metrics.custom import (
 from scaler.cluster.metrics.external import external_path
 from scaler.cluster.metrics.metric_requests import ExternalRequest, ObjectRequest, request_of
 from scaler.cluster.metrics.metrics_api import selector_params
-from scaler.cluster.ports import Mapper
 from wire.api.custom_metrics import V1BETA2
 from wire.api.labels import NOTHING
 from wire.api.quoting import go_quote
 from wire.api.status import StatusError, Unavailable
+from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
 EXPLAIN: Final = "/debug/explain"
@@ -70,7 +70,9 @@ def per_replica_of(metric: MetricSpec) -> float:
     return 0.0 if average is None else milli(average) / 1000
 
 
-async def load_query(adapter: Reader, mapper: Mapper, namespace: str, metric: MetricSpec) -> str:
+async def load_query(
+    adapter: Reader, mapper: RestMapper, namespace: str, metric: MetricSpec
+) -> str:
     """PromQL with the load of the metric at any time as its only row. Raises `NoHistory`."""
     try:
         path = metric_path(mapper, namespace, metric)
@@ -97,7 +99,7 @@ def query_of(explained: Explained) -> str:
     return f"sum({rows})"
 
 
-def metric_path(mapper: Mapper, namespace: str, metric: MetricSpec) -> str:
+def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
     """The path and parameters of the request for the metric. Raises `LookupError` and `ValueError`."""
     match request_of(namespace, metric, NOTHING):
         case ExternalRequest(metric=name, selector=selector):
@@ -112,7 +114,7 @@ def metric_path(mapper: Mapper, namespace: str, metric: MetricSpec) -> str:
     return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
-def _resource(mapper: Mapper, described: CrossVersionObjectReference) -> str:
+def _resource(mapper: RestMapper, described: CrossVersionObjectReference) -> str:
     if is_namespace(described):
         return OF_NAMESPACE
     return qualified(mapper.resources_for_kind(group_of(described), described.kind)[0])

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 from prometheus_client import Counter
@@ -19,6 +19,7 @@ from scaler.algorithm.memory import Memory
 from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.cluster.forecast.load_query import NoHistory, per_replica_of, why_no_history
+from scaler.cluster.forecast.recorded_load import RecordedLoad
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.load_levels import Levels
@@ -50,12 +51,6 @@ QueryOf = Callable[[str, MetricSpec], Awaitable[str]]
 """PromQL with the load of a metric of a namespace. Raises `NoHistory`."""
 
 
-class RecordedLoads(Protocol):
-    """Recorded series; `range_queries.RangeQueries` implements it. Raises `NoHistory`."""
-
-    async def by_minute(self, promql: str, first: int, last: int) -> dict[int, float]: ...
-
-
 class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """A forecast that learns, as the last reconcile left it."""
 
@@ -84,12 +79,12 @@ class _Entry:
 
 
 class WarmStarts:
-    """Implements `ports.DecisionObserver`. Run `run()` as a task."""
+    """Implements `scaler.control.dependencies.DecisionObserver`. Run `run()` as a task."""
 
     def __init__(
         self,
         query_of: QueryOf,
-        loads: RecordedLoads,
+        loads: RecordedLoad,
         telemetry: Telemetry,
         *,
         monotonic: Callable[[], float] = time.monotonic,

@@ -11,12 +11,13 @@ from urllib.parse import quote
 import msgspec
 
 from scaler.api.autoscaler import CrossVersionObjectReference
+from scaler.cluster.failed_requests import worded
 from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
-from scaler.cluster.ports import Mapper, worded
 from wire.api import kube_json
 from wire.api.custom_metrics import GROUP, MetricValueList, decode
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
+from wire.kube.mapper import RestMapper
 from wire.kube.mapping import Resource
 from wire.kube.requests import Reader
 from wire.process.single_flight import SingleFlight
@@ -113,7 +114,7 @@ def object_path(namespace: str, resource: str, name: str, metric: str) -> str:
 class CustomMetrics:
     """Reads metrics of pods or of one object. Every method raises `MetricUnavailable`."""
 
-    def __init__(self, version: PreferredVersion, mapper: Mapper) -> None:
+    def __init__(self, version: PreferredVersion, mapper: RestMapper) -> None:
         self._version = version
         self._mapper = mapper
 

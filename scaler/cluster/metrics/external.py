@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from scaler.cluster.failed_requests import worded
 from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
-from scaler.cluster.ports import worded
 from wire.api.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable

@@ -28,10 +28,10 @@ from scaler.cluster.metrics.metrics_api import MetricUnavailable
 from scaler.cluster.metrics.resource import ResourceMetrics
 from scaler.cluster.metrics.shared_responses import Sent, SharedResponses, responded
 from scaler.cluster.metrics.streamed_responses import StreamedReader, StreamedResponses
-from scaler.cluster.ports import Mapper, TimedReading
 from scaler.cluster.telemetry import Telemetry
 from wire.api.labels import Selector
 from wire.api.resource_metrics import PodMetricsList
+from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
 # A metric that takes longer has failed, so that a reconcile is over before the next one is due. Under a period
@@ -51,13 +51,20 @@ Response = Reading | PodMetricsList
 NOT_REQUESTED = (ComputedFrom, MetricFailed)
 
 
+class TimedReading(msgspec.Struct, frozen=True):
+    """A reading, and how long it took to get."""
+
+    reading: Reading
+    duration_seconds: float
+
+
 class Measurements:
-    """The metrics APIs of one cluster."""
+    """The metrics APIs of one cluster. Nothing raises: a metric that cannot be read is a `MetricFailed`."""
 
     def __init__(
         self,
         kube: Reader,
-        mapper: Mapper,
+        mapper: RestMapper,
         telemetry: Telemetry,
         *,
         period_seconds: float,

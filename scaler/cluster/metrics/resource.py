@@ -5,8 +5,8 @@ Upstream: `resourceMetricsClient` (podautoscaler/metrics/client.go) over the gen
 
 import msgspec
 
+from scaler.cluster.failed_requests import worded
 from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
-from scaler.cluster.ports import worded
 from wire.api.labels import Selector
 from wire.api.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
 from wire.api.status import StatusError, Unavailable

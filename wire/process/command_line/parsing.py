@@ -21,6 +21,7 @@ from wire.api.duration import format_duration, parse_duration
 
 DURATION: Final = "DURATION"
 FILE: Final = "FILE"
+OUTPUTS: Final = ("text", "json")
 HELP_COLUMNS: Final = 100
 
 _TRUE = {"1", "t", "T", "true", "TRUE", "True"}
@@ -112,6 +113,25 @@ class FlagSet(argparse._ActionsContainer):  # noqa: SLF001 - the public classes 
     def add_file(self, *names: str, help: str) -> None:  # noqa: A002 - argparse's word
         """The path of a file, or None when the flag is not set or empty."""
         self.add_argument(*names, type=optional_path, default=None, metavar=FILE, help=help)
+
+    def add_output(self) -> None:
+        """`-o`, `--output`: text or json."""
+        self.add_argument(
+            "-o",
+            "--output",
+            choices=OUTPUTS,
+            default="text",
+            metavar="FORMAT",
+            help="output format, text or json",
+        )
+
+    def add_context(self) -> None:
+        """`--context`, of the kubeconfig."""
+        self.add_argument(
+            "--context",
+            metavar="NAME",
+            help="context of the kubeconfig (default: its current context)",
+        )
 
 
 class FlagGroup(FlagSet, argparse._ArgumentGroup):  # noqa: SLF001 - what add_argument_group returns

@@ -4,8 +4,8 @@ import pytest
 
 from scaler.algorithm.decision import Rescaled, RescaleFailed
 from scaler.algorithm.observed import ScaleView
-from scaler.cluster.ports import TargetScale
 from scaler.cluster.rescale import rescale
+from scaler.cluster.target_scale import TargetScale
 from tests.fakes.scaler import FakeKube
 from wire.api.status import Unavailable, conflict, failure, forbidden
 

@@ -4,8 +4,7 @@ import pytest
 
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
-from scaler.cluster.ports import TargetScale
-from scaler.cluster.target_scale import read_scale
+from scaler.cluster.target_scale import TargetScale, read_scale
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable, failure

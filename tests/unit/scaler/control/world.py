@@ -12,11 +12,11 @@ from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.cluster.clock import Clock
+from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.scales import Scales
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.dependencies import Dependencies
-from scaler.control.memories import Histories
 from scaler.control.reconcile import Reconciler
 from scaler.extensions import extensions_of
 from tests.fakes.scaler import (
@@ -77,7 +77,7 @@ class World:
         zero: bool | None = None,
         copies: bool = False,
         metric_status_max_age_seconds: float = 0.0,
-        histories: Histories | None = None,
+        histories: MemoryStore | None = None,
     ) -> None:
         """`zero`: whether scaling to zero is on, where not the default of the kind.
 
@@ -116,7 +116,7 @@ class World:
             scales=Scales(
                 self.kube,
                 FakeMapper(resource("apps", "v1", "deployments", "Deployment")),
-                self if self.copies else None,
+                self.follow if self.copies else None,
             ),
             autoscalers=self.autoscalers,
             pods=self.pods,

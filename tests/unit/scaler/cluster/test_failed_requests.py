@@ -2,7 +2,7 @@
 
 import pytest
 
-from scaler.cluster.ports import worded
+from scaler.cluster.failed_requests import worded
 from wire.api.status import Unavailable, from_response
 
 REQUEST = "(get pods.metrics.k8s.io)"
