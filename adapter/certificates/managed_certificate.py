@@ -95,15 +95,15 @@ class ManagedCertificate:
         )
 
     @property
-    def problem(self) -> str:
-        """Why kube-apiserver does not accept the certificate that is served; empty if it does."""
+    def problem(self) -> str | None:
+        """Why kube-apiserver does not accept the certificate that is served; None if it does."""
         if self._served is None:
             errors = [cache.last_error for cache in self._caches() if cache.last_error]
             return self._problem.problem or next(iter(errors), "the certificate has not been read")
         if self._refused:
             reason = self._problem.problem or "caBundle is being written"
             return f"kube-apiserver cannot verify it for {', '.join(self._refused)}: {reason}"
-        return ""
+        return None
 
     async def run(self, serve: Callable[[Pair], None]) -> None:
         """Call `serve` with each certificate that is to be served from then on. Ends only by cancellation."""

@@ -89,8 +89,8 @@ def _read_query(block: Block) -> str:
         example = named_query(query, EVERYTHING)
     except ValueError:
         return query  # reported just now, as a template
-    problem = promql_problem(example) if query else ""
-    if _NEWER_FUNCTION in problem:
+    problem = promql_problem(example) if query else None
+    if problem and _NEWER_FUNCTION in problem:
         block.warning(
             ProblemCode.UNKNOWN_FUNCTION,
             "query",

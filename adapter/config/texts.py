@@ -107,8 +107,8 @@ def read_query_template(block: Block, name: str) -> str:
     return text
 
 
-def selector_problem(text: str) -> str:
-    """Why a text is not a series selector, which listing series needs; empty when it is one."""
+def selector_problem(text: str) -> str | None:
+    """Why a text is not a series selector, which listing series needs; None when it is one."""
     if problem := promql_problem(text):
         return problem
     tree = promql_parser.parse(text)
@@ -116,13 +116,13 @@ def selector_problem(text: str) -> str:
         return "it is an expression, but series are listed by a selector"
     if tree.offset is not None or tree.at is not None:
         return "a series selector cannot have an offset or @"
-    return ""
+    return None
 
 
-def promql_problem(query: str) -> str:
-    """Why a text is not PromQL; empty when it is."""
+def promql_problem(query: str) -> str | None:
+    """Why a text is not PromQL; None when it is."""
     try:
         promql_parser.parse(query)
     except ValueError as e:
         return str(e)
-    return ""
+    return None

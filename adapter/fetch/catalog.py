@@ -198,10 +198,10 @@ class DiscoveredCatalog:
         ]
 
     @property
-    def problem(self) -> str:
-        """Why no metric is known yet; empty when at least one selection is listed, or there is none."""
+    def problem(self) -> str | None:
+        """Why no metric is known yet; None when at least one selection is listed, or there is none."""
         if not self.listings or any(each.series is not None for each in self.listings.values()):
-            return ""
+            return None
         return "; ".join(f"{gap.rule}: {gap.cause}" for gap in self.gaps())
 
     @property

@@ -130,10 +130,10 @@ class _Server:
             Check("configuration", lambda: self._reloader.problem, public=True, informs=True),
         )
 
-    def _resources_problem(self) -> str:
+    def _resources_problem(self) -> str | None:
         mapper = self._parts.mapper
         if mapper.table.versions:
-            return ""
+            return None
         return mapper.last_error or "the cluster's resources have not been read yet"
 
     async def _read_resources(self) -> None:

@@ -44,7 +44,7 @@ class ConfigurationReloader:
         """A valid configuration that names a file which cannot be used yet."""
         self._requested = asyncio.Event()
         self.generation = 0
-        self.problem = ""
+        self.problem: str | None = None
 
     async def start(self) -> None:
         """Activate the first configuration; raises `ConfigError`."""
@@ -115,7 +115,7 @@ class ConfigurationReloader:
 
     def _activated(self, configuration: Configuration) -> None:
         self.generation += 1
-        self.problem = ""
+        self.problem = None
         self._unusable = None
         telemetry.CONFIGURATION_GENERATION.set(self.generation)
         telemetry.CONFIGURATION_ACCEPTED.set(1)

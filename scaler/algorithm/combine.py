@@ -18,7 +18,7 @@ class Recommended(msgspec.Struct, frozen=True, kw_only=True):
     replicas: int | None
     winner: int | None = None
     blocking: MetricFailure | None = None
-    error: str = ""
+    error: str | None = None
 
     @property
     def winner_name(self) -> str:

@@ -70,6 +70,7 @@ def _blocked(draft: Draft, recommended: Recommended) -> Decision:
     if recommended.blocking is not None:
         message = unable_to_compute(recommended.blocking.message)
         conditions.scaling_inactive(recommended.blocking.reason, message)
+    assert recommended.error is not None  # noqa: S101 - `combine` says why there is no count
     return uncomputable(
         draft, error=recommended.error, conditions=conditions, events=_failures(recommended)
     )

@@ -97,7 +97,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
     events_after_status: tuple[Event, ...] = ()
     memory: Memory
-    error: str = ""
+    error: str | None = None
     error_class: ErrorClass = ErrorClass.NONE
     derivation: Derivation
     extensions: tuple[Extension[Any, Any], ...] = ()
@@ -146,6 +146,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     stored_seconds_max: float = math.inf
     """How old the stored memory may become, although nothing has changed since."""
     action: Action = Action.NONE
-    error: str = ""
+    error: str | None = None
     error_class: ErrorClass = ErrorClass.NONE
     derivation: Derivation

@@ -41,7 +41,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """The whole list so far."""
     inputs: Mapping[str, Any] = {}
     """See `Observed.inputs`."""
-    outdated: str = ""
+    outdated: str | None = None
     """See `Observed.outdated`."""
     was_scaled_to_zero: bool = False
     """Whether it was the controller that scaled to zero, so that it may leave zero again."""

@@ -41,7 +41,7 @@ def undecided(
     *,
     error: str,
     error_class: ErrorClass = ErrorClass.INTERNAL,
-    problem: str = "",
+    problem: str | None = None,
     conditions: Conditions,
     events: tuple[Event, ...] = (),
     events_after_status: tuple[Event, ...] = (),
@@ -72,7 +72,7 @@ def uncomputable(
     draft: Draft,
     *,
     error: str,
-    problem: str = "",
+    problem: str | None = None,
     conditions: Conditions,
     events: tuple[Event, ...],
 ) -> Decision:

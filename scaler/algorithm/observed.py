@@ -113,8 +113,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler: Autoscaler
     scale: ScaleView | ScaleUnavailable
     rivals: tuple[str, ...] = ()
-    outdated: str = ""
-    """Why the cached objects may be out of date, so that nothing may be scaled down; empty while they are not."""
+    outdated: str | None = None
+    """Why the cached objects may be out of date, so that nothing may be scaled down; None while they are not."""
     inputs: Mapping[str, Any] = {}
     """What was read for extensions, by their names."""
 

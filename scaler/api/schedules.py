@@ -84,7 +84,7 @@ class FoundCalendar(msgspec.Struct, frozen=True):
 
     reference: CalendarReference
     spec: CalendarSpec | None
-    problem: str = ""
+    problem: str | None = None
 
 
 class ScheduleStatus(JsonObject, frozen=True, kw_only=True):

@@ -185,7 +185,7 @@ class LeaderElection:
                 return False  # another candidate was faster
             self._problem.set(str(error) or "no response in time")
             return False
-        self._problem.set("")
+        self._problem.set(None)
         return True
 
     async def _written_or_shared(self) -> bool:

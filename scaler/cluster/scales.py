@@ -15,8 +15,8 @@ from scaler.cluster.target_scale import TargetScale, read_scale
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
-Version = Callable[[], str]
-"""The resourceVersion of one object now; empty while it is not known for certain."""
+Version = Callable[[], str | None]
+"""The resourceVersion of one object now; None while it is not known for certain."""
 Follow = Callable[[str], Version]
 """Of the object whose Scale has this path."""
 
@@ -32,7 +32,7 @@ class ScaleCopy(msgspec.Struct, frozen=True):
         """The same object each time; None if the target may have changed since."""
         version = self.version()
         is_current = (
-            version != ""
+            version is not None
             and version == self.target.view.resource_version
             and self.reference == autoscaler.spec.scale_target_ref
         )

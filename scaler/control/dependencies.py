@@ -46,8 +46,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry
     followers: Followers = msgspec.field(default_factory=Followers)
     """Which autoscalers a changed metric concerns."""
-    outdated: Callable[[str], str] = lambda _: ""
-    """Why the cached objects of a namespace may be out of date; empty while they are not."""
+    outdated: Callable[[str], str | None] = lambda _: None
+    """Why the cached objects of a namespace may be out of date; None while they are not."""
     histories: MemoryStore | None = None
     """Where the memories of HPAs are stored."""
     observers: tuple[DecisionObserver, ...] = ()

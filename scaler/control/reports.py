@@ -59,7 +59,9 @@ class Reports:
         age_seconds = self._clock.monotonic() - record.status_written_at_seconds
         return age_seconds >= self._settings.metric_status_max_age_seconds
 
-    async def _write_status(self, record: Record, autoscaler: Autoscaler, outcome: Outcome) -> str:
+    async def _write_status(
+        self, record: Record, autoscaler: Autoscaler, outcome: Outcome
+    ) -> str | None:
         """Not retried before the next reconcile, as upstream; returns what went wrong."""
         name = autoscaler.metadata.name
         try:
@@ -68,7 +70,7 @@ class Reports:
             message = worded(error, verb="put", resource=self._kind.plural, name=name)
             self.emit(record, autoscaler, (warning("FailedUpdateStatus", message),))
             return f"failed to update status for {name}: {message}"
-        return ""
+        return None
 
     async def _put_status(
         self, record: Record, autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory
@@ -102,14 +104,14 @@ class Reports:
 
     async def store_intention(
         self, record: Record, autoscaler: Autoscaler, decision: Decision
-    ) -> tuple[Autoscaler, str]:
+    ) -> tuple[Autoscaler, str | None]:
         """Before the scale is set to zero, store that the scaler does it: nothing else distinguishes it from a user's zero.
 
         The autoscaler in its new version, and what went wrong.
         """
         goes_to_zero = decision.rescale and decision.desired_replicas == 0
         if not (self._kind.keeps_history and goes_to_zero and decision.memory.scaled_to_zero):
-            return autoscaler, ""
+            return autoscaler, None
         # Also if it is stored already: the write fails if the autoscaler was deleted and created again meanwhile.
         unchanged = autoscaler.status or AutoscalerStatus()
         try:
@@ -120,4 +122,4 @@ class Reports:
         metadata = msgspec.structs.replace(
             autoscaler.metadata, resource_version=written_version(body, autoscaler)
         )
-        return msgspec.structs.replace(autoscaler, metadata=metadata), ""
+        return msgspec.structs.replace(autoscaler, metadata=metadata), None

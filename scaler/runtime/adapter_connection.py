@@ -162,8 +162,8 @@ class AdapterConnection:
             watching.cancel()
             await self._disconnect()
 
-    async def _check(self) -> str:
-        """Connect, or connect again, where necessary; what is wrong, or an empty text."""
+    async def _check(self) -> str | None:
+        """Connect, or connect again, where necessary; what is wrong, or None."""
         problem = self._registrations_problem()
         if problem:
             return problem
@@ -181,16 +181,16 @@ class AdapterConnection:
             return f"{address.url} did not respond within {CHECK_WAIT_SECONDS:g} s"
         except (ConnectionConfigError, Unavailable, StatusError) as error:
             return f"{address.url}: {error}"
-        return ""
+        return None
 
-    def _registrations_problem(self) -> str:
+    def _registrations_problem(self) -> str | None:
         """Why it is not known which API groups the adapter serves."""
         cache = self._registrations
         if not cache.is_synced:
             return cache.last_error or "the APIServices have not been listed yet"
         if cache.last_error or cache.age_seconds > AGE_SECONDS_MAX:
             return cache.last_error or "kube-apiserver has not confirmed the APIServices for long"
-        return ""
+        return None
 
     def _registered_address(self) -> Address | str:
         """The address by the first usable APIService of the adapter; without one, the problem."""
@@ -223,7 +223,7 @@ class AdapterConnection:
         if (old and old.spec) != (new and new.spec):
             self._changed.set()
 
-    def _set_works(self, problem: str) -> None:
+    def _set_works(self, problem: str | None) -> None:
         self._works = not problem
         if self._works:
             self._is_connected.set()

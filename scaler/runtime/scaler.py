@@ -290,10 +290,10 @@ class Scaler:
             return self._membership.clock_difference_seconds
         return self._election.clock_difference_seconds if self._election is not None else 0.0
 
-    def _clock_problem(self) -> str:
+    def _clock_problem(self) -> str | None:
         difference_seconds = self._clock_difference_seconds()
         if abs(difference_seconds) < CLOCK_DIFFERENCE_SECONDS_MAX:
-            return ""
+            return None
         relation = "behind" if difference_seconds > 0 else "ahead of"
         return (
             f"the clock of this machine is {abs(difference_seconds):.0f} s {relation} that of another replica: when one takes"
@@ -333,9 +333,9 @@ class Scaler:
                 await asyncio.sleep(backoff.next_seconds())
         await self._mapper.run()
 
-    def _discovery_problem(self) -> str:
+    def _discovery_problem(self) -> str | None:
         if self._mapper.table.versions:
-            return ""
+            return None
         return self._mapper.last_error or "the API server's resources have not been read yet"
 
 

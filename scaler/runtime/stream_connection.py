@@ -50,7 +50,7 @@ class StreamConnection:
                 async with client.websocket(PATH) as socket:
                     self._stream.opened(self._served_by(client))
                     self._telemetry.stream_connected.set(1)
-                    self._problem.set("")
+                    self._problem.set(None)
                     backoff.reset()
                     await self._exchange(client, socket)
                 self._problem.set("the direct connection has ended")

@@ -48,7 +48,7 @@ class TargetVersions:
         self._monotonic = monotonic
         self._caches: dict[str, WatchCache[_Target]] = {}
 
-    def follow(self, scale_path: str) -> Callable[[], str]:
+    def follow(self, scale_path: str) -> Callable[[], str | None]:
         """The version of the object whose Scale has this path, `/.../namespaces/NAMESPACE/RESOURCE/NAME/scale`."""
         before, _, rest = scale_path.partition("/namespaces/")
         namespace, resource, quoted, _ = rest.split("/")
@@ -56,11 +56,11 @@ class TargetVersions:
         cache = self._cache(f"{before}{inside}/{resource}")
         name = unquote(quoted)
 
-        def version() -> str:
+        def version() -> str | None:
             if cache.last_error or not cache.is_synced or cache.age_seconds > AGE_SECONDS_MAX:
-                return ""
+                return None
             found = cache.get(namespace, name)
-            return "" if found is None else found.metadata.resource_version
+            return None if found is None else found.metadata.resource_version
 
         return version
 

@@ -124,22 +124,22 @@ class Watches:
             ages[resource] = max(cache.age_seconds, ages.get(resource, 0.0))
         return ages
 
-    def outdated(self, namespace: str) -> str:
-        """Why the objects of a namespace may be too old to scale down by; empty while they are not."""
+    def outdated(self, namespace: str) -> str | None:
+        """Why the objects of a namespace may be too old to scale down by; None while they are not."""
         everywhere = self._by_namespace.get("", [])
         return self._outdated([*everywhere, *self._by_namespace.get(namespace, [])])
 
-    def _age_problem(self) -> str:
+    def _age_problem(self) -> str | None:
         return self._outdated(self.caches)
 
-    def _outdated(self, caches: Iterable[AnyCache]) -> str:
+    def _outdated(self, caches: Iterable[AnyCache]) -> str | None:
         for cache in caches:
             if cache.is_synced and cache.age_seconds > AGE_SECONDS_MAX:
                 resource = cache.path.rpartition("/")[2]
                 # In whole minutes, so that a condition changes seldom.
                 age = format_duration(cache.age_seconds // 60 * 60)
                 return f"the cached {resource} were last confirmed by the API server {age} ago"
-        return ""
+        return None
 
     def _changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None:
@@ -156,10 +156,10 @@ def namespace_of(path: str) -> str:
     return rest.partition("/")[0] if marker and before else ""
 
 
-def _not_synced(caches: Iterable[WatchCache[Autoscaler]] | Iterable[WatchCache[Pod]]) -> str:
+def _not_synced(caches: Iterable[WatchCache[Autoscaler]] | Iterable[WatchCache[Pod]]) -> str | None:
     """What is missing before the first decision. A cache that is merely old does not fail readiness."""
     for cache in caches:
         if not cache.is_synced:
             reason = cache.last_error or "the first LIST is in progress"
             return f"{cache.path} has not been listed yet: {reason}"
-    return ""
+    return None

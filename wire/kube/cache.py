@@ -137,8 +137,8 @@ class WatchCache(Generic[T]):
         )
 
     @property
-    def last_error(self) -> str:
-        """Why the copy may be old; empty while a watch keeps it up to date."""
+    def last_error(self) -> str | None:
+        """Why the copy may be old; None while a watch keeps it up to date."""
         return self._problem.problem
 
     def get(self, namespace: str, name: str) -> T | None:
@@ -251,7 +251,7 @@ class WatchCache(Generic[T]):
         self._list_duration_seconds = self._monotonic() - started_seconds
         self._synced.set()
         if not self._is_watch_refused:
-            self._problem.set("")
+            self._problem.set(None)
 
     async def _listed(self, params: dict[str, str]) -> tuple[dict[str, dict[str, T]], str]:
         """Every object, page by page, and the resourceVersion of the whole."""
@@ -349,7 +349,7 @@ class WatchCache(Generic[T]):
         """The watch will report every change: the next event may be a long time away."""
         self._is_watch_refused = False
         self._was_watch_accepted = True
-        self._problem.set("")
+        self._problem.set(None)
 
     def _works(self) -> None:
         """The watch delivers: what was wrong before is over."""

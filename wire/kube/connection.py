@@ -228,7 +228,7 @@ class Connection:
             self._problem.set(str(error) or "reading them took too long")
         else:
             self._access, self._files, self._loaded = access, files, found
-            self._problem.set("")
+            self._problem.set(None)
 
 
 async def connect(

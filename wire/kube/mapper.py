@@ -78,8 +78,8 @@ class RestMapper:
         )
 
     @property
-    def last_error(self) -> str:
-        """What the last refresh could not read; empty when it read everything."""
+    def last_error(self) -> str | None:
+        """What the last refresh could not read; None when it read everything."""
         return self._problem.problem
 
     @property
@@ -151,7 +151,7 @@ class RestMapper:
             raise
         finally:
             self._refreshed_at_seconds = self._monotonic()
-        self._problem.set("; ".join(found.problems))
+        self._problem.set("; ".join(found.problems) or None)
         if found.versions != self._table.versions:
             self._table = ResourceTable(found.versions)
             if self._on_change:

@@ -14,8 +14,8 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self._tasks: dict[asyncio.Task[None], bool] = {}
         self.failed = asyncio.Event()
-        self.problem = ""
-        """Which task ended too early and why; empty while all is well."""
+        self.problem: str | None = None
+        """Which task ended too early and why."""
 
     def start(
         self, work: Coroutine[Any, Any, None], *, name: str, may_end: bool = False

@@ -17,8 +17,8 @@ class FollowedFile:
         self.path = path
         self.generation = 0
         """Rises by one whenever the content has changed; 0: never read."""
-        self.problem = ""
-        """Why the last check failed; empty when it succeeded."""
+        self.problem: str | None = None
+        """Why the last check failed; None if it succeeded."""
         self._stat: tuple[int, ...] = ()
         self._content = b""
 
@@ -37,7 +37,7 @@ class FollowedFile:
             if not self._stat:
                 raise
         else:
-            self.problem = ""
+            self.problem = None
         return self._content
 
     def _take(self, content: bytes) -> None:

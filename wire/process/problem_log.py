@@ -11,11 +11,11 @@ class ProblemLog:
         self._log = log
         self._failing = failing
         self._recovered = recovered
-        self.problem = ""
-        """The problem as a sentence; empty while there is none."""
+        self.problem: str | None = None
+        """As a sentence."""
 
-    def set(self, problem: str) -> None:
-        """Say what is wrong, or with an empty text that nothing is."""
+    def set(self, problem: str | None) -> None:
+        """Say what is wrong; None if nothing is."""
         if problem == self.problem:
             return
         self.problem = problem

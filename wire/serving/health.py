@@ -16,19 +16,19 @@ log = logging.getLogger(__name__)
 
 
 class Check(msgspec.Struct, frozen=True):
-    """A named condition. `problem` returns what is wrong, or an empty string; it must not block.
+    """A named condition. `problem` returns what is wrong, or None; it must not block.
 
     `public`: the problem may be shown to every client. `informs`: the problem is shown by `?verbose`
     and does not fail the probe.
     """
 
     name: str
-    problem: Callable[[], str]
+    problem: Callable[[], str | None]
     public: bool = False
     informs: bool = False
 
 
-PING = Check("ping", lambda: "")
+PING = Check("ping", lambda: None)
 
 
 class Health:
@@ -124,7 +124,7 @@ def _shown(check: Check, problem: str) -> str:
     return problem if check.public else "reason withheld"
 
 
-def _problem(check: Check) -> str:
+def _problem(check: Check) -> str | None:
     try:
         return check.problem()
     except Exception as error:

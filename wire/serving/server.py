@@ -88,8 +88,8 @@ class RenewedCertificate(Protocol):
     """A serving certificate that is renewed while the server runs."""
 
     @property
-    def problem(self) -> str:
-        """Why it is not served, or not trusted; empty if it is."""
+    def problem(self) -> str | None:
+        """Why it is not served, or not trusted; None if it is."""
         ...
 
     async def run(self, serve: Callable[[Pair], None]) -> None:
@@ -203,7 +203,7 @@ class Server:
         )
         return (
             *managed,
-            Check("shutdown", lambda: "process is shutting down" if self._stopping else ""),
+            Check("shutdown", lambda: "process is shutting down" if self._stopping else None),
             Check("background-tasks", lambda: self._background.problem),
             Check("authentication-configuration", lambda: self._trust.problem),
         )

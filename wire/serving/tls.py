@@ -112,7 +112,7 @@ class ServerTLS:
         except OSError as error:
             self._problem.set(str(error))
             return False
-        self._problem.set("")
+        self._problem.set(None)
         log.info("serving the new certificate %s", self._files[0].path)
         return True
 

@@ -90,10 +90,10 @@ class TrustSource:
         self.reread_files()
 
     @property
-    def problem(self) -> str:
-        """Why clients cannot be authenticated yet; empty if they can."""
+    def problem(self) -> str | None:
+        """Why clients cannot be authenticated yet; None if they can."""
         if self._cache is None or self._options.authentication_tolerate_lookup_failure:
-            return ""
+            return None
         if not self._cache.is_synced:
             return self._cache.last_error or f"ConfigMap {NAMESPACE}/{NAME} has not been read yet"
         if not self._published:

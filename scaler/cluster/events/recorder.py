@@ -131,7 +131,7 @@ class EventRecorder:
         """The next write, once there is one and a token for it."""
         while True:
             if not self._queue:
-                self._problem.set("")
+                self._problem.set(None)
                 self._idle.set()
                 self._recorded.clear()
                 await self._recorded.wait()

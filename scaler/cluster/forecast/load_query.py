@@ -53,10 +53,10 @@ class Explained(msgspec.Struct, frozen=True, rename="camel"):
     queries: tuple[ExplainedQuery, ...] = ()
 
 
-def why_no_history(metric: MetricSpec) -> str:
-    """Why recorded history does not have the load of such a metric; empty if it has."""
+def why_no_history(metric: MetricSpec) -> str | None:
+    """Why recorded history does not have the load of such a metric; None if it has."""
     if metric.external is not None or metric.object is not None:
-        return ""
+        return None
     return (
         f"a metric of type {metric.type} has no warm start from recorded history, "
         "only those of type External and Object have"

@@ -171,7 +171,7 @@ class WarmStarts:
         return key, due_at_seconds - self._monotonic()
 
     async def _attempt(self, key: str, entry: _Entry) -> None:
-        problem = ""
+        problem: str | None = None
         try:
             state = await self._learnt(key, entry)
         except NoHistory as error:

@@ -101,7 +101,7 @@ class MemoryStore:
                 await self._sleep(self._backoff.next_seconds())
             else:
                 self._backoff.reset()
-                self._problem.set("")
+                self._problem.set(None)
                 self._remove_all_but(existing)
                 return
 
@@ -153,7 +153,7 @@ class MemoryStore:
         """Write every changed object; one that fails is tried again in the next period."""
         async with self._flushing:
             changed = [each for each in self._objects.values() if each.is_changed]
-            problem = ""
+            problem: str | None = None
             for stored in [each for each in changed if self._may_write(each.watched_namespace)]:
                 try:
                     await self._flush_one(stored)

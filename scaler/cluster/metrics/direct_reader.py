@@ -81,7 +81,7 @@ class DirectReader:
                 raise _NoAnswerError from error
             self._telemetry.direct_requests_total.labels("answered").inc()
             raise
-        self._refused.set("")
+        self._refused.set(None)
         self._telemetry.direct_requests_total.labels("answered").inc()
         return body
 

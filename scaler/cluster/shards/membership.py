@@ -283,7 +283,7 @@ class Membership:
         except FAILURES as error:
             self._problem.set(str(error) or "no response in time")
         else:
-            self._problem.set("")
+            self._problem.set(None)
 
     async def _pause(self) -> None:
         await self._sleep(self._times.retry_seconds * (1 + 0.2 * self._chance()))

@@ -40,10 +40,10 @@ def progressed(
     values_milli: Sequence[int | None],
     *,
     period_seconds: float,
-    failure: str,
+    failure: str | None,
     now_unix_seconds: float,
 ) -> Progress:
-    """`values_milli` are those of `abortWhen`, None for a failed one; `failure` is why the candidate cannot decide."""
+    """`values_milli` are those of `abortWhen`, None for a failed one; `failure` is why the candidate cannot decide, if it cannot."""
     if before.aborted:
         return _progress(before, 0, ABORTED, _aborted(before.aborted))
     memory = _with_breaches(rules, before, values_milli, now_unix_seconds)
@@ -144,7 +144,7 @@ def _breach(
     memory: CandidateState,
     values_milli: Sequence[int | None],
     now: float,
-) -> str:
+) -> str | None:
     since = memory.breached_since_unix_seconds
     for rule, value, began in zip(rules.abort_when, values_milli, since, strict=False):
         if began is None or value is None or now - began < rule.for_seconds:
@@ -156,7 +156,7 @@ def _breach(
             f"{rule.name} is {format_milli(value)}, and has been {side} "
             f"{format_milli(limit or 0)} for {now - began:.0f} s"
         )
-    return ""
+    return None
 
 
 def _held(

@@ -136,7 +136,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         desired = None if own is None or own.proposed is None else own.replicas
         recommended = None if own is None else own.recommended
         after = before if own is None else msgspec.structs.replace(before, memory=own.remembered())
-        failure = "" if desired is not None or recommended is None else recommended.error
+        failure = None if desired is not None or recommended is None else recommended.error
         progress = progressed(
             rules,
             after,

@@ -16,23 +16,23 @@ from scaler.extensions.forecast.state import Load
 MEMORY = "memory"
 
 
-def why_not_load(metric: MetricSpec) -> str:
-    """Why the metric is not a load; empty if it is one."""
+def why_not_load(metric: MetricSpec) -> str | None:
+    """Why the metric is not a load; None if it is one."""
     if metric.is_input:
         return "it is only an input"
     match metric.type:
         case MetricSourceType.PODS:
-            return ""
+            return None
         case MetricSourceType.RESOURCE | MetricSourceType.CONTAINER_RESOURCE:
             source = metric.resource or metric.container_resource
             if source is not None and source.name == MEMORY:
                 return "memory does not follow the load"
-            return ""
+            return None
         case MetricSourceType.EXTERNAL | MetricSourceType.OBJECT | MetricSourceType.FORMULA:
             target = _whole_target(metric)
             if target is None or target.average_value is None:
                 return "its target is not of the type AverageValue, so its value is not a sum that replicas share"
-            return ""
+            return None
     return f"metrics of the type {metric.type} are unknown"
 
 

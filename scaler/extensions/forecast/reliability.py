@@ -71,8 +71,8 @@ def _problem(state: Forecast, waste_percent_max: float) -> tuple[str, str] | Non
     return None
 
 
-def _too_much_waste(state: Forecast, waste_percent_max: float) -> str:
-    """As a message; empty if it is not too much. What has no outcome yet counts as waste."""
+def _too_much_waste(state: Forecast, waste_percent_max: float) -> str | None:
+    """As a message; None if it is not too much. What has no outcome yet counts as waste."""
     day, hour = state.outcomes.day, state.outcomes.hour
     share = SUSPENDED_ABOVE if state.verdict.is_on_trial else AGAIN_BELOW
     pending = sum([each.final - each.alone for each in state.issued])
@@ -88,7 +88,7 @@ def _too_much_waste(state: Forecast, waste_percent_max: float) -> str:
             f"it wasted {hour.wasted_percent:.1f} % of the replica-minutes of the last hour, "
             f"more than {hour_max:g} %"
         )
-    return ""
+    return None
 
 
 def good(outcomes: Outcomes) -> tuple[str, str]:

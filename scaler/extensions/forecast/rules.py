@@ -15,7 +15,7 @@ MAX_WASTE_PERCENT = 5
 
 
 class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`spec.forecast`. `metric` is its name in the spec, `problem` why it cannot be forecast, empty if it can."""
+    """`spec.forecast`. `metric` is its name in the spec, `problem` why it cannot be forecast, None if it can."""
 
     metric: str
     acts: bool
@@ -23,7 +23,7 @@ class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
     lead_minutes: int
     extra_ratio: float
     waste_percent_max: float
-    problem: str = ""
+    problem: str | None = None
     identity: str = ""
     """Of what is learnt: another metric or lead starts from the beginning."""
 
@@ -34,7 +34,7 @@ def forecast_rules(spec: AutoscalerSpec, given: ForecastSpec) -> ForecastRules |
         return None
     metric = next((each for each in spec.metrics or () if each.name == given.metric), None)
     if metric is None:
-        problem = f"no metric of the spec has the name {given.metric}"
+        problem: str | None = f"no metric of the spec has the name {given.metric}"
         source = ""
     else:
         problem = why_not_load(metric)

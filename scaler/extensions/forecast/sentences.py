@@ -22,7 +22,7 @@ def forecast_remark(
     verdict: Verdict | None,
     step: ForecastStep | None = None,
     *,
-    history: str = "",
+    history: str | None = None,
 ) -> Remark:
     """The condition ForecastReliable; `verdict` is None if the metric cannot be forecast.
 
@@ -67,7 +67,7 @@ def recorded_text(recorded: Recorded) -> str:
     return f"{recorded.minutes / MINUTES_PER_DAY:.1f} days of it are from recorded history"
 
 
-def _message(rules: ForecastRules, verdict: Verdict, history: str) -> str:
+def _message(rules: ForecastRules, verdict: Verdict, history: str | None) -> str:
     if verdict.reason == LEARNING:
         needs = f"the forecast of {rules.metric} needs 3 days of load, with at most 10 % missing, before it may act"
         return f"{needs}; {history}" if history else needs

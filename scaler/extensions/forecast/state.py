@@ -181,7 +181,7 @@ class WarmStart(msgspec.Struct, frozen=True, kw_only=True):
     state: Forecast | None = None
     per_replica: float = 0.0
     """The load that one replica is to have."""
-    problem: str = ""
+    problem: str | None = None
 
 
 def moved(state: Forecast, minutes: int) -> Forecast:

@@ -37,8 +37,8 @@ def readings_of(levels: Levels, *, after: int = 0) -> dict[int, float]:
     }
 
 
-def difference(recorded: LoadByMinute, read: LoadByMinute) -> str:
-    """Why the recorded load is not that of the metric; empty if both are alike in the newest minutes that both have."""
+def difference(recorded: LoadByMinute, read: LoadByMinute) -> str | None:
+    """Why the recorded load is not that of the metric; None if both are alike in the newest minutes that both have."""
     both = sorted(recorded.keys() & read.keys())[-COMPARED_MINUTES:]
     if not both:
         return "the recorded history does not reach the minutes that the scaler has read"
@@ -47,7 +47,7 @@ def difference(recorded: LoadByMinute, read: LoadByMinute) -> str:
     other = sum([read[minute] for minute in both]) / len(both)
     ratio = (one + offset + 1e-9) / (other + offset + 1e-9)
     if 1 / UNLIKE_FACTOR <= ratio <= UNLIKE_FACTOR:
-        return ""
+        return None
     return f"the recorded load is {one:.4g} where the metrics API has {other:.4g}, so it may be that of another metric"
 
 
@@ -90,10 +90,10 @@ def warm_started(
     return replayed(learnt, later, rules, policy, found.per_replica)
 
 
-def history_text(state: Forecast | None, found: WarmStart | None) -> str:
+def history_text(state: Forecast | None, found: WarmStart | None) -> str | None:
     """For the condition of a forecast that still learns."""
     if state is None or state.verdict.reason != LEARNING:
-        return ""
+        return None
     if state.recorded is not None:
         return recorded_text(state.recorded)
-    return "" if found is None else found.problem
+    return None if found is None else found.problem

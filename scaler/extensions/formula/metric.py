@@ -169,7 +169,7 @@ def formula_remark(metrics: Sequence[MetricSpec]) -> Remark:
     )
 
 
-def _problem(source: FormulaMetricSource, names: set[str]) -> str:
+def _problem(source: FormulaMetricSource, names: set[str]) -> str | None:
     try:
         formula = parse(source.expression)
     except InvalidFormulaError as error:
@@ -177,7 +177,7 @@ def _problem(source: FormulaMetricSource, names: set[str]) -> str:
     for metric in formula.metrics:
         if metric.name not in names:
             return f"position {metric.position}: {_unknown(metric.name, names)}"
-    return ""
+    return None
 
 
 def _unknown(name: str, names: set[str]) -> str:

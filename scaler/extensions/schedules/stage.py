@@ -29,7 +29,7 @@ class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
     min_replicas: int
     max_replicas: int
     next_change_unix_seconds: float | None = None
-    problem: str = ""
+    problem: str | None = None
     """Why nothing may be scaled down: a schedule that cannot be read might set a floor."""
     remark: Remark
     searched: "Searched"
@@ -77,7 +77,7 @@ class Schedules(Extension[ScheduledBounds, Searched]):
             min_replicas=low,
             max_replicas=high,
             next_change_unix_seconds=scheduled.next_change_unix_seconds,
-            problem=f"{problem}; {_NOT_SCALED_DOWN}" if problem else "",
+            problem=f"{problem}; {_NOT_SCALED_DOWN}" if problem else None,
             remark=_remark(scheduled, problem, low, high),
             searched=Searched(read.schedules, scheduled.searches),
         )

@@ -215,7 +215,7 @@ def _reconcile(
         status=outcome.status
         if outcome.status_changed
         else autoscaler.status or AutoscalerStatus(),
-        error=outcome.error,
+        error=outcome.error or "",
         memory=remembered_of(outcome.memory),
     )
     return answer, outcome.memory, replicas if after is None else after

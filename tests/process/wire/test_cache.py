@@ -60,7 +60,7 @@ async def test_a_cache_survives_a_restart_of_the_api_server(control_plane, folde
     make(control_plane, folder, "after")
     await until(lambda: cache.get(folder, "after"), what="after was made")
     assert cache.get(folder, "before")
-    assert cache.last_error == ""
+    assert cache.last_error is None
 
 
 async def test_an_expired_resource_version_is_listed_again(control_plane, client, folder, caplog):

@@ -95,7 +95,7 @@ async def test_a_configuration_without_series_to_list_is_not_a_failure(activator
     await activator.activate(parse(rules))
     for _ in range(5):
         await asyncio.sleep(0)
-    assert tasks.problem == ""
+    assert tasks.problem is None
 
 
 async def test_a_reload_waits_for_the_new_series_before_it_becomes_active(

@@ -89,7 +89,7 @@ async def test_a_bad_file_is_reported_and_the_fixed_one_becomes_active(reloader,
     assert "the previous configuration stays active" in caplog.text
     swap(file, TWO)
     await until(lambda: reloader.generation == 2)
-    assert reloader.problem == ""
+    assert reloader.problem is None
     assert reloader.activated.queries == ["one", "two"]
 
 
@@ -110,7 +110,7 @@ async def test_a_file_that_the_configuration_names_may_be_fixed_alone(reloader, 
     assert caplog.text.count("the previous configuration stays active") == 1
     reloader.activated.missing = ""
     await until(lambda: reloader.generation == 2)
-    assert reloader.problem == ""
+    assert reloader.problem is None
     tried = reloader.activated.tried
     await reloader._check()
     assert reloader.activated.tried == tried

@@ -27,7 +27,7 @@ def decision_of(replicas, readings, *, outdated, **bounds):
     ],
 )
 def test_nothing_is_scaled_down_by_outdated_objects(replicas, bounds, fresh):
-    assert decision_of(replicas, queue(20), outdated="", **bounds).desired_replicas == fresh
+    assert decision_of(replicas, queue(20), outdated=None, **bounds).desired_replicas == fresh
     decision = decision_of(replicas, queue(20), outdated=OUTDATED, **bounds)
     assert (decision.desired_replicas, decision.rescale) == (replicas, False)
     outcome = settle(decision, NotNeeded(), NOW)

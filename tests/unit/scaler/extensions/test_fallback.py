@@ -223,7 +223,7 @@ def test_an_input_that_fails_is_reported_but_does_not_prevent_scaling_down():
     )
     decision = desired(of, DOWN, CPU_IS_LOW, memory=Memory(recommendations=()))
     assert decision.desired_replicas == 2
-    assert decision.error == ""
+    assert decision.error is None
     assert [each.reason for each in decision.events] == ["FailedGetExternalMetric"]
 
 

@@ -92,7 +92,7 @@ async def test_a_cache_that_is_not_confirmed_for_long_is_reported_and_outdated()
     async with RunningWatches(SilentServer()) as running:
         await running.watches.synced()
         running.now_seconds += AGE_SECONDS_MAX
-        assert running.watches.outdated("shop") == ""
+        assert running.watches.outdated("shop") is None
         running.now_seconds += 60
         assert running.watches.ages_seconds() == {
             "loadautoscalers": 420.0,
@@ -121,8 +121,8 @@ async def test_only_the_caches_of_a_namespace_count_for_it():
         for cache in running.watches.caches:
             if "/bank/" in cache.path:
                 cache._confirmed_at_seconds = running.now_seconds
-        assert running.watches.outdated("shop") != ""
-        assert running.watches.outdated("bank") == ""
+        assert running.watches.outdated("shop")
+        assert running.watches.outdated("bank") is None
 
 
 async def test_the_age_of_the_caches_is_a_metric():

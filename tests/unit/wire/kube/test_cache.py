@@ -223,7 +223,7 @@ async def test_a_refused_watch_is_logged_once_and_shown_until_the_next_is_accept
     assert len(watched.errors) == 2
     assert all("grant the verb watch" in error for error in watched.errors)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
-    assert watched.cache.last_error == "", "though no event has arrived"
+    assert watched.cache.last_error is None, "though no event has arrived"
 
 
 async def test_after_a_watch_that_worked_a_refusal_is_tried_again_soon():
@@ -332,7 +332,7 @@ async def test_the_copy_survives_failures_and_the_pauses_grow():
 async def test_a_failure_is_reported_until_it_is_over(caplog):
     caplog.set_level("INFO")
     watched = await play(Unavailable("no route"), Unavailable("no route"), page(version=1))
-    assert watched.cache.last_error == ""
+    assert watched.cache.last_error is None
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
     assert "no route" in caplog.text
 

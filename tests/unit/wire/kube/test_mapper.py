@@ -197,7 +197,7 @@ async def test_a_metrics_api_without_aggregated_discovery_hides_no_other_group()
     mapper = RestMapper(Documents(documents))
     await mapper.refresh()
     assert mapper.resources_for_kind("apps", "Deployment")[0].name == "deployments"
-    assert mapper.last_error == ""
+    assert mapper.last_error is None
 
 
 HOSTILE = {
@@ -225,12 +225,12 @@ async def test_a_group_that_cannot_be_read_keeps_what_was_known_of_it(document, 
     assert mapper.resource_for("foo").group == "x.io"
     assert mapper.resource_for("new").group == "new.io"
     assert [version.group for version in mapper.table.versions] == [*order, "new.io"]
-    assert mapper.last_error != ""
+    assert mapper.last_error
     await mapper.refresh()
     assert len(caplog.records) == 1
     server.documents["/apis"] = aggregated(APPS)
     await mapper.refresh()
-    assert mapper.last_error == ""
+    assert mapper.last_error is None
     with pytest.raises(NoMatchError):
         mapper.resource_for("foo")
 
@@ -303,7 +303,7 @@ async def test_a_version_that_hangs_is_left_to_the_next_refresh():
     hanging.set()
     await mapper.refresh()
     assert mapper.resource_for("foo").group == "broken.io"
-    assert mapper.last_error == ""
+    assert mapper.last_error is None
 
 
 class SlowDocuments(Documents):

@@ -64,7 +64,7 @@ def test_a_file_that_vanished_keeps_its_last_content_and_says_why(tmp_path):
     assert file.read() == b"a"
     assert "No such file" in file.problem
     path.write_text("b")
-    assert (file.read(), file.problem) == (b"b", "")
+    assert (file.read(), file.problem) == (b"b", None)
 
 
 def test_a_file_that_was_never_there_cannot_be_read(tmp_path):

@@ -135,8 +135,8 @@ async def test_an_unknown_kind_is_a_reason():
 
 
 def test_only_external_and_object_metrics_have_a_warm_start():
-    assert why_no_history(external()) == ""
-    assert why_no_history(of_object("Ingress", "networking.k8s.io/v1", "main")) == ""
+    assert why_no_history(external()) is None
+    assert why_no_history(of_object("Ingress", "networking.k8s.io/v1", "main")) is None
     assert "type Pods has no warm start" in why_no_history(PODS)
 
 
