@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from adapter.documents.discovery import APIResource, APIResourceList
 from adapter.model import MetricEntry
 from wire.api import custom_metrics, external_metrics, resource_metrics
-from wire.api.discovery import APIResource, APIResourceList
 
 _VERBS = ["get"]
 

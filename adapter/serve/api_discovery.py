@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from adapter.answer import ActiveConfiguration
-from adapter.documents import resource_lists
-from wire.api import custom_metrics, discovery, external_metrics, resource_metrics
+from adapter.documents import discovery, resource_lists
+from wire.api import custom_metrics, external_metrics, resource_metrics
 
 _encode = msgspec.json.Encoder().encode
 

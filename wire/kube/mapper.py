@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 
-from wire.api.discovery import AGGREGATED_V2
 from wire.api.status import StatusError, Unavailable
 from wire.kube.discovery_decoding import (
     Discovered,
@@ -37,7 +36,8 @@ from wire.process.problem_log import ProblemLog
 
 __all__ = ["AmbiguousError", "GroupVersionResource", "NoMatchError", "Resource", "RestMapper"]
 
-ACCEPT_AGGREGATED = f"{AGGREGATED_V2},{JSON}"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+ACCEPT_AGGREGATED = f"{AGGREGATED},{JSON}"
 # kube-controller-manager resets its REST mapper as often (cmd/kube-controller-manager/app/controllermanager.go).
 REFRESH_SECONDS = 30.0
 # An unknown name may belong to a new CRD; a name that stays unknown must not cause a request each time.

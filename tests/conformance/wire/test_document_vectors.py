@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from wire.api import custom_metrics, discovery, external_metrics, resource_metrics, status
+from wire.api import custom_metrics, external_metrics, resource_metrics, status
 from wire.api.meta import ObjectMeta, ObjectReference
 
 
@@ -27,11 +27,6 @@ TYPES: dict[str, Any] = {
     "pods": resource_metrics.PodMetricsList,
     "pod": resource_metrics.PodMetrics,
     "nodes": resource_metrics.NodeMetricsList,
-    "group": discovery.APIGroup,
-    "groups": discovery.APIGroupList,
-    "resources": discovery.APIResourceList,
-    "resources, empty": discovery.APIResourceList,
-    "aggregated": discovery.APIGroupDiscoveryList,
     "bad request": status.Status,
     "internal error": status.Status,
     "unavailable": status.Status,

@@ -13,7 +13,7 @@ from adapter.ports import QueryFailed
 from adapter.serve.app import MetricsAPI, count_requests
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
 from tests.unit.adapter.answer.test_answering import EXTERNAL, RESOURCE_RULES, RULE
-from wire.api.discovery import AGGREGATED_V2
+from wire.kube.mapper import AGGREGATED
 from wire.serving.access_guard import errors_to_status
 
 CUSTOM = "/apis/custom.metrics.k8s.io"
@@ -191,8 +191,8 @@ async def test_a_changed_catalog_is_listed_at_once(client, answers):
 @pytest.mark.parametrize(
     ("accepted", "version"),
     [
-        pytest.param(AGGREGATED_V2, "v2", id="v2"),
-        pytest.param(AGGREGATED_V2.replace("v=v2", "v=v2beta1"), "v2beta1", id="v2beta1"),
+        pytest.param(AGGREGATED, "v2", id="v2"),
+        pytest.param(AGGREGATED.replace("v=v2", "v=v2beta1"), "v2beta1", id="v2beta1"),
         pytest.param(
             "application/json; v=v2; as=APIGroupDiscoveryList; g=apidiscovery.k8s.io",
             "v2",

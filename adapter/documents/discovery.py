@@ -4,15 +4,13 @@ Names, order and omission are those of `k8s.io/apimachinery/pkg/apis/meta/v1` an
 v0.36.3.
 """
 
-from typing import Final
-
 import msgspec
 
 from wire.api.meta import ListMeta, always
 
 
-class GroupVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A version of a group, in both spellings: `apps/v1` and `v1` (upstream's GroupVersionForDiscovery)."""
+class GroupVersionForDiscovery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A version of a group, in both spellings: `apps/v1` and `v1`."""
 
     group_version: str
     version: str
@@ -31,8 +29,8 @@ class APIGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     kind: str = ""
     api_version: str = ""
     name: str
-    versions: list[GroupVersion]
-    preferred_version: GroupVersion
+    versions: list[GroupVersionForDiscovery]
+    preferred_version: GroupVersionForDiscovery
     server_address_by_client_cidrs: list[ServerAddress] = msgspec.field(
         default=[], name="serverAddressByClientCIDRs"
     )
@@ -127,12 +125,10 @@ class APIGroupDiscoveryList(
     items: list[APIGroupDiscovery] = always([])
 
 
-AGGREGATED_V2: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
-
 def group(*, name: str, versions: list[str]) -> APIGroup:
     """The document of a group with these versions, the preferred one first."""
     listed = [
-        GroupVersion(group_version=f"{name}/{version}", version=version) for version in versions
+        GroupVersionForDiscovery(group_version=f"{name}/{version}", version=version)
+        for version in versions
     ]
     return APIGroup(name=name, versions=listed, preferred_version=listed[0])
