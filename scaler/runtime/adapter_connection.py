@@ -16,15 +16,15 @@ import msgspec
 
 from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_options import AdapterOptions
-from scaler.runtime.clients import metrics_client
+from scaler.runtime.clients import MetricsClient
 from scaler.runtime.flags import Options
+from scaler.runtime.websocket import WebSocket
 from wire.api.status import StatusError, Unavailable
 from wire.kube.api_services import PATH as API_SERVICES
 from wire.kube.api_services import APIService
 from wire.kube.cache import WatchCache
 from wire.kube.connection import ConnectionConfigError, connect_to
 from wire.kube.requests import Reader, Watcher
-from wire.kube.websocket import WebSocket
 from wire.process.problem_log import ProblemLog
 
 # kube-apiserver sends a bookmark about once a minute. APIServices that were not confirmed for longer are not relied on.
@@ -45,7 +45,7 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class AdapterClient(Reader, Protocol):
-    """A client of the adapter. `KubeClient` is one."""
+    """A client of the adapter. `MetricsClient` is one."""
 
     def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]: ...
 
@@ -77,7 +77,7 @@ def adapter_connection(
             context=options.context,
             user_agent=f"loadline-scaler/{version}",
         )
-        return metrics_client(connection)
+        return MetricsClient(connection)
 
     return AdapterConnection(
         watches, options.adapter, telemetry, connect=connect, monotonic=monotonic

@@ -8,10 +8,12 @@
 | metrics | the metrics APIs | a metrics API that hangs keeps its connections until the deadline |
 """
 
+from contextlib import AbstractAsyncContextManager
 from typing import Final, Self
 
 import msgspec
 
+from scaler.runtime.websocket import WebSocket, websocket
 from wire.kube.client import CONNECTIONS_MAX, KubeClient
 from wire.kube.connection import Connection
 
@@ -36,7 +38,7 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
             requests=KubeClient(connection),
             watches=KubeClient(connection, connections_max=0),
             leases=KubeClient(connection),
-            metrics=metrics_client(connection),
+            metrics=MetricsClient(connection),
         )
 
     def is_overloaded(self) -> bool:
@@ -49,6 +51,14 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
             await client.close()
 
 
-def metrics_client(connection: Connection) -> KubeClient:
+class MetricsClient(KubeClient):
     """A client of the metrics APIs. A busy API has failed this time; the next period is soon enough."""
-    return KubeClient(connection, busy_retries_max=0, response_bytes_max=METRICS_RESPONSE_BYTES_MAX)
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(
+            connection, busy_retries_max=0, response_bytes_max=METRICS_RESPONSE_BYTES_MAX
+        )
+
+    def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
+        """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""
+        return websocket(self._connection, path, message_bytes_max=METRICS_RESPONSE_BYTES_MAX)

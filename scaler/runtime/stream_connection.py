@@ -10,9 +10,9 @@ import msgspec
 from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_connection import AdapterClient, AdapterConnection
+from scaler.runtime.websocket import WebSocket
 from wire.api.metric_stream import PATH, decode_update
 from wire.api.status import StatusError, Unavailable
-from wire.kube.websocket import WebSocket
 from wire.process.backoff import Backoff, BackoffLimits
 from wire.process.problem_log import ProblemLog
 

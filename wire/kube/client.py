@@ -11,7 +11,7 @@ import asyncio
 import socket
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
 import aiohttp
@@ -22,7 +22,6 @@ from wire.api import kube_json
 from wire.api.status import Unavailable, from_response
 from wire.kube.connection import Connection
 from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
-from wire.kube.websocket import WebSocket, websocket
 
 T = TypeVar("T")
 
@@ -105,10 +104,6 @@ class KubeClient(Writer):
             on_accepted()
             async for line in _lines(response.content.iter_any(), self._response_bytes_max):
                 yield line
-
-    def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
-        """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""
-        return websocket(self._connection, path, message_bytes_max=self._response_bytes_max)
 
     async def close(self) -> None:
         """Close every connection."""

@@ -8,9 +8,9 @@ from aiohttp import web
 
 from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.telemetry import Telemetry
+from scaler.runtime.clients import MetricsClient
 from scaler.runtime.stream_connection import StreamConnection
 from wire.api.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
-from wire.kube.client import KubeClient
 from wire.kube.connection import Access, Connection
 
 METRIC = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
@@ -85,7 +85,7 @@ async def world():
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     source = Source(f"http://127.0.0.1:{runner.addresses[0][1]}")
-    made.client = KubeClient(Connection(source, await source.read(), user_agent="test/1"))
+    made.client = MetricsClient(Connection(source, await source.read(), user_agent="test/1"))
     task = asyncio.create_task(made.connection.run())
     yield made
     task.cancel()
