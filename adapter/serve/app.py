@@ -16,11 +16,15 @@ from adapter.documents.paths import VERSIONS
 from adapter.serve import api_discovery, openapi
 from wire.api import custom_metrics
 from wire.api.status import StatusDetails, StatusError, failure, not_found
-from wire.serving.rendering import JSON, check_representation, negotiated_type, respond
+from wire.serving.rendering import JSON, YAML, negotiated_type, respond
 from wire.serving.request_path import split_path
 
 EMPTY = StatusDetails()
 """The errors of the generic API server have empty details."""
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+REPRESENTATIONS = (JSON, YAML, PROTOBUF, f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
+"""What upstream lists when nothing matches, in its order."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -138,6 +142,18 @@ def _tagged(request: web.Request, body: bytes) -> web.Response:
     if request.headers.get("If-None-Match") == tag:
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": tag})
     return web.Response(body=body, headers={"Content-Type": JSON, "ETag": tag})
+
+
+def check_representation(request: web.BaseRequest) -> None:
+    """go-restful's Route.matchesAccept: Accept must contain one of `REPRESENTATIONS` literally, or `*/*`.
+
+    Parameters, weights and `application/*` are not considered. Raises `StatusError` 406.
+    """
+    accept = request.headers.get("Accept") or "*/*"
+    named = {clause.split(";")[0].strip() for clause in accept.split(",")}
+    if named.isdisjoint({"*/*", *REPRESENTATIONS}):
+        listed = ", ".join(REPRESENTATIONS)
+        raise failure(406, f"406: Not Acceptable\n\nAvailable representations: {listed}", EMPTY)
 
 
 def _check_read(request: web.Request) -> None:

@@ -1,13 +1,15 @@
 """The replicas that Prometheus has recorded for an autoscaler, from the metrics of the scaler or of kube-state-metrics."""
 
 import math
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from wire.api.quoting import go_quote
 from wire.api.status import Unavailable
-from wire.prometheus.access import NoCredentials
 from wire.prometheus.query_api import PrometheusQueries
 from wire.prometheus.transport import NoAnswer, Transport
 
@@ -54,6 +56,20 @@ def replicas_query(kind: WatchedKind, which: str, namespace: str, name: str) -> 
 def step_for(seconds: float, *, points: int = POINTS_MAX) -> float:
     """The least step, in whole quarters of a minute, with at most `points` samples."""
     return max(15.0, math.ceil(seconds / points / 15.0) * 15.0)
+
+
+class NoCredentials(msgspec.Struct, frozen=True):
+    """For a Prometheus that all users may read."""
+
+    verifies: bool
+
+    async def headers(self) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+    def tls(self) -> bool:
+        """By the system's CA certificates."""
+        return self.verifies
 
 
 async def recorded(url: str, query: str, *, start: float, end: float, step: float) -> Series:

@@ -70,20 +70,6 @@ class Credentials(Protocol):
         ...
 
 
-class NoCredentials(msgspec.Struct, frozen=True):
-    """For a Prometheus that all users may read."""
-
-    verifies: bool = True
-
-    async def headers(self) -> Mapping[str, str]:
-        """None."""
-        return {}
-
-    def tls(self) -> bool:
-        """By the system's CA certificates."""
-        return self.verifies
-
-
 class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where a Prometheus is, and how to authenticate. The URL and the headers may contain secrets."""
 

@@ -1,7 +1,6 @@
 """Responses in the media type that the client accepts.
 
-Upstream: apiserver v0.36.3, endpoints/handlers/negotiation, and go-restful's Route.matchesAccept before it. JSON and
-YAML; no protobuf, so a client that accepts nothing else gets 406, as it would for a custom resource.
+Upstream: apiserver v0.36.3, endpoints/handlers/negotiation. JSON and YAML; no protobuf, so a client that accepts nothing else gets 406, as it would for a custom resource.
 """
 
 import asyncio
@@ -13,13 +12,10 @@ import msgspec
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from wire.api.status import StatusDetails, StatusError, Unavailable, failure, service_unavailable
+from wire.api.status import StatusError, Unavailable, failure, service_unavailable
 
 JSON = "application/json"
 YAML = "application/yaml"
-PROTOBUF = "application/vnd.kubernetes.protobuf"
-AVAILABLE = (JSON, YAML, PROTOBUF, f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
-"""What upstream lists when nothing matches, in its order."""
 
 # What kubectl, client-go and curl send when they want JSON: the fast path.
 _PLAIN = {None, "", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
@@ -28,26 +24,6 @@ _INTERACTIVE_CLIENTS = ("curl", "Wget", "Mozilla/")
 _CACHED_LENGTH_MAX = 1024
 
 _encoder = msgspec.json.Encoder()
-
-
-def check_representation(request: web.BaseRequest) -> None:
-    """go-restful's check before the handler: Accept must contain one of `AVAILABLE` literally, or `*/*`.
-
-    Parameters, weights and `application/*` are not considered. Raises `StatusError` 406.
-    """
-    accept = request.headers.get("Accept")
-    if accept in _PLAIN or _names_a_representation(accept or ""):
-        return
-    raise failure(
-        406,
-        f"406: Not Acceptable\n\nAvailable representations: {', '.join(AVAILABLE)}",
-        StatusDetails(),
-    )
-
-
-def _names_a_representation(accept: str) -> bool:
-    named = {clause.split(";")[0].strip() for clause in accept.split(",")}
-    return not named.isdisjoint({"*/*", *AVAILABLE})
 
 
 def negotiated_type(request: web.BaseRequest) -> str:

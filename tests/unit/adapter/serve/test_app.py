@@ -4,15 +4,16 @@ import json
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers, MetricPaths
 from adapter.model import PODS, KubeObject, MetricEntry, Offer
 from adapter.ports import QueryFailed
-from adapter.serve.app import MetricsAPI, count_requests
+from adapter.serve.app import MetricsAPI, check_representation, count_requests
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
 from tests.unit.adapter.answer.test_answering import EXTERNAL, RESOURCE_RULES, RULE
+from wire.api.status import StatusError
 from wire.kube.mapper import AGGREGATED
 from wire.serving.access_guard import errors_to_status
 
@@ -262,3 +263,25 @@ async def test_requests_are_counted_by_api_and_code(client):
     await client.get(f"{EXTERNAL_V1}/namespaces/shop/nothing")
     await client.get("/apis/made.up.by.a.client/v1")
     assert (counted("200"), counted("404")) == (served + 1, refused + 1)
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "*/*",
+        "application/json;q=0",
+        "application/json;as=Table;v=v1;g=meta.k8s.io",
+        "text/html, application/yaml",
+        "application/vnd.kubernetes.protobuf",
+    ],
+)
+def test_a_request_that_accepts_a_supported_type_proceeds(accept):
+    check_representation(make_mocked_request("GET", "/apis", headers={"Accept": accept}))
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/*", "application/cbor", "nonsense"])
+def test_a_request_that_accepts_no_supported_type_ends_with_406(accept):
+    request = make_mocked_request("GET", "/apis", headers={"Accept": accept})
+    with pytest.raises(StatusError, match="Available representations: application/json") as refused:
+        check_representation(request)
+    assert refused.value.code == 406

@@ -6,10 +6,9 @@ import time
 import msgspec
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
+from aiohttp.test_utils import TestClient, TestServer
 
-from wire.api.status import StatusError
-from wire.serving.rendering import accepted_type, check_representation, respond, yaml_of
+from wire.serving.rendering import accepted_type, respond, yaml_of
 
 
 @pytest.mark.parametrize(
@@ -45,28 +44,6 @@ from wire.serving.rendering import accepted_type, check_representation, respond,
 )
 def test_the_accept_header_decides(accept, expected):
     assert accepted_type(accept) == expected
-
-
-@pytest.mark.parametrize(
-    "accept",
-    [
-        "*/*",
-        "application/json;q=0",
-        "application/json;as=Table;v=v1;g=meta.k8s.io",
-        "text/html, application/yaml",
-        "application/vnd.kubernetes.protobuf",
-    ],
-)
-def test_a_request_that_accepts_a_supported_type_proceeds(accept):
-    check_representation(make_mocked_request("GET", "/apis", headers={"Accept": accept}))
-
-
-@pytest.mark.parametrize("accept", ["text/html", "application/*", "application/cbor", "nonsense"])
-def test_a_request_that_accepts_no_supported_type_ends_with_406(accept):
-    request = make_mocked_request("GET", "/apis", headers={"Accept": accept})
-    with pytest.raises(StatusError, match="Available representations: application/json") as refused:
-        check_representation(request)
-    assert refused.value.code == 406
 
 
 LARGE = {
