@@ -186,3 +186,42 @@ def test_the_algorithm_asks_the_moment_instead_of_comparing_times():
         and not path.startswith(tuple(COMPARES_TIMES))
     ]
     assert "\n".join(found) == ""
+
+
+def imported_modules(tree: ast.AST) -> set[str]:
+    """What a file imports; `from a import b` may import a module a.b or a name of a."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def modules_of_wire(program: str) -> set[str]:
+    """The modules of wire that a program imports, and those that they import."""
+    reached: set[str] = set()
+    waiting = set().union(*(imported_modules(tree) for _, tree in python_files(program)))
+    while waiting:
+        module = waiting.pop()
+        path = f"{module.replace('.', '/')}.py"
+        if module.startswith("wire.") and module not in reached and (ROOT / path).is_file():
+            reached.add(module)
+            waiting |= imported_modules(dict(python_files("wire"))[path])
+    return reached
+
+
+def test_every_module_of_wire_is_used_by_two_programs():
+    """What one program uses belongs to that program (docs/adr/0031-the-contract-of-wire.md)."""
+    uses = {
+        program: modules_of_wire(program) for program in ("adapter", "scaler", "kubectl_loadline")
+    }
+    of_one = [
+        f"{path}: used by {users or 'no program'}, move it there"
+        for path, _ in python_files("wire")
+        if (module := path.removesuffix(".py").replace("/", "."))
+        and not path.endswith("__init__.py")
+        and len(users := [program for program, found in uses.items() if module in found]) < 2
+    ]
+    assert "\n".join(of_one) == ""
