@@ -22,7 +22,7 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError
 from wire.process.command_line.parsing import FILE, FlagParser, boolean
 from wire.process.command_line.program import COMPLETION, SHELLS
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 
 FILES: Final = 0
 """ShellCompDirectiveDefault: the shell completes files where there are no candidates."""

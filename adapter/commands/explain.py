@@ -22,7 +22,7 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.process.command_line.parsing import FlagParser
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 from wire.serving.options import ServingConfigError
 
 OK: Final = 0

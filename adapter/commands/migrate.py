@@ -16,7 +16,7 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 from wire.serving.options import ServingConfigError
 
 OK: Final = 0

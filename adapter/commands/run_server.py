@@ -12,11 +12,11 @@ from adapter.commands.server_flags import parse, server_parser
 from adapter.config import ConfigError
 from adapter.runtime.metrics_server import run_server
 from wire.kube.connection import ConnectionConfigError
+from wire.process.allocator import return_large_blocks
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
+from wire.process.event_loop import run
 from wire.process.logs import start_logging
-from wire.serving.allocator import return_large_blocks
-from wire.serving.event_loop import run
 from wire.serving.options import ServingConfigError
 
 OK: Final = 0

@@ -23,7 +23,7 @@ from adapter.watching.rounds import Rounds
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.serving.event_loop import stop_requested
+from wire.process.event_loop import stop_requested
 from wire.serving.health import Check
 from wire.serving.server import Delegates, Server
 

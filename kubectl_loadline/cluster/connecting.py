@@ -17,7 +17,7 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import Connection, ConnectionConfigError, connect
 from wire.kube.requests import Writer
 from wire.process.command_line.program import DISTRIBUTION
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 
 OK: Final = 0
 UNREADABLE: Final = 1

@@ -19,7 +19,7 @@ from kubectl_loadline.page.server import Page
 from scaler.runtime.clients import Clients
 from wire.process.background_tasks import BackgroundTasks
 from wire.process.command_line.parsing import FlagParser, port
-from wire.serving.event_loop import stop_requested
+from wire.process.event_loop import stop_requested
 
 SHUTDOWN_SECONDS = 1.0
 

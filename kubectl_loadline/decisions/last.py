@@ -19,7 +19,7 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect_to
 from wire.process.command_line.parsing import FlagParser
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -42,7 +42,7 @@ from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 from wire.process.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):

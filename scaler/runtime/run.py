@@ -11,10 +11,10 @@ from prometheus_client import disable_created_metrics
 from scaler.runtime.flags import Options, add_run_flags, options_of
 from scaler.runtime.scaler import run_scaler
 from wire.kube.connection import ConnectionConfigError
+from wire.process.allocator import return_large_blocks
 from wire.process.command_line.parsing import FlagParser
+from wire.process.event_loop import run
 from wire.process.logs import start_logging
-from wire.serving.allocator import return_large_blocks
-from wire.serving.event_loop import run
 from wire.serving.options import ServingConfigError
 
 MISCONFIGURED: Final = 2

@@ -41,7 +41,7 @@ from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
 from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.process.backoff import Backoff, BackoffLimits
-from wire.serving.event_loop import stop_requested
+from wire.process.event_loop import stop_requested
 from wire.serving.health import Check
 from wire.serving.metrics_and_version import Collect
 from wire.serving.server import Delegates, Server

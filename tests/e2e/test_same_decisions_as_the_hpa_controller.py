@@ -15,7 +15,7 @@ from testbed.differential.scaler.environment import Variant, environment
 from testbed.differential.scaler.scenario_model import Scenario
 from testbed.differential.scaler.scenario_runner import Result, categories, run_all
 from testbed.differential.scaler.scenarios.selection import selected
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 
 RANDOM = int(os.environ.get("LOADLINE_DIFFERENTIAL_RANDOM", "24"))
 SEED = int(os.environ.get("LOADLINE_DIFFERENTIAL_SEED", "1"))

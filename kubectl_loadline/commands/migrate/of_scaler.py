@@ -18,7 +18,7 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from testbed.differential.scaler.environment import Variant, environment
 from testbed.differential.scaler.scenario_model import Scenario
 from testbed.differential.scaler.scenario_runner import AT_ONCE, Result, categories, run_all
 from testbed.differential.scaler.scenarios.selection import selected
-from wire.serving.event_loop import run
+from wire.process.event_loop import run
 
 
 def main() -> int:

@@ -11,8 +11,8 @@ from testbed import web
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
+from wire.process import event_loop
 from wire.prometheus.access import FileCredentials
-from wire.serving import event_loop
 
 MAX_AGE_SECONDS = 4.0
 MATCH = '{__name__=~"kept|gone",namespace!=""}'

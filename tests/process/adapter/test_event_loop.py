@@ -25,9 +25,9 @@ from testbed import ports, web
 from testbed.processes import start
 from tests.fakes.adapter import FakeMapping, FakeObjects
 from tests.process.adapter.large_responses import SERIES_PER_NAME
+from wire.process import event_loop
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import FileCredentials
-from wire.serving import event_loop
 
 ATTEMPTS = 5
 """The least of several attempts counts: other load only adds to it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wire.serving import event_loop
+from wire.process import event_loop
 
 PYTHONS_DEFAULT_SECONDS = 0.005
 

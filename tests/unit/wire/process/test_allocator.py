@@ -5,7 +5,7 @@ import sys
 
 MEASURED = """
 import sys
-from wire.serving.allocator import return_large_blocks
+from wire.process.allocator import return_large_blocks
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096
 if sys.argv[1] == "set":
