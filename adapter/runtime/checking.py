@@ -17,7 +17,7 @@ from adapter.runtime.server_settings import PrometheusSettings
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
-from wire.prometheus.access import Address
+from wire.prometheus.access import PrometheusURL
 
 
 async def checked(
@@ -60,7 +60,7 @@ async def checked(
             checker = RuleChecker(backends, mapping)
             report = msgspec.structs.replace(
                 report,
-                prometheus=Address.of(prometheus.backend.url).base,
+                prometheus=PrometheusURL.of(prometheus.backend.url).base,
                 resources="cluster" if kubeconfig else "built-in",
                 rules=await checker.reports(configuration),
                 overlaps=checker.overlaps(configuration),

@@ -153,7 +153,7 @@ class _Round(msgspec.Struct, frozen=True):
 
 
 class _Stream:
-    """One client. It is a `Listener` of the rounds."""
+    """One client. It is a `RoundListener` of the rounds."""
 
     def __init__(
         self,

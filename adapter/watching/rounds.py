@@ -42,7 +42,7 @@ Answer = Callable[[KnownRequest, AnswerObserver], Awaitable[AnswerDocument]]
 """Answers a request; raises `StatusError` and `Unavailable`."""
 
 
-class Listener(Protocol):
+class RoundListener(Protocol):
     """A client of the rounds."""
 
     def round_begins(self) -> None:
@@ -96,18 +96,18 @@ class Rounds:
         self._monotonic = monotonic
         self._busy_seconds = busy_seconds
         self._watched: dict[MetricRequest, Watched] = {}
-        self._listeners: set[Listener] = set()
+        self._listeners: set[RoundListener] = set()
         self._has_listeners = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._watched)
 
-    def join(self, listener: Listener) -> None:
+    def join(self, listener: RoundListener) -> None:
         """Call `listener` for each round from now on."""
         self._listeners.add(listener)
         self._has_listeners.set()
 
-    def leave(self, listener: Listener) -> None:
+    def leave(self, listener: RoundListener) -> None:
         """The opposite of `join`."""
         self._listeners.discard(listener)
         if not self._listeners:

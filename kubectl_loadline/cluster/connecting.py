@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, short_name
 from kubectl_loadline.cluster.flags import Cluster
-from kubectl_loadline.cluster.target import Target, short_name
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError, Unavailable, not_found
 from wire.kube.client import KubeClient
@@ -53,7 +53,7 @@ async def connected(cluster: Cluster) -> AsyncIterator[Session]:
         await client.close()
 
 
-async def existing(session: Session, target: Target) -> tuple[WatchedKind, str, bytes]:
+async def existing(session: Session, target: AutoscalerName) -> tuple[WatchedKind, str, bytes]:
     """The kind, the namespace and the object that `target` means. Raises `StatusError` and `Unavailable`."""
     namespace = target.namespace or session.namespace
     forbidden = None

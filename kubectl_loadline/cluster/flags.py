@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from kubectl_loadline.cluster.target import Target, target_of
+from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, autoscaler_name
 from wire.process.command_line.parsing import FlagParser, FlagSet
 
 
@@ -35,10 +35,10 @@ def cluster_of(given: argparse.Namespace) -> Cluster:
     return Cluster(kubeconfig=given.kubeconfig, context=given.context, namespace=given.namespace)
 
 
-def given_target(parser: FlagParser, text: str, namespace: str) -> Target:
+def given_target(parser: FlagParser, text: str, namespace: str) -> AutoscalerName:
     """The autoscaler that the command line names; ends the program with the fix if it names none."""
     try:
-        return target_of(text, namespace=namespace)
+        return autoscaler_name(text, namespace=namespace)
     except ValueError as error:
         parser.error(str(error))
 

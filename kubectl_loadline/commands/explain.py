@@ -4,6 +4,12 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kubectl_loadline.cluster.adapter_program import cluster_arguments, run_adapter
+from kubectl_loadline.cluster.autoscaler_name import (
+    FORMS,
+    AutoscalerName,
+    autoscaler_name,
+    short_name,
+)
 from kubectl_loadline.cluster.connecting import Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
@@ -11,7 +17,6 @@ from kubectl_loadline.cluster.flags import (
     cluster_of,
 )
 from kubectl_loadline.cluster.programs import adapter_of, pods_of, tunnel
-from kubectl_loadline.cluster.target import FORMS, Target, short_name, target_of
 from wire.process.command_line.parsing import FlagParser
 
 
@@ -19,19 +24,19 @@ def main(arguments: Sequence[str]) -> int:
     """0: every metric has a value; 1: one has none, or the adapter cannot be reached; 2: a flag is wrong."""
     flags = parser()
     given = flags.parse_args(arguments)
-    target: Target | str = given.target
+    target: AutoscalerName | str = given.target
     if not given.target.startswith("/"):
         try:
-            target = target_of(given.target, namespace=given.namespace)
+            target = autoscaler_name(given.target, namespace=given.namespace)
         except ValueError as error:
             flags.error(f"{error}, or a path of a metrics API (/apis/...)")
     return ended("explain", _explain(given, target))
 
 
-async def _explain(given: Namespace, target: Target | str) -> int:
+async def _explain(given: Namespace, target: AutoscalerName | str) -> int:
     cluster = cluster_of(given)
     async with connected(cluster) as session:
-        if isinstance(target, Target):
+        if isinstance(target, AutoscalerName):
             kind, namespace, _ = await existing(session, target)
             target = f"{short_name(kind)}/{namespace}/{target.name}"
         adapter = await adapter_of(session, given.program)

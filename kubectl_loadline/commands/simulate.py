@@ -8,6 +8,7 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 
+from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
 from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.deployments import settings_of_program
 from kubectl_loadline.cluster.flags import (
@@ -17,7 +18,6 @@ from kubectl_loadline.cluster.flags import (
     given_target,
 )
 from kubectl_loadline.cluster.programs import scaler_of
-from kubectl_loadline.cluster.target import FORMS, Target
 from kubectl_loadline.decisions.simulated import (
     Simulation,
     add_simulation_flags,
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     return ended("simulate", _simulate(given, target))
 
 
-async def _simulate(given: Namespace, target: Target) -> int:
+async def _simulate(given: Namespace, target: AutoscalerName) -> int:
     async with connected(cluster_of(given)) as session:
         kind, namespace, _ = await existing(session, target)
         settings, problem = await settings_for(session, kind, namespace, given.program)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
 from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
@@ -16,8 +17,7 @@ from kubectl_loadline.cluster.flags import (
     given_target,
 )
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag, prometheus_url
-from kubectl_loadline.cluster.target import FORMS, Target
-from kubectl_loadline.status.dry_run import Comparison, compare
+from kubectl_loadline.status.dry_run import DryRunComparison, compare
 from kubectl_loadline.status.listing import listed
 from kubectl_loadline.status.recorded_replicas import (
     CURRENT,
@@ -42,7 +42,7 @@ DAY_SECONDS = 86_400.0
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """The comparison of a dry run, or None; `basis` says what was used, or why there is nothing."""
 
-    comparison: Comparison | None = None
+    comparison: DryRunComparison | None = None
     basis: str = ""
 
 
@@ -78,7 +78,7 @@ async def _list(given: Namespace) -> int:
     return OK
 
 
-async def _one(given: Namespace, target: Target) -> int:
+async def _one(given: Namespace, target: AutoscalerName) -> int:
     async with connected(cluster_of(given)) as session:
         kind, _, body = await existing(session, target)
         autoscaler = kube_json.decode(body, Autoscaler)

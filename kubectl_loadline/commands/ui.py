@@ -14,7 +14,7 @@ from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag
 from kubectl_loadline.page.autoscalers import watched
 from kubectl_loadline.page.deciding import Deciding
 from kubectl_loadline.page.guard import new_token
-from kubectl_loadline.page.series import Recording
+from kubectl_loadline.page.series import PictureSource
 from kubectl_loadline.page.server import Page
 from scaler.runtime.clients import Clients
 from wire.process.background_tasks import BackgroundTasks
@@ -42,11 +42,11 @@ async def _serve(given: Namespace) -> int:
         await deciding.start()
         autoscalers = await watched(clients.watches, session.namespace)
         await autoscalers.start(background)
-        recording = Recording(session, url=given.prometheus_url, adapter=given.program)
-        stack.push_async_callback(recording.close)
+        pictures = PictureSource(session, url=given.prometheus_url, adapter=given.program)
+        stack.push_async_callback(pictures.close)
         token = new_token()
         runner = web.AppRunner(
-            Page(token, autoscalers, deciding, recording).application(),
+            Page(token, autoscalers, deciding, pictures).application(),
             access_log=None,
             shutdown_timeout=SHUTDOWN_SECONDS,
         )

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 
+from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName, short_name
 from kubectl_loadline.cluster.connecting import (
     OK,
     UNREADABLE,
@@ -20,7 +21,6 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
-from kubectl_loadline.cluster.target import FORMS, Target, short_name
 from kubectl_loadline.decisions.last import printed
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     return ended("why", _why(cluster_of(given), target, given.program, given.output))
 
 
-async def _why(cluster: Cluster, target: Target, named: str, output: str) -> int:
+async def _why(cluster: Cluster, target: AutoscalerName, named: str, output: str) -> int:
     async with connected(cluster) as session:
         kind, namespace, body = await existing(session, target)
         try:

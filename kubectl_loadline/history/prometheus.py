@@ -36,7 +36,7 @@ class HistoryUnavailable(Exception):
     """Prometheus cannot be read, or has refused a query; the message says which one and why."""
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True):
+class PrometheusServer(msgspec.Struct, frozen=True, kw_only=True):
     """How to reach Prometheus. `name` identifies it in the cache, whatever the URL is."""
 
     url: str
@@ -71,22 +71,22 @@ class HistoryClient:
     """
 
     def __init__(
-        self, access: Access, *, cache: Path | None, now: Callable[[], float] = time.time
+        self, server: PrometheusServer, *, cache: Path | None, now: Callable[[], float] = time.time
     ) -> None:
         """Raises `ValueError` for a URL that is not one."""
-        options = PrometheusOptions(url=access.url, headers=access.headers, ca_file=access.ca_file)
+        options = PrometheusOptions(url=server.url, headers=server.headers, ca_file=server.ca_file)
         transport = Transport(
-            access.url,
+            server.url,
             FileCredentials(options),
             user_agent="kubectl-loadline",
-            headers=access.headers,
+            headers=server.headers,
         )
         self._queries = PrometheusQueries(
             transport, seconds=TIMEOUT_SECONDS, bytes_max=RESPONSE_BYTES_MAX
         )
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._runner = asyncio.Runner()
-        self._access = access
+        self._server = server
         self._cache = cache
         self._now = now
 
@@ -164,7 +164,7 @@ class HistoryClient:
         """The file of a chunk that can no longer change."""
         if self._cache is None or chunk.end_unix_seconds > self._now() - SETTLED_SECONDS:
             return None
-        key = msgspec.json.encode((self._access.name, query, chunk.step_seconds))
+        key = msgspec.json.encode((self._server.name, query, chunk.step_seconds))
         name = f"{chunk.start_unix_seconds}-{chunk.end_unix_seconds}.msgpack"
         return self._cache / hashlib.sha256(key).hexdigest()[:32] / name
 

@@ -15,7 +15,7 @@ from kubectl_loadline.cluster.manifests import Manifest
 from kubectl_loadline.history.files import Samples, UnusableHistory, read_csv, read_range
 from kubectl_loadline.history.found import History, StartUp
 from kubectl_loadline.history.progress import shown_progress
-from kubectl_loadline.history.prometheus import Access, HistoryClient, TimeSpan
+from kubectl_loadline.history.prometheus import HistoryClient, PrometheusServer, TimeSpan
 from kubectl_loadline.history.queries import (
     Selected,
     delay_of,
@@ -84,7 +84,7 @@ def history_of(
     queries = metric_queries(present.autoscaler, dict(given.query), explained)
     for each in candidates:
         queries |= metric_queries(each.autoscaler, dict(given.query), (), known=queries)
-    return _from_prometheus(present, given, queries, access_of(given, url))
+    return _from_prometheus(present, given, queries, prometheus_server(given, url))
 
 
 def read_explanations(file: Path | None) -> Sequence[Explained]:
@@ -163,10 +163,13 @@ def _from_files(present: Manifest, given: argparse.Namespace) -> History:
 
 
 def _from_prometheus(
-    present: Manifest, given: argparse.Namespace, queries: Mapping[str, Selected], access: Access
+    present: Manifest,
+    given: argparse.Namespace,
+    queries: Mapping[str, Selected],
+    server: PrometheusServer,
 ) -> History:
     autoscaler, extra = present.autoscaler, dict(given.query)
-    with HistoryClient(access, cache=cache_of(given)) as client:
+    with HistoryClient(server, cache=cache_of(given)) as client:
         span = span_of(given, time.time())
         wanted: dict[str, tuple[Selected, ...]] = {
             name: (query,) for name, query in queries.items()
@@ -219,13 +222,13 @@ def start_up_of(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -
     return StartUp(float(round(median)) or 1.0, float(round(p95)) or 1.0)
 
 
-def access_of(given: argparse.Namespace, url: str) -> Access:
+def prometheus_server(given: argparse.Namespace, url: str) -> PrometheusServer:
     """The flags; `url` is where Prometheus can be reached. Raises OSError for the file of a token."""
     headers = list(given.prometheus_header)
     if given.prometheus_token_file is not None:
         token = given.prometheus_token_file.read_text("utf-8").strip()
         headers.append(("Authorization", f"Bearer {token}"))
-    return Access(
+    return PrometheusServer(
         url=url,
         # A forwarded port is another one each time.
         name=given.prometheus_url or f"of the cluster {given.context or ''}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from kubectl_loadline.cluster.target import KINDS, short_name
+from kubectl_loadline.cluster.autoscaler_name import KINDS, short_name
 from kubectl_loadline.status.row import Row, row_of
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind

@@ -26,7 +26,7 @@ from wire.kube.mapper import RestMapper
 REMEMBERED_SECONDS = 15.0
 
 
-class Explained(msgspec.Struct, frozen=True, kw_only=True):
+class ExplainedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A derivation, and in one sentence where it comes from."""
 
     derivation: Derivation
@@ -52,7 +52,7 @@ class Deciding:
         """Read which resources the cluster has. Raises `StatusError` and `Unavailable`."""
         await self._mapper.refresh()
 
-    async def explained(self, kind: WatchedKind, row: Row) -> Explained:
+    async def explained(self, kind: WatchedKind, row: Row) -> ExplainedDecision:
         """The scaler's last decision; if it cannot be read, what would be decided now.
 
         Raises `StatusError`, `Unavailable` and `ValueError` if that cannot be decided either.
@@ -66,8 +66,8 @@ class Deciding:
         except (Unreachable, Unavailable) as error:
             decision = await self.simulated(kind, row, {})
             source = f"Computed here with your rights, because {error}."
-            return Explained(derivation=decision.derivation, source=source)
-        return Explained(
+            return ExplainedDecision(derivation=decision.derivation, source=source)
+        return ExplainedDecision(
             derivation=decoded(body, STEP_TYPES),
             source=f"The last decision of the {scaler}.",
         )

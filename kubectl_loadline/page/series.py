@@ -34,7 +34,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     basis: str = ""
 
 
-class Recording:
+class PictureSource:
     """One connection to Prometheus for as long as the page runs; opened when it is first needed."""
 
     def __init__(self, session: Session, *, url: str, adapter: str) -> None:

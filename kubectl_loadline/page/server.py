@@ -8,14 +8,14 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from kubectl_loadline.cluster.target import KINDS, short_name
+from kubectl_loadline.cluster.autoscaler_name import KINDS, short_name
 from kubectl_loadline.libraries import require
 from kubectl_loadline.page.autoscalers import Autoscalers
 from kubectl_loadline.page.deciding import Deciding
 from kubectl_loadline.page.explanations import EXPLANATIONS
 from kubectl_loadline.page.guard import guard
 from kubectl_loadline.page.selection import ORDERS, selection_of, shown
-from kubectl_loadline.page.series import Recording
+from kubectl_loadline.page.series import PictureSource
 from kubectl_loadline.page.sliders import sliders
 from kubectl_loadline.status.row import LIMITS, Row
 from scaler.algorithm.why import explain
@@ -37,13 +37,13 @@ class Page:
     """The handlers."""
 
     def __init__(
-        self, token: str, autoscalers: Autoscalers, deciding: Deciding, recording: Recording
+        self, token: str, autoscalers: Autoscalers, deciding: Deciding, pictures: PictureSource
     ) -> None:
         """Raises `MissingLibrary` without Jinja2."""
         self._root = f"/{token}"
         self._autoscalers = autoscalers
         self._deciding = deciding
-        self._recording = recording
+        self._pictures = pictures
         jinja2 = require("jinja2")
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"),
@@ -124,7 +124,7 @@ class Page:
             body = await self._deciding.object(kind, row)
         except (StatusError, Unavailable) as error:
             raise web.HTTPBadGateway(reason=" ".join(str(error).split())) from error
-        picture = await self._recording.picture(kind, row, body, hours)
+        picture = await self._pictures.picture(kind, row, body, hours)
         return web.Response(body=msgspec.json.encode(picture), content_type="application/json")
 
     def _row(self, request: web.Request) -> Row:

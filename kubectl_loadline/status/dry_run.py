@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class DryRunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Over the `hours` for which both counts are recorded.
 
     `short_minutes`: the target had fewer replicas than wanted; `short_replica_hours`: how many fewer, over that time.
@@ -28,7 +28,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 def compare(
     actual: Mapping[float, float], wanted: Mapping[float, float], *, step_seconds: float
-) -> Comparison | None:
+) -> DryRunComparison | None:
     """`actual` and `wanted` are replicas by time, one sample per step; None if no sample has both.
 
     A step in which one of them is missing does not count, so gaps of the recording add no replica-hours.
@@ -40,7 +40,7 @@ def compare(
     minutes = step_seconds / 60
     short = [want - have for have, want in pairs if want > have]
     excess = [have - want for have, want in pairs if have > want]
-    return Comparison(
+    return DryRunComparison(
         hours=len(pairs) * hours,
         actual_replica_hours=sum(have for have, _ in pairs) * hours,
         wanted_replica_hours=sum(want for _, want in pairs) * hours,

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from kubectl_loadline.cluster.target import KINDS
+from kubectl_loadline.cluster.autoscaler_name import KINDS
 from kubectl_loadline.status.row import Row, row_of
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from kubectl_loadline.cluster.target import short_name
+from kubectl_loadline.cluster.autoscaler_name import short_name
 from scaler.api.autoscaler import (
     Autoscaler,
     AutoscalerStatus,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_loadline.status.dry_run import Comparison
+from kubectl_loadline.status.dry_run import DryRunComparison
 from kubectl_loadline.status.row import Row
 
 GAP = "   "
@@ -28,7 +28,7 @@ def detail(row: Row, compared: str) -> str:
     return "\n".join(_detail(row, compared))
 
 
-def comparison_sentence(found: Comparison, basis: str) -> str:
+def comparison_sentence(found: DryRunComparison, basis: str) -> str:
     """What the dry run would have done. `basis` names the recording."""
     saved = found.saved_replica_hours
     saving = (

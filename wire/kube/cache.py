@@ -17,7 +17,7 @@ import msgspec
 
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable, from_response
-from wire.kube.list_and_watch import Bookmark, Event, Page, selectors
+from wire.kube.list_and_watch import Bookmark, ListPage, WatchEvent, selectors
 from wire.kube.requests import JSON, Watcher
 from wire.process.backoff import Backoff
 from wire.process.problem_log import ProblemLog
@@ -258,7 +258,7 @@ class WatchCache(Generic[T]):
         found: dict[str, dict[str, T]] = {}
         count = 0
         while True:
-            page = kube_json.decode(await self._page(params), Page)
+            page = kube_json.decode(await self._page(params), ListPage)
             count += max(1, len(page.items))  # a page may be empty and still not the last one
             if count > self._objects_max:
                 raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
@@ -314,7 +314,7 @@ class WatchCache(Generic[T]):
             async with aclosing(lines):
                 async for line in lines:
                     events += 1
-                    self._apply(kube_json.decode(line, Event))
+                    self._apply(kube_json.decode(line, WatchEvent))
         except StatusError as error:
             if error.code == 410:
                 raise _ExpiredError from error
@@ -328,7 +328,7 @@ class WatchCache(Generic[T]):
             # The server ended it when its time was up, so it was alive and had nothing more to report.
             self._confirmed_at_seconds = self._monotonic()
 
-    def _apply(self, event: Event) -> None:
+    def _apply(self, event: WatchEvent) -> None:
         if event.type == "ERROR":
             error = from_response(500, bytes(event.object))
             raise _ExpiredError if error.code == 410 else error

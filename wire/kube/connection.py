@@ -45,7 +45,7 @@ class ConnectionConfigError(Exception):
     """The configuration does not say how to reach the API server; the message names the file and the problem."""
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     """What a kubeconfig or a service account says at one moment."""
 
     server: str
@@ -64,7 +64,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 class AccessSource(Protocol):
     """A kubeconfig or a service account. It is read again, since tokens and certificates are replaced."""
 
-    async def read(self) -> Access: ...
+    async def read(self) -> ClusterAccess: ...
 
 
 class ServiceAccount:
@@ -76,7 +76,7 @@ class ServiceAccount:
         self._folder = folder
         self._environ = environ
 
-    async def read(self) -> Access:
+    async def read(self) -> ClusterAccess:
         host = self._environ.get("KUBERNETES_SERVICE_HOST", "")
         port = self._environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port:
@@ -94,7 +94,7 @@ class ServiceAccount:
                 f"cannot read {token_file}: {error.strerror}. Is automountServiceAccountToken off?"
             ) from error
         namespace = self._folder / "namespace"
-        return Access(
+        return ClusterAccess(
             server=f"https://{host}:{port}",
             authorization=f"Bearer {token}" if token else None,
             ca_file=str(self._folder / "ca.crt"),
@@ -128,14 +128,14 @@ class Kubeconfig:
         active = self._loader.current_context
         self._namespace = str(active["context"].get("namespace") or "") if active else ""
 
-    async def read(self) -> Access:
+    async def read(self) -> ClusterAccess:
         loaded = self._new_configuration()
         try:
             await self._loader.load_and_set(loaded)
         except Exception as error:
             raise ConnectionConfigError(f"kubeconfig {self._paths}: {error}") from error
         authorization = loaded.api_key.get("BearerToken")
-        return Access(
+        return ClusterAccess(
             server=loaded.host or "",
             # A token file ends with a newline, which is not allowed in a header.
             authorization=authorization.strip() if authorization else None,
@@ -156,7 +156,7 @@ class Connection:
     def __init__(
         self,
         source: AccessSource,
-        access: Access,
+        access: ClusterAccess,
         *,
         user_agent: str,
         monotonic: Callable[[], float] = time.monotonic,
@@ -279,7 +279,7 @@ async def connect_to(
             f"the certificate of {server} cannot be verified, so your credentials might be sent to another program: "
             "give its CA with --ca-file, or skip the verification with --insecure-skip-tls-verify"
         )
-    replaced = Access(
+    replaced = ClusterAccess(
         server=server,
         ca_file=str(ca_file) if ca_file else None,
         ca_pem=ca_pem,
@@ -302,11 +302,11 @@ async def connect_to(
 class _ForServer:
     """Credentials, and the server that they are used with."""
 
-    def __init__(self, identity: AccessSource, server: Access) -> None:
+    def __init__(self, identity: AccessSource, server: ClusterAccess) -> None:
         self._identity = identity
         self._server = server
 
-    async def read(self) -> Access:
+    async def read(self) -> ClusterAccess:
         identity = await self._identity.read()
         return msgspec.structs.replace(
             self._server,
@@ -350,7 +350,7 @@ def _source(
     return ServiceAccount(environ=environ)
 
 
-def _tls_context(access: Access) -> ssl.SSLContext:
+def _tls_context(access: ClusterAccess) -> ssl.SSLContext:
     tls = ssl.create_default_context(cafile=access.ca_file, cadata=access.ca_pem)
     # The CAs of many clusters lack the key identifiers that this flag requires; Go does not check them.
     tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -361,22 +361,22 @@ def _tls_context(access: Access) -> ssl.SSLContext:
     return tls
 
 
-def _load_files(tls: ssl.SSLContext, access: Access) -> None:
+def _load_files(tls: ssl.SSLContext, access: ClusterAccess) -> None:
     if access.ca_file:
         tls.load_verify_locations(cafile=access.ca_file)
     _load_client_certificate(tls, access)
 
 
-def _load_client_certificate(tls: ssl.SSLContext, access: Access) -> None:
+def _load_client_certificate(tls: ssl.SSLContext, access: ClusterAccess) -> None:
     if access.client_certificate_file:
         tls.load_cert_chain(access.client_certificate_file, access.client_key_file)
 
 
-def _paths(access: Access) -> tuple[str | None, ...]:
+def _paths(access: ClusterAccess) -> tuple[str | None, ...]:
     return (access.ca_file, access.client_certificate_file, access.client_key_file)
 
 
-def _files(access: Access) -> tuple[FollowedFile, ...]:
+def _files(access: ClusterAccess) -> tuple[FollowedFile, ...]:
     return tuple(FollowedFile(Path(path)) for path in _paths(access) if path)
 
 

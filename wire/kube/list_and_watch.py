@@ -5,7 +5,7 @@ import msgspec
 from wire.api.meta import ListMeta
 
 
-class Page(msgspec.Struct, frozen=True):
+class ListPage(msgspec.Struct, frozen=True):
     """A page of a LIST."""
 
     metadata: ListMeta = ListMeta()
@@ -13,7 +13,7 @@ class Page(msgspec.Struct, frozen=True):
     items: tuple[msgspec.Raw, ...] = ()
 
 
-class Event(msgspec.Struct, frozen=True):
+class WatchEvent(msgspec.Struct, frozen=True):
     """A line of a WATCH."""
 
     type: str

@@ -16,7 +16,7 @@ import msgspec
 from wire.process.followed_file import FollowedFile
 
 
-class Address(msgspec.Struct, frozen=True):
+class PrometheusURL(msgspec.Struct, frozen=True):
     """The parts of a backend's URL, so that the part which is shown contains no secret."""
 
     base: str
@@ -27,7 +27,7 @@ class Address(msgspec.Struct, frozen=True):
     """`user:password` of the URL, or nothing."""
 
     @classmethod
-    def of(cls, url: str) -> "Address":
+    def of(cls, url: str) -> "PrometheusURL":
         """Split a URL; raises `ValueError` that says the fix."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -39,7 +39,7 @@ class Address(msgspec.Struct, frozen=True):
         return cls(base=base, parameters=parts.query, userinfo=unquote(userinfo))
 
 
-class Access(Protocol):
+class PrometheusFlags(Protocol):
     """The flags of one Prometheus; `adapter.model.Backend` and `PrometheusOptions` have them."""
 
     @property
@@ -86,10 +86,10 @@ class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
 class FileCredentials:
     """Credentials from the files that the flags name. They are read again for every request."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: PrometheusFlags) -> None:
         self._token = _file(access.token_file)
         self._password = _file(access.password_file)
-        self._userinfo = access.username or Address.of(access.url).userinfo
+        self._userinfo = access.username or PrometheusURL.of(access.url).userinfo
         self._ca = _file(access.ca_file)
         self._certificate = _file(access.client_cert_file)
         self._key = _file(access.client_key_file)

@@ -3,7 +3,7 @@
 import argparse
 
 from wire.process.command_line.parsing import FlagSet
-from wire.prometheus.access import Address
+from wire.prometheus.access import PrometheusURL
 
 _REREAD = "re-read when it changes"
 _FILES = {
@@ -36,6 +36,6 @@ def check_access(given: argparse.Namespace) -> None:
             "--prometheus-client-tls-cert-file and --prometheus-client-tls-key-file must be given together"
         )
     try:
-        Address.of(given.prometheus_url)
+        PrometheusURL.of(given.prometheus_url)
     except ValueError as error:
         raise ValueError(f"--prometheus-url: {error}") from error

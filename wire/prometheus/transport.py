@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
-from wire.prometheus.access import Address, Credentials
+from wire.prometheus.access import Credentials, PrometheusURL
 from wire.prometheus.responses import decode_refusal
 
 PIECE_BYTES = 256 * 1024
@@ -49,7 +49,7 @@ class Transport:
     ) -> None:
         """`headers` are sent with every request. They, and the URL, may contain secrets."""
         self._credentials = credentials
-        self._address = Address.of(url)
+        self._address = PrometheusURL.of(url)
         self._user_agent = user_agent
         self._headers = headers
         self._verb = verb

@@ -18,6 +18,7 @@ from kubectl_loadline.backtest.metric_models import ModelOptions, models_of
 from kubectl_loadline.backtest.recording import Recording, columns_of
 from kubectl_loadline.backtest.report import OnDecision, Report, Request, backtest
 from kubectl_loadline.backtest.text import text_of
+from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
 from kubectl_loadline.cluster.connecting import OK, Unreachable, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
@@ -25,7 +26,6 @@ from kubectl_loadline.cluster.flags import (
     given_target,
 )
 from kubectl_loadline.cluster.manifests import Manifest, read_manifest
-from kubectl_loadline.cluster.target import FORMS, Target
 from kubectl_loadline.commands.backtest.from_cluster import read_from_cluster
 from kubectl_loadline.commands.backtest.options import (
     add_history_flags,
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     return ended("backtest", _backtest(given, target))
 
 
-async def _backtest(given: argparse.Namespace, target: Target | None) -> int:
+async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) -> int:
     try:
         candidates = {Path(file).stem: read_manifest(Path(file)) for file in given.candidate}
         if target is None:

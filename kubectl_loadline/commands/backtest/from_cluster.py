@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from kubectl_loadline.cluster.adapter_program import cluster_arguments
+from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, short_name
 from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, existing
 from kubectl_loadline.cluster.flags import cluster_of
 from kubectl_loadline.cluster.manifests import Manifest, Target
 from kubectl_loadline.cluster.programs import adapter_of, pods_of, tunnel
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
-from kubectl_loadline.cluster.target import Target as Named
-from kubectl_loadline.cluster.target import short_name
 from kubectl_loadline.commands.simulate import settings_for
 from kubectl_loadline.history.found import History
 from kubectl_loadline.history.prometheus import HistoryUnavailable
@@ -44,7 +43,7 @@ class FromCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def read_from_cluster(
-    given: argparse.Namespace, named: Named, candidates: Sequence[Manifest]
+    given: argparse.Namespace, named: AutoscalerName, candidates: Sequence[Manifest]
 ) -> FromCluster:
     """Read everything for the autoscaler and for the metrics of the candidates.
 

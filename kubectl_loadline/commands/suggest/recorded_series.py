@@ -20,7 +20,7 @@ from kubectl_loadline.history.queries import (
     replica_queries,
     usage_query,
 )
-from kubectl_loadline.history.recorded import access_of, cache_of, span_of, start_up_of
+from kubectl_loadline.history.recorded import cache_of, prometheus_server, span_of, start_up_of
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of
 from kubectl_loadline.suggest.series_choice import CPU
 from scaler.api.autoscaler import Autoscaler
@@ -65,7 +65,7 @@ def _from_files(given: argparse.Namespace) -> History:
 
 def _from_prometheus(workload: FoundWorkload, given: argparse.Namespace, url: str) -> History:
     any_autoscaler = _autoscaler(workload)
-    with HistoryClient(access_of(given, url), cache=cache_of(given)) as client:
+    with HistoryClient(prometheus_server(given, url), cache=cache_of(given)) as client:
         span = span_of(given, time.time())
         matchers = f'namespace="{workload.namespace}",pod=~"{pod_pattern(any_autoscaler)}"'
         wanted = _wanted(client, matchers, span, dict(given.query), any_autoscaler)

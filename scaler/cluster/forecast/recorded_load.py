@@ -4,7 +4,7 @@ from typing import Final
 
 from scaler.cluster.forecast.load_query import NoHistory
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
-from wire.prometheus.access import Address, FileCredentials, PrometheusOptions
+from wire.prometheus.access import FileCredentials, PrometheusOptions, PrometheusURL
 from wire.prometheus.query_api import PrometheusQueries, RangeResult
 from wire.prometheus.responses import reports_missing_stores
 from wire.prometheus.transport import NoAnswer, Transport
@@ -20,7 +20,7 @@ class RecordedLoad:
 
     def __init__(self, options: PrometheusOptions, *, user_agent: str) -> None:
         self._options = options
-        self._address = Address.of(options.url)
+        self._address = PrometheusURL.of(options.url)
         self._credentials = FileCredentials(options)
         self._user_agent = user_agent
 

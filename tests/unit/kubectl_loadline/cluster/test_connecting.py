@@ -2,8 +2,8 @@
 
 import pytest
 
+from kubectl_loadline.cluster.autoscaler_name import autoscaler_name
 from kubectl_loadline.cluster.connecting import Session, existing
-from kubectl_loadline.cluster.target import target_of
 from tests.fakes.scaler import FakeKube
 from wire.api.status import StatusError, forbidden
 
@@ -20,7 +20,7 @@ def session(**answers):
 
 
 async def meant(text="web", **answers):
-    kind, namespace, body = await existing(session(**answers), target_of(text))
+    kind, namespace, body = await existing(session(**answers), autoscaler_name(text))
     return kind.kind, namespace, body
 
 

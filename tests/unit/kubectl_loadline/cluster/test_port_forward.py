@@ -9,7 +9,7 @@ from aiohttp import web
 
 from kubectl_loadline.cluster.port_forward import DATA, ERROR, PROTOCOL, forwarded
 from wire.api.status import StatusError, Unavailable, forbidden
-from wire.kube.connection import Access, Connection
+from wire.kube.connection import ClusterAccess, Connection
 
 POD = "/api/v1/namespaces/monitoring/pods/scaler-0/portforward"
 
@@ -18,8 +18,8 @@ class Source:
     def __init__(self, server: str) -> None:
         self.server = server
 
-    async def read(self) -> Access:
-        return Access(server=self.server, authorization="Bearer t", impersonation=(("Impersonate-User", "jane"),))  # fmt: skip
+    async def read(self) -> ClusterAccess:
+        return ClusterAccess(server=self.server, authorization="Bearer t", impersonation=(("Impersonate-User", "jane"),))  # fmt: skip
 
 
 Serve = Callable[[Callable[[web.Request], Awaitable[web.StreamResponse]]], Awaitable[Connection]]

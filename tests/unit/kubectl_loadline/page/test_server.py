@@ -8,7 +8,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from kubectl_loadline.decisions.simulated import Simulation, simulate
-from kubectl_loadline.page.deciding import Explained
+from kubectl_loadline.page.deciding import ExplainedDecision
 from kubectl_loadline.page.explanations import EXPLANATIONS
 from kubectl_loadline.page.guard import new_token
 from kubectl_loadline.page.series import Picture
@@ -59,7 +59,7 @@ class FixedDeciding:
     async def explained(self, kind, row):
         metric = MetricDerivation(type="External", name=EVIL, value_milli=30_000, usage_ratio=1.0, target=EVIL, proposal=3)  # fmt: skip
         derivation = Derivation(autoscaler="shop/web", made_at_unix_seconds=0.0, branch="Metrics", metrics=(metric,), current_replicas=3, desired_replicas=3, winner=0, proposed=3)  # fmt: skip
-        return Explained(derivation=derivation, source=f"The last decision of {EVIL}.")
+        return ExplainedDecision(derivation=derivation, source=f"The last decision of {EVIL}.")
 
     async def simulated(self, kind, row, values, replicas=None):
         simulation = Simulation(

@@ -8,7 +8,7 @@ from aiohttp import web
 from scaler.runtime.clients import Clients
 from wire.api.status import StatusError
 from wire.kube.client import CONNECTIONS_MAX
-from wire.kube.connection import Access, Connection
+from wire.kube.connection import ClusterAccess, Connection
 
 
 class FixedAccess:
@@ -17,8 +17,8 @@ class FixedAccess:
     def __init__(self, server: str) -> None:
         self._server = server
 
-    async def read(self) -> Access:
-        return Access(server=self._server)
+    async def read(self) -> ClusterAccess:
+        return ClusterAccess(server=self._server)
 
 
 async def clients_of(server: str) -> Clients:

@@ -11,7 +11,7 @@ from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.clients import MetricsClient
 from scaler.runtime.stream_connection import StreamConnection
 from wire.api.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
-from wire.kube.connection import Access, Connection
+from wire.kube.connection import ClusterAccess, Connection
 
 METRIC = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
 
@@ -21,7 +21,7 @@ class Source:
         self.server = server
 
     async def read(self):
-        return Access(server=self.server, authorization="Bearer secret")
+        return ClusterAccess(server=self.server, authorization="Bearer secret")
 
 
 class World:

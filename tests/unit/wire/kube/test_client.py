@@ -12,7 +12,7 @@ from aiohttp import web
 
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
-from wire.kube.connection import Access, Connection
+from wire.kube.connection import ClusterAccess, Connection
 from wire.kube.requests import STRATEGIC_MERGE_PATCH
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -25,9 +25,9 @@ class Source:
     def __init__(self, server: str) -> None:
         self.server, self.readings = server, 0
 
-    async def read(self) -> Access:
+    async def read(self) -> ClusterAccess:
         self.readings += 1
-        return Access(server=self.server, authorization=f"Bearer {self.readings}")
+        return ClusterAccess(server=self.server, authorization=f"Bearer {self.readings}")
 
 
 class Clock:

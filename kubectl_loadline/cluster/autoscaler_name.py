@@ -15,7 +15,7 @@ SHORT_NAMES: Final[Mapping[str, str]] = {
 FORMS: Final = "NAME, la/NAME or hpa/NAME"
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class AutoscalerName(msgspec.Struct, frozen=True, kw_only=True):
     """An autoscaler; of the `kinds`, the first that exists is meant. `namespace` is empty where none is given."""
 
     name: str
@@ -23,7 +23,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[WatchedKind, ...] = KINDS
 
 
-def target_of(text: str, *, namespace: str = "") -> Target:
+def autoscaler_name(text: str, *, namespace: str = "") -> AutoscalerName:
     """`web`, `la/web`, `hpa/web`, or with a namespace `shop/web`, `la/shop/web`. Raises ValueError with the fix.
 
     `namespace` is that of `-n`, empty if it is not given.
@@ -42,7 +42,7 @@ def target_of(text: str, *, namespace: str = "") -> Target:
         raise ValueError(
             f"{text!r} names the namespace {inside}, but -n names {namespace}: leave one of them out"
         )
-    return Target(name=name, namespace=inside or namespace, kinds=kinds)
+    return AutoscalerName(name=name, namespace=inside or namespace, kinds=kinds)
 
 
 def short_name(kind: WatchedKind) -> str:
