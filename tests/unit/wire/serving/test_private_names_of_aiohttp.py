@@ -1,6 +1,7 @@
-"""`wire.serving.http_connection` uses names of aiohttp that are not documented: this fails first when a release changes them.
+"""`wire.serving.http_connection` uses names of aiohttp and yarl that are not documented: this fails first when a release changes them.
 
-Then compare `aiohttp.web_protocol.RequestHandler` of both releases before the upper bound in pyproject.toml is raised.
+Then compare `aiohttp.web_protocol.RequestHandler`, or the caches of `yarl`, of both releases before the upper bound in
+pyproject.toml is raised.
 """
 
 import ast
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from aiohttp.streams import EMPTY_PAYLOAD, EmptyStreamReader
+from yarl import URL
 
 from wire.serving import http_connection
 from wire.serving.http_connection import HTTPConnection
@@ -61,8 +63,22 @@ def test_a_message_is_queued_with_its_body():
     assert isinstance(EMPTY_PAYLOAD, EmptyStreamReader)
 
 
-def test_the_installed_release_is_below_the_upper_bound():
-    bound = re.search(r'"aiohttp>=3\.14,<(\d+)\.(\d+)"', (ROOT / "pyproject.toml").read_text())
+def test_no_cache_of_yarl_keeps_a_url_that_is_forgotten():
+    caches = http_connection._URL_CACHES
+    assert {"encode_url", "pre_encoded_url", "build_pre_encoded_url"} <= {
+        each.__name__ for each in caches
+    }
+    URL("http://host/a b").with_path("/long")
+    URL.build(path="/long", encoded=True)
+    assert any(each.cache_info().currsize for each in caches)
+    http_connection._forget_urls()
+    assert not any(each.cache_info().currsize for each in caches)
+
+
+@pytest.mark.parametrize("package", ["aiohttp", "yarl"])
+def test_the_installed_release_is_below_the_upper_bound(package):
+    dependency = rf'"{package}>=[\d.]+,<(\d+)\.(\d+)"'
+    bound = re.search(dependency, (ROOT / "pyproject.toml").read_text())
     assert bound is not None
-    installed = tuple(int(part) for part in version("aiohttp").split(".")[:2])
+    installed = tuple(int(part) for part in version(package).split(".")[:2])
     assert installed < (int(bound[1]), int(bound[2]))
