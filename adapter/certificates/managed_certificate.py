@@ -12,7 +12,7 @@ import datetime
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -21,7 +21,7 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.api_services import PATH as API_SERVICES
 from wire.kube.api_services import APIService
 from wire.kube.cache import NameAndLabels, WatchCache
-from wire.kube.requests import Watcher, Writer
+from wire.kube.client import KubeClient
 from wire.process.problem_log import ProblemLog
 from wire.serving.certificates import Certificate, CertificateError, Pair, certificates_in
 
@@ -57,16 +57,12 @@ class Secret(msgspec.Struct, frozen=True):
     data: dict[str, str] = {}
 
 
-class CertificateClient(Watcher, Writer, Protocol):
-    """Follows and patches objects. `KubeClient` does both."""
-
-
 class ManagedCertificate:
     """Keeps one certificate. Run `run()` as a task."""
 
     def __init__(
         self,
-        client: CertificateClient,
+        client: KubeClient,
         options: ManagedCertificateOptions,
         *,
         times: ManagedCertificateTimes | None = None,

@@ -57,16 +57,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     serving: ServingOptions = ServingOptions(secure_port=10443)
     logging: LoggingOptions = LoggingOptions()
 
-    @property
-    def sync_period_seconds(self) -> float:
-        """The period between two reconciles of one autoscaler."""
-        return self.settings.sync_period_seconds
-
-    @property
-    def kind(self) -> WatchedKind:
-        """The kind of autoscaler to reconcile."""
-        return self.settings.kind
-
 
 def period(text: str) -> float:
     """A duration greater than 0."""

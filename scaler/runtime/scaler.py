@@ -88,7 +88,7 @@ class Scaler:
         self._version = version
         self._clock = clock
         is_shared = options.leader_election.sharding
-        self._telemetry = Telemetry(options.kind, shards=SHARDS if is_shared else 0)
+        self._telemetry = Telemetry(options.settings.kind, shards=SHARDS if is_shared else 0)
         self._background = BackgroundTasks()
         self._election: LeaderElection | None = None
         self._membership: Membership | None = None
@@ -102,7 +102,7 @@ class Scaler:
         )
         self._watches = Watches(
             clients.watches,
-            options.kind,
+            options.settings.kind,
             options.namespaces,
             on_change=self._autoscaler_changed,
             monotonic=clock.monotonic,
@@ -119,7 +119,7 @@ class Scaler:
             clients.metrics,
             self._mapper,
             self._telemetry,
-            period_seconds=options.sync_period_seconds,
+            period_seconds=options.settings.sync_period_seconds,
             route=self._direct.route,
             stream=self._direct.stream,
             monotonic=clock.monotonic,
@@ -127,7 +127,7 @@ class Scaler:
         self._reconciler = self._new_reconciler()
         self._telemetry.show_desired_replicas(self._reconciler.desired_replicas)
         self._controller = Controller(
-            WorkQueue(options.sync_period_seconds),
+            WorkQueue(options.settings.sync_period_seconds),
             self._reconciler.reconcile,
             self._telemetry,
             repeat=self._reconciler.repeat,
@@ -137,7 +137,7 @@ class Scaler:
             monotonic=clock.monotonic,
         )
         self._reconciling = Reconciling(
-            options.kind,
+            options.settings.kind,
             self._watches,
             self._reconciler,
             self._controller,
@@ -176,7 +176,7 @@ class Scaler:
             rivals=self._watches.rivals,
             measurements=self._measurements,
             followers=self._direct.followers,
-            events=Events(self._recorder, options.kind),
+            events=Events(self._recorder, options.settings.kind),
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
             histories=self._store,
@@ -198,12 +198,12 @@ class Scaler:
 
     def _memory_store(self) -> MemoryStore | None:
         """None for a kind that has its memory in its status."""
-        if self._options.kind.keeps_history:
+        if self._options.settings.kind.keeps_history:
             return None
         return MemoryStore(
             self._clients.requests,
             namespace=self._lease_namespace,
-            period_seconds=self._options.sync_period_seconds,
+            period_seconds=self._options.settings.sync_period_seconds,
             may_write=lambda namespace: not self._refusal(namespace),
         )
 

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry
 
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
-from wire.kube.requests import Watcher, Writer
+from wire.kube.requests import Writer
 from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.serving.access_guard import AttributesOf, errors_to_status, guard, request_attributes
 from wire.serving.authentication import Authenticator
@@ -43,16 +43,10 @@ FILES_CHECK_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
-class AuthenticationClient(Watcher, Writer, Protocol):
-    """Creates reviews and reads the ConfigMap with the CAs. `KubeClient` does both."""
-
-
 class Delegates:
     """The clients for reviews: the program's own, or those of --authentication- and --authorization-kubeconfig."""
 
-    def __init__(
-        self, authentication: AuthenticationClient | None, authorization: Writer | None
-    ) -> None:
+    def __init__(self, authentication: KubeClient | None, authorization: Writer | None) -> None:
         self.authentication = authentication
         self.authorization = authorization
         self._own: list[KubeClient] = []

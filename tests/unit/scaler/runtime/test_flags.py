@@ -14,7 +14,7 @@ from wire.prometheus.access import PrometheusOptions
 def test_the_defaults_are_those_of_kube_controller_manager():
     options = parse([])
     assert options == Options()
-    assert (options.kind, options.sync_period_seconds) == (LOAD_AUTOSCALERS, 15.0)
+    assert (options.settings.kind, options.settings.sync_period_seconds) == (LOAD_AUTOSCALERS, 15.0)
     settings = options.settings
     assert (settings.tolerance, settings.downscale_stabilization_seconds) == (0.1, 300.0)
     assert settings.cpu_initialization_period_seconds == 300.0
@@ -33,7 +33,7 @@ def test_the_flags_of_the_algorithm_have_a_short_and_a_long_name(prefix):
     }
     options = parse([f"{prefix}{name}={value}" for name, value in given.items()])
     settings = options.settings
-    assert options.sync_period_seconds == 90
+    assert options.settings.sync_period_seconds == 90
     assert settings.downscale_stabilization_seconds == 0
     assert settings.cpu_initialization_period_seconds == 120
     assert settings.initial_readiness_delay_seconds == 0.5
@@ -79,7 +79,7 @@ def test_scaling_to_zero_is_on_for_load_autoscalers_and_a_gate_for_hpas(argument
 
 
 def test_hpas_can_be_watched_instead():
-    assert parse(["--watch=horizontalpodautoscalers"]).kind is HORIZONTAL_POD_AUTOSCALERS
+    assert parse(["--watch=horizontalpodautoscalers"]).settings.kind is HORIZONTAL_POD_AUTOSCALERS
 
 
 def test_sharding_uses_the_times_of_leader_election():
