@@ -137,9 +137,9 @@ class ManagedCertificate:
             async with asyncio.timeout(pause):
                 await self._changed.wait()
 
-    def _without_a_secret(self) -> str:
+    def _without_a_secret(self) -> str | None:
         if self._secrets.get(*self._options.secret) is not None:
-            return ""
+            return None
         return (
             f"Secret {'/'.join(self._options.secret)} does not exist. The chart creates it: run `helm upgrade`, "
             "or create an empty Secret of this name"

@@ -105,7 +105,7 @@ class _CustomFallback:
         in_list: bool,
     ) -> None:
         """`in_list`: an object for which there is no last good value is left out, since the others have theirs."""
-        self.without_value = ""
+        self.without_value: str | None = None
         """The first object that was left out for that reason, as a sentence."""
         self.left_out: dict[str, str] = {}
         self._in_list = in_list

@@ -43,7 +43,7 @@ class ForwardedPort:
         self._server: asyncio.Server | None = None
         self._transfers: set[asyncio.Task[None]] = set()
         self.local_port = 0
-        self.problem = ""
+        self.problem: str | None = None
 
     async def open(self) -> None:
         """Connect to the pod and listen. Raises `StatusError` and `Unavailable`."""

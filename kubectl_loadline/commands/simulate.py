@@ -68,13 +68,13 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
 
 async def settings_for(
     session: Session, kind: WatchedKind, namespace: str, named: str
-) -> tuple[Settings, str]:
+) -> tuple[Settings, str | None]:
     """The algorithm flags of the running scaler; the defaults, and why, if it cannot be found."""
     try:
         scaler = await scaler_of(session, kind, namespace, named)
     except Unreachable as error:
         return settings_of_program(None, kind), str(error)
-    return settings_of_program(scaler, kind), ""
+    return settings_of_program(scaler, kind), None
 
 
 def parser() -> FlagParser:

@@ -12,7 +12,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # namespace/name of the LoadAutoscaler
     original_replicas: int | None
     load_autoscaler_replicas: int | None
-    reason: str = ""  # why one of them has no count
+    reason: str | None = None  # why one of them has no count
 
     @property
     def agrees(self) -> bool:
@@ -31,11 +31,11 @@ def compare(hpa: Mapping[str, Any], load_autoscaler: Mapping[str, Any]) -> Compa
         name=f"{metadata['namespace']}/{metadata['name']}",
         original_replicas=original,
         load_autoscaler_replicas=own,
-        reason="; ".join(text for text in (problem, own_problem) if text),
+        reason="; ".join(text for text in (problem, own_problem) if text) or None,
     )
 
 
-def _decided(autoscaler: Mapping[str, Any], what: str) -> tuple[int | None, str]:
+def _decided(autoscaler: Mapping[str, Any], what: str) -> tuple[int | None, str | None]:
     status = autoscaler.get("status") or {}
     for condition in status.get("conditions") or []:
         inactive = condition["type"] == "ScalingActive" and condition["status"] != "True"
@@ -43,4 +43,4 @@ def _decided(autoscaler: Mapping[str, Any], what: str) -> tuple[int | None, str]
             return None, f"{what}: {condition.get('reason')}: {condition.get('message')}"
     if not status.get("conditions"):
         return None, f"{what} has not been reconciled yet"
-    return int(status.get("desiredReplicas") or 0), ""
+    return int(status.get("desiredReplicas") or 0), None

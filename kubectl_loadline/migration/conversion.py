@@ -30,7 +30,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     object: str  # Kind namespace/name
     field: str
     message: str
-    fix: str = ""
+    fix: str | None = None
 
 
 class Converted(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Remarks:
         self._original = original
         self.found: list[Remark] = []
 
-    def add(self, field: str, message: str, fix: str = "") -> None:
+    def add(self, field: str, message: str, fix: str | None = None) -> None:
         """One more remark, about a field of the object."""
         self.found.append(Remark(object=self._original, field=field, message=message, fix=fix))
 

@@ -16,7 +16,10 @@ class Autoscalers:
     """The rows of each kind, within a namespace, or of the cluster where that is empty. Made by `watched`."""
 
     def __init__(
-        self, client: Watcher, scopes: Sequence[tuple[WatchedKind, str]], refused: str = ""
+        self,
+        client: Watcher,
+        scopes: Sequence[tuple[WatchedKind, str]],
+        refused: str | None = None,
     ) -> None:
         self._refused = refused
         self._rows: dict[str, Row] = {}
@@ -30,10 +33,10 @@ class Autoscalers:
         return self._rows.values()
 
     @property
-    def problem(self) -> str:
-        """What is missing or may be old; empty while every row is kept up to date."""
+    def problem(self) -> str | None:
+        """What is missing or may be old; None while every row is kept up to date."""
         old = [each.last_error for each in self._caches]
-        return "; ".join(each for each in (self._refused, *old) if each)
+        return "; ".join(each for each in (self._refused, *old) if each) or None
 
     def row(self, key: str) -> Row | None:
         """By `la/namespace/name`."""
@@ -81,4 +84,4 @@ async def watched(client: Watcher, namespace: str) -> Autoscalers:
                 break
     if not scopes and refusals:
         raise refusals[0]
-    return Autoscalers(client, scopes, "; ".join(each.message for each in refusals))
+    return Autoscalers(client, scopes, "; ".join(each.message for each in refusals) or None)

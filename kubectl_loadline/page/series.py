@@ -42,8 +42,8 @@ class PictureSource:
         self._url = url
         self._adapter = adapter
         self._stack = contextlib.AsyncExitStack()
-        self._opened = ""
-        self._problem = ""
+        self._opened: str | None = None
+        self._problem: str | None = None
         self._failed_at_seconds = 0.0
         self._opening = asyncio.Lock()
 
@@ -97,7 +97,7 @@ class PictureSource:
             return self._opened
 
     async def _close(self, problem: str) -> None:
-        self._opened, self._problem = "", problem
+        self._opened, self._problem = None, problem
         self._failed_at_seconds = time.monotonic()
         await self._stack.aclose()
 

@@ -25,7 +25,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """The rows, sorted by namespace, name and kind; `refused` is why one of the kinds is missing."""
 
     rows: tuple[Row, ...]
-    refused: str = ""
+    refused: str | None = None
 
 
 async def listed(client: Reader, namespace: str) -> Listing:
@@ -46,7 +46,7 @@ async def listed(client: Reader, namespace: str) -> Listing:
         raise refusals[0]
     return Listing(
         rows=tuple(sorted(found, key=lambda each: (each.namespace, each.name, each.kind))),
-        refused="; ".join(each.message for each in refusals),
+        refused="; ".join(each.message for each in refusals) or None,
     )
 
 

@@ -70,7 +70,7 @@ class TrustSource:
         self._on_change = on_change
         self._published: dict[str, str] = {}
         self._problems: list[str] = []
-        self._unusable = ""
+        self._unusable: str | None = None
         self._client_ca = _followed(options.client_ca_file)
         self._proxy_ca = _followed(options.requestheader.client_ca_file)
         self.current = Trust()
@@ -116,7 +116,7 @@ class TrustSource:
 
     def reread_files(self) -> None:
         """Load the CA files of the flags again if they have changed."""
-        reported, self._problems, self._unusable = self._problems, [], ""
+        reported, self._problems, self._unusable = self._problems, [], None
         clients = self._bundle("client-ca-file", self._client_ca, self.current.clients)
         former = self.current.front_proxy
         ca = self._bundle(

@@ -78,7 +78,7 @@ async def test_what_is_sent_to_the_local_port_reaches_the_pod_and_back(serve):
     async with forwarded(connection, namespace="monitoring", pod="scaler-0", port=10443) as forward:
         assert await exchanged(forward.local_port, b"first") == b"FIRST"
         assert await exchanged(forward.local_port, b"second") == b"SECOND"
-        assert forward.problem == ""
+        assert forward.problem is None
 
 
 async def test_several_connections_at_once_do_not_mix(serve):

@@ -43,7 +43,7 @@ async def test_a_cluster_without_the_kind_loadautoscaler_has_hpas_only():
     kube = FakeKube()
     kube.serve(HPAS, {"items": [item("shop", "web")]})
     found = await listed(kube, "")
-    assert ([each.kind for each in found.rows], found.refused) == (["hpa"], "")
+    assert ([each.kind for each in found.rows], found.refused) == (["hpa"], None)
 
 
 async def test_a_kind_that_the_user_may_not_list_is_left_out_and_named():

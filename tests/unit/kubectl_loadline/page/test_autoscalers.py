@@ -27,12 +27,12 @@ def kube(**answers):
 
 async def test_of_the_whole_cluster_if_that_is_allowed():
     found = await watched(kube(las=True, hpas=True), "shop")
-    assert (found.namespace, found.problem) == ("", "")
+    assert (found.namespace, found.problem) == ("", None)
 
 
 async def test_else_of_one_namespace():
     found = await watched(kube(shop_las=True, shop_hpas=True), "shop")
-    assert (found.namespace, found.problem) == ("shop", "")
+    assert (found.namespace, found.problem) == ("shop", None)
 
 
 async def test_a_kind_that_is_refused_is_named_and_does_not_limit_the_other():
@@ -42,7 +42,7 @@ async def test_a_kind_that_is_refused_is_named_and_does_not_limit_the_other():
 
 async def test_a_kind_that_the_cluster_does_not_have_is_left_out_without_a_note():
     found = await watched(kube(las=None, shop_las=None, hpas=True), "shop")
-    assert found.problem == ""
+    assert found.problem is None
 
 
 async def test_without_any_right_the_refusal_is_raised():
