@@ -1,1 +1,1 @@
-"""The client of the Kubernetes API: connections, requests, watch caches, the REST mapper, leases and events."""
+"""The client of the Kubernetes API: connections, requests, watch caches, the REST mapper."""

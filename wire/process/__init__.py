@@ -1,1 +1,1 @@
-"""What every program consists of: command line, logs, followed files, background tasks."""
+"""What every program consists of: command line, event loop, logs, followed files, background tasks."""
