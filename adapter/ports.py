@@ -9,6 +9,7 @@ from typing import Protocol
 
 from adapter.model import (
     FOR_AUTOSCALER,
+    BackendRef,
     Evaluation,
     Gap,
     GroupResource,
@@ -63,12 +64,14 @@ class Evaluator(Protocol):
 class SeriesIndex(Protocol):
     """Which series exist. Both methods raise `QueryFailed`."""
 
-    async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
+    async def series(
+        self, *, match: str, backend: BackendRef, max_age_seconds: float
+    ) -> Sequence[Series]:
         """The distinct (name, label names) of the series that `match` selected in the last `max_age_seconds`."""
         ...
 
     async def label_sets(
-        self, *, match: str, backend: str, max_age_seconds: float
+        self, *, match: str, backend: BackendRef, max_age_seconds: float
     ) -> Sequence[Mapping[str, str]]:
         """The same series with all their labels and values: for `check`, which may hold all of them."""
         ...

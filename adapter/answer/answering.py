@@ -238,7 +238,7 @@ def _fallback_key(
         return ""
     rule = offer.rule
     text = rule.query if isinstance(rule, NamedRule) else f"{offer.series} {rule.metrics_query}"
-    source = f"{rule.backend} {text}"
+    source = f"{rule.backend.name} {rule.backend.source} {text}"
     if isinstance(request, ExternalMetricRequest):
         return f"{source} {request.namespace}/{request.metric}?{request.selector}"
     subject = f"{request.namespace}/{request.resource}/{request.metric}"

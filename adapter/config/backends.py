@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from adapter.config.document import Block
 from adapter.config.problems import ProblemCode
-from adapter.model import DEFAULT_BACKEND, Backend
+from adapter.model import DEFAULT_BACKEND, Backend, BackendRef
 
 
 def read_backends(top: Block) -> tuple[Backend, ...]:
@@ -25,7 +25,7 @@ def read_backends(top: Block) -> tuple[Backend, ...]:
     return tuple(found.values())
 
 
-def read_backend_name(rule: Block, known: tuple[Backend, ...]) -> str:
+def read_backend_ref(rule: Block, known: tuple[Backend, ...]) -> BackendRef:
     """The backend of a rule; that of `--prometheus-url` when it names none."""
     name = rule.text("backend", DEFAULT_BACKEND)
     names = sorted({DEFAULT_BACKEND, *(backend.name for backend in known)})
@@ -36,7 +36,7 @@ def read_backend_name(rule: Block, known: tuple[Backend, ...]) -> str:
             f"there is no backend {name!r}",
             f"Use one of {', '.join(names)}, or add it under `backends`.",
         )
-    return name
+    return next((backend.ref for backend in known if backend.name == name), BackendRef())
 
 
 def _read_backend(block: Block) -> Backend:

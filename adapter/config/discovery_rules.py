@@ -1,6 +1,6 @@
 """`rules`, `externalRules` and `resourceRules`: prometheus-adapter's part of the file."""
 
-from adapter.config.backends import read_backend_name
+from adapter.config.backends import read_backend_ref
 from adapter.config.document import Block
 from adapter.config.problems import ProblemCode
 from adapter.config.signal_block import DISCOVERED_CUSTOM, DISCOVERED_EXTERNAL, read_contract
@@ -40,7 +40,7 @@ def read_rule(block: Block, *, external: bool, backends: tuple[Backend, ...]) ->
         name_matches=name_matches or ".*",
         name_as=name_as,
         metrics_query=read_query_template(block, "metricsQuery"),
-        backend=read_backend_name(block, backends),
+        backend=read_backend_ref(block, backends),
         contract=read_contract(block, DISCOVERED_EXTERNAL if external else DISCOVERED_CUSTOM),
     )
     block.close()
@@ -144,7 +144,7 @@ def read_resource_rules(top: Block, backends: tuple[Backend, ...]) -> ResourceRu
         cpu=_read_resource_rule(block.block("cpu")),
         memory=_read_resource_rule(block.block("memory")),
         window_seconds=block.seconds("window") or 0.0,
-        backend=read_backend_name(block, backends),
+        backend=read_backend_ref(block, backends),
     )
     block.close()
     return rules

@@ -4,7 +4,7 @@ from typing import Final
 
 import promql_parser
 
-from adapter.config.backends import read_backend_name
+from adapter.config.backends import read_backend_ref
 from adapter.config.document import Block
 from adapter.config.problems import ProblemCode
 from adapter.config.signal_block import NAMED, read_contract
@@ -58,7 +58,7 @@ def _read_metric(block: Block, backends: tuple[Backend, ...]) -> NamedRule:
         object_label=labels.text("object", _singular(describes.resource)) if describes else "",
         namespace_label=labels.text("namespace", _default_namespace_label(describes)),
         window_seconds=block.seconds("window"),
-        backend=read_backend_name(block, backends),
+        backend=read_backend_ref(block, backends),
         contract=read_contract(block, NAMED),
     )
     labels.close()

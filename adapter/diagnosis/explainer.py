@@ -15,6 +15,7 @@ from adapter.diagnosis.trace import Trace
 from adapter.diagnosis.unserved import SearchedSeries
 from adapter.documents.paths import VERSIONS
 from adapter.model import (
+    BackendRef,
     CustomMetricRequest,
     ExternalMetricRequest,
     GroupResource,
@@ -163,7 +164,7 @@ class Explainer:
     ) -> Mapping[SearchedSeries, Sequence[Series]]:
         """The series that exist; those of a backend that does not answer are missing."""
         found: dict[SearchedSeries, Sequence[Series]] = {}
-        failed: set[str] = set()
+        failed: set[BackendRef] = set()
         for backend, name in searched:
             if backend in failed:
                 continue

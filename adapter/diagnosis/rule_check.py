@@ -15,6 +15,7 @@ from adapter.model import (
     EVERY_OBJECT,
     NODES,
     PODS,
+    BackendRef,
     CustomMetricRequest,
     DiscoveryRule,
     Evaluation,
@@ -51,7 +52,7 @@ class RuleChecker:
     def __init__(self, prometheus: Prometheus, mapping: ResourceMapping) -> None:
         self._prometheus = prometheus
         self._mapping = mapping
-        self._listed: dict[tuple[str, str], LabelSets] = {}
+        self._listed: dict[tuple[BackendRef, str], LabelSets] = {}
 
     async def reports(self, configuration: Configuration) -> tuple[RuleReport, ...]:
         """One for each rule, in the order of the file."""
@@ -80,7 +81,7 @@ class RuleChecker:
             return await self._discovered(rule)
         except QueryFailed as error:
             return RuleReport(
-                rule=rule.path, backend=rule.backend, yields=False, findings=(_failed(error),)
+                rule=rule.path, backend=rule.backend.name, yields=False, findings=(_failed(error),)
             )
 
     async def _discovered(self, rule: DiscoveryRule) -> RuleReport:
@@ -106,7 +107,7 @@ class RuleChecker:
         names = sorted({each.get(NAME, "") for each in found})
         return RuleReport(
             rule=rule.path,
-            backend=rule.backend,
+            backend=rule.backend.name,
             yields=bool(result.metrics),
             series_seen=len(found),
             series_names=tuple(names[:NAMES_MAX]),
@@ -141,7 +142,7 @@ class RuleChecker:
         described = (str(rule.describes),) if rule.describes else ()
         return RuleReport(
             rule=rule.path,
-            backend=rule.backend,
+            backend=rule.backend.name,
             yields=bool(tried and tried[0].value),
             metrics=(Metric(name=rule.name, series="", resources=described),),
             tried=tried,
@@ -214,7 +215,7 @@ class RuleChecker:
             findings.append(_failed(error))
         return RuleReport(
             rule=f"resourceRules ({resource})",
-            backend=rules.backend,
+            backend=rules.backend.name,
             yields=not findings,
             tried=tuple(tried),
             findings=tuple(findings),

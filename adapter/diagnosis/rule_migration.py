@@ -15,6 +15,7 @@ from adapter.config.named_metrics import default_labels
 from adapter.diagnosis.near_misses import NAME
 from adapter.diagnosis.rule_yields import Metric, yielded
 from adapter.model import (
+    DEFAULT_BACKEND,
     NAMESPACES,
     CustomMetricRequest,
     DiscoveryRule,
@@ -195,6 +196,6 @@ def _block(
     }
     if labels != default_labels(resource):
         block["labels"] = {"object": labels[0], "namespace": labels[1]}
-    if rule.backend != "default":
-        block["backend"] = rule.backend
+    if rule.backend.name != DEFAULT_BACKEND:
+        block["backend"] = rule.backend.name
     return block

@@ -84,7 +84,7 @@ class Trace(AnswerObserver):
         rule = self.offer.rule
         template = rule.metrics_query if isinstance(rule, DiscoveryRule) else rule.query
         return ChosenRule(
-            path=rule.path, backend=rule.backend, series=self.offer.series, template=template
+            path=rule.path, backend=rule.backend.name, series=self.offer.series, template=template
         )
 
     def objects(self) -> MatchedObjects | None:
@@ -100,7 +100,7 @@ class Trace(AnswerObserver):
             self._evaluated(evaluations[plan])
             if plan in evaluations
             else EvaluatedQuery(
-                backend=plan.backend, query=plan.query, row_labels=self._row_labels(plan)
+                backend=plan.backend.name, query=plan.query, row_labels=self._row_labels(plan)
             )
             for plan in self.plans
         )
@@ -131,7 +131,7 @@ class Trace(AnswerObserver):
         rows = self.counted(plan)
         evaluation = plan.evaluation
         return EvaluatedQuery(
-            backend=plan.plan.backend,
+            backend=plan.plan.backend.name,
             query=plan.plan.query,
             result=evaluation.kind.value,
             rows_returned=len(evaluation.samples),

@@ -6,6 +6,7 @@ from adapter.diagnosis.explanation import Finding
 from adapter.diagnosis.near_misses import likely_series_names, made_of, sources
 from adapter.model import (
     DEFAULT_BACKEND,
+    BackendRef,
     CustomMetricRequest,
     DiscoveryRule,
     ExternalMetricRequest,
@@ -18,7 +19,7 @@ from adapter.model import (
 )
 from adapter.promql.naming import NoLabel, ResourceConverter
 
-SearchedSeries = tuple[str, str]
+SearchedSeries = tuple[BackendRef, str]
 """A backend and the name of a series."""
 
 
@@ -36,7 +37,10 @@ def series_to_search(
         (each.rule.backend, each.series)
         for each in sources(_rules(listed), request.metric, external=external)
     ]
-    backends = dict.fromkeys([DEFAULT_BACKEND, *(each.rule.backend for each in listed)])
+    backends = dict.fromkeys(each.rule.backend for each in listed)
+    # The backend `default` of the file replaces that of the flags.
+    if DEFAULT_BACKEND not in {each.name for each in backends}:
+        backends = {BackendRef(): None, **backends}
     likely = likely_series_names(request.metric)
     return tuple(dict.fromkeys([*made, *((each, name) for each in backends for name in likely)]))
 

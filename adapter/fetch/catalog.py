@@ -15,6 +15,7 @@ import msgspec
 
 from adapter import telemetry
 from adapter.model import (
+    BackendRef,
     DiscoveryRule,
     Gap,
     ListedRule,
@@ -44,7 +45,7 @@ log = logging.getLogger(__name__)
 class Selection(msgspec.Struct, frozen=True):
     """What one request lists: the series of one selector on one backend. Rules may share it."""
 
-    backend: str
+    backend: BackendRef
     series_query: str
 
 
@@ -245,7 +246,7 @@ class DiscoveredCatalog:
             self._tried.set()
 
     def _count(self, selection: Selection, listing: Listing) -> None:
-        labels = (selection.backend, selection.series_query)
+        labels = (selection.backend.name, selection.series_query)
         if listing.failure:
             telemetry.DISCOVERY_FAILURES.labels(*labels).inc()
         else:

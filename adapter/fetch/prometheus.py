@@ -18,6 +18,7 @@ from adapter.fetch.lanes import LaneGate
 from adapter.model import (
     FOR_AUTOSCALER,
     Backend,
+    BackendRef,
     Evaluation,
     Plan,
     ResultKind,
@@ -44,7 +45,7 @@ _KINDS = {
 
 
 class PrometheusClient:
-    """One backend, as `ports.Prometheus`. Use and `close` it within one event loop."""
+    """The client of one backend. Use and `close` it within one event loop."""
 
     def __init__(self, backend: Backend, credentials: Credentials) -> None:
         self.backend = backend
@@ -63,10 +64,10 @@ class PrometheusClient:
 
     async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """Evaluate the plan's query at Prometheus' current time, which is independent of this machine's clock."""
-        log.debug("%s: %s", plan.backend, plan.query)
+        log.debug("%s: %s", self.backend.name, plan.query)
         seconds = self.backend.timeout_seconds
         parameters = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
-        with telemetry.prometheus_request(plan.backend, "query"):
+        with telemetry.prometheus_request(self.backend.name, "query"):
             try:
                 body = await self._body(
                     "/api/v1/query",
@@ -79,11 +80,11 @@ class PrometheusClient:
                 raise self._failed(plan.query, error) from error
         return await _indexed(evaluation, plan)
 
-    async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
+    async def series(self, *, match: str, max_age_seconds: float) -> Sequence[Series]:
         """The distinct shapes of the series, read piece by piece."""
         reader = decode.SeriesReader(held_bytes_max=self.backend.answer_bytes_max)
         try:
-            with telemetry.prometheus_request(backend, "series"):
+            with telemetry.prometheus_request(self.backend.name, "series"):
                 await self._transport.send(
                     "/api/v1/series",
                     _recent(match, max_age_seconds),
@@ -100,13 +101,13 @@ class PrometheusClient:
         return reader.shapes
 
     async def label_sets(
-        self, *, match: str, backend: str, max_age_seconds: float
+        self, *, match: str, max_age_seconds: float
     ) -> Sequence[Mapping[str, str]]:
         """Every series with all its labels."""
 
         seconds = self.backend.discovery_timeout_seconds
         parameters = _recent(match, max_age_seconds)
-        with telemetry.prometheus_request(backend, "series"):
+        with telemetry.prometheus_request(self.backend.name, "series"):
             try:
                 body = await self._body("/api/v1/series", parameters, seconds=seconds)
                 answer = _json(decode.decode_series)(body)
@@ -146,42 +147,47 @@ class PrometheusClient:
 class Backends:
     """Several backends as one `ports.Prometheus`: each request goes to the one it names."""
 
-    def __init__(self, clients: Mapping[str, PrometheusClient]) -> None:
-        self._clients = clients
+    def __init__(self, clients: Mapping[BackendRef, PrometheusClient]) -> None:
+        self._clients = dict(clients)
 
-    def replace(self, clients: Mapping[str, PrometheusClient]) -> None:
-        """Send requests to these from now on; the caller closes the clients that are no longer used."""
-        self._clients = clients
+    def add(self, clients: Mapping[BackendRef, PrometheusClient]) -> None:
+        """Send requests to these too, or in place of those they replace."""
+        self._clients.update(clients)
+
+    def remove(self, client: PrometheusClient) -> None:
+        """Send it no more requests; the caller closes it."""
+        for ref in [each for each, known in self._clients.items() if known is client]:
+            del self._clients[ref]
 
     async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """On the plan's backend."""
         return await self._client(plan.backend, plan.query).evaluate(plan, sending)
 
-    async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
+    async def series(
+        self, *, match: str, backend: BackendRef, max_age_seconds: float
+    ) -> Sequence[Series]:
         """From the named backend."""
         client = self._client(backend, match)
-        return await client.series(match=match, backend=backend, max_age_seconds=max_age_seconds)
+        return await client.series(match=match, max_age_seconds=max_age_seconds)
 
     async def label_sets(
-        self, *, match: str, backend: str, max_age_seconds: float
+        self, *, match: str, backend: BackendRef, max_age_seconds: float
     ) -> Sequence[Mapping[str, str]]:
         """From the named backend."""
         client = self._client(backend, match)
-        return await client.label_sets(
-            match=match, backend=backend, max_age_seconds=max_age_seconds
-        )
+        return await client.label_sets(match=match, max_age_seconds=max_age_seconds)
 
     async def close(self) -> None:
         """Close every backend's connections."""
         for client in self._clients.values():
             await client.close()
 
-    def _client(self, backend: str, query: str) -> PrometheusClient:
+    def _client(self, backend: BackendRef, query: str) -> PrometheusClient:
         try:
             return self._clients[backend]
         except KeyError:
             raise QueryFailed(
-                backend=backend,
+                backend=backend.name,
                 query=query,
                 cause="no backend has that name",
                 retryable=False,

@@ -16,6 +16,7 @@ The stages of one request:
 from adapter.model.configuration import (
     DEFAULT_BACKEND,
     Backend,
+    BackendRef,
     DiscoveryRule,
     NamedRule,
     Reaction,
@@ -85,6 +86,7 @@ __all__ = [
     "PODS",
     "Ages",
     "Backend",
+    "BackendRef",
     "CustomMetricRequest",
     "DiscoveryRule",
     "Evaluation",

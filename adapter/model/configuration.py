@@ -1,6 +1,7 @@
 """The configuration: rules, backends, and what a signal contract says."""
 
 import enum
+import hashlib
 from pathlib import Path
 from typing import Final, Literal
 
@@ -10,6 +11,17 @@ from adapter.model.resources import GroupResource
 
 DEFAULT_BACKEND: Final = "default"
 """The Prometheus of `--prometheus-url`, for rules that name no backend."""
+
+
+class BackendRef(msgspec.Struct, frozen=True, cache_hash=True):
+    """Which backend: its name, and a digest of where its data comes from and as whom it is read.
+
+    Whatever is kept of a backend is kept by this, so that nothing of the former one serves a rule after a reload that changes its
+    URL or credentials, and everything stays when only a timeout changes.
+    """
+
+    name: str = DEFAULT_BACKEND
+    source: str = ""  # empty: that of the flags, which does not change while the process runs
 
 
 class Reaction(enum.Enum):
@@ -68,7 +80,7 @@ class DiscoveryRule(msgspec.Struct, frozen=True, kw_only=True):
     name_matches: str = ".*"
     name_as: str = "$0"
     metrics_query: str
-    backend: str = DEFAULT_BACKEND
+    backend: BackendRef = BackendRef()
     contract: SignalContract
 
 
@@ -89,7 +101,7 @@ class NamedRule(msgspec.Struct, frozen=True, kw_only=True):
     window_seconds: float | None = (
         None  # the range over which the query averages; None: an instant value
     )
-    backend: str = DEFAULT_BACKEND
+    backend: BackendRef = BackendRef()
     contract: SignalContract
 
 
@@ -112,7 +124,7 @@ class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
     cpu: ResourceRule
     memory: ResourceRule
     window_seconds: float
-    backend: str = DEFAULT_BACKEND
+    backend: BackendRef = BackendRef()
 
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,3 +148,23 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True):
     """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would wait there."""
     answer_bytes_max: int = 64 * 1024 * 1024
     """A larger response is a mistake in the query, and would exceed the memory of a small pod."""
+
+    @property
+    def ref(self) -> BackendRef:
+        """What refers to it in rules and queries, for a backend of the file."""
+        fields = msgspec.structs.asdict(self)
+        source = sorted((each, str(fields[each])) for each in fields.keys() - _SAME_DATA)
+        return BackendRef(self.name, hashlib.sha256(repr(source).encode()).hexdigest()[:16])
+
+
+_SAME_DATA: Final = frozenset(
+    {
+        "name",
+        "verb",
+        "timeout_seconds",
+        "discovery_timeout_seconds",
+        "concurrency_max",
+        "answer_bytes_max",
+    }
+)
+"""What changes how a backend is queried and not what it returns."""

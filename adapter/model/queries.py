@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-from adapter.model.configuration import DEFAULT_BACKEND, SignalContract
+from adapter.model.configuration import BackendRef, SignalContract
 
 
 class Lane(enum.StrEnum):
@@ -22,7 +22,7 @@ class Plan(msgspec.Struct, frozen=True):
     """
 
     query: str
-    backend: str = DEFAULT_BACKEND
+    backend: BackendRef = BackendRef()
     key_labels: tuple[str, ...] = ()
 
 
@@ -72,7 +72,7 @@ class WideQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     parts: tuple[str, ...]
     ages: tuple[str, ...] = ()
-    backend: str = DEFAULT_BACKEND
+    backend: BackendRef = BackendRef()
     key_labels: tuple[str, ...]
     dropped: tuple[str, ...] = ()  # labels of its rows that narrow queries do not return
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from adapter.model import (
+    BackendRef,
     DiscoveryRule,
     MetricEntry,
     NamedRule,
@@ -23,7 +24,7 @@ from adapter.model.wording import some
 from adapter.promql.naming import ResourceConverter, series_metric
 from adapter.promql.sorting import sorted_in_slices
 
-SeriesKey = tuple[str, str]
+SeriesKey = tuple[BackendRef, str]
 """A backend and a series query: rules that share both share one listing."""
 
 

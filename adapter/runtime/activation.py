@@ -6,20 +6,23 @@ Until the swap every request is answered by the old configuration, after it by t
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import ConfigError, ConfigProblem, Configuration, ProblemCode
 from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.prometheus import Backends, PrometheusClient
-from adapter.model import Backend, ResourceMapping
+from adapter.model import Backend, BackendRef, ResourceMapping
 from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import FileCredentials
 
 FIRST_LISTING_SECONDS = 20.0
 """How long a reload waits for the series of new rules, so that their metrics do not disappear in between."""
+
+REQUEST_SECONDS = 60.0
+"""After this time kube-apiserver ends a request, so no client waits for it any more."""
 
 
 class ConfigurationActivator:
@@ -35,17 +38,19 @@ class ConfigurationActivator:
         times: Times,
         answers: Answers,
         tasks: BackgroundTasks,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`default` serves the rules that name no backend; `backends` is replaced with every configuration."""
+        """`default` serves the rules that name no backend; each configuration adds its own to `backends`."""
         self._file = file
         self._default = default
-        self._clients: dict[str, PrometheusClient] = {default.backend.name: default}
+        self._clients: dict[BackendRef, PrometheusClient] = {BackendRef(): default}
         self._backends = backends
-        self._backends.replace(self._clients)
+        self._backends.add(self._clients)
         self._mapping = mapping
         self._times = times
         self._answers = answers
         self._tasks = tasks
+        self._sleep = sleep
         self._listing: asyncio.Task[None] | None = None
         self._resource_changes = 0
         self.catalog = DiscoveredCatalog((), backends, mapping, times)
@@ -53,10 +58,13 @@ class ConfigurationActivator:
     async def activate(self, configuration: Configuration) -> None:
         """Replace the active configuration. Raises `ConfigError`, and changes nothing, when a file it names is unusable."""
         clients = backend_clients(
-            configuration.backends, file=self._file, default=self._default, active=self._clients
+            configuration.backends,
+            file=self._file,
+            default=self._default,
+            active=self._clients,
         )
         # New backends first: the series of the new rules are listed before the old rules are dropped.
-        self._backends.replace({**self._clients, **clients})
+        self._backends.add(clients)
         resource_changes = self._resource_changes
         # In a thread: the series that are already known may be many.
         catalog = await asyncio.to_thread(
@@ -99,11 +107,18 @@ class ConfigurationActivator:
             resource_rules=configuration.resource_rules,
         )
 
-    def _use_only(self, clients: Mapping[str, PrometheusClient]) -> None:
+    def _use_only(self, clients: Mapping[BackendRef, PrometheusClient]) -> None:
         previous, self._clients = self._clients, dict(clients)
-        self._backends.replace(self._clients)
         for unused in (each for each in previous.values() if each not in clients.values()):
-            self._tasks.start(_close_later(unused), name="backend closing", may_end=True)
+            self._tasks.start(self._close_later(unused), name="backend closing", may_end=True)
+
+    async def _close_later(self, client: PrometheusClient) -> None:
+        """Close it once the requests under way, which may not have sent their query yet, must have ended."""
+        try:
+            await self._sleep(REQUEST_SECONDS + client.backend.timeout_seconds)
+        finally:
+            self._backends.remove(client)
+            await client.close()
 
 
 def backend_clients(
@@ -111,18 +126,18 @@ def backend_clients(
     *,
     file: Path,
     default: PrometheusClient,
-    active: Mapping[str, PrometheusClient],
-) -> dict[str, PrometheusClient]:
+    active: Mapping[BackendRef, PrometheusClient],
+) -> dict[BackendRef, PrometheusClient]:
     """A client for each backend of `file`, and the default one; a backend that did not change keeps its client.
 
     Raises `ConfigError` when a file that a backend names is unusable.
     """
-    clients = {default.backend.name: default}
+    clients = {BackendRef(): default}
     for index, backend in enumerate(backends):
-        client = active.get(backend.name)
+        client = active.get(backend.ref)
         if client is None or client.backend != backend:
             client = _client(backend, file=file, path=f"backends[{index}]")
-        clients[backend.name] = client
+        clients[backend.ref] = client
     return clients
 
 
@@ -149,11 +164,3 @@ def _groups(configuration: Configuration) -> tuple[str, ...]:
         (configuration.serves_usage, resource_metrics.GROUP),
     )
     return tuple(group for is_served, group in served if is_served)
-
-
-async def _close_later(client: PrometheusClient) -> None:
-    """Close it once the requests in flight must have ended."""
-    try:
-        await asyncio.sleep(client.backend.timeout_seconds)
-    finally:
-        await client.close()

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from adapter.model import Rows, Wide, WideQuery
+from adapter.model import BackendRef, Rows, Wide, WideQuery
 from adapter.promql.ages import age_query, grouping_of
 from adapter.promql.metric_query import (
     Matcher,
@@ -47,7 +47,7 @@ def wide_for_objects(
     namespace: Matcher | None,
     object_label: str,
     extra_group_by: tuple[str, ...] = (),
-    backend: str,
+    backend: BackendRef,
     dated: bool = False,
 ) -> Wide | None:
     """The wide query for the objects of a namespace, or of the cluster, and the rows of the request; None when not proven.
@@ -64,10 +64,9 @@ def wide_for_objects(
         namespace_label=namespace.label if namespace else "",
         object_label=object_label,
         extra_group_by=extra_group_by,
-        backend=backend,
         dated=dated,
     )
-    return _wide(query, namespace, object_label, ())
+    return _wide(query, backend, namespace, object_label, ())
 
 
 def wide_for_selector(
@@ -76,7 +75,7 @@ def wide_for_selector(
     series: str,
     selector: Selector,
     namespace: Matcher | None,
-    backend: str,
+    backend: BackendRef,
     dated: bool = False,
 ) -> Wide | None:
     """The wide query for an external metric in any namespace, with any values of the labels that the selector sets equal."""
@@ -93,10 +92,9 @@ def wide_for_selector(
         namespace_label=namespace_label,
         object_label="",
         extra_group_by=(),
-        backend=backend,
         dated=dated,
     )
-    return _wide(query, namespace, "", tuple((each.key, each.values[0]) for each in moved))
+    return _wide(query, backend, namespace, "", tuple((each.key, each.values[0]) for each in moved))
 
 
 def wide_for_named(
@@ -104,7 +102,7 @@ def wide_for_named(
     *,
     selector: Selector,
     where: tuple[tuple[str, str], ...],
-    backend: str,
+    backend: BackendRef,
     dated: bool = False,
 ) -> Wide | None:
     """The wide query of a rule that names its query, for any values of the labels that the selector sets equal.
@@ -122,12 +120,14 @@ def wide_for_named(
         selector=Selector(rest),
         equal=tuple(label for label, _ in equal),
         key_labels=rows.key_labels,
-        backend=backend,
         dated=dated,
     )
     if found is None:
         return None
-    return Wide(query=found, rows=msgspec.structs.replace(rows, dropped=found.dropped))
+    return Wide(
+        query=msgspec.structs.replace(found, backend=backend),
+        rows=msgspec.structs.replace(rows, dropped=found.dropped),
+    )
 
 
 def _is_name(namespace: Matcher | None) -> bool:
@@ -151,6 +151,7 @@ def _movable(selector: Selector, namespace_label: str) -> tuple[Requirement, ...
 
 def _wide(
     query: WideQuery | None,
+    backend: BackendRef,
     namespace: Matcher | None,
     object_label: str,
     equal: tuple[tuple[str, str], ...],
@@ -159,7 +160,7 @@ def _wide(
         return None
     where = ((namespace.label, namespace.value), *equal) if namespace else equal
     return Wide(
-        query=query,
+        query=msgspec.structs.replace(query, backend=backend),
         rows=Rows(object_label=object_label, where=where, dropped=query.dropped),
         namespace=namespace.value if namespace else "",
     )
@@ -175,10 +176,9 @@ def _wide_query(
     namespace_label: str,
     object_label: str,
     extra_group_by: tuple[str, ...],
-    backend: str,
     dated: bool,
 ) -> WideQuery | None:
-    """The wide query for any values of the moved labels; None when it is not proven."""
+    """The wide query, on any backend, for any values of the moved labels; None when it is not proven."""
     fixed = ((namespace_label,) if namespace_label else ()) + equal
     key_labels = ((object_label,) if object_label else ()) + fixed
     if not key_labels or not _only_inserts(template):
@@ -210,7 +210,7 @@ def _wide_query(
         narrow=tuple(narrow_matchers),
         wide=tuple(wide_matchers),
     )
-    return _proven(narrow, wide, moved, key_labels=key_labels, backend=backend, dated=dated)
+    return _proven(narrow, wide, moved, key_labels=key_labels, dated=dated)
 
 
 @lru_cache(maxsize=4096)
@@ -220,7 +220,6 @@ def _wide_named_query(
     selector: Selector,
     equal: tuple[str, ...],
     key_labels: tuple[str, ...],
-    backend: str,
     dated: bool,
 ) -> WideQuery | None:
     if LEFT in query and not _only_inserts(query):
@@ -234,7 +233,7 @@ def _wide_named_query(
     except QueryNotBuilt:
         return None
     moved = Moved(equal=frozenset(equal), narrow=narrow_matchers, wide=wide_matchers)
-    return _proven(narrow, wide, moved, key_labels=key_labels, backend=backend, dated=dated)
+    return _proven(narrow, wide, moved, key_labels=key_labels, dated=dated)
 
 
 def _proven(
@@ -243,7 +242,6 @@ def _proven(
     moved: Moved,
     *,
     key_labels: tuple[str, ...],
-    backend: str,
     dated: bool,
 ) -> WideQuery | None:
     """The wide query, with more labels in its groupings if it needs them; None when it is not proven."""
@@ -257,7 +255,6 @@ def _proven(
         return WideQuery(
             parts=_around_namespaces(text),
             ages=_around_namespaces(ages) if ages else (),
-            backend=backend,
             key_labels=key_labels,
             dropped=tuple(sorted(dropped)),
         )

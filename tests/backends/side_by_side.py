@@ -146,9 +146,7 @@ def listed(url: str, match: str, max_age_seconds: float) -> set[tuple[str, froze
     async def once() -> set[tuple[str, frozenset[str]]]:
         client = client_of(url)
         try:
-            found = await client.series(
-                match=match, backend="default", max_age_seconds=max_age_seconds
-            )
+            found = await client.series(match=match, max_age_seconds=max_age_seconds)
             return {(each.name, each.labels) for each in found}
         finally:
             await client.close()

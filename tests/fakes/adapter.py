@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from adapter.model import (
     FOR_AUTOSCALER,
+    BackendRef,
     Evaluation,
     Gap,
     GroupResource,
@@ -118,7 +119,7 @@ class FakePrometheus:
         answer = self.answers.get(plan.query, of_ages or self.otherwise)
         if answer is None:
             raise QueryFailed(
-                backend=plan.backend,
+                backend=plan.backend.name,
                 query=plan.query,
                 cause="the fake has no answer",
                 retryable=False,
@@ -127,7 +128,9 @@ class FakePrometheus:
             raise answer
         return indexed(answer, plan.key_labels)
 
-    async def series(self, *, match: str, backend: str, max_age_seconds: float) -> Sequence[Series]:
+    async def series(
+        self, *, match: str, backend: BackendRef, max_age_seconds: float
+    ) -> Sequence[Series]:
         self.matched.append((match, backend, max_age_seconds))
         found = self.known_series.get(match, ())
         if isinstance(found, QueryFailed):
@@ -135,7 +138,7 @@ class FakePrometheus:
         return found
 
     async def label_sets(
-        self, *, match: str, backend: str, max_age_seconds: float
+        self, *, match: str, backend: BackendRef, max_age_seconds: float
     ) -> Sequence[Mapping[str, str]]:
         found = await self.series(match=match, backend=backend, max_age_seconds=max_age_seconds)
         return [{"__name__": each.name, **dict.fromkeys(each.labels, "x")} for each in found]

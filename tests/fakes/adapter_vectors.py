@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from adapter.model import Evaluation, ResultKind, Sample, Series
+from adapter.model import BackendRef, Evaluation, ResultKind, Sample, Series
 from tests.fakes.adapter import FakeMapping, Kind
 
 VECTOR_KINDS: Sequence[Kind] = (
@@ -30,7 +30,7 @@ def read_series(written: Mapping[str, Sequence[str] | None]) -> dict[tuple[str, 
     found: dict[tuple[str, str], list[Series]] = {}
     for selector, lines in written.items():
         split = [line.partition(" ") for line in lines or ()]
-        found["default", selector] = [
+        found[BackendRef(), selector] = [
             Series(name, frozenset(labels.split(","))) for name, _, labels in split
         ]
     return found

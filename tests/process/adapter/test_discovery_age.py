@@ -40,9 +40,7 @@ def listed(server, max_age_seconds: float) -> set[str]:
         backend = Backend(url=server.url)
         client = PrometheusClient(backend, FileCredentials(backend))
         try:
-            series = await client.series(
-                match=MATCH, backend="default", max_age_seconds=max_age_seconds
-            )
+            series = await client.series(match=MATCH, max_age_seconds=max_age_seconds)
         finally:
             await client.close()
         return {each.name for each in series}

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.config import ConfigError, Configuration, load, parse
-from adapter.model import PODS, DiscoveryRule, GroupResource, NamedRule, Reaction, SeriesFilter
+from adapter.model import (
+    PODS,
+    BackendRef,
+    DiscoveryRule,
+    GroupResource,
+    NamedRule,
+    Reaction,
+    SeriesFilter,
+)
 
 WALKTHROUGH = """
 rules:
@@ -163,7 +171,7 @@ def test_a_named_metric_describes_its_objects_by_the_usual_labels():
         "pod",
         "namespace",
     )
-    assert (metric.window_seconds, metric.backend) == (None, "default")
+    assert (metric.window_seconds, metric.backend) == (None, BackendRef())
 
 
 @pytest.mark.parametrize(
@@ -235,7 +243,7 @@ metrics:
         90,
         4,
     )
-    assert configuration.rules[0].backend == "tenant-a"
+    assert configuration.rules[0].backend == backend.ref
 
 
 def test_rules_of_all_kinds_are_in_the_order_in_which_later_ones_win():

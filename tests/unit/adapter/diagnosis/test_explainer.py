@@ -11,7 +11,7 @@ from adapter.commands.explain_text import text_of
 from adapter.config import parse
 from adapter.diagnosis.explainer import Explainer
 from adapter.diagnosis.explanation import Explanation
-from adapter.model import PODS, Gap, KubeObject, ListedRule, MetricEntry, Offer, Series
+from adapter.model import PODS, BackendRef, Gap, KubeObject, ListedRule, MetricEntry, Offer, Series
 from adapter.ports import QueryFailed
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
 
@@ -231,11 +231,13 @@ async def test_an_invalid_path_is_reported_and_never_raised(path):
 
 
 async def test_a_missing_series_is_searched_escaped_and_on_the_backend_of_the_rule():
-    rule = msgspec.structs.replace(LOAD, backend="second")
+    rule = msgspec.structs.replace(LOAD, backend=BackendRef("second"))
     catalog = FakeCatalog(listed=[ListedRule(rule, ())])
     prometheus = FakePrometheus()
     await explainer(prometheus, catalog).explain(f"{ROOT}/pods/p/load")
-    assert ('{__name__="load"}', "second") in [found[:2] for found in prometheus.matched]
+    assert ('{__name__="load"}', BackendRef("second")) in [
+        found[:2] for found in prometheus.matched
+    ]
     prometheus.matched.clear()
     await explainer(prometheus, catalog).explain(f"{ROOT}/pods/p/a%22%5Cb")
     searched = {match for match, _, _ in prometheus.matched}
@@ -244,14 +246,14 @@ async def test_a_missing_series_is_searched_escaped_and_on_the_backend_of_the_ru
 
 async def test_series_of_another_backend_do_not_count_for_a_rule():
     rule = msgspec.structs.replace(
-        LOAD, backend="second", series_query='load{namespace!="",zone="a"}'
+        LOAD, backend=BackendRef("second"), series_query='load{namespace!="",zone="a"}'
     )
     catalog = FakeCatalog(listed=[ListedRule(rule, ())])
     seen = {'{__name__="load"}': [Series("load", frozenset({"namespace"}))]}
-    prometheus = OneBackend("default", seen)
+    prometheus = OneBackend(BackendRef(), seen)
     [finding] = (await explainer(prometheus, catalog).explain(f"{ROOT}/pods/p/load")).findings
     assert "Prometheus has no series for it" in finding.message
-    prometheus = OneBackend("second", seen)
+    prometheus = OneBackend(BackendRef("second"), seen)
     [finding] = (await explainer(prometheus, catalog).explain(f"{ROOT}/pods/p/load")).findings
     assert "does not select it" in finding.message
 
@@ -259,10 +261,10 @@ async def test_series_of_another_backend_do_not_count_for_a_rule():
 class OneBackend(FakePrometheus):
     """Has its series on one backend only."""
 
-    def __init__(self, backend: str, series: Mapping[str, Sequence[Series]]) -> None:
+    def __init__(self, backend: BackendRef, series: Mapping[str, Sequence[Series]]) -> None:
         super().__init__(series=series)
         self.backend = backend
 
-    async def series(self, *, match: str, backend: str, max_age_seconds: float):
+    async def series(self, *, match: str, backend: BackendRef, max_age_seconds: float):
         found = await super().series(match=match, backend=backend, max_age_seconds=max_age_seconds)
         return found if backend == self.backend else ()

@@ -10,6 +10,7 @@ from adapter import telemetry
 from adapter.fetch.catalog import DiscoveredCatalog, Listing, Selection, Times
 from adapter.model import (
     PODS,
+    BackendRef,
     DiscoveryRule,
     GroupResource,
     MetricEntry,
@@ -107,12 +108,12 @@ async def test_external_and_named_metrics_are_offered_too(running):
 
 async def test_rules_with_the_same_selector_share_a_request(running):
     prometheus = FakePrometheus(series={"requests": []})
-    other_backend = rule("rules[2]", backend="second")
+    other_backend = rule("rules[2]", backend=BackendRef("second"))
     listing = running([rule(), rule("rules[1]"), other_backend], prometheus)
     await listing.catalog.tried()
-    assert sorted(prometheus.matched) == [
-        ("requests", "default", 700.0),
-        ("requests", "second", 700.0),
+    assert sorted(prometheus.matched, key=str) == [
+        ("requests", BackendRef(), 700.0),
+        ("requests", BackendRef("second"), 700.0),
     ]
 
 
@@ -174,7 +175,7 @@ async def test_series_that_vanish_leave_the_list(running):
 
 
 async def test_a_new_configuration_starts_with_what_the_former_knew(running):
-    known = {Selection("default", "requests"): Listing([Series("requests", LABELS)], attempts=1)}
+    known = {Selection(BackendRef(), "requests"): Listing([Series("requests", LABELS)], attempts=1)}
     prometheus = FakePrometheus(series={"requests": DOWN})
     listing = running([rule()], prometheus, known=known)
     assert listing.catalog.custom(SERIES_ENTRY)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from adapter.fetch.prometheus import Backends, PrometheusClient
-from adapter.model import Backend, Plan, ResultKind, Sending, Series
+from adapter.model import Backend, BackendRef, Plan, ResultKind, Sending, Series
 from adapter.ports import QueryFailed
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
 from wire.prometheus.access import FileCredentials
@@ -135,7 +135,7 @@ async def test_post_sends_the_query_as_a_form(server, connect):
 
 async def test_series_are_listed_since_the_greatest_age(server, connect):
     server.says = answer({"status": "success", "data": [{"__name__": "up", "pod": "a"}]})
-    found = await connect().series(match="up", backend="default", max_age_seconds=60)
+    found = await connect().series(match="up", max_age_seconds=60)
     assert found == [Series("up", frozenset({"pod"}))]
     [requested] = server.requested
     assert requested.path == "/api/v1/series"
@@ -147,7 +147,7 @@ async def test_label_sets_are_whole_series(server, connect):
     found = [{"__name__": "up", "pod": "a"}, {"__name__": "up", "pod": "b"}]
     server.says = answer({"status": "success", "data": found})
     client = connect()
-    assert await client.label_sets(match="up", backend="default", max_age_seconds=60) == found
+    assert await client.label_sets(match="up", max_age_seconds=60) == found
     [request] = server.requested
     assert (request.path, request.parameters["match[]"]) == ("/api/v1/series", ["up"])
 
@@ -258,7 +258,7 @@ async def test_a_list_of_series_that_fails_says_so_too(server, connect, says, ca
     server.says = says
     client = connect(discovery_timeout_seconds=0.2)
     with pytest.raises(QueryFailed, match=cause):
-        await client.series(match="up", backend="default", max_age_seconds=60)
+        await client.series(match="up", max_age_seconds=60)
 
 
 async def test_no_more_queries_are_in_flight_than_allowed(server, connect):
@@ -282,11 +282,13 @@ async def test_waiting_for_the_concurrency_limit_counts_towards_the_timeout(serv
 
 
 async def test_each_request_goes_to_the_backend_it_names(server, connect):
-    backends = Backends({"a": connect(url=f"{server.url}/a"), "b": connect(url=f"{server.url}/b")})
-    await backends.evaluate(Plan("up", "b"))
+    backends = Backends(
+        {BackendRef(name): connect(url=f"{server.url}/{name}") for name in ("a", "b")}
+    )
+    await backends.evaluate(Plan("up", BackendRef("b")))
     assert [requested.path for requested in server.requested] == ["/b/api/v1/query"]
     with pytest.raises(QueryFailed, match="no backend has that name"):
-        await backends.evaluate(Plan("up", "c"))
+        await backends.evaluate(Plan("up", BackendRef("c")))
 
 
 @pytest.mark.parametrize("verb", ["GET", "POST"])
@@ -299,7 +301,7 @@ async def test_only_large_answers_are_compressed(server, connect):
     client = connect()
     await client.evaluate(PLAN)
     server.says = answer({"status": "success", "data": []})
-    await client.series(match="up", backend="default", max_age_seconds=60)
+    await client.series(match="up", max_age_seconds=60)
     assert [requested.headers["Accept-Encoding"] for requested in server.requested] == [
         "identity",
         "gzip",

@@ -5,11 +5,20 @@ import asyncio
 import pytest
 
 from adapter.fetch.shared_evaluations import ROWS_MAX, SharedEvaluations
-from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Lane, Plan, Sample, Sending
+from adapter.model import (
+    FOR_AUTOSCALER,
+    BackendRef,
+    Evaluation,
+    Freshness,
+    Lane,
+    Plan,
+    Sample,
+    Sending,
+)
 from adapter.ports import QueryFailed
 
 PLAN = Plan("up")
-OTHER = Plan("up", "second")
+OTHER = Plan("up", BackendRef("second"))
 
 
 class SlowEvaluator:
@@ -24,7 +33,9 @@ class SlowEvaluator:
         self.requested.append(plan)
         await self.may_answer.wait()
         if self.fails:
-            raise QueryFailed(backend=plan.backend, query=plan.query, cause="down", retryable=True)
+            raise QueryFailed(
+                backend=plan.backend.name, query=plan.query, cause="down", retryable=True
+            )
         return Evaluation(samples=(), evaluated_at_seconds=float(len(self.requested)))
 
 

@@ -5,7 +5,7 @@ import pytest
 from adapter.answer.query_plan import custom_metric_query, external_metric_query
 from adapter.config import parse as parse_configuration
 from adapter.documents import paths, resource_lists
-from adapter.model import NAMESPACES, NODES, PODS, GroupResource, MetricEntry, Series
+from adapter.model import NAMESPACES, NODES, PODS, BackendRef, GroupResource, MetricEntry, Series
 from adapter.promql.series_offers import Offers, offers
 from tests.fakes.adapter import CORE_KINDS, FakeMapping, Kind
 from wire.api.status import StatusError
@@ -42,14 +42,14 @@ metrics:
 """
 
 KNOWN = {
-    ("default", "web"): [
+    (BackendRef(), "web"): [
         Series("http_requests_total", frozenset({"pod", "namespace", "code"})),
         Series("connections", frozenset({"pod", "namespace", "node"})),
         Series("ships", frozenset({"fleet"})),
         Series("anonymous", frozenset({"code"})),
     ],
-    ("default", "missing"): [Series("odd", frozenset({"widget", "pod"}))],
-    ("default", "queue"): [Series("queue_depth", frozenset({"ns"}))],
+    (BackendRef(), "missing"): [Series("odd", frozenset({"widget", "pod"}))],
+    (BackendRef(), "queue"): [Series("queue_depth", frozenset({"ns"}))],
 }
 
 
@@ -116,7 +116,7 @@ def test_of_two_rules_for_one_metric_the_later_serves_it():
     both = parse_configuration(
         "metrics: [{name: a, query: up}]\nexternalRules: [{seriesQuery: x, name: {as: a}, resources: {namespaced: false}, metricsQuery: <<.Series>>}]"
     )
-    table = offers(both.rules, {("default", "x"): [Series("s", frozenset())]}, MAPPING)
+    table = offers(both.rules, {(BackendRef(), "x"): [Series("s", frozenset())]}, MAPPING)
     assert table.external["a"].rule.path == "metrics[0]"
     assert table.overlaps == {"externalRules[0]": ["metrics[0] serves instead: a"]}
 

@@ -9,12 +9,16 @@ from adapter.config import ConfigError, parse
 from adapter.fetch.catalog import Listing, Selection, Times
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
-from adapter.model import Backend, ExternalMetricRequest, Freshness, Plan, Series
+from adapter.model import Backend, BackendRef, ExternalMetricRequest, Freshness, Plan, Series
+from adapter.ports import QueryFailed
 from adapter.runtime.activation import ConfigurationActivator
+from adapter.wide.plans import WidePlans
 from testbed import waiting
 from tests.fakes.adapter import FakeMapping, FakeObjects, Kind
 from tests.unit.adapter.fetch.canned import CannedServer, answer, vector
 from wire.api.labels import EVERYTHING
+from wire.api.labels import parse as parse_selector
+from wire.api.status import StatusError
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import FileCredentials
 
@@ -62,7 +66,7 @@ def answers(backends):
 
 
 @pytest.fixture
-def activator(server, tasks, backends, answers, tmp_path):
+def activator(server, tasks, backends, answers, tmp_path, closing):
     default = Backend(url=server.url, timeout_seconds=5.0)
     return ConfigurationActivator(
         tmp_path / "config.yaml",
@@ -72,7 +76,14 @@ def activator(server, tasks, backends, answers, tmp_path):
         times=Times(relist_seconds=600.0, max_age_seconds=600.0),
         answers=answers,
         tasks=tasks,
+        sleep=lambda _: closing.wait(),
     )
+
+
+@pytest.fixture
+def closing():
+    """Set when the requests under way must have ended."""
+    return asyncio.Event()
 
 
 async def test_groups_are_those_with_rules(activator, answers, server):
@@ -108,29 +119,142 @@ async def test_a_reload_waits_for_the_new_series_before_it_becomes_active(
 
 
 async def test_a_backend_that_did_not_change_keeps_its_connections(activator, backends, server):
-    server.says = vector()
     configuration = parse(TWO_BACKENDS.replace("URL", server.url))
     await activator.activate(configuration)
-    before = backends._clients["second"]
+    before = backends._clients[configuration.backends[0].ref]
     await activator.activate(configuration)
-    assert backends._clients["second"] is before
-    await activator.activate(parse(TWO_BACKENDS.replace("URL/second", f"{server.url}/other")))
-    await backends.evaluate(Plan("sum(queue)", "second"))
-    assert server.requested[-1].path == "/other/api/v1/query"
+    assert backends._clients[configuration.backends[0].ref] is before
 
 
-async def test_a_backend_that_changed_under_its_name_is_closed(activator, backends, tasks, server):
+async def test_requests_under_way_are_answered_by_the_former_backend_until_it_is_closed(
+    activator, backends, server, tasks, closing
+):
     server.says = vector()
-    brief = TWO_BACKENDS.replace("url: URL/second", "url: URL/second, timeout: 1s")
-    await activator.activate(parse(brief.replace("URL", server.url)))
-    replaced = backends._clients["second"]
-    await replaced.evaluate(Plan("up", "second"))
-    await activator.activate(parse(brief.replace("URL/second", f"{server.url}/other")))
-    assert backends._clients["second"] is not replaced
+    former, new = both_backends(server)
+    await activator.activate(former)
+    under_way = Plan("sum(queue)", former.rules[0].backend)
+    replaced = backends._clients[under_way.backend]
+    await activator.activate(new)
+    await backends.evaluate(under_way)
+    await backends.evaluate(Plan("sum(queue)", new.rules[0].backend))
+    assert [each.path for each in server.requested] == [
+        "/second/api/v1/query",
+        "/other/api/v1/query",
+    ]
     session = replaced._transport._http
+    closing.set()
     await asyncio.to_thread(
         waiting.until, lambda: session.closed, what="the old connections", deadline_seconds=15
     )
+    with pytest.raises(QueryFailed, match="no backend has that name"):
+        await backends.evaluate(under_way)
+
+
+async def test_a_backend_that_is_changed_back_before_it_was_closed_stays(
+    activator, backends, server, tasks, closing
+):
+    server.says = vector()
+    former, new = both_backends(server)
+    for each in (former, new, former):
+        await activator.activate(each)
+    closing.set()
+    await asyncio.to_thread(
+        waiting.until,
+        lambda: new.rules[0].backend not in backends._clients,
+        what="the closing of the other backend",
+        deadline_seconds=15,
+    )
+    await backends.evaluate(Plan("sum(queue)", former.rules[0].backend))
+    assert server.requested[-1].path == "/second/api/v1/query"
+
+
+async def test_a_backend_named_default_replaces_that_of_the_flags(activator, answers, server):
+    server.says = vector(({}, "7"))
+    configuration = TWO_BACKENDS.replace("URL", server.url).replace(", backend: second", "")
+    await activator.activate(parse(configuration.replace("second", "default", 1)))
+    await answers.external(
+        ExternalMetricRequest(namespace="n", metric="queue", selector=EVERYTHING)
+    )
+    assert server.requested[-1].path == "/second/api/v1/query"
+
+
+def both_backends(server):
+    """A configuration, and the same after its backend moved to another URL."""
+    former = TWO_BACKENDS.replace("URL", server.url)
+    return parse(former), parse(former.replace("/second", "/other"))
+
+
+KEPT = """
+backends:
+- {name: second, url: URL/second}
+externalRules:
+- {seriesQuery: listed, metricsQuery: listed, backend: second, resources: {namespaced: false}}
+metrics:
+- name: queue
+  query: 'sum(queue) by (namespace, queue)'
+  labels: {namespace: namespace}
+  backend: second
+  signal: {onEmpty: last, lastFor: 1h}
+"""
+
+
+@pytest.fixture
+async def kept(activator, backends, answers, server):
+    """Everything that is kept of a backend: a result, a wide query, a listing and a last good value."""
+    answers._evaluator = SharedEvaluations(backends, freshness=Freshness.always(60.0))
+    answers._now = lambda: 1001.0
+    answers._wide_plans = WidePlans(answers._evaluator, freshness_seconds=60.0)
+    server.says = answer({"status": "success", "data": [{"__name__": "listed"}]})
+    await activator.activate(parse(KEPT.replace("URL", server.url)))
+    await activator.catalog.tried()
+    server.says = vector(({"namespace": "n", "queue": "q"}, "7"))
+    await answers.external(QUEUE)
+    server.says = answer({"status": "success", "data": []})
+    server.requested.clear()
+    return KEPT.replace("URL", server.url)
+
+
+QUEUE = ExternalMetricRequest(namespace="n", metric="queue", selector=parse_selector("queue=q"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(("/second", "/other"), id="the URL"),
+        pytest.param(("url:", "headers: {X-Scope-OrgID: b}, url:"), id="a header"),
+        pytest.param(("url:", "tokenFile: TOKEN, url:"), id="the token"),
+    ],
+)
+async def test_nothing_that_is_kept_of_a_backend_serves_another_one(
+    activator, answers, server, kept, change, tmp_path
+):
+    token = tmp_path / "token"
+    token.write_text("secret")
+    known = set(answers._wide_plans._queries)
+    await activator.activate(parse(kept.replace(*change).replace("TOKEN", str(token))))
+    assert [each.path.rpartition("/")[2] for each in server.requested] == ["series"]
+    assert answers.active.catalog.external_metrics() == ["queue"]
+    server.says = vector()
+    with pytest.raises(StatusError):
+        await answers.external(QUEUE)
+    assert server.requested[-1].path.endswith("/query")
+    assert known
+    assert len(set(answers._wide_plans._queries) - known) == 1
+
+
+async def test_what_is_kept_of_a_backend_stays_when_only_a_limit_changes(
+    activator, answers, server, kept
+):
+    server.says = vector()  # no row, and not a list of series
+    limits = "timeout: 7s, maxConcurrency: 3, verb: POST, url:"
+    await activator.activate(parse(kept.replace("url:", limits)))
+    assert "listed" in answers.active.catalog.external_metrics()
+    assert (await answers.external(QUEUE)).items
+    assert not [each for each in server.requested if each.path.endswith("/query")]
+    answers._evaluator, answers._wide_plans = answers._evaluator._behind, None
+    assert (await answers.external(QUEUE)).items
+    (queried,) = [each for each in server.requested if each.path.endswith("/query")]
+    assert queried.method == "POST"
 
 
 async def test_a_resource_that_is_created_while_a_reload_waits_is_served(
@@ -150,7 +274,7 @@ async def test_a_resource_that_is_created_while_a_reload_waits_is_served(
     server.says = answer({"status": "success", "data": []})
     await activator.activate(parse("externalRules:\n- {seriesQuery: one, metricsQuery: one}\n"))
     server.says = answer({"status": "success", "data": [{"__name__": "up", "gadget": "g"}]})
-    known = {Selection("default", "up"): Listing(series=[Series("up", frozenset({"gadget"}))])}
+    known = {Selection(BackendRef(), "up"): Listing(series=[Series("up", frozenset({"gadget"}))])}
     activator.catalog.listings.update(known)
     server.may_answer.clear()
     reloading = asyncio.create_task(

@@ -63,7 +63,7 @@ class SmallPrometheus:
             if self.failure:
                 cause, retryable = self.failure
                 raise QueryFailed(
-                    backend=plan.backend, query=plan.query, cause=cause, retryable=retryable
+                    backend=plan.backend.name, query=plan.query, cause=cause, retryable=retryable
                 )
         rows = evaluate(plan.query, self.series, [float(n) for n in range(len(self.series))])
         evaluation = Evaluation(
