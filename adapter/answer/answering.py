@@ -1,12 +1,12 @@
 """A request to any of the metrics APIs -> its document."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from adapter import telemetry
 from adapter.answer.active_configuration import ActiveConfiguration
 from adapter.answer.evaluating import own_rows
-from adapter.answer.last_good_values import LastGoodValues
+from adapter.answer.last_good_values import LastGoodValues, last_good_values
 from adapter.answer.left_out_objects import LeftOutObjects
 from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
@@ -83,8 +83,9 @@ class Answers:
             evaluator=evaluator, objects=objects, mapping=mapping, wide_plans=wide_plans, now=now
         )
         self._left_out = LeftOutObjects()
-        self._last_custom: LastGoodValues[dict[str, ObjectValue]] = LastGoodValues()
-        self._last_external: LastGoodValues[tuple[ExternalValue, ...]] = LastGoodValues()
+        last_good = last_good_values()
+        self._last_custom = LastGoodValues[Mapping[str, ObjectValue]](last_good)
+        self._last_external = LastGoodValues[tuple[ExternalValue, ...]](last_good)
 
     async def answer(
         self, known: KnownRequest, observer: AnswerObserver = UNOBSERVED

@@ -8,21 +8,17 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import parse_qsl, unquote
 
-from cachetools import LRUCache
-
 from adapter.answer.active_configuration import ActiveConfiguration
+from adapter.caches import REQUESTS_BYTES, SizedCache
 from adapter.documents import paths
 from adapter.documents.paths import VERSIONS
 from adapter.model import MetricQuery, MetricRequest, Offer
 from wire.api.status import StatusDetails, not_found
 from wire.serving.request_path import check_path, split_path
 
-KEPT_BYTES_MAX: Final = 256 * 1024 * 1024
-"""Enough for the requests of 50,000 autoscalers with a few metrics each, and their queries. A query over a thousand pods has
-tens of kilobytes, so their number alone is not a bound."""
-_REQUEST_BYTES: Final = 700
+_REQUEST_BYTES: Final = 1_400
 _QUERY_BYTES: Final = 1_000
-"""What a request and a query take beside their texts, roughly."""
+"""What a request and a query take beside their texts, roughly. A query over a thousand pods has tens of kilobytes of text."""
 
 _Key = tuple[str, str, str, str]
 
@@ -68,13 +64,11 @@ class MetricPaths:
     """Requests by their text; the least recently used are dropped first."""
 
     def __init__(
-        self, active: Callable[[], ActiveConfiguration], *, bytes_max: int = KEPT_BYTES_MAX
+        self, active: Callable[[], ActiveConfiguration], *, bytes_max: int = REQUESTS_BYTES
     ) -> None:
         """`active`: the configuration that is served."""
         self._active = active
-        self._kept: LRUCache[_Key, tuple[KnownRequest, int]] = LRUCache(
-            bytes_max, getsizeof=lambda kept: kept[1]
-        )
+        self._kept: SizedCache[_Key, KnownRequest] = SizedCache(bytes_max, _size_bytes)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -101,16 +95,13 @@ class MetricPaths:
         key = (group, version, path, query)
         kept = self._kept.get(key)
         if kept is not None:
-            return kept[0]
+            return kept
         request = paths.metric(group, version, path, parse_qsl(query, keep_blank_values=True))
-        known = KnownRequest(request, lambda: self._keep(key, known))
-        self._keep(key, known)
+        known = KnownRequest(request, lambda: self._kept.keep(key, known))
+        self._kept.keep(key, known)
         return known
 
-    def _keep(self, key: _Key, known: KnownRequest) -> None:
-        # The text is kept in the key, and once more in the request.
-        size_bytes = _REQUEST_BYTES + 2 * (len(key[2]) + len(key[3])) + known.query_bytes
-        if size_bytes <= self._kept.maxsize:
-            self._kept[key] = (known, size_bytes)
-        else:
-            self._kept.pop(key, None)
+
+def _size_bytes(key: _Key, known: KnownRequest) -> int:
+    # The text is kept in the key, and once more in the request.
+    return _REQUEST_BYTES + 2 * (len(key[2]) + len(key[3])) + known.query_bytes

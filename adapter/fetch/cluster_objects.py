@@ -6,15 +6,17 @@ not list the whole cluster, it lists the namespace of the request, which equal r
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from cachetools import LRUCache, TTLCache
+from cachetools import TTLCache
 
 from adapter import telemetry
+from adapter.caches import OBJECT_LISTS_BYTES, SizedCache
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.label_index import LabelIndex
 from adapter.model import PODS, GroupResource, KubeObject
@@ -31,26 +33,28 @@ FIRST_LIST_SECONDS = 5.0
 """How long the first request for a resource waits for its watch cache before it lists only its own objects."""
 FIRST_LIST_POLL_SECONDS = 0.02
 
-KEPT_MAX = 1_000_000
-"""Objects in the results that are kept for one resource, an empty result counted as a few of them: enough for 50,000
-autoscalers, and a client that invents namespaces and selectors cannot fill the memory."""
-_RESULT_WEIGHT = 4
+_RESULT_BYTES = 400
+_REQUIREMENT_BYTES = 100
+_OBJECT_BYTES = 56
+_LABEL_BYTES = 120
+"""What a kept result takes, each key and value of its selector, each of its objects, and each label that it does not share with
+the copy, roughly. A client that invents namespaces and selectors cannot fill the memory."""
 
 LISTS_MAX = 10
 """LISTs in flight at once where the cluster as a whole cannot be listed."""
 LIST_FRESH_SECONDS = 1.0
 """How long such a LIST serves equal requests, as with the evaluations of queries."""
-FRESH_LISTS_MAX = 4_096
 
 RUNNING = "status.phase=Running"
 
 _Key = tuple[str, str, str]  # path, label selector, field selector
+_Found = SizedCache[tuple["_Watched", str, Selector], tuple[int, Sequence[KubeObject]]]
 
 
 class _Watched:
     """One resource's watch cache, and the results of selectors on it until a name or label changes."""
 
-    def __init__(self, client: Watcher, path: str, field_selector: str, kept_max: int) -> None:
+    def __init__(self, client: Watcher, path: str, field_selector: str, found: _Found) -> None:
         self.cache = WatchCache(
             client,
             path,
@@ -62,19 +66,16 @@ class _Watched:
         self._index = LabelIndex(self.cache.list)
         # How often the objects of a namespace, or any ("") have changed; a result is valid for one of these numbers.
         self._changes: dict[str, int] = {}
-        self._found: LRUCache[tuple[str, Selector], tuple[int, Sequence[KubeObject]]] = LRUCache(
-            kept_max, getsizeof=lambda kept: _RESULT_WEIGHT + len(kept[1])
-        )
+        self._found = found
 
     def select(self, namespace: str, selector: Selector) -> Sequence[KubeObject]:
         changes = self._changes.get(namespace, 0)
-        kept = self._found.get((namespace, selector))
+        kept = self._found.get((self, namespace, selector))
         if kept is not None and kept[0] == changes:
             return kept[1]
         items = self._candidates(namespace, selector)
         found = _in_list_order(each for each in items if selector.matches(each.metadata.labels))
-        if _RESULT_WEIGHT + len(found) <= self._found.maxsize:
-            self._found[namespace, selector] = (changes, found)
+        self._found.keep((self, namespace, selector), (changes, found))
         return found
 
     def _candidates(self, namespace: str, selector: Selector) -> Iterable[PartialObject]:
@@ -103,17 +104,19 @@ class WatchedObjects:
         mapping: ClusterMapping,
         spawn: Callable[[Coroutine[Any, Any, None]], object],
         *,
-        kept_max: int = KEPT_MAX,
+        bytes_max: int = OBJECT_LISTS_BYTES,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._mapping = mapping
         self._spawn = spawn
-        self._kept_max = kept_max
+        self._found: _Found = SizedCache(
+            bytes_max * 3 // 4, lambda key, kept: _found_bytes(key[2], kept[1])
+        )
         self._watched: dict[tuple[str, str], _Watched] = {}
         self._lists: SingleFlight[_Key, Sequence[KubeObject]] = SingleFlight()
         self._fresh_lists: TTLCache[_Key, Sequence[KubeObject]] = TTLCache(
-            FRESH_LISTS_MAX, LIST_FRESH_SECONDS, timer=monotonic
+            bytes_max // 4, LIST_FRESH_SECONDS, timer=monotonic, getsizeof=_listed_bytes
         )
         self._list_slots = asyncio.Semaphore(LISTS_MAX)
 
@@ -148,7 +151,7 @@ class WatchedObjects:
         return watched.select(namespace, selector)
 
     def _start(self, resource: Resource, field_selector: str) -> _Watched:
-        watched = _Watched(self._client, resource.path(), field_selector, self._kept_max)
+        watched = _Watched(self._client, resource.path(), field_selector, self._found)
         self._watched[resource.path(), field_selector] = watched
         name = f"{resource.name}.{resource.group}" if resource.group else resource.name
         age = telemetry.OBJECTS_AGE_SECONDS.labels(name, "Running" if field_selector else "")
@@ -181,7 +184,8 @@ class WatchedObjects:
             ) from error
         except msgspec.DecodeError as error:
             raise Unavailable(f"cannot list {resource.name}: the response is not a list") from error
-        self._fresh_lists[key] = found
+        with contextlib.suppress(ValueError):  # It is larger than all may be.
+            self._fresh_lists[key] = found
         return found
 
     async def _pages(self, path: str, selectors: dict[str, str]) -> Sequence[PartialObject]:
@@ -199,6 +203,16 @@ class WatchedObjects:
 class _Page(msgspec.Struct, frozen=True):
     metadata: ListMeta = ListMeta()
     items: tuple[PartialObject, ...] = ()
+
+
+def _found_bytes(selector: Selector, found: Sequence[KubeObject]) -> int:
+    texts = sum(1 + len(each.values) for each in selector.requirements)
+    return _RESULT_BYTES + _REQUIREMENT_BYTES * texts + _OBJECT_BYTES * len(found)
+
+
+def _listed_bytes(found: Sequence[KubeObject]) -> int:
+    labels = sum(len(each.labels) for each in found)
+    return 2 * _RESULT_BYTES + 4 * _OBJECT_BYTES * len(found) + _LABEL_BYTES * labels
 
 
 async def _first_list(cache: WatchCache[PartialObject]) -> bool:

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from typing import Final
 
 from adapter import telemetry
+from adapter.caches import EVALUATIONS_BYTES
 from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Plan, Sending
 from adapter.ports import Evaluator
 from wire.process.single_flight import SingleFlight
 
-PLANS_MAX: Final = 20_000
-"""How many answers are held: more than are requested within a second."""
-ROWS_MAX: Final = 200_000
-"""How many rows all of them have: about 100 MB."""
+_EVALUATION_BYTES: Final = 1_000
+_ROW_BYTES: Final = 560
+"""What an evaluation takes beside its query and rows, and a row with two labels, roughly."""
 _SENT = telemetry.EVALUATIONS.labels("sent")
 _SHARED = telemetry.EVALUATIONS.labels("shared")
 _FRESH = telemetry.EVALUATIONS.labels("fresh")
@@ -30,6 +30,7 @@ class SharedEvaluations:
         behind: Evaluator,
         *,
         freshness: Freshness,
+        bytes_max: int = EVALUATIONS_BYTES,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`freshness`: the greatest age of an answer that is served again."""
@@ -39,7 +40,9 @@ class SharedEvaluations:
         # By lane: an autoscaler must not wait for a query that lets others go first.
         self._flights: SingleFlight[tuple[Plan, Sending], Evaluation] = SingleFlight()
         self._fresh: dict[Plan, tuple[float, Evaluation]] = {}
-        self._rows = 0
+        self._bytes_max = bytes_max
+        self.size_bytes = 0
+        """What the kept evaluations take, by the estimates."""
 
     async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
@@ -58,7 +61,7 @@ class SharedEvaluations:
         evaluation = await self._behind.evaluate(plan, sending)
         self._drop(plan)  # So that the dict is in the order of sending.
         self._fresh[plan] = (sent_at, evaluation)
-        self._rows += len(evaluation.samples)
+        self.size_bytes += _size_bytes(plan, evaluation)
         self._forget()
         return evaluation
 
@@ -66,17 +69,21 @@ class SharedEvaluations:
         return self._freshness.of(len(evaluation.samples))
 
     def _forget(self) -> None:
-        """Drop outdated results, oldest first, and results beyond the limits."""
+        """Drop outdated results, oldest first, and results beyond the limit."""
         now_seconds = self._monotonic()
         while self._fresh:
             oldest = next(iter(self._fresh))
             sent_at, evaluation = self._fresh[oldest]
             is_fresh = now_seconds - sent_at < self._bound_seconds(evaluation)
-            if is_fresh and len(self._fresh) <= PLANS_MAX and self._rows <= ROWS_MAX:
+            if is_fresh and self.size_bytes <= self._bytes_max:
                 return
             self._drop(oldest)
 
     def _drop(self, plan: Plan) -> None:
         held = self._fresh.pop(plan, None)
         if held:
-            self._rows -= len(held[1].samples)
+            self.size_bytes -= _size_bytes(plan, held[1])
+
+
+def _size_bytes(plan: Plan, evaluation: Evaluation) -> int:
+    return _EVALUATION_BYTES + len(plan.query) + _ROW_BYTES * len(evaluation.samples)

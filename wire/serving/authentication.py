@@ -30,7 +30,7 @@ from wire.serving.attributes import (
     sorted_extra,
 )
 from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
-from wire.serving.review_cache import ReviewCache
+from wire.serving.review_cache import TOKENS_SIZE_MAX, ReviewCache
 from wire.serving.reviews import review
 from wire.serving.trust import FrontProxy, TrustSource
 
@@ -63,7 +63,9 @@ class Authenticator:
         )
         # By hash, so that a memory dump does not show tokens.
         self._tokens: ReviewCache[bytes, User | None] = ReviewCache(
-            ttl_seconds=lambda _: token_cache_seconds, monotonic=monotonic
+            ttl_seconds=lambda _: token_cache_seconds,
+            size_max=TOKENS_SIZE_MAX,
+            monotonic=monotonic,
         )
 
     async def authenticate(self, request: web.BaseRequest) -> User:

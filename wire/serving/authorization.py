@@ -17,12 +17,11 @@ from wire.kube.client import decoded
 from wire.kube.requests import Writer
 from wire.serving.attributes import ANONYMOUS, PRIVILEGED_GROUP, Attributes, User
 from wire.serving.options import ALWAYS_ALLOWED
-from wire.serving.review_cache import ReviewCache
+from wire.serving.review_cache import ANONYMOUS_SIZE_MAX, DECISIONS_SIZE_MAX, ReviewCache
 from wire.serving.reviews import review
 
 # Upstream caches no decision on longer attributes (maxControlledAttrCacheSize).
 UNCACHED_SIZE = 10_000
-ANONYMOUS_SIZE_MAX = 1 << 20
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 log = logging.getLogger(__name__)
@@ -58,7 +57,10 @@ class Authorizer:
             return allowed_cache_seconds if decision.allowed else denied_cache_seconds
 
         self._decisions: ReviewCache[tuple[User, Attributes], Decision] = ReviewCache(
-            ttl_seconds=ttl_seconds, size_of=_size_of, monotonic=monotonic
+            ttl_seconds=ttl_seconds,
+            size_of=_size_of,
+            size_max=DECISIONS_SIZE_MAX,
+            monotonic=monotonic,
         )
         # Apart from the others, which clients without credentials must not displace.
         self._anonymous: ReviewCache[tuple[User, Attributes], Decision] = ReviewCache(

@@ -15,9 +15,12 @@ from wire.process.single_flight import SingleFlight
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-# What an entry weighs besides its key, and the default for all: 50,000 autoscalers and half as many again.
+# What an entry weighs besides its key.
 ENTRY_BYTES = 512
-SIZE_MAX = 64 << 20
+# Tokens, also those that were refused; the rights of the clients of 50,000 autoscalers; those of clients without credentials.
+TOKENS_SIZE_MAX = 8 << 20
+DECISIONS_SIZE_MAX = 39 << 20
+ANONYMOUS_SIZE_MAX = 1 << 20
 
 
 class _Result(Generic[V]):
@@ -36,7 +39,7 @@ class ReviewCache(Generic[K, V]):
         self,
         *,
         ttl_seconds: Callable[[V], float],
-        size_max: int = SIZE_MAX,
+        size_max: int,
         size_of: Callable[[K], int] = lambda _: 0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:

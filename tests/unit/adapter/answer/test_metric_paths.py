@@ -1,10 +1,22 @@
 """Requests and their queries are kept for 50,000 autoscalers, within a bound."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from adapter.answer import ActiveConfiguration, KnownRequest, MetricPaths
-from adapter.answer.last_good_values import LastGoodValues
-from adapter.model import MetricQuery, NamedRule, Offer, Plan, Reaction, Rows, SignalContract
+from adapter.answer.last_good_values import LastGoodValues, last_good_values
+from adapter.model import (
+    ExternalValue,
+    MetricQuery,
+    NamedRule,
+    ObjectValue,
+    Offer,
+    Plan,
+    Reaction,
+    Rows,
+    SignalContract,
+)
 from wire.api import custom_metrics, external_metrics
 from wire.api.status import StatusError
 
@@ -107,9 +119,31 @@ def test_a_path_that_is_not_served_does_not_exist(path):
 
 
 def test_every_autoscaler_finds_its_last_good_value_again():
-    values: LastGoodValues[int] = LastGoodValues()
+    values = LastGoodValues[tuple[ExternalValue, ...]](last_good_values())
     for number in range(AUTOSCALERS):
-        values.keep(f"metric {number}", number)
-    assert [values.get(f"metric {number}", -1) for number in range(AUTOSCALERS)] == list(
-        range(AUTOSCALERS)
-    )
+        values.keep(f"metric {number}", rows(number))
+    found = [values.get(f"metric {number}", ())[0].value_milli for number in range(AUTOSCALERS)]
+    assert found == list(range(AUTOSCALERS))
+
+
+def test_last_good_values_have_one_bound_for_all_and_a_list_counts_with_each_of_its_values():
+    kept = last_good_values(bytes_max=1_000_000)
+    external = LastGoodValues[tuple[ExternalValue, ...]](kept)
+    custom = LastGoodValues[Mapping[str, ObjectValue]](kept)
+    for number in range(100):
+        external.keep(f"m{number}", rows(*range(100)))
+        custom.keep(f"m{number}", objects(100))
+    assert 10 < len(kept) < 30
+    assert kept.size_bytes <= 1_000_000
+    assert len(external.get("m99", ())) == len(custom.get("m99", {})) == 100
+    custom.keep("m99", objects(10_000))
+    assert custom.get("m99", {}) == {}
+
+
+def rows(*milli: int) -> tuple[ExternalValue, ...]:
+    return tuple(ExternalValue(labels=None, value_milli=m, timestamp_seconds=1.0) for m in milli)
+
+
+def objects(count: int) -> Mapping[str, ObjectValue]:
+    names = [f"pod-{number}" for number in range(count)]
+    return {name: ObjectValue(name=name, value_milli=1, timestamp_seconds=1.0) for name in names}

@@ -141,13 +141,14 @@ async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_
     prometheus = FakePrometheus({query: vector(({"pod": "web-1"}, 3.0), at_seconds=1_000.0)})
     requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
     await requested.custom(custom("web-1", selector))
-    [(key, values)] = requested._last_custom._values.items()
+    [(_, key)] = requested._last_custom._kept._kept
+    values = requested._last_custom.get(key, {})
     assert key.endswith(f"?{selector}")
     assert set(values) == {"web-1"}
     prometheus.answers[query] = vector(({"pod": "web-2"}, 4.0), at_seconds=1_061.0)
     requested._now = lambda: 1_061.0
     await requested.custom(custom("web-2", selector))
-    assert set(requested._last_custom._values[key]) == {"web-2"}
+    assert set(requested._last_custom.get(key, {})) == {"web-2"}
 
 
 async def test_a_zero_put_in_by_the_contract_is_never_a_last_good_value():

@@ -239,12 +239,36 @@ async def test_only_a_few_lists_are_in_flight_at_once(cluster, watched):
 async def test_requests_for_many_namespaces_do_not_grow_the_memory(cluster, mapping):
     tasks = []
     objects = WatchedObjects(
-        cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)), kept_max=1_000
+        cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)), bytes_max=400_000
     )
     for number in range(5_000):
-        await objects.objects(PODS, namespace=f"made-up-{number}", selector=WEB)
-    [watched] = objects._watched.values()
-    assert len(watched._found) <= 1_000
+        resource = (PODS, DEPLOYMENTS)[number % 2]
+        await objects.objects(resource, namespace=f"made-up-{number}", selector=WEB)
+    assert len(objects._watched) == 2
+    assert 100 < len(objects._found) < 1_000
+    assert objects._found.size_bytes <= 300_000
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_the_lists_of_namespaces_are_bounded_by_what_is_in_them(cluster, mapping):
+    tasks = []
+    objects = WatchedObjects(
+        cluster,
+        mapping,
+        lambda run: tasks.append(asyncio.create_task(run)),
+        bytes_max=400_000,
+        monotonic=lambda: 100.0,
+    )
+    cluster.forbidden.add("/api/v1/pods")
+    for number, pods in enumerate((100, 100, 100, 1_000)):
+        path = f"/api/v1/namespaces/n{number}/pods"
+        cluster.objects[path] = [named(f"n{number}", f"p{each}", app="web") for each in range(pods)]
+        found = await objects.objects(PODS, namespace=f"n{number}", selector=WEB)
+        assert len(found) == pods
+    assert len(objects._fresh_lists) == 2
+    assert objects._fresh_lists.currsize <= 100_000
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

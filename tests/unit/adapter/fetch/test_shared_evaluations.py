@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from adapter.fetch.shared_evaluations import ROWS_MAX, SharedEvaluations
+from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import (
     FOR_AUTOSCALER,
     BackendRef,
@@ -151,12 +151,25 @@ async def test_the_rows_of_all_results_are_bounded(clock):
     class Large:
         async def evaluate(self, plan, sending=FOR_AUTOSCALER):
             sample = Sample({}, 1.0, 1.0)
-            return Evaluation(samples=(sample,) * (ROWS_MAX // 4), evaluated_at_seconds=1.0)
+            return Evaluation(samples=(sample,) * 1_000, evaluated_at_seconds=1.0)
 
-    shared = SharedEvaluations(Large(), freshness=Freshness.always(60.0), monotonic=clock)
+    shared = SharedEvaluations(
+        Large(), freshness=Freshness.always(60.0), bytes_max=3_000_000, monotonic=clock
+    )
     for number in range(10):
         await shared.evaluate(Plan(f"up{number}"))
-    assert shared._rows <= ROWS_MAX
+    assert 3 <= len(shared._fresh) <= 6
+    assert shared.size_bytes <= 3_000_000
+
+
+async def test_results_without_rows_are_bounded_by_their_queries(clock):
+    shared = SharedEvaluations(
+        Rows(0), freshness=Freshness.always(60.0), bytes_max=1_000_000, monotonic=clock
+    )
+    for number in range(200):
+        await shared.evaluate(Plan(f"up{number} " + "x" * 10_000))
+    assert 50 < len(shared._fresh) < 100
+    assert shared.size_bytes <= 1_000_000
 
 
 class Rows:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes.virtual_time import passes, run
 from wire.api.status import Unavailable
-from wire.serving.review_cache import ENTRY_BYTES, SIZE_MAX, ReviewCache
+from wire.serving.review_cache import DECISIONS_SIZE_MAX, ENTRY_BYTES, ReviewCache
 
 TTL_SECONDS = 10.0
 REVIEW_SECONDS = 0.05
@@ -30,7 +30,9 @@ class ApiServer:
 
 def new_cache(**more) -> ReviewCache[str, str]:
     loop = asyncio.get_running_loop()
-    return ReviewCache(ttl_seconds=lambda _: TTL_SECONDS, monotonic=loop.time, **more)
+    return ReviewCache(
+        **{"size_max": 64 << 20, **more}, ttl_seconds=lambda _: TTL_SECONDS, monotonic=loop.time
+    )
 
 
 async def waits(cache, api: ApiServer, *, times: list[float], key: str = "a") -> list[bool]:
@@ -109,7 +111,9 @@ def test_requests_that_overlap_share_a_review():
 def test_a_ttl_of_zero_reviews_every_request():
     async def scenario():
         api = ApiServer()
-        cache = ReviewCache(ttl_seconds=lambda _: 0.0, monotonic=asyncio.get_running_loop().time)
+        cache = ReviewCache(
+            ttl_seconds=lambda _: 0.0, size_max=1 << 20, monotonic=asyncio.get_running_loop().time
+        )
         await waits(cache, api, times=[n * 15.0 for n in range(5)])
         assert len(api.times) == 5
 
@@ -119,7 +123,7 @@ def test_a_ttl_of_zero_reviews_every_request():
 def test_the_clients_of_fifty_thousand_autoscalers_fit():
     path = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/a-long-namespace/pods/*/a_long_metric"
     entry_bytes = ENTRY_BYTES + 3 * len(path)
-    assert 50_000 * entry_bytes < SIZE_MAX
+    assert 50_000 * entry_bytes < DECISIONS_SIZE_MAX
 
 
 def test_as_many_results_are_kept_as_fit():

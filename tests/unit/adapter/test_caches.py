@@ -1,0 +1,61 @@
+"""The caches on the way of a request fit in the memory of the pod together."""
+
+import yaml
+
+from adapter import caches
+from adapter.wide import plans
+from testbed.programs import REPOSITORY
+from wire.serving import review_cache
+
+SHARES = [
+    getattr(caches, name)
+    for name in dir(caches)
+    if name.endswith("_BYTES") and name != "CACHES_BYTES"
+]
+REST_BYTES = 128 * caches.MIB
+"""The program alone takes half of it."""
+
+
+def test_the_shares_fit_in_the_budget():
+    assert len(SHARES) == 6
+    assert sum(SHARES) <= caches.CACHES_BYTES
+
+
+def test_the_budget_leaves_memory_for_the_rest_of_the_pod():
+    values = yaml.safe_load((REPOSITORY / "charts/adapter/values.yaml").read_text())
+    limit = values["resources"]["limits"]["memory"]
+    assert limit.endswith("Mi")
+    assert int(limit.removesuffix("Mi")) * caches.MIB >= caches.CACHES_BYTES + REST_BYTES
+
+
+def test_reviews_stay_within_their_share():
+    kept = (
+        review_cache.TOKENS_SIZE_MAX,
+        review_cache.DECISIONS_SIZE_MAX,
+        review_cache.ANONYMOUS_SIZE_MAX,
+    )
+    assert sum(kept) <= caches.REVIEWS_BYTES
+
+
+def test_wide_queries_stay_within_their_share():
+    query_bytes, namespace_bytes = 2_600, 265  # as measured
+    known_bytes = plans.QUERIES_MAX * query_bytes + plans.NAMESPACES_MAX * namespace_bytes
+    assert known_bytes <= caches.WIDE_QUERIES_BYTES
+
+
+def test_the_least_recently_used_values_are_dropped_first():
+    cache = caches.SizedCache[str, str](10, lambda key, value: len(key) + len(value))
+    for key in "ab":
+        cache.keep(key, "1234")
+    assert cache.get("a") == "1234"
+    cache.keep("c", "1234")
+    assert [cache.get(each) for each in "abc"] == ["1234", None, "1234"]
+    assert (len(cache), cache.size_bytes) == (2, 10)
+
+
+def test_a_value_that_is_larger_than_all_may_be_replaces_the_previous_one_and_is_not_kept():
+    cache = caches.SizedCache[str, str](10, lambda key, value: len(key) + len(value))
+    cache.keep("a", "1")
+    cache.keep("a", "1234567890")
+    assert cache.get("a") is None
+    assert cache.size_bytes == 0
