@@ -14,7 +14,7 @@ DEFAULT_BACKEND: Final = "default"
 
 
 class BackendRef(msgspec.Struct, frozen=True, cache_hash=True):
-    """Which backend: its name, and a digest of where its data comes from and as whom it is read.
+    """Which backend: its name, and a digest of where its data comes from and as which user it is read.
 
     Whatever is kept of a backend is kept by this, so that nothing of the former one serves a rule after a reload that changes its
     URL or credentials, and everything stays when only a timeout changes.

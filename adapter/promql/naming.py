@@ -102,7 +102,6 @@ def _group(match: Match, name: str) -> str:
 # --- labels and resources ---------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1024)
 def label_pattern(template: str) -> Pattern:
     """The inverse of the template: a pattern that reads `resource` and `group` from a label; raises `ValueError`."""
     reading = Record({"Group": "(?P<group>.+?)", "Resource": "(?P<resource>.+?)"})

@@ -5,7 +5,6 @@ of these that succeeds decides; if none does and one failed, the response is 401
 credentials is `system:anonymous`.
 """
 
-import functools
 import hashlib
 import logging
 import ssl
@@ -125,11 +124,11 @@ class Authenticator:
         groups: list[str] = []
         for header in proxy.group_headers:
             groups += headers.getall(header, ())
-        return _proxied(
-            _text(name),
-            _text(_first(headers, proxy.uid_headers)),
-            tuple(map(_text, filter(None, groups))),
-            _extra(headers, proxy.extra_headers_prefix),
+        return User(
+            name=_text(name),
+            uid=_text(_first(headers, proxy.uid_headers)),
+            groups=tuple(map(_text, filter(None, groups))),
+            extra=_extra(headers, proxy.extra_headers_prefix),
         )
 
     def _identity(self, bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity:
@@ -222,13 +221,6 @@ def _with_group(user: User) -> User:
     if AUTHENTICATED_GROUP in user.groups or UNAUTHENTICATED_GROUP in user.groups:
         return user
     return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
-
-
-@functools.lru_cache(maxsize=4096)  # the same few users all the time, and each is a Struct to hash
-def _proxied(
-    name: str, uid: str, groups: tuple[str, ...], extra: tuple[tuple[str, tuple[str, ...]], ...]
-) -> User:
-    return _with_group(User(name=name, uid=uid, groups=groups, extra=extra))
 
 
 def _is_not_text(value: str) -> bool:

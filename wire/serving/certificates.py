@@ -4,7 +4,6 @@ The only module that imports cryptography.
 """
 
 import datetime
-import functools
 import ipaddress
 import socket
 from collections.abc import Iterable
@@ -184,7 +183,6 @@ class Bundle:
             raise CertificateError(f"the client certificate is not valid: {error}") from error
 
 
-@functools.cache
 def _ca_policy() -> ExtensionPolicy:
     """What Go's crypto/x509 requires of a CA: that it is marked as one. The rules of WebPKI, which are
     cryptography's default, reject the CAs of most clusters, because they lack key identifiers.
@@ -194,7 +192,6 @@ def _ca_policy() -> ExtensionPolicy:
     )
 
 
-@functools.cache
 def _client_policy() -> ExtensionPolicy:
     """A client needs no alternative name; if it lists extended key usages, clientAuth must be one."""
     return ExtensionPolicy.permit_all().may_be_present(

@@ -4,7 +4,6 @@ Upstream: apiserver v0.36.3, endpoints/handlers/negotiation. JSON and YAML; no p
 """
 
 import asyncio
-import functools
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,8 +19,6 @@ YAML = "application/yaml"
 # What kubectl, client-go and curl send when they want JSON: the fast path.
 _PLAIN = {None, "", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
 _INTERACTIVE_CLIENTS = ("curl", "Wget", "Mozilla/")
-
-_CACHED_LENGTH_MAX = 1024
 
 _encoder = msgspec.json.Encoder()
 
@@ -85,12 +82,6 @@ def accepted_type(accept: str | None) -> str | None:
     """The media type of the response by the Accept header; None: none is supported."""
     if accept in _PLAIN:
         return JSON
-    # Clients that are not authenticated yet must not fill the cache with what is long.
-    return (_accepted if len(accept or "") <= _CACHED_LENGTH_MAX else _accepted.__wrapped__)(accept)
-
-
-@functools.lru_cache(maxsize=256)
-def _accepted(accept: str | None) -> str | None:
     for clause in _by_preference(accept or ""):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
         # `as=Table` requests another document; kubectl lists plain JSON after it.
@@ -129,7 +120,7 @@ class _LargeYAML(web.Response):
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Convert before the headers, which contain the length, are sent."""
         loop = asyncio.get_running_loop()
-        self.body = await loop.run_in_executor(_converter, _kept_yaml_of, self._encoded)
+        self.body = await loop.run_in_executor(_converter, yaml_of, self._encoded)
         return await super().prepare(request)
 
 
@@ -153,7 +144,6 @@ def yaml_of(encoded: bytes) -> bytes:
 
 _LARGE_BYTES = 16_384
 _ITEMS_AT_ONCE = 20
-_kept_yaml_of = functools.lru_cache(maxsize=4)(yaml_of)  # discovery documents rarely change
 _converter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="yaml")
 
 
