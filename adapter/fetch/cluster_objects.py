@@ -31,7 +31,6 @@ from wire.process.single_flight import SingleFlight
 
 FIRST_LIST_SECONDS = 5.0
 """How long the first request for a resource waits for its watch cache before it lists only its own objects."""
-FIRST_LIST_POLL_SECONDS = 0.02
 
 _RESULT_BYTES = 400
 _REQUIREMENT_BYTES = 100
@@ -217,10 +216,8 @@ def _listed_bytes(found: Sequence[KubeObject]) -> int:
 
 async def _first_list(cache: WatchCache[PartialObject]) -> bool:
     """Whether the cache was filled in time; a cache that fails is not awaited."""
-    for _ in range(int(FIRST_LIST_SECONDS / FIRST_LIST_POLL_SECONDS)):
-        if cache.is_synced or cache.last_error:
-            break
-        await asyncio.sleep(FIRST_LIST_POLL_SECONDS)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(cache.attempted(), FIRST_LIST_SECONDS)
     return cache.is_synced
 
 

@@ -126,6 +126,7 @@ class WatchCache(Generic[T]):
         self._resource_version = ""
         self._synced = asyncio.Event()
         self._list_refused = asyncio.Event()
+        self._attempted = asyncio.Event()
         self._confirmed_at_seconds = monotonic()
         self._list_duration_seconds = 0.0
         self._is_watch_refused = False
@@ -168,6 +169,10 @@ class WatchCache(Generic[T]):
     async def synced(self) -> None:
         """Wait for the first LIST."""
         await self._synced.wait()
+
+    async def attempted(self) -> None:
+        """Wait until the first LIST is complete, or has failed."""
+        await self._attempted.wait()
 
     async def listed_unless_forbidden(self) -> bool:
         """Wait for the first LIST, or until the API server has said that the client may not list: then False.
@@ -216,6 +221,7 @@ class WatchCache(Generic[T]):
                 self._problem.set(str(error) or type(error).__name__)
             except Unavailable as error:
                 self._problem.set(str(error))
+            self._attempted.set()
             if pause_seconds is None:
                 pause_seconds = self._backoff.next_seconds()
             await self._sleep(pause_seconds)
@@ -250,6 +256,7 @@ class WatchCache(Generic[T]):
         self._confirmed_at_seconds = started_seconds
         self._list_duration_seconds = self._monotonic() - started_seconds
         self._synced.set()
+        self._attempted.set()
         if not self._is_watch_refused:
             self._problem.set(None)
 

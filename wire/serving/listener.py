@@ -1,6 +1,7 @@
 """The socket: start, drain, stop."""
 
 import asyncio
+import contextlib
 import ssl
 
 from aiohttp import web
@@ -70,10 +71,8 @@ class Listener:
         if self._socket is not None:
             self._socket.close()
         await self._runner.cleanup()
-        for _ in range(int(CLOSE_NOTIFY_SECONDS / 0.01)):
-            if not self._connections.open:
-                return
-            await asyncio.sleep(0.01)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._connections.all_closed(), CLOSE_NOTIFY_SECONDS)
         for transport in self._connections.open:
             transport.abort()
         await asyncio.sleep(0)

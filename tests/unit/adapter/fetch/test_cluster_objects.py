@@ -53,6 +53,8 @@ class FakeCluster:
         self.pages: dict[str, list[list[dict[str, object]]]] = {}
         self.requested: list[tuple[str, Mapping[str, str]]] = []
         self.in_flight = self.in_flight_max = 0
+        self.may_list = asyncio.Event()
+        self.may_list.set()
         self.events: asyncio.Queue[dict[str, object] | None] = asyncio.Queue()
 
     async def get(
@@ -69,6 +71,7 @@ class FakeCluster:
         self.in_flight += 1
         self.in_flight_max = max(self.in_flight, self.in_flight_max)
         await asyncio.sleep(0)
+        await self.may_list.wait()
         self.in_flight -= 1
         listed = {"metadata": {"resourceVersion": "1"}, "items": self.objects.get(path, [])}
         if pages := self.pages.get(path):
@@ -157,6 +160,31 @@ async def test_objects_are_in_the_order_of_a_list_and_are_listed_once(cluster, w
         ("b", "y"),
     ]
     assert len(cluster.requested) == 1
+
+
+async def test_the_first_request_is_answered_as_soon_as_the_list_is_complete(cluster, watched):
+    cluster.objects["/api/v1/pods"] = [named("b", "x", app="web")]
+    cluster.may_list.clear()
+    request = asyncio.create_task(watched.objects(PODS, namespace="b", selector=WEB))
+    await passed(10)
+    assert not request.done()
+    cluster.may_list.set()
+    await passed(10)
+    assert request.done()
+    assert len(cluster.requested) == 1
+
+
+async def test_the_first_request_does_not_wait_for_a_list_that_has_failed(cluster, watched):
+    cluster.forbidden.add("/api/v1/pods")
+    request = asyncio.create_task(watched.objects(PODS, namespace="b", selector=WEB))
+    await passed(20)
+    assert request.done()
+
+
+async def passed(iterations):
+    """So many iterations of the event loop, without time."""
+    for _ in range(iterations):
+        await asyncio.sleep(0)
 
 
 async def test_a_change_of_labels_changes_the_answer(cluster, watched):

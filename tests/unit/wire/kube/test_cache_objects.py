@@ -77,6 +77,18 @@ async def test_only_a_403_means_that_the_collection_may_not_be_listed(failure, f
     running.cancel()
 
 
+@pytest.mark.parametrize("first", [Unavailable("no"), page(pod("a", 1), version=5)])
+async def test_a_list_is_attempted_when_it_is_complete_or_has_failed(first):
+    cache = WatchCache(ScriptedServer(first, [STAY]), PATH, PartialObject)
+    attempted = asyncio.create_task(cache.attempted())
+    await asyncio.sleep(0)
+    assert not attempted.done()
+    running = asyncio.create_task(cache.run())
+    await asyncio.wait_for(attempted, 5)
+    assert cache.is_synced is not bool(cache.last_error)
+    running.cancel()
+
+
 class Numbered(msgspec.Struct):
     metadata: NameAndLabels
     spec: int = 0

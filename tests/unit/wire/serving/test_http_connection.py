@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from testbed.waiting import until
-from wire.serving.http_connection import ConnectionLimits
+from wire.serving.http_connection import ConnectionLimits, Connections
 from wire.serving.listener import Listener
 
 SHORT = ConnectionLimits(
@@ -235,3 +235,17 @@ async def test_an_exception_during_a_response_is_logged(caplog):
     await listener.stop()
     assert "GET /parts failed" in caplog.text
     writer.close()
+
+
+async def test_all_are_closed_when_the_last_connection_has_ended():
+    connections = Connections(ConnectionLimits())
+    await connections.all_closed()
+    one, other = asyncio.Transport(), asyncio.Transport()
+    for each in (one, other):
+        connections.opened(each)
+    closed = asyncio.create_task(connections.all_closed())
+    for each in (one, other):
+        await asyncio.sleep(0)
+        assert not closed.done()
+        connections.closed(each)
+    await closed
