@@ -68,12 +68,12 @@ class Answers:
         evaluator: Evaluator,
         objects: ObjectNames,
         mapping: ResourceMapping,
-        active: ActiveConfiguration | None = None,
+        active: ActiveConfiguration,
         wide_plans: WidePlans | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Without `wide_plans`, every request has its own query."""
-        self.active = active or ActiveConfiguration()
+        self.active = active
         self._evaluator = evaluator
         self._wide_plans = wide_plans
         self._objects = objects

@@ -2,12 +2,12 @@
 
 import enum
 import hashlib
-from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
 from adapter.model.resources import GroupResource
+from wire.prometheus.options import PrometheusOptions
 
 DEFAULT_BACKEND: Final = "default"
 """The Prometheus of `--prometheus-url`, for rules that name no backend."""
@@ -127,19 +127,11 @@ class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
     backend: BackendRef = BackendRef()
 
 
-class Backend(msgspec.Struct, frozen=True, kw_only=True):
-    """One Prometheus, or another server with its HTTP API. Files are named and not read, since they may be rotated."""
+class Backend(PrometheusOptions, frozen=True, kw_only=True):
+    """One Prometheus, or another server with its HTTP API. Its options say what it returns, the other fields how it is queried."""
 
-    url: str
     name: str = DEFAULT_BACKEND
     verb: Literal["GET", "POST"] = "GET"
-    headers: tuple[tuple[str, str], ...] = ()
-    token_file: Path | None = None
-    ca_file: Path | None = None
-    client_cert_file: Path | None = None
-    client_key_file: Path | None = None
-    username: str = ""
-    password_file: Path | None = None
     timeout_seconds: float = 30.0
     """For one query, including its wait for `concurrency_max`."""
     discovery_timeout_seconds: float = 120.0
@@ -152,19 +144,5 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ref(self) -> BackendRef:
         """What refers to it in rules and queries, for a backend of the file."""
-        fields = msgspec.structs.asdict(self)
-        source = sorted((each, str(fields[each])) for each in fields.keys() - _SAME_DATA)
-        return BackendRef(self.name, hashlib.sha256(repr(source).encode()).hexdigest()[:16])
-
-
-_SAME_DATA: Final = frozenset(
-    {
-        "name",
-        "verb",
-        "timeout_seconds",
-        "discovery_timeout_seconds",
-        "concurrency_max",
-        "answer_bytes_max",
-    }
-)
-"""What changes how a backend is queried and not what it returns."""
+        source = repr([getattr(self, each) for each in PrometheusOptions.__struct_fields__])
+        return BackendRef(self.name, hashlib.sha256(source.encode()).hexdigest()[:16])

@@ -37,10 +37,13 @@ class ConfigurationActivator:
         mapping: ResourceMapping,
         times: Times,
         answers: Answers,
+        catalog: DiscoveredCatalog,
         tasks: BackgroundTasks,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`default` serves the rules that name no backend; each configuration adds its own to `backends`."""
+        """`default` serves the rules that name no backend; each configuration adds its own to `backends`. `catalog`: without rules, until
+        a configuration is active.
+        """
         self._file = file
         self._default = default
         self._clients: dict[BackendRef, PrometheusClient] = {BackendRef(): default}
@@ -53,7 +56,7 @@ class ConfigurationActivator:
         self._sleep = sleep
         self._listing: asyncio.Task[None] | None = None
         self._resource_changes = 0
-        self.catalog = DiscoveredCatalog((), backends, mapping, times)
+        self.catalog = catalog
 
     async def activate(self, configuration: Configuration) -> None:
         """Replace the active configuration. Raises `ConfigError`, and changes nothing, when a file it names is unusable."""

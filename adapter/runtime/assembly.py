@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from adapter.answer import Answers, MetricPaths
+from adapter.answer import ActiveConfiguration, Answers, MetricPaths
 from adapter.diagnosis.explainer import Explainer
-from adapter.fetch.catalog import Times
+from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.cluster_objects import WatchedObjects
 from adapter.fetch.prometheus import Backends, PrometheusClient
@@ -64,10 +64,13 @@ async def assemble(
     )
     freshness = freshness or Freshness()
     shared = SharedEvaluations(backends, freshness=freshness)
+    times = times or Times()
+    catalog = DiscoveredCatalog((), backends, mapping, times)
     answers = Answers(
         evaluator=shared,
         objects=objects,
         mapping=mapping,
+        active=ActiveConfiguration(catalog=catalog),
         wide_plans=WidePlans(shared, freshness_seconds=freshness.seconds) if wide_queries else None,
     )
     paths = MetricPaths(lambda: answers.active)
@@ -76,8 +79,9 @@ async def assemble(
         default=PrometheusClient(prometheus.backend, credentials),
         backends=backends,
         mapping=mapping,
-        times=times or Times(),
+        times=times,
         answers=answers,
+        catalog=catalog,
         tasks=tasks,
     )
     try:

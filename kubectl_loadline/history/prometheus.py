@@ -12,7 +12,8 @@ import msgspec
 
 from kubectl_loadline.history.files import Samples, summed
 from kubectl_loadline.history.queries import Selected
-from wire.prometheus.access import FileCredentials, PrometheusOptions
+from wire.prometheus.access import FileCredentials
+from wire.prometheus.options import PrometheusOptions
 from wire.prometheus.query_api import PrometheusQueries
 from wire.prometheus.transport import NoAnswer, Transport
 

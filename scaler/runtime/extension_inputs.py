@@ -17,7 +17,7 @@ from scaler.extensions.schedules.stage import SCHEDULES
 from scaler.runtime.adapter_connection import AdapterConnection
 from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks
-from wire.prometheus.access import PrometheusOptions
+from wire.prometheus.options import PrometheusOptions
 
 # After the start, the direct connection takes a moment.
 CONNECTION_SECONDS: Final = 30.0

@@ -18,7 +18,7 @@ from scaler.runtime.adapter_options import AdapterOptions, adapter_options, add_
 from scaler.runtime.prometheus_options import add_prometheus_flags, prometheus_options
 from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.process.logs import LoggingOptions, add_logging_flags
-from wire.prometheus.access import PrometheusOptions
+from wire.prometheus.options import PrometheusOptions
 from wire.serving.options import ServingOptions, add_flags, from_arguments
 
 KINDS = {kind.plural: kind for kind in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}

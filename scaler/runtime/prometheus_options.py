@@ -3,8 +3,8 @@
 import argparse
 
 from wire.process.command_line.parsing import FlagGroup
-from wire.prometheus.access import PrometheusOptions
 from wire.prometheus.access_flags import add_credential_flags, check_access
+from wire.prometheus.options import PrometheusOptions
 
 
 def header(text: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 
 from wire.process.followed_file import FollowedFile
+from wire.prometheus.options import PrometheusOptions
 
 
 class PrometheusURL(msgspec.Struct, frozen=True):
@@ -39,25 +40,6 @@ class PrometheusURL(msgspec.Struct, frozen=True):
         return cls(base=base, parameters=parts.query, userinfo=unquote(userinfo))
 
 
-class PrometheusFlags(Protocol):
-    """The flags of one Prometheus; `adapter.model.Backend` and `PrometheusOptions` have them."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def token_file(self) -> Path | None: ...
-    @property
-    def username(self) -> str: ...
-    @property
-    def password_file(self) -> Path | None: ...
-    @property
-    def ca_file(self) -> Path | None: ...
-    @property
-    def client_cert_file(self) -> Path | None: ...
-    @property
-    def client_key_file(self) -> Path | None: ...
-
-
 class Credentials(Protocol):
     """Read again for every request. Both raise `OSError` or `ValueError` when a file cannot be used."""
 
@@ -70,23 +52,10 @@ class Credentials(Protocol):
         ...
 
 
-class PrometheusOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a Prometheus is, and how to authenticate. The URL and the headers may contain secrets."""
-
-    url: str
-    headers: tuple[tuple[str, str], ...] = ()
-    token_file: Path | None = None
-    username: str = ""
-    password_file: Path | None = None
-    ca_file: Path | None = None
-    client_cert_file: Path | None = None
-    client_key_file: Path | None = None
-
-
 class FileCredentials:
     """Credentials from the files that the flags name. They are read again for every request."""
 
-    def __init__(self, access: PrometheusFlags) -> None:
+    def __init__(self, access: PrometheusOptions) -> None:
         self._token = _file(access.token_file)
         self._password = _file(access.password_file)
         self._userinfo = access.username or PrometheusURL.of(access.url).userinfo

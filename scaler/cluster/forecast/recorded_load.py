@@ -4,7 +4,8 @@ from typing import Final
 
 from scaler.cluster.forecast.load_query import NoHistory
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
-from wire.prometheus.access import FileCredentials, PrometheusOptions, PrometheusURL
+from wire.prometheus.access import FileCredentials, PrometheusURL
+from wire.prometheus.options import PrometheusOptions
 from wire.prometheus.query_api import PrometheusQueries, RangeResult
 from wire.prometheus.responses import reports_missing_stores
 from wire.prometheus.transport import NoAnswer, Transport

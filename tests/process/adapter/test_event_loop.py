@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from adapter.answer import Answers
+from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import parse
-from adapter.fetch.catalog import Times
+from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Backend, Freshness, MetricEntry, Plan
@@ -96,15 +96,22 @@ class Parts:
         backend = Backend(url=url, timeout_seconds=60.0)
         self.tasks = BackgroundTasks()
         self.backends = Backends({})
-        mapping = FakeMapping()
+        mapping, times = FakeMapping(), Times(relist_seconds=600.0, max_age_seconds=600.0)
+        catalog = DiscoveredCatalog((), self.backends, mapping, times)
         self.shared = SharedEvaluations(self.backends, freshness=Freshness.always(1.0))
         self.activator = ConfigurationActivator(
             "config.yaml",
             default=PrometheusClient(backend, FileCredentials(backend)),
             backends=self.backends,
             mapping=mapping,
-            times=Times(relist_seconds=600.0, max_age_seconds=600.0),
-            answers=Answers(evaluator=self.shared, objects=FakeObjects({}), mapping=mapping),
+            times=times,
+            answers=Answers(
+                evaluator=self.shared,
+                objects=FakeObjects({}),
+                mapping=mapping,
+                active=ActiveConfiguration(catalog=catalog),
+            ),
+            catalog=catalog,
             tasks=self.tasks,
         )
 

@@ -4,6 +4,7 @@ import pytest
 
 from adapter.answer import ActiveConfiguration, Answers
 from adapter.answer.evaluating import QUERY_SHOWN_MAX
+from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.model import (
     NODES,
     PODS,
@@ -291,8 +292,15 @@ async def test_a_failure_of_prometheus_is_not_an_empty_list_of_usage():
 
 
 async def test_before_the_first_configuration_nothing_is_served():
-    empty = Answers(evaluator=FakePrometheus(), objects=FakeObjects({}), mapping=FakeMapping())
+    empty = Answers(
+        evaluator=FakePrometheus(),
+        objects=FakeObjects({}),
+        mapping=FakeMapping(),
+        active=ActiveConfiguration(
+            catalog=DiscoveredCatalog((), FakePrometheus(), FakeMapping(), Times())
+        ),
+    )
     assert (await refusal(empty.custom(custom()))).code == 404
     assert (await refusal(empty.external(external()))).code == 404
-    assert empty.active.catalog.custom_entries() == ()
-    assert empty.active.catalog.external_metrics() == ()
+    assert list(empty.active.catalog.custom_entries()) == []
+    assert list(empty.active.catalog.external_metrics()) == []

@@ -17,13 +17,14 @@ from adapter.model import (
     Rows,
     SignalContract,
 )
+from tests.fakes.adapter import FakeCatalog
 from wire.api import custom_metrics, external_metrics
 from wire.api.status import StatusError
 
 AUTOSCALERS = 50_000
 CONTRACT = SignalContract(on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL)
 OFFER = Offer(NamedRule(path="metrics[0]", name="m", query="q", contract=CONTRACT))
-ACTIVE = ActiveConfiguration(groups=(external_metrics.GROUP,))
+ACTIVE = ActiveConfiguration(catalog=FakeCatalog(), groups=(external_metrics.GROUP,))
 
 
 def read(**settings: int) -> MetricPaths:

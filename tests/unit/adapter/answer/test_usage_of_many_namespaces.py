@@ -17,7 +17,7 @@ from adapter.model import (
 from adapter.ports import QueryFailed
 from adapter.promql.row_selection import indexed
 from adapter.wide.plans import WidePlans
-from tests.fakes.adapter import FakeMapping, FakeObjects
+from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects
 from tests.unit.adapter.promql.small_promql import evaluate
 from wire.api import labels
 
@@ -67,9 +67,10 @@ def answers(usage, *, wide=True):
         objects=FakeObjects({PODS: PODS_THERE, NODES: []}),
         mapping=FakeMapping(),
         active=ActiveConfiguration(
+            catalog=FakeCatalog(),
             resource_rules=ResourceRules(
                 cpu=rule("cpu"), memory=rule("memory"), window_seconds=60.0
-            )
+            ),
         ),
         wide_plans=WidePlans(usage, freshness_seconds=1.0) if wide else None,
         now=lambda: 1_000.0,

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from adapter.answer import Answers
+from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import ConfigError, parse
-from adapter.fetch.catalog import Listing, Selection, Times
+from adapter.fetch.catalog import DiscoveredCatalog, Listing, Selection, Times
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Backend, BackendRef, ExternalMetricRequest, Freshness, Plan, Series
@@ -22,6 +22,7 @@ from wire.api.status import StatusError
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import FileCredentials
 
+TIMES = Times(relist_seconds=600.0, max_age_seconds=600.0)
 TWO_BACKENDS = """
 backends:
 - {name: second, url: URL/second}
@@ -61,20 +62,31 @@ async def backends():
 
 
 @pytest.fixture
-def answers(backends):
-    return Answers(evaluator=backends, objects=FakeObjects({}), mapping=FakeMapping())
+def catalog(backends):
+    return DiscoveredCatalog((), backends, FakeMapping(), TIMES)
 
 
 @pytest.fixture
-def activator(server, tasks, backends, answers, tmp_path, closing):
+def answers(backends, catalog):
+    return Answers(
+        evaluator=backends,
+        objects=FakeObjects({}),
+        mapping=FakeMapping(),
+        active=ActiveConfiguration(catalog=catalog),
+    )
+
+
+@pytest.fixture
+def activator(server, tasks, backends, answers, catalog, tmp_path, closing):
     default = Backend(url=server.url, timeout_seconds=5.0)
     return ConfigurationActivator(
         tmp_path / "config.yaml",
         default=PrometheusClient(default, FileCredentials(default)),
         backends=backends,
         mapping=FakeMapping(),
-        times=Times(relist_seconds=600.0, max_age_seconds=600.0),
+        times=TIMES,
         answers=answers,
+        catalog=catalog,
         tasks=tasks,
         sleep=lambda _: closing.wait(),
     )
@@ -258,7 +270,7 @@ async def test_what_is_kept_of_a_backend_stays_when_only_a_limit_changes(
 
 
 async def test_a_resource_that_is_created_while_a_reload_waits_is_served(
-    server, tasks, backends, answers, tmp_path
+    server, tasks, backends, answers, catalog, tmp_path
 ):
     mapping = FakeMapping()
     default = Backend(url=server.url, timeout_seconds=5.0)
@@ -267,8 +279,9 @@ async def test_a_resource_that_is_created_while_a_reload_waits_is_served(
         default=PrometheusClient(default, FileCredentials(default)),
         backends=backends,
         mapping=mapping,
-        times=Times(),
+        times=TIMES,
         answers=answers,
+        catalog=catalog,
         tasks=tasks,
     )
     server.says = answer({"status": "success", "data": []})

@@ -172,7 +172,7 @@ async def test_groups_and_resources_are_equal_to_those_of_prometheus_adapter(cli
 
 
 async def test_a_group_without_rules_is_not_there(client, answers):
-    answers.active = ActiveConfiguration(groups=("external.metrics.k8s.io",))
+    answers.active = ActiveConfiguration(catalog=FakeCatalog(), groups=("external.metrics.k8s.io",))
     assert [group["name"] for group in (await (await client.get("/apis")).json())["groups"]] == [
         "external.metrics.k8s.io"
     ]

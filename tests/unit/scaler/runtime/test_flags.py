@@ -8,7 +8,7 @@ from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.runtime.adapter_options import AdapterOptions
 from scaler.runtime.flags import Options
 from scaler.runtime.run import parse
-from wire.prometheus.access import PrometheusOptions
+from wire.prometheus.options import PrometheusOptions
 
 
 def test_the_defaults_are_those_of_kube_controller_manager():

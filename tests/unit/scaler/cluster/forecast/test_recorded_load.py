@@ -8,7 +8,7 @@ import pytest
 from scaler.cluster.forecast.load_query import NoHistory
 from scaler.cluster.forecast.recorded_load import RESPONSE_BYTES_MAX, RecordedLoad
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw
-from wire.prometheus.access import PrometheusOptions
+from wire.prometheus.options import PrometheusOptions
 
 FIRST = 20_000 * 1440
 SECRET = "s3cret"
