@@ -48,7 +48,9 @@ class SharedEvaluations:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
         now_seconds = self._monotonic()
         held = self._fresh.get(plan)
-        is_fresh = held is not None and now_seconds - held[0] < self._bound_seconds(held[1])
+        is_fresh = held is not None and now_seconds - held[0] < self._freshness.of(
+            len(held[1].samples)
+        )
         if held and is_fresh:
             _FRESH.inc()
             return held[1]
@@ -65,16 +67,13 @@ class SharedEvaluations:
         self._forget()
         return evaluation
 
-    def _bound_seconds(self, evaluation: Evaluation) -> float:
-        return self._freshness.of(len(evaluation.samples))
-
     def _forget(self) -> None:
         """Drop outdated results, oldest first, and results beyond the limit."""
         now_seconds = self._monotonic()
         while self._fresh:
             oldest = next(iter(self._fresh))
             sent_at, evaluation = self._fresh[oldest]
-            is_fresh = now_seconds - sent_at < self._bound_seconds(evaluation)
+            is_fresh = now_seconds - sent_at < self._freshness.of(len(evaluation.samples))
             if is_fresh and self.size_bytes <= self._bytes_max:
                 return
             self._drop(oldest)

@@ -125,7 +125,7 @@ class WatchCache(Generic[T]):
         self._by_namespace: dict[str, dict[str, T]] = {}
         self._resource_version = ""
         self._synced = asyncio.Event()
-        self._list_refused = asyncio.Event()
+        self._listed_or_refused = asyncio.Event()
         self._attempted = asyncio.Event()
         self._confirmed_at_seconds = monotonic()
         self._list_duration_seconds = 0.0
@@ -179,12 +179,7 @@ class WatchCache(Generic[T]):
 
         Any other failure, and a server that does not respond, is waited out.
         """
-        waiting = [asyncio.create_task(each.wait()) for each in (self._synced, self._list_refused)]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
+        await self._listed_or_refused.wait()
         return self.is_synced
 
     @property
@@ -217,7 +212,7 @@ class WatchCache(Generic[T]):
                     # As client-go: what the server refuses once it may refuse whenever it is sent this version.
                     self._resource_version = ""
                 if isinstance(error, StatusError) and error.code == 403:
-                    self._list_refused.set()
+                    self._listed_or_refused.set()
                 self._problem.set(str(error) or type(error).__name__)
             except Unavailable as error:
                 self._problem.set(str(error))
@@ -255,8 +250,8 @@ class WatchCache(Generic[T]):
         # What the LIST returned was true when it began.
         self._confirmed_at_seconds = started_seconds
         self._list_duration_seconds = self._monotonic() - started_seconds
-        self._synced.set()
-        self._attempted.set()
+        for event in (self._synced, self._listed_or_refused, self._attempted):
+            event.set()
         if not self._is_watch_refused:
             self._problem.set(None)
 

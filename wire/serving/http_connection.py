@@ -55,23 +55,8 @@ class Connections:
         self.limits = limits
         self.open: set[asyncio.Transport] = set()
         self.unfinished_bytes = 0
-        self._none_open = asyncio.Event()
-        self._none_open.set()
-
-    def opened(self, transport: asyncio.Transport) -> None:
-        """A client has connected."""
-        self.open.add(transport)
-        self._none_open.clear()
-
-    def closed(self, transport: asyncio.Transport) -> None:
-        """A connection has ended."""
-        self.open.discard(transport)
-        if not self.open:
-            self._none_open.set()
-
-    async def all_closed(self) -> None:
-        """Wait until no connection is open."""
-        await self._none_open.wait()
+        self.closed = asyncio.Event()
+        """Set when a connection has ended."""
 
 
 class HTTPConnection(web.RequestHandler):
@@ -111,14 +96,15 @@ class HTTPConnection(web.RequestHandler):
         """Start the time limit of the first request."""
         # A TLS transport of uvloop does not derive from asyncio.Transport.
         self._own = cast("asyncio.Transport", transport)
-        self._shared.opened(self._own)
+        self._shared.open.add(self._own)
         super().connection_made(transport)
         self._start_head_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Release what the connection holds."""
         if self._own is not None:
-            self._shared.closed(self._own)
+            self._shared.open.discard(self._own)
+            self._shared.closed.set()
         self._end_head()
         if self._write_timer is not None:
             self._write_timer.cancel()

@@ -72,7 +72,10 @@ class Listener:
             self._socket.close()
         await self._runner.cleanup()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._connections.all_closed(), CLOSE_NOTIFY_SECONDS)
+            async with asyncio.timeout(CLOSE_NOTIFY_SECONDS):
+                while self._connections.open:
+                    self._connections.closed.clear()
+                    await self._connections.closed.wait()
         for transport in self._connections.open:
             transport.abort()
         await asyncio.sleep(0)

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from testbed.waiting import until
-from wire.serving.http_connection import ConnectionLimits, Connections
+from wire.serving.http_connection import ConnectionLimits
 from wire.serving.listener import Listener
 
 SHORT = ConnectionLimits(
@@ -237,15 +237,19 @@ async def test_an_exception_during_a_response_is_logged(caplog):
     writer.close()
 
 
-async def test_all_are_closed_when_the_last_connection_has_ended():
-    connections = Connections(ConnectionLimits())
-    await connections.all_closed()
+async def test_a_listener_has_stopped_as_soon_as_its_last_connection_has_ended():
+    listener = Listener(web.Application(), drain_seconds=0.1, limits=SHORT)
+    await listener.start("127.0.0.1", 0, tls=None)
+    connections = listener._connections
     one, other = asyncio.Transport(), asyncio.Transport()
+    connections.open |= {one, other}
+    stopping = asyncio.create_task(listener.stop())
     for each in (one, other):
-        connections.opened(each)
-    closed = asyncio.create_task(connections.all_closed())
-    for each in (one, other):
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not stopping.done()
+        connections.open.discard(each)
+        connections.closed.set()
+    for _ in range(5):
         await asyncio.sleep(0)
-        assert not closed.done()
-        connections.closed(each)
-    await closed
+    assert stopping.done()
