@@ -18,9 +18,7 @@ from adapter.model import (
 from wire.api.labels import EVERYTHING
 
 CONTRACT = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)
-QUERY = MetricQuery(
-    plan=Plan("load", "prometheus"), rows=Rows(), contract=CONTRACT, rule="rules[7]"
-)
+QUERY = MetricQuery(plan=Plan("load"), rows=Rows(), contract=CONTRACT, rule="rules[7]")
 
 
 def request(namespace="shop"):
