@@ -6,7 +6,7 @@ selector and rendering a template are most of the work.
 
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from adapter.answer.active_configuration import ActiveConfiguration
 from adapter.caches import REQUESTS_BYTES, SizedCache
@@ -14,7 +14,7 @@ from adapter.documents import paths
 from adapter.documents.paths import VERSIONS
 from adapter.model import MetricQuery, MetricRequest, Offer
 from wire.api.status import StatusDetails, not_found
-from wire.serving.request_path import check_path, split_path
+from wire.serving.request_path import split_path, split_url
 
 _REQUEST_BYTES: Final = 1_400
 _QUERY_BYTES: Final = 1_000
@@ -79,9 +79,7 @@ class MetricPaths:
 
     def of_url(self, url: str) -> KnownRequest:
         """Of an escaped path with its query string. Raises `StatusError`."""
-        path, _, query = url.partition("?")
-        check_path(path)
-        return self.of_path(unquote(path), query)
+        return self.of_path(*split_url(url))
 
     def of_path(self, path: str, query: str) -> KnownRequest:
         """Of a decoded path and a query string. Raises `StatusError`."""

@@ -10,7 +10,6 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
-from urllib.parse import unquote
 
 import msgspec
 from aiohttp import WSMsgType, web
@@ -35,6 +34,7 @@ from wire.serving.attributes import Attributes, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.rendering import as_status
+from wire.serving.request_path import split_url
 
 STREAMS_MAX: Final = 64
 RECHECK_SECONDS: Final = 5.0
@@ -226,10 +226,7 @@ class _Stream:
         known = self._read(path)
         if not isinstance(known.request, CustomMetricRequest | ExternalMetricRequest):
             raise bad_request("only custom and external metrics can be watched")
-        # Authorized as the same text.
-        location, _, query = path.partition("?")
-        attributes = attributes_of("GET", unquote(location), query)
-        return _Path(attributes, self._rounds.watch(known))
+        return _Path(attributes_of("GET", *split_url(path)), self._rounds.watch(known))
 
     async def send_updates(self, request: web.Request, send_seconds: float) -> None:
         """What has changed, after each round. Ends when the client does not read it in time."""

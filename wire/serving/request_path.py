@@ -7,7 +7,7 @@ Go sends. A connection replaces the URL of each request by its
 """
 
 import re
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote, unquote, unquote_to_bytes
 
 from yarl import URL
 
@@ -33,6 +33,16 @@ def check_path(raw_path: str) -> None:
         raise bad_request(
             "the path contains a % that is not followed by two hexadecimal digits: escape it as %25"
         )
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """The decoded path and the query string of a URL without a host. Raises as `check_path`.
+
+    Nothing else is removed or replaced: a request is authorized and answered as the same text.
+    """
+    raw_path, _, query = url.partition("?")
+    check_path(raw_path)
+    return unquote(raw_path), query
 
 
 def split_path(path: str) -> list[str]:

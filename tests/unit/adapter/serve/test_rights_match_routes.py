@@ -6,6 +6,7 @@ Raw requests on a socket: clients normalize paths before they send them.
 import asyncio
 import threading
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapter.answer import ActiveConfiguration, KnownRequest, MetricPaths
+from adapter.diagnosis.explainer import Explainer
 from adapter.model import (
     CustomMetricRequest,
     ExternalMetricRequest,
@@ -22,7 +24,8 @@ from adapter.model import (
     ResourceMetricRequest,
 )
 from adapter.serve.app import MetricsAPI
-from tests.fakes.adapter import FakeCatalog
+from adapter.serve.explain_endpoint import EXPLAIN, add_explain_route
+from tests.fakes.adapter import FakeCatalog, FakeMapping, FakePrometheus
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.serving.access_guard import errors_to_status, guard
 from wire.serving.attributes import Attributes, User
@@ -38,7 +41,7 @@ class Answers:
         self.active = ActiveConfiguration(catalog=FakeCatalog({}, {}), groups=GROUPS)
         self.served: list[MetricRequest] = []
 
-    async def answer(self, known: KnownRequest) -> msgspec.Struct:
+    async def answer(self, known: KnownRequest, _: object = None) -> msgspec.Struct:
         self.served.append(known.request)
         return ExternalMetricValueList(items=[])
 
@@ -65,9 +68,10 @@ class World:
         self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
         app = web.Application(middlewares=[errors_to_status, guard(self.rights, self.rights)])
-        MetricsAPI(self.answers, MetricPaths(lambda: self.answers.active), version="1").add_routes(
-            app
-        )
+        paths = MetricPaths(lambda: self.answers.active)
+        MetricsAPI(self.answers, paths, version="1").add_routes(app)
+        explainer = Explainer(self.answers, paths, index=FakePrometheus(), mapping=FakeMapping())
+        add_explain_route(app, explainer, self.rights)
         self.listener = Listener(app, drain_seconds=0.1)
         self.run(self.listener.start("127.0.0.1", 0, tls=None))
 
@@ -78,6 +82,9 @@ class World:
         self.answers.served.clear()
         self.rights.authorized.clear()
         return self.run(self._get(target))
+
+    def explain(self, target: str) -> int:
+        return self.get(f"{EXPLAIN}?path={quote(target, safe='')}")
 
     async def _get(self, target: str) -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.listener.port)
@@ -105,7 +112,9 @@ def attributes_of_served(request: MetricRequest) -> tuple[str, str, GroupResourc
     if isinstance(request, ExternalMetricRequest):
         return (GROUPS[1], request.namespace, GroupResource.parse(request.metric), "", "")
     if isinstance(request, ResourceMetricRequest):
-        return (GROUPS[2], request.namespace, request.resource, request.name or "", "")
+        names = [each.value for each in request.fields if each.field == "metadata.name"]
+        name = request.name or next(iter(names), "")
+        return (GROUPS[2], request.namespace, request.resource, name, "")
     assert isinstance(request, CustomMetricRequest)
     if request.resource.resource == "namespaces" and not request.namespace:
         return (GROUPS[0], request.name, GroupResource("metrics", ""), request.metric, "")
@@ -175,6 +184,25 @@ def test_a_request_is_served_only_as_what_it_was_authorized_as(world: World, tar
     assert code < 500, target
     for served in world.answers.served:
         (authorized,) = world.rights.authorized
+        assert agrees(authorized, served), (target, authorized, served)
+
+
+PODS_PATH = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods"
+
+
+@settings(max_examples=200, deadline=None)
+@given(target=targets(), odd=st.sampled_from(["", *"\t\n\r#?&;"]), position=st.integers(0, 80))
+@example(f"{PODS_PATH}?fieldSelector=metadata.name%3Dweb-1", "", 0)
+@example(f"{PODS_PATH}?fieldSelector=metadata.name%3Dweb-1", "\n", len(PODS_PATH) + 6)
+@example(f"{PODS_PATH}?a=b&fieldSelector=metadata.name%3Dweb-1", "#", len(PODS_PATH) + 4)
+@example(f"{PODS_PATH}/web-1", "#", len(PODS_PATH))
+@example(f"{PODS_PATH}/web-1", "\t", len(PODS_PATH) + 4)
+def test_a_path_is_explained_only_as_what_it_was_authorized_as(world, target, odd, position):
+    target = target[:position] + odd + target[position:]
+    assert world.explain(target) < 500, target
+    for served in world.answers.served:
+        of_endpoint, authorized = world.rights.authorized
+        assert of_endpoint.path == EXPLAIN
         assert agrees(authorized, served), (target, authorized, served)
 
 
