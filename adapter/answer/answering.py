@@ -187,8 +187,8 @@ class Answers:
             if shared is not None:
                 _WIDE.inc()
                 return shared
+        observer.needs_own_query()
         found = await own_rows(self._evaluator, query, names, observer)
-        observer.answered_alone()
         _OWN.inc()
         return found
 

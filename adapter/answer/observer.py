@@ -39,8 +39,8 @@ class AnswerObserver:
     def answered_together(self) -> None:
         """The request had a share of the result of a wide query."""
 
-    def answered_alone(self) -> None:
-        """The request had a query of its own, not a share of a wide query."""
+    def needs_own_query(self) -> None:
+        """No wide query answers the request: its own query is about to be sent, which may fail."""
 
     def answered(self, values: Sequence[ObjectValue | ExternalValue | UsageValue]) -> None:
         """The values of the answer."""

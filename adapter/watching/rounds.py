@@ -196,14 +196,14 @@ class Rounds:
 
 
 class _Steps(AnswerObserver):
-    """Whether the answer needed a query of its own."""
+    """Whether the answer needed a query of its own, which may have failed."""
 
     explains = False
 
     def __init__(self) -> None:
         self.has_own_query = False
 
-    def answered_alone(self) -> None:
+    def needs_own_query(self) -> None:
         self.has_own_query = True
 
 

@@ -10,7 +10,7 @@ from aiohttp import web
 from adapter.watching import endpoint
 from adapter.watching.endpoint import MetricStreams
 from adapter.watching.rounds import Rounds
-from tests.unit.adapter.watching.test_rounds import Answers, document, request
+from tests.unit.adapter.watching.test_rounds import FakeAnswers, document, request
 from wire.api.metric_stream import (
     PATH,
     StreamRequest,
@@ -59,7 +59,7 @@ class Adapter:
     """A listener with nothing but the stream; the test begins the rounds."""
 
     def __init__(self):
-        self.answers, self.access, self.seconds = Answers(), Access(), 1000.0
+        self.answers, self.access, self.seconds = FakeAnswers(), Access(), 1000.0
         self.time_passes = asyncio.Event()
         self.rounds = Rounds(self.answers.answer)
         self.streams = MetricStreams(

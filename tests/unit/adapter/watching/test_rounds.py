@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapter.answer import KnownRequest
+from adapter.answer import ActiveConfiguration, Answers, KnownRequest
+from adapter.config import parse as parse_configuration
 from adapter.fetch.shared_evaluations import SharedEvaluations
-from adapter.model import Evaluation, ExternalMetricRequest, Freshness, Plan
+from adapter.model import Evaluation, ExternalMetricRequest, Freshness, Offer, Plan
 from adapter.watching.rounds import PAUSE_SECONDS_MAX, REFUSED_SECONDS, Rounds
 from tests.fakes import virtual_time
+from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus
 from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList
 from wire.api.labels import parse
 from wire.api.status import Unavailable, not_found
@@ -27,7 +29,7 @@ def document(value, second=0, labels=None):
     return ExternalMetricValueList(items=[value])
 
 
-class Answers:
+class FakeAnswers:
     """Responds with what the test has set for a metric; counts the requests."""
 
     def __init__(self):
@@ -41,7 +43,7 @@ class Answers:
         if isinstance(response, Exception):
             raise response
         if requested.request.metric in self.alone:
-            observer.answered_alone()
+            observer.needs_own_query()
         return response
 
 
@@ -60,7 +62,7 @@ class Client:
 
 class World:
     def __init__(self, **options):
-        self.answers, self.client, self.seconds = Answers(), Client(), 1000.0
+        self.answers, self.client, self.seconds = FakeAnswers(), Client(), 1000.0
         self.rounds = Rounds(self.answers.answer, monotonic=lambda: self.seconds, **options)
         self.rounds.join(self.client)
 
@@ -132,6 +134,27 @@ async def test_beyond_the_limit_requests_with_their_own_query_are_refused_and_tr
     world.answers.alone = {"a"}
     await world.rounds.round()
     assert second.code == 200
+
+
+async def test_while_prometheus_fails_no_more_queries_than_the_limit_are_sent_in_each_round():
+    [rule] = parse_configuration(
+        "externalRules: [{seriesQuery: queue, metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})',"
+        " resources: {template: '<<.Resource>>'}}]"
+    ).rules
+    prometheus = FakePrometheus()
+    answers = Answers(
+        evaluator=prometheus,
+        objects=FakeObjects({}),
+        mapping=FakeMapping(),
+        active=ActiveConfiguration(catalog=FakeCatalog({}, {"queue": Offer(rule, "queue")})),
+    )
+    rounds = Rounds(answers.answer, own_queries_max=1)
+    watched = [rounds.watch(request(namespace=each)) for each in ("a", "b", "c")]
+    await rounds.round()
+    assert [each.code for each in watched] == [500, 429, 429]
+    prometheus.requested.clear()
+    await rounds.round()
+    assert len(prometheus.requested) == 1
 
 
 async def test_what_is_watched_during_a_round_is_evaluated_in_the_next_one():
