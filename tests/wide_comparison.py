@@ -14,6 +14,7 @@ from adapter.model import (
     DiscoveryRule,
     Evaluation,
     ExternalMetricRequest,
+    Freshness,
     MetricQuery,
     Offer,
     Reaction,
@@ -118,7 +119,7 @@ async def compared(
     if requests[0][0].wide is None:
         return None
     clock = Clock()
-    plans = WidePlans(client, freshness_seconds=1.0, monotonic=clock)
+    plans = WidePlans(client, freshness=Freshness(), monotonic=clock)
     for query, names in requests:
         await plans.rows(query, names)
     clock.now_seconds += 1.0

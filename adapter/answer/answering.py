@@ -177,7 +177,7 @@ class Answers:
     ) -> Evaluation:
         """The rows of the request: of a wide query, or of its own query. An explanation shows both."""
         if self._wide_plans and observer.explains:
-            shared = await self._wide_plans.explained(query, names)
+            shared = await self._wide_plans.explained(query.wide, names)
             if shared is not None:
                 observer.answered_together()
                 await own_rows(self._evaluator, query, names, observer)

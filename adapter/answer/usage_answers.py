@@ -42,7 +42,7 @@ from wire.api.resource_metrics import (
 )
 from wire.api.status import StatusDetails, StatusError, Unavailable, not_found
 
-_Together = tuple[Sequence[tuple[Plan, Evaluation]], Sequence[tuple[Plan, Evaluation]]]
+_Together = Sequence[Sequence[tuple[Plan, Evaluation]]]
 """The evaluations for cpu and for memory."""
 
 UsageDocument = PodMetrics | PodMetricsList | NodeMetrics | NodeMetricsList
@@ -171,12 +171,8 @@ class UsageAnswers:
         some = next(iter(queries.values()))
         if self._wide_plans is None or some.cpu_wide is None or some.memory_wide is None:
             return None
-        namespaces = sorted(queries)
-        cpu, memory = await asyncio.gather(
-            self._wide_plans.of_namespaces(some.cpu_wide.query, namespaces),
-            self._wide_plans.of_namespaces(some.memory_wide.query, namespaces),
-        )
-        return (cpu, memory) if cpu and memory else None
+        both = (some.cpu_wide.query, some.memory_wide.query)
+        return await self._wide_plans.of_namespaces(both, sorted(queries))
 
     async def _usage_in(
         self,

@@ -71,7 +71,7 @@ async def assemble(
         objects=objects,
         mapping=mapping,
         active=ActiveConfiguration(catalog=catalog),
-        wide_plans=WidePlans(shared, freshness_seconds=freshness.seconds) if wide_queries else None,
+        wide_plans=WidePlans(shared, freshness=freshness) if wide_queries else None,
     )
     paths = MetricPaths(lambda: answers.active)
     activator = ConfigurationActivator(

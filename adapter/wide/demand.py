@@ -6,16 +6,17 @@ decision can be revised.
 
 from typing import Final
 
+from adapter.model.freshness import ROW_SECONDS, Freshness
+
 REQUESTS_MIN: Final = 2.0
 """Fewer different requests per evaluation save nothing: a lone autoscaler keeps its own query."""
-ROWS_PER_REQUEST: Final = 250
-"""Rows, beside those that the narrow query returns, that cost less than a query: a row takes Prometheus and the adapter 2 to 5 µs each,
-and a query 2 ms."""
+ROWS_PER_REQUEST: Final = round(0.0025 / ROW_SECONDS)
+"""Rows, beside those that the narrow query returns, that cost less than a query: 2.5 ms at most."""
 ROWS_MAX: Final = 50_000
 BURST_RATIO: Final = 0.5
 """The part of the requests of the current period that counts at once: the first requests after the start are many."""
 FORGOTTEN_SECONDS: Final = 300.0
-"""A namespace or wide query that was not requested for so long is dropped."""
+"""A namespace that was not requested for so long is dropped, and so is what was counted of a wide query."""
 
 REFUSED_SECONDS: Final = 600.0
 """After an error that the same query will meet again (many-to-many matching, too many samples), and after too many rows."""
@@ -23,12 +24,28 @@ FAILED_SECONDS: Final = 30.0
 """After an error that may be over soon: a timeout, no connection."""
 
 
+class Suspension:
+    """The time for which a wide query is not sent, because it failed; then it is tried again."""
+
+    def __init__(self) -> None:
+        self._until = float("-inf")
+
+    def is_active(self, now_seconds: float) -> bool:
+        """Whether narrow queries answer."""
+        return now_seconds < self._until
+
+    def begin(self, now_seconds: float, seconds: float) -> None:
+        """Answer with narrow queries for a while."""
+        self._until = now_seconds + seconds
+
+
 class Demand:
     """The demand for one wide query."""
 
-    def __init__(self, *, freshness_seconds: float) -> None:
-        """`freshness_seconds`: how long an evaluation serves requests."""
-        self._freshness_seconds = freshness_seconds
+    def __init__(self, freshness: Freshness) -> None:
+        """`freshness`: how long an evaluation serves requests."""
+        self.suspension = Suspension()
+        self._freshness = freshness
         self._began_at = float("-inf")
         self._period: set[int] = set()
         """The requests of this period, as hashes of their narrow queries."""
@@ -37,19 +54,16 @@ class Demand:
         self._rows_allowed = 0.0
         self._rows = 0
         self._measured_at = float("-inf")
-        self._suspended_until = float("-inf")
+
+    @property
+    def period_seconds(self) -> float:
+        """How long an evaluation serves requests: longer if it is large."""
+        return self._freshness.of(self._rows)
 
     def requested(self, query: str, rows: int, now_seconds: float) -> None:
         """A request arrived whose narrow query is `query` and returns so many rows."""
-        since_seconds = now_seconds - self._began_at
-        if since_seconds >= self._freshness_seconds:
-            if since_seconds > FORGOTTEN_SECONDS:
-                self._period.clear()
-                self._rows_allowed_now = 0
-                self._requests = self._rows_allowed = 0.0
-            weight = 0.5 if self._requests else 1.0
-            self._requests += weight * (len(self._period) - self._requests)
-            self._rows_allowed += weight * (self._rows_allowed_now - self._rows_allowed)
+        if now_seconds - self._began_at >= self.period_seconds:
+            self._requests, self._rows_allowed = self._averages(now_seconds)
             self._began_at = now_seconds
             self._period.clear()
             self._rows_allowed_now = 0
@@ -59,20 +73,29 @@ class Demand:
 
     def is_worthwhile(self, now_seconds: float) -> bool:
         """Whether the wide query should answer: it replaces enough queries for the rows that it returns."""
-        if now_seconds < self._suspended_until:
+        if self.suspension.is_active(now_seconds):
             return False
-        if max(self._requests, len(self._period) * BURST_RATIO) < REQUESTS_MIN:
+        requests, rows_allowed = self._averages(now_seconds)
+        if max(requests, len(self._period) * BURST_RATIO) < REQUESTS_MIN:
             return False
         if now_seconds - self._measured_at > REFUSED_SECONDS:
             return True
-        allowed = max(self._rows_allowed, self._rows_allowed_now * BURST_RATIO)
-        return self._rows <= min(ROWS_MAX, allowed)
+        return self._rows <= min(ROWS_MAX, max(rows_allowed, self._rows_allowed_now * BURST_RATIO))
 
     def evaluated(self, rows: int, now_seconds: float) -> None:
         """The wide query returned so many rows."""
         self._rows = rows
         self._measured_at = now_seconds
 
-    def suspend(self, now_seconds: float, seconds: float) -> None:
-        """Answer with narrow queries for a while, and then try the wide one again."""
-        self._suspended_until = now_seconds + seconds
+    def _averages(self, now_seconds: float) -> tuple[float, float]:
+        """The requests of a period and the rows allowed for them, with the last period if it has ended."""
+        since_seconds = now_seconds - self._began_at
+        if since_seconds > FORGOTTEN_SECONDS:
+            return 0.0, 0.0
+        if since_seconds < self.period_seconds:
+            return self._requests, self._rows_allowed
+        weight = 0.5 if self._requests else 1.0
+        return (
+            self._requests + weight * (len(self._period) - self._requests),
+            self._rows_allowed + weight * (self._rows_allowed_now - self._rows_allowed),
+        )

@@ -7,6 +7,7 @@ from adapter.model import (
     NODES,
     PODS,
     Evaluation,
+    Freshness,
     KubeObject,
     ResourceLabels,
     ResourceMetricRequest,
@@ -72,7 +73,7 @@ def answers(usage, *, wide=True):
                 cpu=rule("cpu"), memory=rule("memory"), window_seconds=60.0
             ),
         ),
-        wide_plans=WidePlans(usage, freshness_seconds=1.0) if wide else None,
+        wide_plans=WidePlans(usage, freshness=Freshness()) if wide else None,
         now=lambda: 1_000.0,
     )
 
@@ -102,6 +103,26 @@ async def test_where_the_common_queries_fail_each_namespace_has_its_own():
     found = await answers(usage).usage(of_pods())
     assert len(found.items) == 11
     assert len(usage.queries) == 14
+
+
+async def test_common_queries_that_fail_are_not_repeated_by_the_next_list():
+    usage = Usage(wide_fails=True)
+    answering = answers(usage)
+    await answering.usage(of_pods())
+    usage.queries.clear()
+    assert len((await answering.usage(of_pods())).items) == 11
+    assert len(usage.queries) == 12
+
+
+async def test_a_list_that_fails_does_not_take_the_shared_queries_of_autoscalers_away():
+    usage = Usage(wide_fails=True)
+    answering = answers(usage)
+    await answering.usage(of_pods())
+    usage.wide_fails = False
+    usage.queries.clear()
+    for namespace in NAMESPACES * 2:
+        await answering.usage(of_pods(namespace))
+    assert any(query.count("team-") > 1 for query in usage.queries)
 
 
 @pytest.mark.parametrize("namespace", NAMESPACES[:1])

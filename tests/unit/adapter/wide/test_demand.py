@@ -2,12 +2,13 @@
 
 import pytest
 
+from adapter.model import Freshness
 from adapter.wide.demand import FORGOTTEN_SECONDS, REFUSED_SECONDS, Demand
 
 
 def demand(*periods, rows_each=1, start=0.0):
     """After periods of one second with so many different requests each."""
-    found = Demand(freshness_seconds=1.0)
+    found = Demand(Freshness())
     for second, requests in enumerate(periods):
         for number in range(requests):
             found.requested(f"q{number}", rows_each, start + second)
@@ -30,7 +31,7 @@ def test_several_different_requests_per_evaluation_are_needed(periods, worthwhil
 
 
 def test_the_same_request_again_is_not_another_one():
-    found = Demand(freshness_seconds=1.0)
+    found = Demand(Freshness())
     for tenth in range(50):
         found.requested("q", 1, tenth / 10)
     assert not found.is_worthwhile(5.0)
@@ -62,3 +63,17 @@ def test_a_pause_forgets_the_demand():
     found = demand(10, 10, 10)
     found.requested("q", 1, 3.0 + FORGOTTEN_SECONDS)
     assert not found.is_worthwhile(3.0 + FORGOTTEN_SECONDS)
+
+
+def test_a_large_result_serves_the_requests_of_a_longer_period():
+    found = Demand(Freshness())
+    found.evaluated(3_000, 0.0)
+    for second in range(12):
+        found.requested(f"q{second % 3}", 1_000, float(second))
+    assert found.is_worthwhile(11.0), "three requests per evaluation, although one per second"
+
+
+def test_whether_it_is_worthwhile_does_not_wait_for_the_next_request():
+    found = demand(2, 2, 2, 1)
+    assert found.is_worthwhile(3.9)
+    assert not found.is_worthwhile(4.0)

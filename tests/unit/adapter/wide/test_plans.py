@@ -16,6 +16,8 @@ from adapter.model import (
     DiscoveryRule,
     Evaluation,
     ExternalMetricRequest,
+    Freshness,
+    Lane,
     NamedRule,
     Offer,
     Reaction,
@@ -25,6 +27,7 @@ from adapter.model import (
 )
 from adapter.ports import QueryFailed
 from adapter.promql.row_selection import indexed
+from adapter.wide.demand import FORGOTTEN_SECONDS
 from adapter.wide.plans import NAMESPACES_PER_PLAN, WidePlans
 from tests.fakes.adapter import FakeMapping
 from tests.unit.adapter.promql.small_promql import evaluate
@@ -46,6 +49,7 @@ class SmallPrometheus:
         ]
         self.requested = []
         self.wide = []
+        self.lanes = []  # of the wide ones
         self.failure = None  # (cause, retryable) of queries for several namespaces
         self.partial = False
         self.may_answer = asyncio.Event()
@@ -59,6 +63,7 @@ class SmallPrometheus:
         self.requested.append(plan)
         if sending.may_post:
             self.wide.append(plan)
+            self.lanes.append(sending.lane)
             await self.may_answer.wait()
             if self.failure:
                 cause, retryable = self.failure
@@ -138,9 +143,8 @@ class Planner:
     def __init__(self, prometheus=None, **settings):
         self.prometheus = prometheus or SmallPrometheus()
         self.clock = Clock()
-        self.plans = WidePlans(
-            self.prometheus, freshness_seconds=1.0, monotonic=self.clock, **settings
-        )
+        settings = {"freshness": Freshness(), **settings}
+        self.plans = WidePlans(self.prometheus, monotonic=self.clock, **settings)
 
     async def period(self, requests=REQUESTS, *, seconds=1.0):
         """All requests at once, after a while: for each its rows, and whether a wide query returned them."""
@@ -202,6 +206,32 @@ async def test_namespaces_that_are_no_longer_requested_are_no_longer_selected():
     assert "team-1" in planner.prometheus.wide[-1].query
 
 
+async def test_namespaces_are_forgotten_also_while_the_wide_query_is_not_worthwhile():
+    old = [f"old-{number}" for number in range(NAMESPACES_PER_PLAN - 1)]
+    planner = Planner(SmallPrometheus([*old, *NAMESPACES], pods=1))
+    for namespace in old:
+        assert await planner.period([of_pods(namespace, ("web-0",))]) == [False]
+    assert planner.prometheus.wide == []
+    requests = [of_pods(namespace, ("web-0",)) for namespace in NAMESPACES]
+    await planner.period(requests, seconds=FORGOTTEN_SECONDS + 1.0)
+    assert await planner.period(requests) == [True] * 4, "none is in a plan full of old ones"
+    assert all("old-" not in plan.query for plan in planner.prometheus.wide)
+
+
+async def test_new_namespaces_do_not_cause_a_large_query_more_often_than_it_is_evaluated():
+    prometheus = SmallPrometheus([*NAMESPACES, "new"], pods=500)
+    planner = Planner(prometheus)
+    pods = [f"web-{number}" for number in range(400)]
+    requests = [of_pods(namespace, pods) for namespace in NAMESPACES] * 2
+    await planner.period(requests)
+    await planner.period(requests, seconds=3.0)
+    assert await planner.period(requests, seconds=3.0) == [True] * 8
+    new = of_pods("new", pods)
+    for seconds in (0.5, 0.6):
+        assert await planner.period([*requests, new], seconds=seconds) == [True] * 8 + [False]
+    assert await planner.period([*requests, new]) == [True] * 9, "after a second per 1,000 rows"
+
+
 @pytest.mark.parametrize(
     ("failure", "seconds"),
     [
@@ -239,7 +269,7 @@ async def test_a_partial_result_is_not_used():
 async def test_a_wide_query_with_far_more_rows_than_are_requested_is_not_used():
     planner = Planner(SmallPrometheus(pods=800))
     await planner.period()
-    await planner.period()
+    await planner.period(seconds=3.0)
     for _ in range(3):
         assert await planner.period() == [False] * 8
 
@@ -345,9 +375,31 @@ async def test_an_explanation_has_the_rows_of_the_wide_query_and_does_not_count_
     planner = Planner()
     query, names = REQUESTS[0]
     for _ in range(20):
-        assert await planner.plans.explained(query, names) is None, "no request wants it"
+        assert await planner.plans.explained(query.wide, names) is None, "no request wants it"
     await planner.period()
     await planner.period()
     served = await planner.plans.rows(query, names)
     assert served is not None
-    assert await planner.plans.explained(query, names) == served
+    planner.prometheus.lanes.clear()
+    assert await planner.plans.explained(query.wide, names) == served
+    assert planner.prometheus.lanes == [Lane.COMMAND]
+
+
+async def test_an_explanation_that_fails_takes_no_query_from_the_autoscalers():
+    planner = Planner()
+    query, names = REQUESTS[0]
+    await planner.period()
+    await planner.period()
+    planner.prometheus.failure = ("no connection", True)
+    assert await planner.plans.explained(query.wide, names) is None
+    planner.prometheus.failure = None
+    assert await planner.period() == [True] * 8
+
+
+async def test_an_explanation_has_no_rows_of_a_wide_query_that_nothing_has_requested_for_long():
+    planner = Planner()
+    query, names = REQUESTS[0]
+    await planner.period()
+    await planner.period()
+    planner.clock.now_seconds += FORGOTTEN_SECONDS + 1.0
+    assert await planner.plans.explained(query.wide, names) is None
