@@ -1,5 +1,6 @@
 """A request to any of the metrics APIs -> its document."""
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -118,6 +119,7 @@ class Answers:
                 known.keep(offer, names, query)
         observer.query_built(query)
         evaluation = await self._rows(query, names, observer)
+        observer.rows_read(evaluation)
         now_seconds = self._now()
         key = _fallback_key(request, query, offer)
         last = self._last_custom.get(key, {}) if key else {}
@@ -152,6 +154,7 @@ class Answers:
                 known.keep(offer, (), query)
         observer.query_built(query)
         evaluation = await self._rows(query, (), observer)
+        observer.rows_read(evaluation)
         now_seconds = self._now()
         key = _fallback_key(request, query, offer)
         last = self._last_external.get(key, ()) if key else ()
@@ -180,7 +183,9 @@ class Answers:
             shared = await self._wide_plans.explained(query.wide, names)
             if shared is not None:
                 observer.answered_together()
-                await own_rows(self._evaluator, query, names, observer)
+                # The answer does not depend on it.
+                with contextlib.suppress(StatusError):
+                    await own_rows(self._evaluator, query, names, observer)
                 return shared
         elif self._wide_plans:
             shared = await self._wide_plans.rows(query, names)

@@ -37,7 +37,10 @@ class AnswerObserver:
         """What Prometheus returned for a plan, and which rows of it belong to the request."""
 
     def answered_together(self) -> None:
-        """The request had a share of the result of a wide query."""
+        """The request has a share of the result of a wide query; its own query is evaluated only to be shown."""
+
+    def rows_read(self, evaluation: Evaluation) -> None:
+        """The rows that the values of a custom or external metric are made of."""
 
     def needs_own_query(self) -> None:
         """No wide query answers the request: its own query is about to be sent, which may fail."""

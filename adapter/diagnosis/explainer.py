@@ -128,15 +128,16 @@ class Explainer:
         if isinstance(request, ResourceMetricRequest):
             missing = trace.without_usage()
             return [findings.usage_missing(request, missing)] if missing else []
-        query, evaluations = trace.query, trace.evaluations
-        if query is None or not evaluations:
+        if trace.query is None or trace.rows is None:
             return []
+        evaluated = trace.evaluations[0].evaluation if trace.evaluations else trace.rows
         return findings.about_values(
-            query,
-            evaluations[0].evaluation,
-            trace.counted(evaluations[0]),
+            trace.query,
+            trace.rows,
+            len(evaluated.samples),
             request,
             trace.names or (),
+            trace.metric_values,
             now_seconds=self._now(),
         )
 

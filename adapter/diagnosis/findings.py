@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from adapter.diagnosis.explanation import Finding
-from adapter.documents.signal_contract import milli, trouble
+from adapter.documents.metric_values import read_objects, read_rows, requested_of
+from adapter.documents.signal_contract import PARTIAL, Outcome, Trouble, Wrong, outcome_of
 from adapter.model import (
     NAMESPACES,
     CustomMetricRequest,
     Evaluation,
     ExternalMetricRequest,
+    ExternalValue,
     GroupResource,
     MetricQuery,
-    MetricRequest,
+    ObjectValue,
     Reaction,
     ResourceMetricRequest,
     ResultKind,
@@ -25,16 +27,19 @@ from adapter.model import (
 )
 from adapter.model.wording import some
 from adapter.promql.naming import NoLabel
+from wire.api.status import StatusError
 
 NAMES_SHOWN_MAX: Final = 8
 
 _OUTCOME: Final = {
-    Reaction.FAIL: "is an error",
-    Reaction.ZERO: "counts as 0",
-    Reaction.LAST: "is replaced by the last good value while that is recent enough",
-    Reaction.OMIT: "is left out",
-    Reaction.ACCEPT: "is accepted",
+    Outcome.USED: "is accepted",
+    Outcome.ZERO: "counts as 0",
+    Outcome.LAST: "is replaced by the last good value",
+    Outcome.LEFT_OUT: "is left out of the response",
+    Outcome.NOT_FOUND: "is an error (404)",
+    Outcome.FAILED: "is an error (500)",
 }
+_ERRORS: Final = (Outcome.NOT_FOUND, Outcome.FAILED)
 
 
 def group_not_served(group: str) -> Finding:
@@ -146,76 +151,123 @@ def counted(evaluation: Evaluation, rows: Rows, names: Sequence[str]) -> list[Sa
 def about_values(
     query: MetricQuery,
     evaluation: Evaluation,
-    having: Sequence[Sample],
-    request: MetricRequest,
+    rows_returned: int,
+    request: CustomMetricRequest | ExternalMetricRequest,
     names: Sequence[str],
+    served: Sequence[ObjectValue | ExternalValue] | None,
     *,
     now_seconds: float,
 ) -> list[Finding]:
-    """What is remarkable about the samples, whether or not the request succeeded."""
-    if evaluation.kind not in (ResultKind.VECTOR, ResultKind.SCALAR):
-        return [
-            Finding(
-                step="value",
-                reason="NotAVector",
-                message=f"the query yields a {evaluation.kind.value}, but a metric needs an instant vector",
-                fix="Wrap a range selector in rate() or avg_over_time().",
-            )
-        ]
-    found = [
-        _partial(query.contract.on_partial) if evaluation.partial else None,
-        _no_rows(query, evaluation, having, request, names),
-        _not_a_number(query, having, now_seconds),
-        _stale(query, having, now_seconds),
+    """What is remarkable about the rows of a request, and what it gets for them; errors first.
+
+    `evaluation` has the rows of the request, out of `rows_returned`. `served` are the values of the response; None: it is an error.
+    """
+    is_external = isinstance(request, ExternalMetricRequest)
+    try:
+        troubles = _troubles(query, evaluation, names, is_external=is_external, now=now_seconds)
+    except StatusError:
+        return [_not_a_vector(evaluation.kind)]
+    having = {value.name for value in served or () if isinstance(value, ObjectValue)}
+    others = bool(served) or len({name for name, _ in troubles}) < len(names)
+    found: dict[tuple[Wrong, Outcome], list[tuple[str, Trouble]]] = {}
+    if evaluation.partial and query.contract.on_partial is Reaction.ACCEPT:
+        found[Wrong.PARTIAL, Outcome.USED] = [("", PARTIAL)]
+    for name, trouble in troubles:
+        outcome = outcome_of(
+            trouble.wrong,
+            query.contract,
+            requested_of(request),
+            has_last=served is not None if is_external else name in having,
+            others=others,
+        )
+        found.setdefault((trouble.wrong, outcome), []).append((name, trouble))
+    return [
+        _finding(wrong, outcome, found[wrong, outcome], query, rows_returned, request, now_seconds)
+        for wrong, outcome in sorted(found, key=lambda each: each[1] not in _ERRORS)
     ]
-    return [each for each in found if each is not None]
 
 
-def _partial(reaction: Reaction) -> Finding:
+def _troubles(
+    query: MetricQuery,
+    evaluation: Evaluation,
+    names: Sequence[str],
+    *,
+    is_external: bool,
+    now: float,
+) -> list[tuple[str, Trouble]]:
+    """What is wrong with the value of each object, or with each row of an external metric, by the functions that serve them."""
+    if is_external:
+        return [("", wrong) for _, wrong in read_rows(evaluation, query, now) if wrong]
+    return list(read_objects(evaluation, query, names, now)[1].items())
+
+
+def _not_a_vector(kind: ResultKind) -> Finding:
     return Finding(
         step="value",
-        reason="PartialAnswer",
-        message=f"some stores behind Prometheus did not answer; by signal.onPartial, this {_OUTCOME[reaction]}",
-        fix="See the warnings of the query, and the stores of Thanos or Mimir.",
+        reason="NotAVector",
+        message=f"the query yields a {kind.value}, but a metric needs an instant vector",
+        fix="Wrap a range selector in rate() or avg_over_time(), and a scalar in vector().",
     )
+
+
+def _finding(
+    wrong: Wrong,
+    outcome: Outcome,
+    having: Sequence[tuple[str, Trouble]],
+    query: MetricQuery,
+    rows_returned: int,
+    request: CustomMetricRequest | ExternalMetricRequest,
+    now_seconds: float,
+) -> Finding:
+    becomes = f"this {_OUTCOME[outcome]}"
+    names = [name for name, _ in having if name]
+    rows = [trouble.row for _, trouble in having if trouble.row is not None]
+    match wrong:
+        case Wrong.PARTIAL:
+            return Finding(
+                step="value",
+                reason="PartialAnswer",
+                message=f"some stores behind Prometheus did not answer; by signal.onPartial, {becomes}",
+                fix="See the warnings of the query, and the stores of Thanos or Mimir.",
+            )
+        case Wrong.EMPTY:
+            return _no_rows(query, rows_returned, request, names, outcome)
+        case Wrong.STALE:
+            age_seconds = now_seconds - min(row.timestamp_seconds for row in rows)
+            return Finding(
+                step="value",
+                reason="StaleSample",
+                message=f"a sample is {age_seconds:.0f}s old, more than signal.staleAfter; {becomes}",
+                fix="Check that the target is still scraped.",
+            )
+    return _not_a_number(rows[0], names, becomes)
 
 
 def _no_rows(
     query: MetricQuery,
-    evaluation: Evaluation,
-    having: Sequence[Sample],
-    request: MetricRequest,
-    names: Sequence[str],
-) -> Finding | None:
-    if isinstance(request, ExternalMetricRequest):
-        missing: list[str] = []
-        if having:
-            return None
-    else:
-        label = query.rows.object_label
-        found = {row.labels.get(label, "") for row in having}
-        missing = [name for name in names if name not in found]
-        if not missing:
-            return None
-    count = len(evaluation.samples)
-    rows = "no row" if not count else f"{count} {'row' if count == 1 else 'rows'}"
-    but = (
-        f" and none for {some(missing, NAMES_SHOWN_MAX)}"
-        if missing
-        else " and none of them for this request"
-    )
-    outcome = f"this {_OUTCOME[query.contract.on_empty]}"
-    if having or query.contract.on_empty is Reaction.OMIT:
-        outcome = "it is left out of the response"
+    rows_returned: int,
+    request: CustomMetricRequest | ExternalMetricRequest,
+    missing: Sequence[str],
+    outcome: Outcome,
+) -> Finding:
+    rows = f"{rows_returned or 'no'} {'row' if rows_returned < 2 else 'rows'}"
+    but = ""
+    if rows_returned:
+        but = (
+            f" and none for {some(missing, NAMES_SHOWN_MAX)}"
+            if missing
+            else " and none of them for this request"
+        )
+    subject = "it" if outcome is Outcome.LEFT_OUT else "this"
     return Finding(
         step="value",
         reason="NoRows",
-        message=f"the query of {query.rule} yields {rows}{but if count else ''}; {outcome}",
+        message=f"the query of {query.rule} yields {rows}{but}; {subject} {_OUTCOME[outcome]}",
         fix=_why_no_rows(query, request),
     )
 
 
-def _why_no_rows(query: MetricQuery, request: MetricRequest) -> str:
+def _why_no_rows(query: MetricQuery, request: CustomMetricRequest | ExternalMetricRequest) -> str:
     if isinstance(request, ExternalMetricRequest):
         return "Run the query in Prometheus: no series has all of these labels now. An external metric is restricted to the namespace of the request unless `resources.namespaced: false`."
     label = query.rows.object_label
@@ -226,49 +278,19 @@ def _why_no_rows(query: MetricQuery, request: MetricRequest) -> str:
     )
 
 
-def _not_a_number(
-    query: MetricQuery, having: Sequence[Sample], now_seconds: float
-) -> Finding | None:
-    odd = [row for row in having if milli(row.value) is None]
-    if not odd:
-        return None
-    label = query.rows.object_label
-    names = list(dict.fromkeys(row.labels.get(label, "") for row in odd)) if label else []
+def _not_a_number(row: Sample, names: Sequence[str], becomes: str) -> Finding:
     whose = f" for {some(names, NAMES_SHOWN_MAX)}" if names else ""
-    value = odd[0].value
-    shown = "a native histogram" if odd[0].is_histogram else "NaN" if math.isnan(value) else value
+    shown = (
+        "a native histogram" if row.is_histogram else "NaN" if math.isnan(row.value) else row.value
+    )
     return Finding(
         step="value",
         reason="NotANumber",
-        message=f"Prometheus returned {shown}{whose}; by signal.onNaN, this {_outcome(query, odd[0], now_seconds)}",
+        message=f"Prometheus returned {shown}{whose}; by signal.onNaN, {becomes}",
         fix="Use histogram_quantile() or histogram_sum() on native histograms."
-        if odd[0].is_histogram
+        if row.is_histogram
         else "NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit).",
     )
-
-
-def _stale(query: MetricQuery, having: Sequence[Sample], now_seconds: float) -> Finding | None:
-    numbers = [row for row in having if milli(row.value) is not None]
-    old = [row for row in numbers if trouble(row, query, now_seconds) is not None]
-    if not old:
-        return None
-    oldest = min(old, key=lambda row: row.timestamp_seconds)
-    age_seconds = now_seconds - oldest.timestamp_seconds
-    return Finding(
-        step="value",
-        reason="StaleSample",
-        message=f"a sample is {age_seconds:.0f}s old, more than signal.staleAfter; this {_outcome(query, oldest, now_seconds)}",
-        fix="Check that the target is still scraped.",
-    )
-
-
-def _outcome(query: MetricQuery, row: Sample, now_seconds: float) -> str:
-    """What a request gets for this row, by the function that answers it."""
-    wrong = trouble(row, query, now_seconds)
-    reaction = Reaction.ACCEPT if wrong is None else wrong[0]
-    if reaction is Reaction.LAST and query.contract.last_for_seconds is None:
-        return "is left out of a list, and is an error alone"
-    return _OUTCOME[reaction]
 
 
 def usage_missing(request: ResourceMetricRequest, names: Sequence[str]) -> Finding:

@@ -50,6 +50,8 @@ class Trace(AnswerObserver):
         self.query: MetricQuery | None = None
         self.plans: list[Plan] = []
         self.evaluations: list[PlanEvaluation] = []
+        self.rows: Evaluation | None = None
+        """What the values are made of: rows of the request's own query, or of one for many requests."""
         self.values: tuple[Value, ...] | None = None
         self.is_shared = False
 
@@ -70,6 +72,9 @@ class Trace(AnswerObserver):
 
     def evaluated(self, plan: Plan, rows: Rows, evaluation: Evaluation) -> None:
         self.evaluations.append(PlanEvaluation(plan, rows, evaluation))
+
+    def rows_read(self, evaluation: Evaluation) -> None:
+        self.rows = evaluation
 
     def answered_together(self) -> None:
         self.is_shared = True
@@ -112,6 +117,13 @@ class Trace(AnswerObserver):
     def served(self) -> tuple[ServedValue, ...]:
         """The first values of the answer."""
         return tuple(_served(value) for value in (self.values or ())[:SHOWN_MAX])
+
+    @property
+    def metric_values(self) -> tuple[ObjectValue | ExternalValue, ...] | None:
+        """The values of the answer, of a custom or external metric; None if it is an error."""
+        if self.values is None:
+            return None
+        return tuple(each for each in self.values if not isinstance(each, UsageValue))
 
     def without_usage(self) -> list[str]:
         """The requested pods or nodes that have no usage."""

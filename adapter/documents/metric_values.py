@@ -10,7 +10,19 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from adapter.documents.refusals import external_metric_not_found, object_metric_not_found
-from adapter.documents.signal_contract import failed, is_fresh, milli, trouble, usable_samples
+from adapter.documents.signal_contract import (
+    EMPTY,
+    PARTIAL,
+    Outcome,
+    Requested,
+    Trouble,
+    failed,
+    is_fresh,
+    milli,
+    outcome_of,
+    trouble,
+    usable_samples,
+)
 from adapter.model import (
     EVERY_OBJECT,
     CustomMetricRequest,
@@ -33,6 +45,41 @@ class CustomValues(msgspec.Struct, frozen=True):
     """Name, and what is wrong with its value as a sentence. An object without any row is not among them."""
 
 
+def read_objects(
+    evaluation: Evaluation, query: MetricQuery, names: Sequence[str], now_seconds: float
+) -> tuple[dict[str, Sample], dict[str, Trouble]]:
+    """The usable rows by object, and what is wrong with each of the other objects.
+
+    Raises `StatusError` 500 when the result is not an instant vector.
+    """
+    if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
+        return {}, dict.fromkeys(names, PARTIAL)
+    label = query.rows.object_label
+    found = {row.labels.get(label, ""): row for row in usable_samples(evaluation, query)}
+    rows: dict[str, Sample] = {}
+    troubles: dict[str, Trouble] = {}
+    for name in names:
+        row = found.get(name)
+        wrong = EMPTY if row is None else trouble(row, query.contract, now_seconds)
+        if wrong is not None:
+            troubles[name] = wrong
+        elif row is not None:
+            rows[name] = row
+    return rows, troubles
+
+
+def read_rows(
+    evaluation: Evaluation, query: MetricQuery, now_seconds: float
+) -> list[tuple[Sample | None, Trouble | None]]:
+    """The rows of an external metric with what is wrong with each; without usable rows, what is wrong. Raises as `read_objects`."""
+    rows = usable_samples(evaluation, query, scalar_allowed=True)
+    if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
+        return [(None, PARTIAL)]
+    if not rows:
+        return [(None, EMPTY)]
+    return [(row, trouble(row, query.contract, now_seconds)) for row in rows]
+
+
 def custom_values(
     evaluation: Evaluation,
     query: MetricQuery,
@@ -46,99 +93,71 @@ def custom_values(
 
     `last` holds the last good values by object name, for contracts that may fall back on them.
     """
-    known = _CustomFallback(
-        query,
-        evaluation.evaluated_at_seconds,
-        now_seconds,
-        last or {},
-        in_list=request.name == EVERY_OBJECT,
-    )
-    if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
-        found = [
-            known.instead(name, query.contract.on_partial, "some stores did not answer")
-            for name in names
-        ]
-    else:
-        label = query.rows.object_label
-        rows = {row.labels.get(label, ""): row for row in usable_samples(evaluation, query)}
-        found = [_custom_value(name, rows.get(name), query, known, now_seconds) for name in names]
-    values = tuple(value for value in found if value is not None)
-    if not values and known.without_value:
-        raise failed(query, known.without_value)
-    if not values and (request.name != EVERY_OBJECT or query.contract.on_empty is Reaction.FAIL):
+    rows, troubles = read_objects(evaluation, query, names, now_seconds)
+    values: list[ObjectValue] = []
+    without: dict[str, Trouble] = {}
+    for name in names:
+        if (row := rows.get(name)) is not None:
+            values.append(
+                ObjectValue(
+                    name=name,
+                    value_milli=milli(row.value) or 0,
+                    timestamp_seconds=row.timestamp_seconds,
+                )
+            )
+            continue
+        known = last.get(name) if last else None
+        has_last = known is not None and is_fresh(known.timestamp_seconds, query, now_seconds)
+        match outcome_of(
+            troubles[name].wrong,
+            query.contract,
+            requested_of(request),
+            has_last=has_last,
+            others=True,
+        ):
+            case Outcome.ZERO:
+                zero_at = evaluation.evaluated_at_seconds
+                values.append(
+                    ObjectValue(
+                        name=name, value_milli=0, timestamp_seconds=zero_at, substitute=True
+                    )
+                )
+            case Outcome.LAST if known is not None:
+                values.append(known)
+            case _:
+                without[name] = troubles[name]
+    _check_without(without, query, request, others=bool(values))
+    left_out = [(name, each.sentence) for name, each in without.items() if each is not EMPTY]
+    return CustomValues(tuple(values), tuple(left_out))
+
+
+def requested_of(request: CustomMetricRequest | ExternalMetricRequest) -> Requested:
+    """What the response to a request is for."""
+    if isinstance(request, ExternalMetricRequest):
+        return Requested.EXTERNAL
+    return Requested.LIST if request.name == EVERY_OBJECT else Requested.OBJECT
+
+
+def _check_without(
+    without: Mapping[str, Trouble],
+    query: MetricQuery,
+    request: CustomMetricRequest,
+    *,
+    others: bool,
+) -> None:
+    """Raises `StatusError` if an object without a value makes the response an error."""
+    requested = requested_of(request)
+    outcomes = [
+        outcome_of(each.wrong, query.contract, requested, has_last=False, others=others)
+        for each in without.values()
+    ]
+    for (name, each), outcome in zip(without.items(), outcomes, strict=True):
+        if outcome is Outcome.FAILED:
+            raise failed(query, f"{each.sentence} for {name!r}")
+    if Outcome.NOT_FOUND in outcomes:
         raise object_metric_not_found(
             request, f"{query.plan.query!r} has no row for it ({query.rule})"
         )
-    return CustomValues(values, tuple(known.left_out.items()))
-
-
-def _custom_value(
-    name: str,
-    row: Sample | None,
-    query: MetricQuery,
-    known: "_CustomFallback",
-    now_seconds: float,
-) -> ObjectValue | None:
-    if row is None:
-        empty = query.contract.on_empty
-        # One object without a row is a gap that autoscalers handle; only an empty result fails.
-        if empty in (Reaction.FAIL, Reaction.OMIT):
-            return None
-        return known.instead(name, empty, "no row")
-    if (wrong := trouble(row, query, now_seconds)) is not None:
-        return known.instead(name, *wrong)
-    return ObjectValue(
-        name=name, value_milli=milli(row.value) or 0, timestamp_seconds=row.timestamp_seconds
-    )
-
-
-class _CustomFallback:
-    """What is used in place of an object's value, by the contract's reaction."""
-
-    def __init__(
-        self,
-        query: MetricQuery,
-        evaluated_at_seconds: float,
-        now_seconds: float,
-        last: Mapping[str, ObjectValue],
-        *,
-        in_list: bool,
-    ) -> None:
-        """`in_list`: an object for which there is no last good value is left out, since the others have theirs."""
-        self.without_value: str | None = None
-        """The first object that was left out for that reason, as a sentence."""
-        self.left_out: dict[str, str] = {}
-        self._in_list = in_list
-        self._query = query
-        self._evaluated_at_seconds = evaluated_at_seconds
-        self._now_seconds = now_seconds
-        self._last = last
-
-    def instead(self, name: str, reaction: Reaction, sentence: str) -> ObjectValue | None:
-        """A value, or None to leave the object out; raises `StatusError` when the contract says so."""
-        match reaction:
-            case Reaction.ZERO:
-                return ObjectValue(
-                    name=name,
-                    value_milli=0,
-                    timestamp_seconds=self._evaluated_at_seconds,
-                    substitute=True,
-                )
-            case Reaction.OMIT:
-                self.left_out[name] = sentence
-                return None
-            case Reaction.LAST:
-                value = self._last.get(name)
-                if value is not None and is_fresh(
-                    value.timestamp_seconds, self._query, self._now_seconds
-                ):
-                    return value
-                if self._in_list:
-                    # A new pod has no last good value. Autoscalers handle a pod without a value.
-                    self.without_value = self.without_value or f"{sentence} for {name!r}"
-                    self.left_out[name] = sentence
-                    return None
-        raise failed(self._query, f"{sentence} for {name!r}")
 
 
 def external_values(
@@ -149,70 +168,42 @@ def external_values(
     now_seconds: float,
     last: Sequence[ExternalValue] = (),
 ) -> tuple[ExternalValue, ...]:
-    """A value for each row; raises `StatusError`. `last` holds the last good rows, for contracts that fall back on them."""
-    rows = usable_samples(evaluation, query, scalar_allowed=True)
-    contract = query.contract
-    known = _ExternalFallback(query, evaluation.evaluated_at_seconds, now_seconds, last)
-    if evaluation.partial and contract.on_partial is not Reaction.ACCEPT:
-        return known.instead(contract.on_partial, "some stores did not answer")
-    if not rows and contract.on_empty is Reaction.FAIL:
-        raise external_metric_not_found(
-            request, f"{query.plan.query!r} yields no row ({query.rule})"
-        )
-    if not rows:
-        return known.instead(contract.on_empty, "no row")
+    """A value for each row; raises `StatusError`. `last` holds the last good rows, for contracts that fall back on them.
+
+    They replace all rows: an autoscaler adds the rows up, so some of them would be a wrong sum.
+    """
+    has_last = bool(last) and all(
+        is_fresh(value.timestamp_seconds, query, now_seconds) for value in last
+    )
     values: list[ExternalValue] = []
-    for row in rows:
-        wrong = trouble(row, query, now_seconds)
+    for row, wrong in read_rows(evaluation, query, now_seconds):
         if wrong is None:
-            values.append(_external_value(row, milli(row.value) or 0, evaluation.kind))
-        elif wrong[0] is Reaction.ZERO:
-            zero = _external_value(row, 0, evaluation.kind)
-            values.append(msgspec.structs.replace(zero, substitute=True))
-        elif wrong[0] is not Reaction.OMIT:
-            return known.instead(*wrong)
+            values.append(_external_value(row, evaluation))
+            continue
+        match outcome_of(
+            wrong.wrong, query.contract, Requested.EXTERNAL, has_last=has_last, others=False
+        ):
+            case Outcome.ZERO:
+                values.append(_external_value(row, evaluation, is_zero=True))
+            case Outcome.LAST:
+                return tuple(last)
+            case Outcome.NOT_FOUND:
+                raise external_metric_not_found(
+                    request, f"{query.plan.query!r} yields no row ({query.rule})"
+                )
+            case Outcome.FAILED:
+                raise failed(query, wrong.sentence)
     return tuple(values)
 
 
-def _external_value(row: Sample, value_milli: int, kind: ResultKind) -> ExternalValue:
-    labels = None if kind is ResultKind.SCALAR else row.labels
+def _external_value(
+    row: Sample | None, evaluation: Evaluation, *, is_zero: bool = False
+) -> ExternalValue:
+    """The value of a row, or a 0 in its place; without a row, a 0 without labels."""
+    has_labels = row is not None and evaluation.kind is not ResultKind.SCALAR
     return ExternalValue(
-        labels=labels, value_milli=value_milli, timestamp_seconds=row.timestamp_seconds
+        labels=row.labels if row and has_labels else None,
+        value_milli=0 if is_zero or row is None else milli(row.value) or 0,
+        timestamp_seconds=row.timestamp_seconds if row else evaluation.evaluated_at_seconds,
+        substitute=is_zero,
     )
-
-
-class _ExternalFallback:
-    """What is used in place of all rows: an autoscaler adds the rows up, so some of them would be a wrong sum."""
-
-    def __init__(
-        self,
-        query: MetricQuery,
-        evaluated_at_seconds: float,
-        now_seconds: float,
-        last: Sequence[ExternalValue],
-    ) -> None:
-        self._query = query
-        self._evaluated_at_seconds = evaluated_at_seconds
-        self._now_seconds = now_seconds
-        self._last = last
-
-    def instead(self, reaction: Reaction, sentence: str) -> tuple[ExternalValue, ...]:
-        """The rows, possibly none; raises `StatusError` when the contract says so."""
-        match reaction:
-            case Reaction.OMIT:
-                return ()
-            case Reaction.ZERO:
-                return (
-                    ExternalValue(
-                        labels=None,
-                        value_milli=0,
-                        timestamp_seconds=self._evaluated_at_seconds,
-                        substitute=True,
-                    ),
-                )
-            case Reaction.LAST if self._last and all(self._is_fresh(value) for value in self._last):
-                return tuple(self._last)
-        raise failed(self._query, sentence)
-
-    def _is_fresh(self, value: ExternalValue) -> bool:
-        return is_fresh(value.timestamp_seconds, self._query, self._now_seconds)

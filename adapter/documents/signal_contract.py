@@ -3,10 +3,14 @@
 This is decided here for every kind of metric. Numbers are converted here too, as prometheus-adapter converts them.
 """
 
+import enum
 import math
+from typing import Final
+
+import msgspec
 
 from adapter.documents.refusals import metrics_not_fetched, unexpected_result
-from adapter.model import Evaluation, MetricQuery, Reaction, ResultKind, Sample
+from adapter.model import Evaluation, MetricQuery, Reaction, ResultKind, Sample, SignalContract
 from wire.api.status import StatusError
 
 _INT64_MAX = 2**63 - 1
@@ -41,24 +45,112 @@ def usable_samples(
     ]
 
 
-def trouble(sample: Sample, query: MetricQuery, now_seconds: float) -> tuple[Reaction, str] | None:
-    """What is wrong with a sample, as (the contract's reaction, a sentence); None when it is usable."""
-    contract = query.contract
-    if milli(sample.value) is None:
-        reaction = contract.on_nan
-        if reaction is Reaction.ZERO and (sample.is_histogram or not math.isnan(sample.value)):
+class Wrong(enum.Enum):
+    """What is wrong with a value."""
+
+    PARTIAL = enum.auto()  # some stores of the backend did not answer
+    EMPTY = enum.auto()  # no row
+    NAN = enum.auto()
+    NOT_FINITE = enum.auto()  # infinite, more than an int64 holds, or a native histogram
+    STALE = enum.auto()
+
+
+class Requested(enum.Enum):
+    """What a response is for."""
+
+    LIST = enum.auto()  # every object that a selector matches
+    OBJECT = enum.auto()
+    EXTERNAL = enum.auto()
+
+
+class Outcome(enum.Enum):
+    """What the response has where something is wrong with a value."""
+
+    USED = enum.auto()  # the value, as if nothing were wrong
+    ZERO = enum.auto()
+    LAST = enum.auto()  # the last good value; of an external metric, all last good rows
+    LEFT_OUT = enum.auto()
+    NOT_FOUND = enum.auto()  # the response is a 404
+    FAILED = enum.auto()  # the response is a 500
+
+
+def outcome_of(
+    wrong: Wrong,
+    contract: SignalContract,
+    requested: Requested,
+    *,
+    has_last: bool,
+    others: bool,
+) -> Outcome:
+    """What becomes of a value by the contract: the one decision, for serving and for explaining.
+
+    `has_last`: there is a last good value that is recent enough. `others`: other objects of the list have a value.
+    """
+    reaction = _reaction(wrong, contract)
+    match reaction:
+        case Reaction.ACCEPT if wrong is Wrong.PARTIAL:
+            return Outcome.USED
+        case Reaction.ZERO:
+            return Outcome.ZERO
+        case Reaction.LAST if has_last:
+            return Outcome.LAST
+        case Reaction.LAST if requested is Requested.LIST and others:
+            # A new pod has no last good value. Autoscalers handle a pod without a value.
+            return Outcome.LEFT_OUT
+        case Reaction.FAIL if wrong is Wrong.EMPTY:
+            # One object of a list without a row is a gap that autoscalers handle; only an empty result fails.
+            is_gap = requested is Requested.LIST and others
+            return Outcome.LEFT_OUT if is_gap else Outcome.NOT_FOUND
+        case Reaction.OMIT:
+            nothing_left = requested is Requested.LIST and not others
+            if requested is Requested.OBJECT or (
+                nothing_left and contract.on_empty is Reaction.FAIL
+            ):
+                return Outcome.NOT_FOUND
+            return Outcome.LEFT_OUT
+    return Outcome.FAILED
+
+
+def _reaction(wrong: Wrong, contract: SignalContract) -> Reaction:
+    match wrong:
+        case Wrong.PARTIAL:
+            return contract.on_partial
+        case Wrong.EMPTY:
+            return contract.on_empty
+        case Wrong.STALE:
+            return contract.on_stale
+        case Wrong.NOT_FINITE if contract.on_nan is Reaction.ZERO:
             # 0/0 may mean idle, an infinity or a histogram never does, and a 0 in its place would scale down. Out of a list it is
             # left out; alone, or if nothing is left, it fails.
-            reaction = Reaction.LAST
+            return Reaction.LAST
+    return contract.on_nan
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """What is wrong, also as a sentence, and with which row."""
+
+    wrong: Wrong
+    sentence: str
+    row: Sample | None = None
+
+
+PARTIAL: Final = Trouble(Wrong.PARTIAL, "some stores did not answer")
+EMPTY: Final = Trouble(Wrong.EMPTY, "no row")
+
+
+def trouble(sample: Sample, contract: SignalContract, now_seconds: float) -> Trouble | None:
+    """What is wrong with a sample; None when it is usable."""
+    if milli(sample.value) is None:
         if sample.is_histogram:
-            return (
-                reaction,
-                "the value is a native histogram, which is not a number: use histogram_quantile()",
+            sentence = (
+                "the value is a native histogram, which is not a number: use histogram_quantile()"
             )
-        return reaction, f"the value is {sample.value}"
+            return Trouble(Wrong.NOT_FINITE, sentence, sample)
+        wrong = Wrong.NAN if math.isnan(sample.value) else Wrong.NOT_FINITE
+        return Trouble(wrong, f"the value is {sample.value}", sample)
     age_seconds = now_seconds - sample.timestamp_seconds
     if contract.stale_after_seconds is not None and age_seconds > contract.stale_after_seconds:
-        return contract.on_stale, f"the newest sample is {age_seconds:.0f}s old"
+        return Trouble(Wrong.STALE, f"the newest sample is {age_seconds:.0f}s old", sample)
     return None
 
 

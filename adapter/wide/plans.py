@@ -105,9 +105,16 @@ class WidePlans:
         return await self._share(chunk, wide, names, _FOR_EXPLANATIONS, None, several=several)
 
     async def of_namespaces(
-        self, queries: Sequence[WideQuery], namespaces: Sequence[str]
+        self,
+        queries: Sequence[WideQuery],
+        namespaces: Sequence[str],
+        *,
+        explains: bool = False,
     ) -> list[list[tuple[Plan, Evaluation]]] | None:
-        """The wide queries for these namespaces, each in as many plans as they need; None when one fails or is suspended."""
+        """The wide queries for these namespaces, each in as many plans as they need; None when one fails or is suspended.
+
+        `explains`: for an explanation, whose failure suspends nothing.
+        """
         suspensions = [self._chunks(query).of_lists for query in queries]
         if any(each.is_active(self._monotonic()) for each in suspensions):
             return None
@@ -120,7 +127,9 @@ class WidePlans:
         ]
         evaluations_of = await together(
             [
-                self._evaluated(plans, _FOR_LISTS, suspension)
+                self._evaluated(plans, _FOR_EXPLANATIONS, None)
+                if explains
+                else self._evaluated(plans, _FOR_LISTS, suspension)
                 for plans, suspension in zip(plans_of, suspensions, strict=True)
             ]
         )

@@ -3,12 +3,14 @@
 import pytest
 
 from adapter.answer import ActiveConfiguration, Answers
+from adapter.diagnosis.trace import Trace
 from adapter.model import (
     NODES,
     PODS,
     Evaluation,
     Freshness,
     KubeObject,
+    Lane,
     ResourceLabels,
     ResourceMetricRequest,
     ResourceRule,
@@ -50,10 +52,15 @@ class Usage:
 
     def __init__(self, *, wide_fails=False):
         self.wide_fails = wide_fails
+        self.narrow_fails = False
         self.queries = []
+        self.lanes = []
 
-    async def evaluate(self, plan, sending=None):
+    async def evaluate(self, plan, sending):
         self.queries.append(plan.query)
+        self.lanes.append(sending.lane)
+        if self.narrow_fails and not plan.key_labels:
+            raise QueryFailed(backend="", query=plan.query, cause="away", retryable=True)
         if self.wide_fails and plan.key_labels:
             raise QueryFailed(backend="", query=plan.query, cause="too many", retryable=False)
         rows = evaluate(plan.query, SERIES, [float(n) for n in range(len(SERIES))])
@@ -139,3 +146,30 @@ async def test_autoscalers_on_resource_metrics_of_many_namespaces_share_queries(
         for namespace in NAMESPACES:
             await answering.usage(of_pods(namespace))
     assert any(query.count("team-") > 1 for query in usage.queries)
+
+
+@pytest.mark.parametrize("narrow_fails", [False, True], ids=["shown", "not shown"])
+@pytest.mark.parametrize("namespace", ["", *NAMESPACES[:1]], ids=["all namespaces", "one"])
+async def test_an_explanation_has_the_usage_that_is_served(namespace, narrow_fails):
+    usage = Usage()
+    answering = answers(usage)
+    for each in NAMESPACES * 2:
+        await answering.usage(of_pods(each))
+    served = await answering.usage(of_pods(namespace))
+    usage.lanes.clear()
+    usage.narrow_fails = narrow_fails
+    trace = Trace()
+    assert await answering.usage(of_pods(namespace), trace) == served
+    assert trace.is_shared
+    assert set(usage.lanes) == {Lane.COMMAND}
+    assert all(each.query.count("team-") == 1 for each in trace.queries())
+
+
+async def test_an_explanation_of_usage_has_no_common_queries_while_they_are_suspended():
+    usage = Usage(wide_fails=True)
+    answering = answers(usage)
+    await answering.usage(of_pods())
+    usage.wide_fails = False
+    trace = Trace()
+    await answering.usage(of_pods(), trace)
+    assert not trace.is_shared

@@ -1,5 +1,6 @@
 """An explanation is recorded from the answer itself, so it shows what was answered."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,8 +12,21 @@ from adapter.commands.explain_text import text_of
 from adapter.config import parse
 from adapter.diagnosis.explainer import Explainer
 from adapter.diagnosis.explanation import Explanation
-from adapter.model import PODS, BackendRef, Gap, KubeObject, ListedRule, MetricEntry, Offer, Series
+from adapter.documents.paths import VERSIONS
+from adapter.model import (
+    PODS,
+    BackendRef,
+    Evaluation,
+    Freshness,
+    Gap,
+    KubeObject,
+    ListedRule,
+    MetricEntry,
+    Offer,
+    Series,
+)
 from adapter.ports import QueryFailed
+from adapter.wide.plans import WidePlans
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
 
 CONFIGURATION = parse(
@@ -24,27 +38,43 @@ rules:
 metrics:
 - {name: named, describes: pods, query: named}
 - {name: aged, describes: pods, query: aged, signal: {onStale: fail, staleAfter: 1m}}
+- {name: zeros, describes: pods, query: zeros, signal: {onEmpty: zero}}
+- {name: omitted, describes: pods, query: omitted, signal: {onEmpty: omit}}
+- {name: depth, query: depth, signal: {onNaN: zero}}
 """
 )
-LOAD, NAMED, AGED = CONFIGURATION.rules
+LOAD, NAMED, AGED, ZEROS, OMITTED, DEPTH = CONFIGURATION.rules
 QUERY = 'sum(load{namespace="n",pod="p"}) by (pod)'
+EXTERNAL = "/apis/external.metrics.k8s.io/v1beta1/namespaces/n"
 ROOT = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/n"
 SERIES = (Series("load", frozenset({"namespace", "pod"})),)
 
 
-def explainer(prometheus: FakePrometheus, catalog: FakeCatalog | None = None) -> Explainer:
+def explainer(
+    prometheus: FakePrometheus,
+    catalog: FakeCatalog | None = None,
+    *,
+    pods: Sequence[str] = ("p",),
+    wide_plans: WidePlans | None = None,
+) -> Explainer:
     offers = {
         MetricEntry(PODS, True, "load"): Offer(LOAD, "load"),
         MetricEntry(PODS, True, "named"): Offer(NAMED),
         MetricEntry(PODS, True, "aged"): Offer(AGED),
+        MetricEntry(PODS, True, "zeros"): Offer(ZEROS),
+        MetricEntry(PODS, True, "omitted"): Offer(OMITTED),
     }
-    catalog = catalog or FakeCatalog(offers, listed=[ListedRule(LOAD, SERIES), ListedRule(NAMED)])
+    listed = [ListedRule(LOAD, SERIES), ListedRule(NAMED)]
+    catalog = catalog or FakeCatalog(offers, {"depth": Offer(DEPTH)}, listed=listed)
     mapping = FakeMapping()
     answers = Answers(
         evaluator=prometheus,
-        objects=FakeObjects({PODS: [KubeObject(name="p", namespace="n", labels={"app": "a"})]}),
+        objects=FakeObjects(
+            {PODS: [KubeObject(name=name, namespace="n", labels={"app": "a"}) for name in pods]}
+        ),
+        wide_plans=wide_plans,
         mapping=mapping,
-        active=ActiveConfiguration(catalog=catalog, groups=("custom.metrics.k8s.io",)),
+        active=ActiveConfiguration(catalog=catalog, groups=tuple(VERSIONS)),
         now=lambda: 1_000.0,
     )
     paths = MetricPaths(lambda: answers.active)
@@ -108,6 +138,42 @@ async def test_a_sample_that_is_too_old_is_named():
     explanation = await explainer(prometheus).explain(f"{ROOT}/pods/p/aged")
     assert (explanation.ended_at, explanation.findings[0].reason) == ("value", "StaleSample")
     assert "100s old" in explanation.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("path", "rows", "code", "says"),
+    [
+        pytest.param(f"{ROOT}/pods/*/zeros", [("p", 1.0)], 200, "none for q; this counts as 0", id="a list with a 0"),
+        pytest.param(f"{ROOT}/pods/p/omitted", [], 404, "this is an error (404)", id="nothing to leave out"),
+        pytest.param(f"{EXTERNAL}/depth", [("p", math.inf)], 500, "this is an error (500)", id="infinity is not 0"),
+    ],
+)  # fmt: skip
+async def test_a_finding_says_what_the_response_has(path, rows, code, says):
+    found = vector(*(({"pod": pod, "namespace": "n"}, value) for pod, value in rows))
+    explanation = await explainer(FakePrometheus(otherwise=found), pods=("p", "q")).explain(path)
+    assert explanation.code == code
+    [finding] = explanation.findings
+    assert says in finding.message
+
+
+async def test_where_a_wide_query_answers_the_explanation_is_about_its_rows():
+    plans = SharedRows(vector(({"pod": "p"}, math.nan)))
+    explanation = await explainer(FakePrometheus(), wide_plans=plans).explain(f"{ROOT}/pods/p/load")
+    assert (explanation.code, explanation.is_shared) == (200, True), "its own query fails"
+    assert [each.value for each in explanation.values] == ["0"]
+    [finding] = explanation.findings
+    assert "NaN for p; by signal.onNaN, this counts as 0" in finding.message
+
+
+class SharedRows(WidePlans):
+    """A wide query with these rows for every request."""
+
+    def __init__(self, rows: Evaluation) -> None:
+        super().__init__(FakePrometheus(), freshness=Freshness())
+        self.rows_of_all = rows
+
+    async def explained(self, *_: object, **__: object) -> Evaluation:
+        return self.rows_of_all
 
 
 async def test_rows_of_other_objects_are_counted_and_not_shown():
