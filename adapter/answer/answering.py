@@ -236,14 +236,17 @@ def _fallback_key(
 ) -> str:
     """The key of the last good values; empty when the contract never falls back on them.
 
-    The rule's query is a part of it: after a reload, the values of another query must not be used.
+    The rule's query and its labels are a part of it: after a reload, the values of other series or objects must not be used.
     """
     contract = query.contract
     reactions = (contract.on_empty, contract.on_nan, contract.on_stale, contract.on_partial)
     if Reaction.LAST not in reactions:
         return ""
     rule = offer.rule
-    text = rule.query if isinstance(rule, NamedRule) else f"{offer.series} {rule.metrics_query}"
+    if isinstance(rule, NamedRule):
+        text = f"{rule.query} {rule.object_label} {rule.namespace_label}"
+    else:
+        text = f"{offer.series} {rule.metrics_query} {rule.resources}"
     source = f"{rule.backend.name} {rule.backend.source} {text}"
     if isinstance(request, ExternalMetricRequest):
         return f"{source} {request.namespace}/{request.metric}?{request.selector}"

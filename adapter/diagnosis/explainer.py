@@ -99,7 +99,7 @@ class Explainer:
                     backend=failed.backend, cause=failed.cause, retryable=failed.retryable
                 )
             ]
-        if refused is None or trace.evaluations:
+        if refused is None or trace.evaluations or trace.is_shared:
             remarks = self._about_values(request, trace)
             return remarks or ([_unexplained(refused)] if refused else [])
         if isinstance(request, ResourceMetricRequest):

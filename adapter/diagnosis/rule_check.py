@@ -20,9 +20,11 @@ from adapter.model import (
     DiscoveryRule,
     Evaluation,
     ExternalMetricRequest,
+    ExternalValue,
     GroupResource,
     MetricQuery,
     NamedRule,
+    ObjectValue,
     Offer,
     Plan,
     ResourceMapping,
@@ -230,26 +232,29 @@ def _read(
     """The evaluation, read as the server reads it."""
     now_seconds = time.time()
     names = (request.name,) if isinstance(request, CustomMetricRequest) else ()
-    having = counted(evaluation, query.rows, names)
-    findings = about_values(query, evaluation, having, request, names, now_seconds=now_seconds)
-    value = ""
+    served: Sequence[ObjectValue | ExternalValue] | None = None
+    refused: StatusError | None = None
     try:
         if isinstance(request, CustomMetricRequest):
-            values = custom_values(
+            served = custom_values(
                 evaluation, query, request, names, now_seconds=now_seconds
             ).values
-            value = format_milli(values[0].value_milli) if values else ""
         else:
-            rows = external_values(evaluation, query, request, now_seconds=now_seconds)
-            value = format_milli(rows[0].value_milli) if rows else ""
+            served = external_values(evaluation, query, request, now_seconds=now_seconds)
     except StatusError as error:
-        findings = findings or [_not_queried(error)]
+        refused = error
+    count = len(evaluation.samples)
+    findings = about_values(
+        query, evaluation, count, request, names, served, now_seconds=now_seconds
+    )
+    if refused and not findings:
+        findings = [_not_queried(refused)]
     tried = Tried(
         metric=request.metric,
         of=_subject(request),
         query=query.plan.query,
-        rows=len(having),
-        value=value,
+        rows=len(counted(evaluation, query.rows, names)),
+        value=format_milli(served[0].value_milli) if served else "",
     )
     return tried, findings
 

@@ -7,12 +7,14 @@ from adapter.answer import ActiveConfiguration, Answers
 from adapter.model import (
     PODS,
     CustomMetricRequest,
+    DiscoveryRule,
     ExternalMetricRequest,
     KubeObject,
     MetricEntry,
     NamedRule,
     Offer,
     Reaction,
+    ResourceLabels,
     SignalContract,
 )
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
@@ -122,6 +124,46 @@ async def test_a_value_of_another_query_before_a_reload_is_not_used():
     new = msgspec.structs.replace(former, query="jobs")
     requested.active = ActiveConfiguration(catalog=FakeCatalog({}, {"queue": Offer(new)}))
     assert (await refusal(requested.external(external()))).code == 500
+
+
+NAMED = NamedRule(
+    path="metrics[0]",
+    name="requests",
+    query="q",
+    describes=PODS,
+    object_label="pod",
+    namespace_label="namespace",
+    contract=contract(on_empty=Reaction.LAST, last_for_seconds=60.0),
+)
+DISCOVERED = DiscoveryRule(
+    path="rules[0]",
+    external=False,
+    series_query="q",
+    resources=ResourceLabels(template="<<.Resource>>"),
+    metrics_query="<<.Series>>",
+    contract=NAMED.contract,
+)
+OVERRIDDEN = ResourceLabels(template="<<.Resource>>", overrides=(("instance", PODS),))
+
+
+@pytest.mark.parametrize(
+    ("former", "new"),
+    [
+        pytest.param(DISCOVERED, {"resources": OVERRIDDEN}, id="resources"),
+        pytest.param(NAMED, {"object_label": "instance"}, id="objectLabel"),
+        pytest.param(NAMED, {"namespace_label": "exported_namespace"}, id="namespaceLabel"),
+    ],
+)
+async def test_a_value_of_other_labels_before_a_reload_is_not_used(former, new):
+    row = {"namespace": "shop", "pod": "web-1"}
+    prometheus = FakePrometheus({"q": vector((row, 3.0))})
+    requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(former, "q")}))
+    assert [each.value for each in (await requested.custom(custom("web-1"))).items] == ["3"]
+    prometheus.answers["q"] = vector()
+    assert [each.value for each in (await requested.custom(custom("web-1"))).items] == ["3"]
+    reloaded = Offer(msgspec.structs.replace(former, **new), "q")
+    requested.active = ActiveConfiguration(catalog=FakeCatalog({REQUESTS: reloaded}))
+    assert (await refusal(requested.custom(custom("web-1")))).code == 500
 
 
 @pytest.mark.parametrize("selector", ["", "code=500"])

@@ -165,6 +165,12 @@ async def test_where_a_wide_query_answers_the_explanation_is_about_its_rows():
     assert "NaN for p; by signal.onNaN, this counts as 0" in finding.message
 
 
+async def test_an_error_because_of_the_rows_of_a_wide_query_is_about_them():
+    plans = SharedRows(vector(({"pod": "p"}, math.inf)))
+    explanation = await explainer(FakePrometheus(), wide_plans=plans).explain(f"{ROOT}/pods/p/load")
+    assert (explanation.code, explanation.findings[0].reason) == (500, "NotANumber")
+
+
 class SharedRows(WidePlans):
     """A wide query with these rows for every request."""
 
