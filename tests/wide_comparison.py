@@ -121,11 +121,11 @@ async def compared(
     clock = Clock()
     plans = WidePlans(client, freshness=Freshness(), monotonic=clock)
     for query, names in requests:
-        await plans.rows(query, names)
+        await plans.evaluation_for(query.wide, query.plan.query, names)
     clock.now_seconds += 1.0
     answered = 0
     for query, names in requests:
-        found = await plans.rows(query, names)
+        found = await plans.evaluation_for(query.wide, query.plan.query, names)
         if found is None:
             continue
         answered += len(found.samples)

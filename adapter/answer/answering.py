@@ -1,6 +1,5 @@
 """A request to any of the metrics APIs -> its document."""
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -119,7 +118,6 @@ class Answers:
                 known.keep(offer, names, query)
         observer.query_built(query)
         evaluation = await self._rows(query, names, observer)
-        observer.rows_read(evaluation)
         now_seconds = self._now()
         key = _fallback_key(request, query, offer)
         last = self._last_custom.get(key, {}) if key else {}
@@ -154,7 +152,6 @@ class Answers:
                 known.keep(offer, (), query)
         observer.query_built(query)
         evaluation = await self._rows(query, (), observer)
-        observer.rows_read(evaluation)
         now_seconds = self._now()
         key = _fallback_key(request, query, offer)
         last = self._last_external.get(key, ()) if key else ()
@@ -178,18 +175,15 @@ class Answers:
     async def _rows(
         self, query: MetricQuery, names: Sequence[str], observer: AnswerObserver
     ) -> Evaluation:
-        """The rows of the request: of a wide query, or of its own query. An explanation shows both."""
-        if self._wide_plans and observer.explains:
-            shared = await self._wide_plans.explained(query.wide, names)
+        """The rows of the request: of a wide query, or of its own query."""
+        if self._wide_plans:
+            narrow = query.plan.query
+            shared = await self._wide_plans.evaluation_for(
+                query.wide, narrow, names, explains=observer.explains
+            )
             if shared is not None:
                 observer.answered_together()
-                # The answer does not depend on it.
-                with contextlib.suppress(StatusError):
-                    await own_rows(self._evaluator, query, names, observer)
-                return shared
-        elif self._wide_plans:
-            shared = await self._wide_plans.rows(query, names)
-            if shared is not None:
+                observer.evaluated(query.plan, query.rows, shared)
                 _WIDE.inc()
                 return shared
         observer.needs_own_query()

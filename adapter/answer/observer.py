@@ -22,7 +22,7 @@ class AnswerObserver:
     """Ignores every step; override the ones of interest. A method is called when its step has succeeded."""
 
     explains = True
-    """Whether the request has a query of its own, which can be shown, also where a wide query would answer it."""
+    """Whether the request is not a demand for wide queries, and its queries go last."""
 
     def rule_chosen(self, offer: Offer) -> None:
         """A rule serves the metric."""
@@ -34,13 +34,10 @@ class AnswerObserver:
         """What is about to be sent to Prometheus."""
 
     def evaluated(self, plan: Plan, rows: Rows, evaluation: Evaluation) -> None:
-        """What Prometheus returned for a plan, and which rows of it belong to the request."""
+        """What Prometheus returned for a plan, or a wide query in its place, and which rows of it belong to the request."""
 
     def answered_together(self) -> None:
-        """The request has a share of the result of a wide query; its own query is evaluated only to be shown."""
-
-    def rows_read(self, evaluation: Evaluation) -> None:
-        """The rows that the values of a custom or external metric are made of."""
+        """The request has a share of the result of a wide query, and does not send its own query."""
 
     def needs_own_query(self) -> None:
         """No wide query answers the request: its own query is about to be sent, which may fail."""

@@ -1,7 +1,6 @@
 """metrics.k8s.io: what pods and nodes use, with two queries for any number of namespaces where that is proven to be the same."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -24,7 +23,6 @@ from adapter.model import (
     ResourceMapping,
     ResourceMetricRequest,
     ResourceRules,
-    Rows,
     Sending,
     UnknownResource,
     UsageQuery,
@@ -137,26 +135,12 @@ class UsageAnswers:
             [(namespace, query)] = queries.items()
             return [*await self._usage_in(query, by_namespace[namespace], rules, observer)]
         together = await self._of_namespaces(queries, observer) if queries else None
-        if together is None or observer.explains:
-            own = self._by_namespace(queries, by_namespace, rules, observer)
-            if together is None:
-                return await own
-            # The answer does not depend on what is shown besides.
-            with contextlib.suppress(StatusError):
-                await own
-        return [
-            value
-            for namespace, subjects_in in by_namespace.items()
-            for value in _usage_of(together, queries[namespace], subjects_in)
-        ]
-
-    async def _by_namespace(
-        self,
-        queries: Mapping[str, UsageQuery],
-        by_namespace: Mapping[str, Sequence[KubeObject]],
-        rules: ResourceRules,
-        observer: AnswerObserver,
-    ) -> list[UsageValue]:
+        if together:
+            return [
+                value
+                for namespace, subjects_in in by_namespace.items()
+                for value in _usage_of(together, queries[namespace], subjects_in)
+            ]
         found = await asyncio.gather(
             *(
                 self._usage_in(queries[namespace], subjects_in, rules, observer, shared=False)
@@ -193,6 +177,8 @@ class UsageAnswers:
         )
         if found is not None:
             observer.answered_together()
+            for query in queries.values():
+                observer.query_built(query)
         return found
 
     async def _usage_in(
@@ -207,59 +193,28 @@ class UsageAnswers:
         """`shared`: a query that autoscalers of many namespaces share may answer."""
         names = [each.name for each in subjects]
         observer.query_built(query)
-        cpu, memory = await asyncio.gather(
-            self._rows(
-                query.cpu,
-                query.cpu_rows,
-                query.cpu_wide if shared else None,
-                names,
-                observer,
-                rule=rules.cpu.path,
-                shared=shared,
-            ),
-            self._rows(
-                query.memory,
-                query.memory_rows,
-                query.memory_wide if shared else None,
-                names,
-                observer,
-                rule=rules.memory.path,
-                shared=shared,
-            ),
-        )
-        return usage_values(cpu, memory, query, subjects)
-
-    async def _rows(
-        self,
-        plan: Plan,
-        rows: Rows,
-        wide: Wide | None,
-        names: Sequence[str],
-        observer: AnswerObserver,
-        *,
-        rule: str,
-        shared: bool,
-    ) -> Evaluation:
-        """The rows of one namespace: of a query that autoscalers of many namespaces share, or of its own. An explanation shows both."""
-        found: Evaluation | None = None
-        if self._wide_plans and observer.explains:
-            found = await self._wide_plans.explained(wide, names, several=True)
-        elif self._wide_plans:
-            found = await self._wide_plans.rows_of(wide, plan.query, names, several=True)
-        if found is not None:
-            observer.answered_together()
-            if not observer.explains:
-                return found
         lane = Lane.AUTOSCALER if shared else Lane.LIST
-        sending = Sending(lane=Lane.COMMAND if observer.explains else lane)
-        try:
-            own = await evaluated(self._evaluator, plan, sending, rule=rule)
-        except StatusError:
-            if found is None:
-                raise
-            return found
-        observer.evaluated(plan, rows, own)
-        return own if found is None else found
+        lane = Lane.COMMAND if observer.explains else lane
+        cpu_wide, memory_wide = (query.cpu_wide, query.memory_wide) if shared else (None, None)
+
+        async def rows(plan: Plan, wide: Wide | None, *, rule: str) -> Evaluation:
+            """Of a query that autoscalers of many namespaces share, or of its own."""
+            if self._wide_plans:
+                found = await self._wide_plans.evaluation_for(
+                    wide, plan.query, names, several=True, explains=observer.explains
+                )
+                if found is not None:
+                    observer.answered_together()
+                    return found
+            return await evaluated(self._evaluator, plan, Sending(lane=lane), rule=rule)
+
+        cpu, memory = await asyncio.gather(
+            rows(query.cpu, cpu_wide, rule=rules.cpu.path),
+            rows(query.memory, memory_wide, rule=rules.memory.path),
+        )
+        observer.evaluated(query.cpu, query.cpu_rows, cpu)
+        observer.evaluated(query.memory, query.memory_rows, memory)
+        return usage_values(cpu, memory, query, subjects)
 
 
 def _usage_of(

@@ -128,16 +128,14 @@ class Explainer:
         if isinstance(request, ResourceMetricRequest):
             missing = trace.without_usage()
             return [findings.usage_missing(request, missing)] if missing else []
-        if trace.query is None or trace.rows is None:
+        if trace.query is None or not trace.evaluations:
             return []
-        evaluated = trace.evaluations[0].evaluation if trace.evaluations else trace.rows
         return findings.about_values(
             trace.query,
-            trace.rows,
-            len(evaluated.samples),
+            trace.evaluations[0].evaluation,
             request,
             trace.names or (),
-            trace.metric_values,
+            trace.values,
             now_seconds=self._now(),
         )
 

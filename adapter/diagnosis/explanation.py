@@ -100,7 +100,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     objects: MatchedObjects | None = None
     queries: tuple[EvaluatedQuery, ...] = ()
     is_shared: bool = False
-    """Whether the values are those of one query for many requests. Its text names other namespaces, and is not shown."""
+    """Whether the values are those of one query for many requests. Its text names other namespaces, and is not shown:
+    the request's own query is, with the rows that this one has for the request."""
     value_count: int = 0
     values: tuple[ServedValue, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -9,7 +9,14 @@ from typing import Final
 
 from adapter.diagnosis.explanation import Finding
 from adapter.documents.metric_values import read_objects, read_rows, requested_of
-from adapter.documents.signal_contract import PARTIAL, Outcome, Trouble, Wrong, outcome_of
+from adapter.documents.signal_contract import (
+    PARTIAL,
+    Outcome,
+    Requested,
+    Trouble,
+    Wrong,
+    outcome_of,
+)
 from adapter.model import (
     NAMESPACES,
     CustomMetricRequest,
@@ -24,6 +31,7 @@ from adapter.model import (
     ResultKind,
     Rows,
     Sample,
+    UsageValue,
 )
 from adapter.model.wording import some
 from adapter.promql.naming import NoLabel
@@ -148,57 +156,51 @@ def counted(evaluation: Evaluation, rows: Rows, names: Sequence[str]) -> list[Sa
     ]
 
 
+def prometheus_text(value: float) -> str:
+    """A number in Prometheus' notation: 12, 1.5, NaN, +Inf."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
 def about_values(
     query: MetricQuery,
     evaluation: Evaluation,
-    rows_returned: int,
     request: CustomMetricRequest | ExternalMetricRequest,
     names: Sequence[str],
-    served: Sequence[ObjectValue | ExternalValue] | None,
+    served: Sequence[ObjectValue | ExternalValue | UsageValue] | None,
     *,
     now_seconds: float,
 ) -> list[Finding]:
     """What is remarkable about the rows of a request, and what it gets for them; errors first.
 
-    `evaluation` has the rows of the request, out of `rows_returned`. `served` are the values of the response; None: it is an error.
+    `served` are the values of the response; None: it is an error.
     """
-    is_external = isinstance(request, ExternalMetricRequest)
+    requested = requested_of(request)
     try:
-        troubles = _troubles(query, evaluation, names, is_external=is_external, now=now_seconds)
+        if requested is Requested.EXTERNAL:
+            read = [("", each) for each in read_rows(evaluation, query, now_seconds)]
+        else:
+            read = [*read_objects(evaluation, query, names, now_seconds).items()]
     except StatusError:
         return [_not_a_vector(evaluation.kind)]
-    having = {value.name for value in served or () if isinstance(value, ObjectValue)}
-    others = bool(served) or len({name for name, _ in troubles}) < len(names)
-    found: dict[tuple[Wrong, Outcome], list[tuple[str, Trouble]]] = {}
+    having = {each.name if isinstance(each, ObjectValue) else "" for each in served or ()}
+    others = bool(served) or any(isinstance(each, Sample) for _, each in read)
+    troubles: dict[tuple[Outcome, Wrong], list[tuple[str, Trouble]]] = {}
     if evaluation.partial and query.contract.on_partial is Reaction.ACCEPT:
-        found[Wrong.PARTIAL, Outcome.USED] = [("", PARTIAL)]
-    for name, trouble in troubles:
-        outcome = outcome_of(
-            trouble.wrong,
-            query.contract,
-            requested_of(request),
-            has_last=served is not None if is_external else name in having,
-            others=others,
-        )
-        found.setdefault((trouble.wrong, outcome), []).append((name, trouble))
+        troubles[Outcome.USED, Wrong.PARTIAL] = [("", PARTIAL)]
+    for name, each in read:
+        if isinstance(each, Trouble):
+            outcome = outcome_of(
+                each.wrong, query.contract, requested, has_last=name in having, others=others
+            )
+            troubles.setdefault((outcome, each.wrong), []).append((name, each))
     return [
-        _finding(wrong, outcome, found[wrong, outcome], query, rows_returned, request, now_seconds)
-        for wrong, outcome in sorted(found, key=lambda each: each[1] not in _ERRORS)
+        _about(troubles[key], f"this {_OUTCOME[key[0]]}", query, evaluation, request, now_seconds)
+        for key in sorted(troubles, key=lambda key: key[0] not in _ERRORS)
     ]
-
-
-def _troubles(
-    query: MetricQuery,
-    evaluation: Evaluation,
-    names: Sequence[str],
-    *,
-    is_external: bool,
-    now: float,
-) -> list[tuple[str, Trouble]]:
-    """What is wrong with the value of each object, or with each row of an external metric, by the functions that serve them."""
-    if is_external:
-        return [("", wrong) for _, wrong in read_rows(evaluation, query, now) if wrong]
-    return list(read_objects(evaluation, query, names, now)[1].items())
 
 
 def _not_a_vector(kind: ResultKind) -> Finding:
@@ -210,19 +212,18 @@ def _not_a_vector(kind: ResultKind) -> Finding:
     )
 
 
-def _finding(
-    wrong: Wrong,
-    outcome: Outcome,
-    having: Sequence[tuple[str, Trouble]],
+def _about(
+    troubles: Sequence[tuple[str, Trouble]],
+    becomes: str,
     query: MetricQuery,
-    rows_returned: int,
+    evaluation: Evaluation,
     request: CustomMetricRequest | ExternalMetricRequest,
     now_seconds: float,
 ) -> Finding:
-    becomes = f"this {_OUTCOME[outcome]}"
-    names = [name for name, _ in having if name]
-    rows = [trouble.row for _, trouble in having if trouble.row is not None]
-    match wrong:
+    """The finding for objects or rows with the same trouble and the same outcome."""
+    whose = some([name for name, _ in troubles if name], NAMES_SHOWN_MAX)
+    rows = [trouble.row for _, trouble in troubles if trouble.row is not None]
+    match troubles[0][1].wrong:
         case Wrong.PARTIAL:
             return Finding(
                 step="value",
@@ -231,7 +232,14 @@ def _finding(
                 fix="See the warnings of the query, and the stores of Thanos or Mimir.",
             )
         case Wrong.EMPTY:
-            return _no_rows(query, rows_returned, request, names, outcome)
+            count = len(evaluation.samples)
+            but = f" and none for {whose or 'this request'}" if count else ""
+            return Finding(
+                step="value",
+                reason="NoRows",
+                message=f"the query of {query.rule} yields {count or 'no'} {'row' if count < 2 else 'rows'}{but}; {becomes}",
+                fix=_why_no_rows(query, request),
+            )
         case Wrong.STALE:
             age_seconds = now_seconds - min(row.timestamp_seconds for row in rows)
             return Finding(
@@ -240,30 +248,14 @@ def _finding(
                 message=f"a sample is {age_seconds:.0f}s old, more than signal.staleAfter; {becomes}",
                 fix="Check that the target is still scraped.",
             )
-    return _not_a_number(rows[0], names, becomes)
-
-
-def _no_rows(
-    query: MetricQuery,
-    rows_returned: int,
-    request: CustomMetricRequest | ExternalMetricRequest,
-    missing: Sequence[str],
-    outcome: Outcome,
-) -> Finding:
-    rows = f"{rows_returned or 'no'} {'row' if rows_returned < 2 else 'rows'}"
-    but = ""
-    if rows_returned:
-        but = (
-            f" and none for {some(missing, NAMES_SHOWN_MAX)}"
-            if missing
-            else " and none of them for this request"
-        )
-    subject = "it" if outcome is Outcome.LEFT_OUT else "this"
+    shown = "a native histogram" if rows[0].is_histogram else prometheus_text(rows[0].value)
     return Finding(
         step="value",
-        reason="NoRows",
-        message=f"the query of {query.rule} yields {rows}{but}; {subject} {_OUTCOME[outcome]}",
-        fix=_why_no_rows(query, request),
+        reason="NotANumber",
+        message=f"Prometheus returned {shown}{f' for {whose}' if whose else ''}; by signal.onNaN, {becomes}",
+        fix="Use histogram_quantile() or histogram_sum() on native histograms."
+        if rows[0].is_histogram
+        else "NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit).",
     )
 
 
@@ -275,21 +267,6 @@ def _why_no_rows(query: MetricQuery, request: CustomMetricRequest | ExternalMetr
         f"Run the query in Prometheus: the series must carry the object's name in the label {label!r} "
         "and its namespace. Scraped without honor_labels, Prometheus renames a target's own labels to `exported_...`; "
         "a new pod has no rate() before its second sample."
-    )
-
-
-def _not_a_number(row: Sample, names: Sequence[str], becomes: str) -> Finding:
-    whose = f" for {some(names, NAMES_SHOWN_MAX)}" if names else ""
-    shown = (
-        "a native histogram" if row.is_histogram else "NaN" if math.isnan(row.value) else row.value
-    )
-    return Finding(
-        step="value",
-        reason="NotANumber",
-        message=f"Prometheus returned {shown}{whose}; by signal.onNaN, {becomes}",
-        fix="Use histogram_quantile() or histogram_sum() on native histograms."
-        if row.is_histogram
-        else "NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit).",
     )
 
 

@@ -243,10 +243,7 @@ def _read(
             served = external_values(evaluation, query, request, now_seconds=now_seconds)
     except StatusError as error:
         refused = error
-    count = len(evaluation.samples)
-    findings = about_values(
-        query, evaluation, count, request, names, served, now_seconds=now_seconds
-    )
+    findings = about_values(query, evaluation, request, names, served, now_seconds=now_seconds)
     if refused and not findings:
         findings = [_not_queried(refused)]
     tried = Tried(

@@ -1,6 +1,5 @@
 """The recorded steps of one request, and the parts of an explanation made from them."""
 
-import math
 from collections.abc import Sequence
 
 import msgspec
@@ -14,7 +13,7 @@ from adapter.diagnosis.explanation import (
     Row,
     ServedValue,
 )
-from adapter.diagnosis.findings import counted
+from adapter.diagnosis.findings import counted, prometheus_text
 from adapter.model import (
     DiscoveryRule,
     Evaluation,
@@ -50,8 +49,6 @@ class Trace(AnswerObserver):
         self.query: MetricQuery | None = None
         self.plans: list[Plan] = []
         self.evaluations: list[PlanEvaluation] = []
-        self.rows: Evaluation | None = None
-        """What the values are made of: rows of the request's own query, or of one for many requests."""
         self.values: tuple[Value, ...] | None = None
         self.is_shared = False
 
@@ -72,9 +69,6 @@ class Trace(AnswerObserver):
 
     def evaluated(self, plan: Plan, rows: Rows, evaluation: Evaluation) -> None:
         self.evaluations.append(PlanEvaluation(plan, rows, evaluation))
-
-    def rows_read(self, evaluation: Evaluation) -> None:
-        self.rows = evaluation
 
     def answered_together(self) -> None:
         self.is_shared = True
@@ -118,13 +112,6 @@ class Trace(AnswerObserver):
         """The first values of the answer."""
         return tuple(_served(value) for value in (self.values or ())[:SHOWN_MAX])
 
-    @property
-    def metric_values(self) -> tuple[ObjectValue | ExternalValue, ...] | None:
-        """The values of the answer, of a custom or external metric; None if it is an error."""
-        if self.values is None:
-            return None
-        return tuple(each for each in self.values if not isinstance(each, UsageValue))
-
     def without_usage(self) -> list[str]:
         """The requested pods or nodes that have no usage."""
         having = {each.subject.name for each in self.values or () if isinstance(each, UsageValue)}
@@ -161,15 +148,6 @@ def _row(sample: Sample) -> Row:
         value=prometheus_text(sample.value),
         timestamp_seconds=sample.timestamp_seconds,
     )
-
-
-def prometheus_text(value: float) -> str:
-    """A number in Prometheus' notation: 12, 1.5, NaN, +Inf."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 def _served(value: Value) -> ServedValue:

@@ -16,11 +16,11 @@ from adapter.documents.signal_contract import (
     Outcome,
     Requested,
     Trouble,
+    checked,
     failed,
     is_fresh,
     milli,
     outcome_of,
-    trouble,
     usable_samples,
 )
 from adapter.model import (
@@ -47,37 +47,30 @@ class CustomValues(msgspec.Struct, frozen=True):
 
 def read_objects(
     evaluation: Evaluation, query: MetricQuery, names: Sequence[str], now_seconds: float
-) -> tuple[dict[str, Sample], dict[str, Trouble]]:
-    """The usable rows by object, and what is wrong with each of the other objects.
-
-    Raises `StatusError` 500 when the result is not an instant vector.
-    """
+) -> dict[str, Sample | Trouble]:
+    """The usable row of each object, or what is wrong with it; raises `StatusError` 500 when the result is not an instant vector."""
     if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
-        return {}, dict.fromkeys(names, PARTIAL)
+        return dict.fromkeys(names, PARTIAL)
     label = query.rows.object_label
-    found = {row.labels.get(label, ""): row for row in usable_samples(evaluation, query)}
-    rows: dict[str, Sample] = {}
-    troubles: dict[str, Trouble] = {}
-    for name in names:
-        row = found.get(name)
-        wrong = EMPTY if row is None else trouble(row, query.contract, now_seconds)
-        if wrong is not None:
-            troubles[name] = wrong
-        elif row is not None:
-            rows[name] = row
-    return rows, troubles
+    rows = {row.labels.get(label, ""): row for row in usable_samples(evaluation, query)}
+    return {name: checked(rows.get(name), query.contract, now_seconds) for name in names}
 
 
 def read_rows(
     evaluation: Evaluation, query: MetricQuery, now_seconds: float
-) -> list[tuple[Sample | None, Trouble | None]]:
-    """The rows of an external metric with what is wrong with each; without usable rows, what is wrong. Raises as `read_objects`."""
+) -> list[Sample | Trouble]:
+    """The same for each row of an external metric, or once if there is none."""
     rows = usable_samples(evaluation, query, scalar_allowed=True)
     if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
-        return [(None, PARTIAL)]
-    if not rows:
-        return [(None, EMPTY)]
-    return [(row, trouble(row, query.contract, now_seconds)) for row in rows]
+        return [PARTIAL]
+    return [checked(row, query.contract, now_seconds) for row in rows] or [EMPTY]
+
+
+def requested_of(request: CustomMetricRequest | ExternalMetricRequest) -> Requested:
+    """What the response to a request is for."""
+    if isinstance(request, ExternalMetricRequest):
+        return Requested.EXTERNAL
+    return Requested.LIST if request.name == EVERY_OBJECT else Requested.OBJECT
 
 
 def custom_values(
@@ -93,71 +86,40 @@ def custom_values(
 
     `last` holds the last good values by object name, for contracts that may fall back on them.
     """
-    rows, troubles = read_objects(evaluation, query, names, now_seconds)
+    contract, requested = query.contract, requested_of(request)
     values: list[ObjectValue] = []
     without: dict[str, Trouble] = {}
-    for name in names:
-        if (row := rows.get(name)) is not None:
-            values.append(
-                ObjectValue(
-                    name=name,
-                    value_milli=milli(row.value) or 0,
-                    timestamp_seconds=row.timestamp_seconds,
-                )
-            )
+    for name, found in read_objects(evaluation, query, names, now_seconds).items():
+        if isinstance(found, Sample):
+            values.append(_object_value(name, milli(found.value) or 0, found.timestamp_seconds))
             continue
         known = last.get(name) if last else None
         has_last = known is not None and is_fresh(known.timestamp_seconds, query, now_seconds)
-        match outcome_of(
-            troubles[name].wrong,
-            query.contract,
-            requested_of(request),
-            has_last=has_last,
-            others=True,
-        ):
+        match outcome_of(found.wrong, contract, requested, has_last=has_last, others=True):
             case Outcome.ZERO:
-                zero_at = evaluation.evaluated_at_seconds
-                values.append(
-                    ObjectValue(
-                        name=name, value_milli=0, timestamp_seconds=zero_at, substitute=True
-                    )
-                )
+                zero = _object_value(name, 0, evaluation.evaluated_at_seconds)
+                values.append(msgspec.structs.replace(zero, substitute=True))
             case Outcome.LAST if known is not None:
                 values.append(known)
             case _:
-                without[name] = troubles[name]
-    _check_without(without, query, request, others=bool(values))
+                without[name] = found
+    outcomes = {
+        name: outcome_of(each.wrong, contract, requested, has_last=False, others=bool(values))
+        for name, each in without.items()
+    }
+    for name, outcome in outcomes.items():
+        if outcome is Outcome.FAILED:
+            raise failed(query, f"{without[name].sentence} for {name!r}")
+    if Outcome.NOT_FOUND in outcomes.values():
+        raise object_metric_not_found(
+            request, f"{query.plan.query!r} has no row for it ({query.rule})"
+        )
     left_out = [(name, each.sentence) for name, each in without.items() if each is not EMPTY]
     return CustomValues(tuple(values), tuple(left_out))
 
 
-def requested_of(request: CustomMetricRequest | ExternalMetricRequest) -> Requested:
-    """What the response to a request is for."""
-    if isinstance(request, ExternalMetricRequest):
-        return Requested.EXTERNAL
-    return Requested.LIST if request.name == EVERY_OBJECT else Requested.OBJECT
-
-
-def _check_without(
-    without: Mapping[str, Trouble],
-    query: MetricQuery,
-    request: CustomMetricRequest,
-    *,
-    others: bool,
-) -> None:
-    """Raises `StatusError` if an object without a value makes the response an error."""
-    requested = requested_of(request)
-    outcomes = [
-        outcome_of(each.wrong, query.contract, requested, has_last=False, others=others)
-        for each in without.values()
-    ]
-    for (name, each), outcome in zip(without.items(), outcomes, strict=True):
-        if outcome is Outcome.FAILED:
-            raise failed(query, f"{each.sentence} for {name!r}")
-    if Outcome.NOT_FOUND in outcomes:
-        raise object_metric_not_found(
-            request, f"{query.plan.query!r} has no row for it ({query.rule})"
-        )
+def _object_value(name: str, value_milli: int, timestamp_seconds: float) -> ObjectValue:
+    return ObjectValue(name=name, value_milli=value_milli, timestamp_seconds=timestamp_seconds)
 
 
 def external_values(
@@ -176,15 +138,16 @@ def external_values(
         is_fresh(value.timestamp_seconds, query, now_seconds) for value in last
     )
     values: list[ExternalValue] = []
-    for row, wrong in read_rows(evaluation, query, now_seconds):
-        if wrong is None:
-            values.append(_external_value(row, evaluation))
+    for found in read_rows(evaluation, query, now_seconds):
+        if isinstance(found, Sample):
+            values.append(_external_value(found, evaluation))
             continue
         match outcome_of(
-            wrong.wrong, query.contract, Requested.EXTERNAL, has_last=has_last, others=False
+            found.wrong, query.contract, Requested.EXTERNAL, has_last=has_last, others=False
         ):
             case Outcome.ZERO:
-                values.append(_external_value(row, evaluation, is_zero=True))
+                zero = _external_value(found.row, evaluation)
+                values.append(msgspec.structs.replace(zero, value_milli=0, substitute=True))
             case Outcome.LAST:
                 return tuple(last)
             case Outcome.NOT_FOUND:
@@ -192,18 +155,17 @@ def external_values(
                     request, f"{query.plan.query!r} yields no row ({query.rule})"
                 )
             case Outcome.FAILED:
-                raise failed(query, wrong.sentence)
+                raise failed(query, found.sentence)
     return tuple(values)
 
 
-def _external_value(
-    row: Sample | None, evaluation: Evaluation, *, is_zero: bool = False
-) -> ExternalValue:
-    """The value of a row, or a 0 in its place; without a row, a 0 without labels."""
-    has_labels = row is not None and evaluation.kind is not ResultKind.SCALAR
+def _external_value(row: Sample | None, evaluation: Evaluation) -> ExternalValue:
+    """The value of a row; without a row, a 0 without labels."""
+    if row is None:
+        at_seconds = evaluation.evaluated_at_seconds
+        return ExternalValue(labels=None, value_milli=0, timestamp_seconds=at_seconds)
     return ExternalValue(
-        labels=row.labels if row and has_labels else None,
-        value_milli=0 if is_zero or row is None else milli(row.value) or 0,
-        timestamp_seconds=row.timestamp_seconds if row else evaluation.evaluated_at_seconds,
-        substitute=is_zero,
+        labels=None if evaluation.kind is ResultKind.SCALAR else row.labels,
+        value_milli=milli(row.value) or 0,
+        timestamp_seconds=row.timestamp_seconds,
     )

@@ -86,8 +86,7 @@ def outcome_of(
 
     `has_last`: there is a last good value that is recent enough. `others`: other objects of the list have a value.
     """
-    reaction = _reaction(wrong, contract)
-    match reaction:
+    match _reaction(wrong, contract):
         case Reaction.ACCEPT if wrong is Wrong.PARTIAL:
             return Outcome.USED
         case Reaction.ZERO:
@@ -102,12 +101,10 @@ def outcome_of(
             is_gap = requested is Requested.LIST and others
             return Outcome.LEFT_OUT if is_gap else Outcome.NOT_FOUND
         case Reaction.OMIT:
-            nothing_left = requested is Requested.LIST and not others
-            if requested is Requested.OBJECT or (
-                nothing_left and contract.on_empty is Reaction.FAIL
-            ):
-                return Outcome.NOT_FOUND
-            return Outcome.LEFT_OUT
+            may_be_empty = others or contract.on_empty is not Reaction.FAIL
+            if requested is Requested.EXTERNAL or (requested is Requested.LIST and may_be_empty):
+                return Outcome.LEFT_OUT
+            return Outcome.NOT_FOUND
     return Outcome.FAILED
 
 
@@ -138,20 +135,22 @@ PARTIAL: Final = Trouble(Wrong.PARTIAL, "some stores did not answer")
 EMPTY: Final = Trouble(Wrong.EMPTY, "no row")
 
 
-def trouble(sample: Sample, contract: SignalContract, now_seconds: float) -> Trouble | None:
-    """What is wrong with a sample; None when it is usable."""
-    if milli(sample.value) is None:
-        if sample.is_histogram:
-            sentence = (
-                "the value is a native histogram, which is not a number: use histogram_quantile()"
-            )
-            return Trouble(Wrong.NOT_FINITE, sentence, sample)
-        wrong = Wrong.NAN if math.isnan(sample.value) else Wrong.NOT_FINITE
-        return Trouble(wrong, f"the value is {sample.value}", sample)
-    age_seconds = now_seconds - sample.timestamp_seconds
+def checked(row: Sample | None, contract: SignalContract, now_seconds: float) -> Sample | Trouble:
+    """The row if its value is usable, or what is wrong with it."""
+    if row is None:
+        return EMPTY
+    if row.is_histogram:
+        sentence = (
+            "the value is a native histogram, which is not a number: use histogram_quantile()"
+        )
+        return Trouble(Wrong.NOT_FINITE, sentence, row)
+    if milli(row.value) is None:
+        wrong = Wrong.NAN if math.isnan(row.value) else Wrong.NOT_FINITE
+        return Trouble(wrong, f"the value is {row.value}", row)
+    age_seconds = now_seconds - row.timestamp_seconds
     if contract.stale_after_seconds is not None and age_seconds > contract.stale_after_seconds:
-        return Trouble(Wrong.STALE, f"the newest sample is {age_seconds:.0f}s old", sample)
-    return None
+        return Trouble(Wrong.STALE, f"the newest sample is {age_seconds:.0f}s old", row)
+    return row
 
 
 def is_fresh(timestamp_seconds: float, query: MetricQuery, now_seconds: float) -> bool:

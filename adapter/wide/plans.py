@@ -19,7 +19,6 @@ from adapter.model import (
     Evaluation,
     Freshness,
     Lane,
-    MetricQuery,
     Plan,
     ResultKind,
     Sending,
@@ -78,94 +77,30 @@ class WidePlans:
         self._namespaces_added = 0
         self._namespaces_max = namespaces_max
 
-    async def rows(self, query: MetricQuery, names: Sequence[str]) -> Evaluation | None:
-        """The rows of the request, as its narrow query would return them; None when the narrow query must answer."""
-        return await self.rows_of(query.wide, query.plan.query, names)
-
-    async def rows_of(
-        self, wide: Wide | None, narrow: str, names: Sequence[str], *, several: bool = False
+    async def evaluation_for(
+        self,
+        wide: Wide | None,
+        narrow: str,
+        names: Sequence[str],
+        *,
+        several: bool = False,
+        explains: bool = False,
     ) -> Evaluation | None:
-        """The same for a part of a query; `narrow` is the text of its own query. `several`: an object has many rows."""
+        """What the narrow query of a request, whose text is `narrow`, would return; None when it must be sent.
+
+        `several`: an object has many rows. `explains`: for an explanation, which is no demand and whose failure suspends nothing.
+        """
         if wide is None or not self._freshness.seconds:
             return None
         now_seconds = self._monotonic()
-        chunk = self._chunk(wide, now_seconds)
-        chunk.demand.requested(narrow, len(names), now_seconds)
-        suspension = chunk.demand.suspension
-        return await self._share(chunk, wide, names, _FOR_REQUESTS, suspension, several=several)
-
-    async def explained(
-        self, wide: Wide | None, names: Sequence[str], *, several: bool = False
-    ) -> Evaluation | None:
-        """As `rows_of`, for a request that does not count as demand and whose failure suspends nothing."""
-        chunks = self._queries.get(wide.query) if wide else None
-        chunk = chunks.known(wide.namespace, self._monotonic()) if chunks and wide else None
-        if chunk is None or wide is None:
+        chunk = self._chunk(wide, now_seconds, is_known=explains)
+        if chunk is None:
             return None
-        return await self._share(chunk, wide, names, _FOR_EXPLANATIONS, None, several=several)
-
-    async def of_namespaces(
-        self,
-        queries: Sequence[WideQuery],
-        namespaces: Sequence[str],
-        *,
-        explains: bool = False,
-    ) -> list[list[tuple[Plan, Evaluation]]] | None:
-        """The wide queries for these namespaces, each in as many plans as they need; None when one fails or is suspended.
-
-        `explains`: for an explanation, whose failure suspends nothing.
-        """
-        suspensions = [self._chunks(query).of_lists for query in queries]
-        if any(each.is_active(self._monotonic()) for each in suspensions):
-            return None
-        plans_of = [
-            [
-                _plan(query, query.parts, sorted(namespaces[first : first + NAMESPACES_PER_PLAN]))
-                for first in range(0, len(namespaces), NAMESPACES_PER_PLAN)
-            ]
-            for query in queries
-        ]
-        evaluations_of = await together(
-            [
-                self._evaluated(plans, _FOR_EXPLANATIONS, None)
-                if explains
-                else self._evaluated(plans, _FOR_LISTS, suspension)
-                for plans, suspension in zip(plans_of, suspensions, strict=True)
-            ]
-        )
-        found = [
-            list(zip(plans, evaluations, strict=True))
-            for plans, evaluations in zip(plans_of, evaluations_of, strict=True)
-            if evaluations is not None
-        ]
-        return found if len(found) == len(queries) else None
-
-    def _chunk(self, wide: Wide, now_seconds: float) -> "_Chunk":
-        if self._namespaces_added > self._namespaces_max:
-            self._namespaces_added = 0
-            self._queries.clear()
-        chunks = self._chunks(wide.query)
-        if chunks.known(wide.namespace, now_seconds) is None:
-            self._namespaces_added += 1
-        return chunks.of(wide.namespace, now_seconds)
-
-    def _chunks(self, query: WideQuery) -> "_Chunks":
-        chunks = self._queries.get(query)
-        if chunks is None:
-            chunks = self._queries[query] = _Chunks(query, self._freshness)
-        return chunks
-
-    async def _share(
-        self,
-        chunk: "_Chunk",
-        wide: Wide,
-        names: Sequence[str],
-        sending: Sending,
-        suspension: Suspension | None,
-        *,
-        several: bool,
-    ) -> Evaluation | None:
-        plans = chunk.plans(wide.namespace, self._monotonic())
+        if not explains:
+            chunk.demand.requested(narrow, len(names), now_seconds)
+        sending = _FOR_EXPLANATIONS if explains else _FOR_REQUESTS
+        suspension = None if explains else chunk.demand.suspension
+        plans = chunk.plans(wide.namespace, now_seconds)
         found = await self._evaluated(plans, sending, suspension) if plans else None
         if plans is None or found is None:
             return None
@@ -178,6 +113,53 @@ class WidePlans:
         if ages:
             rows = dated(rows, ages[0], plans[1].key_labels)
         return without_labels(rows, wide.rows.dropped)
+
+    async def of_namespaces(
+        self,
+        queries: Sequence[WideQuery],
+        namespaces: Sequence[str],
+        *,
+        explains: bool = False,
+    ) -> list[list[tuple[Plan, Evaluation]]] | None:
+        """The wide queries for these namespaces, each in as many plans as they need; None when one fails or is suspended.
+
+        `explains`: for an explanation, whose failure suspends nothing.
+        """
+        if any(self._chunks(each).of_lists.is_active(self._monotonic()) for each in queries):
+            return None
+        namespaces = sorted(namespaces)
+        sending = _FOR_EXPLANATIONS if explains else _FOR_LISTS
+
+        async def evaluated(query: WideQuery) -> list[tuple[Plan, Evaluation]]:
+            plans = [
+                _plan(query, query.parts, namespaces[first : first + NAMESPACES_PER_PLAN])
+                for first in range(0, len(namespaces), NAMESPACES_PER_PLAN)
+            ]
+            suspension = None if explains else self._chunks(query).of_lists
+            found = await self._evaluated(plans, sending, suspension)
+            return list(zip(plans, found, strict=True)) if found else []
+
+        found = await together([evaluated(query) for query in queries])
+        return found if all(found) else None
+
+    def _chunk(self, wide: Wide, now_seconds: float, *, is_known: bool) -> "_Chunk | None":
+        """The chunk of a request; only one that requests have already, if `is_known`."""
+        if self._namespaces_added > self._namespaces_max:
+            self._namespaces_added = 0
+            self._queries.clear()
+        chunks = self._chunks(wide.query)
+        known = chunks.known(wide.namespace, now_seconds)
+        if is_known:
+            return known
+        if known is None:
+            self._namespaces_added += 1
+        return chunks.of(wide.namespace, now_seconds)
+
+    def _chunks(self, query: WideQuery) -> "_Chunks":
+        chunks = self._queries.get(query)
+        if chunks is None:
+            chunks = self._queries[query] = _Chunks(query, self._freshness)
+        return chunks
 
     async def _evaluated(
         self, plans: Sequence[Plan], sending: Sending, suspension: Suspension | None

@@ -178,7 +178,7 @@ class SharedRows(WidePlans):
         super().__init__(FakePrometheus(), freshness=Freshness())
         self.rows_of_all = rows
 
-    async def explained(self, *_: object, **__: object) -> Evaluation:
+    async def evaluation_for(self, *_: object, **__: object) -> Evaluation:
         return self.rows_of_all
 
 

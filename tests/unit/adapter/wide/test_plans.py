@@ -151,12 +151,15 @@ class Planner:
         self.clock.now_seconds += seconds
         answers = []
         for query, names in requests:
-            found = await self.plans.rows(query, names)
+            found = await self.plans.evaluation_for(query.wide, query.plan.query, names)
             if found is not None:
                 own = await own_rows(self.prometheus, query, names, UNOBSERVED)
                 assert rows_of(found) == rows_of(own)
             answers.append(found is not None)
         return answers
+
+    async def explained(self, query, names):
+        return await self.plans.evaluation_for(query.wide, query.plan.query, names, explains=True)
 
 
 def rows_of(evaluation):
@@ -342,7 +345,7 @@ async def test_a_client_that_invents_namespaces_cannot_fill_the_memory():
     for number in range(2_000):
         wide = msgspec.structs.replace(query.wide, namespace=f"invented-{number}")
         planner.clock.now_seconds += 2.0
-        assert await planner.plans.rows_of(wide, "q", ()) is None
+        assert await planner.plans.evaluation_for(wide, "q", ()) is None
         assert sum(len(each._chunk_of) for each in planner.plans._queries.values()) <= 501
 
 
@@ -375,13 +378,13 @@ async def test_an_explanation_has_the_rows_of_the_wide_query_and_does_not_count_
     planner = Planner()
     query, names = REQUESTS[0]
     for _ in range(20):
-        assert await planner.plans.explained(query.wide, names) is None, "no request wants it"
+        assert await planner.explained(query, names) is None, "no request wants it"
     await planner.period()
     await planner.period()
-    served = await planner.plans.rows(query, names)
+    served = await planner.plans.evaluation_for(query.wide, query.plan.query, names)
     assert served is not None
     planner.prometheus.lanes.clear()
-    assert await planner.plans.explained(query.wide, names) == served
+    assert await planner.explained(query, names) == served
     assert planner.prometheus.lanes == [Lane.COMMAND]
 
 
@@ -391,7 +394,7 @@ async def test_an_explanation_that_fails_takes_no_query_from_the_autoscalers():
     await planner.period()
     await planner.period()
     planner.prometheus.failure = ("no connection", True)
-    assert await planner.plans.explained(query.wide, names) is None
+    assert await planner.explained(query, names) is None
     planner.prometheus.failure = None
     assert await planner.period() == [True] * 8
 
@@ -402,4 +405,4 @@ async def test_an_explanation_has_no_rows_of_a_wide_query_that_nothing_has_reque
     await planner.period()
     await planner.period()
     planner.clock.now_seconds += FORGOTTEN_SECONDS + 1.0
-    assert await planner.plans.explained(query.wide, names) is None
+    assert await planner.explained(query, names) is None
