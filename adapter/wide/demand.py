@@ -60,7 +60,7 @@ class Demand:
         """How long an evaluation serves requests: longer if it is large."""
         return self._freshness.of(self._rows)
 
-    def requested(self, query: str, rows: int, now_seconds: float) -> None:
+    def requested(self, query: str, row_count: int, now_seconds: float) -> None:
         """A request arrived whose narrow query is `query` and returns so many rows."""
         if now_seconds - self._began_at >= self.period_seconds:
             self._requests, self._rows_allowed = self._averages(now_seconds)
@@ -69,7 +69,7 @@ class Demand:
             self._rows_allowed_now = 0
         if hash(query) not in self._period:
             self._period.add(hash(query))
-            self._rows_allowed_now += rows + ROWS_PER_REQUEST
+            self._rows_allowed_now += row_count + ROWS_PER_REQUEST
 
     def is_worthwhile(self, now_seconds: float) -> bool:
         """Whether the wide query should answer: it replaces enough queries for the rows that it returns."""
@@ -82,9 +82,9 @@ class Demand:
             return True
         return self._rows <= min(ROWS_MAX, max(rows_allowed, self._rows_allowed_now * BURST_RATIO))
 
-    def evaluated(self, rows: int, now_seconds: float) -> None:
+    def evaluated(self, row_count: int, now_seconds: float) -> None:
         """The wide query returned so many rows."""
-        self._rows = rows
+        self._rows = row_count
         self._measured_at = now_seconds
 
     def _averages(self, now_seconds: float) -> tuple[float, float]:

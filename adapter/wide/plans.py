@@ -88,7 +88,7 @@ class WidePlans:
     ) -> Evaluation | None:
         """What the narrow query of a request, whose text is `narrow`, would return; None when it must be sent.
 
-        `several`: an object has many rows. `explains`: for an explanation, which is no demand and whose failure suspends nothing.
+        `several`: an object has many rows. `explains`: for an explanation, which does not count as demand and whose failure suspends nothing.
         """
         if wide is None or not self._freshness.seconds:
             return None

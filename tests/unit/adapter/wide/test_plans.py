@@ -17,7 +17,6 @@ from adapter.model import (
     Evaluation,
     ExternalMetricRequest,
     Freshness,
-    Lane,
     NamedRule,
     Offer,
     Reaction,
@@ -372,37 +371,3 @@ def test_a_template_without_proof_has_no_wide_query(template):
 def test_a_namespace_that_kubernetes_would_not_accept_is_never_in_a_wide_query(namespace):
     query, _ = of_queue(namespace, "queue=q1")
     assert query.wide is None or not query.wide.namespace
-
-
-async def test_an_explanation_has_the_rows_of_the_wide_query_and_does_not_count_as_demand():
-    planner = Planner()
-    query, names = REQUESTS[0]
-    for _ in range(20):
-        assert await planner.explained(query, names) is None, "no request wants it"
-    await planner.period()
-    await planner.period()
-    served = await planner.plans.evaluation_for(query.wide, query.plan.query, names)
-    assert served is not None
-    planner.prometheus.lanes.clear()
-    assert await planner.explained(query, names) == served
-    assert planner.prometheus.lanes == [Lane.COMMAND]
-
-
-async def test_an_explanation_that_fails_takes_no_query_from_the_autoscalers():
-    planner = Planner()
-    query, names = REQUESTS[0]
-    await planner.period()
-    await planner.period()
-    planner.prometheus.failure = ("no connection", True)
-    assert await planner.explained(query, names) is None
-    planner.prometheus.failure = None
-    assert await planner.period() == [True] * 8
-
-
-async def test_an_explanation_has_no_rows_of_a_wide_query_that_nothing_has_requested_for_long():
-    planner = Planner()
-    query, names = REQUESTS[0]
-    await planner.period()
-    await planner.period()
-    planner.clock.now_seconds += FORGOTTEN_SECONDS + 1.0
-    assert await planner.explained(query, names) is None
