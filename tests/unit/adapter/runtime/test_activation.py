@@ -215,7 +215,7 @@ async def kept(activator, backends, answers, server):
     """Everything that is kept of a backend: a result, a wide query, a listing and a last good value."""
     answers._evaluator = SharedEvaluations(backends, freshness=Freshness.always(60.0))
     answers._now = lambda: 1001.0
-    answers._wide_plans = WidePlans(answers._evaluator, freshness_seconds=60.0)
+    answers._wide_plans = WidePlans(answers._evaluator, freshness=Freshness.always(60.0))
     server.says = answer({"status": "success", "data": [{"__name__": "listed"}]})
     await activator.activate(parse(KEPT.replace("URL", server.url)))
     await activator.catalog.tried()
