@@ -1,6 +1,6 @@
 """A request and the rule that serves it to a metric query for Prometheus.
 
-A discovered metric has a plan per request, which is prometheus-adapter's query, and where that is proven (`wide.proof`) a wide
+A discovered metric has a plan per request, which is prometheus-adapter's query, and where that is proven (`adapter.wide`) a wide
 query that answers many requests. The query of a named rule is the same for every request. `Rows` select what belongs to one.
 """
 

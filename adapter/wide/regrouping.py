@@ -1,6 +1,6 @@
 """Labels added to the aggregations of a PromQL text, so that they are in the result.
 
-Only the text is changed here. Whether the changed query can be used is proven in `proof.py`.
+Only the text is changed here. Whether the changed query can be used is proven in `adapter.wide.proof`.
 """
 
 from collections.abc import Iterator, Sequence

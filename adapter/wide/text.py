@@ -1,6 +1,6 @@
 """The wide query of a template: one text that answers the requests of many namespaces, objects and selectors.
 
-A template that only inserts its fields has the same syntax tree for all values of a label, so `separable` proves it once, with
+A template that only inserts its fields has the same syntax tree for all values of a label, so `adapter.wide.proof` proves it once, with
 values that stand for all others. A template that computes something from its fields has no wide query.
 """
 

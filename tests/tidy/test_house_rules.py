@@ -18,10 +18,6 @@ LONG_FILES: dict[str, str] = {}
 EMPTY_NAMES = {
     "util", "utils", "helper", "helpers", "manager", "managers", "data", "info", "common", "misc",
 }  # fmt: skip
-# Terms of Kubernetes that contain one of these names.
-BORROWED_NAMES = {
-    "adapter/serve/request_info.py": "the API server's RequestInfo",
-}
 
 # The only module that sleeps: it polls a condition with a deadline.
 WAITING = "testbed/waiting.py"
@@ -68,7 +64,6 @@ def test_every_file_name_says_what_the_file_contains():
         for folder in (*CODE, "charts", "docs")
         for path in sorted((ROOT / folder).rglob("*"))
         if "__pycache__" not in path.parts
-        and path.relative_to(ROOT).as_posix() not in BORROWED_NAMES
         # Helm reads the templates of a chart from a file of this name.
         and path.name != "_helpers.tpl"
         and (empty := set(path.stem.replace("-", "_").lower().split("_")) & EMPTY_NAMES)

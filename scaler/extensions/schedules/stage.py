@@ -49,8 +49,8 @@ class Schedules(Extension[ScheduledBounds, Searched]):
     conditions = (ConditionType.SCHEDULED,)
 
     def rules(self, given: Given, policy: Policy) -> ScheduledBounds | None:
-        """A floor takes precedence over the caps of schedules, and `spec.maxReplicas` over a floor while no schedule
-        sets a cap.
+        """A floor, or `spec.minReplicas` without one, takes precedence over the caps of schedules; `spec.maxReplicas` takes
+        precedence over a floor while no schedule sets a cap.
         """
         if not given.spec.schedules:
             return None

@@ -137,7 +137,7 @@ class World:
         return Reconciler(dependencies, settings, clock=clock)
 
     def follow(self, scale_path: str) -> Callable[[], str]:
-        """The version that a watch shows, as `scaler.cluster.scales.Versions`."""
+        """The version that a watch shows, as `scaler.cluster.scales.Follow`."""
         assert scale_path == SCALE_PATH
         return lambda: self.watched_version()
 
