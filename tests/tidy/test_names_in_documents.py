@@ -16,17 +16,32 @@ PROGRAMS = ("adapter", "scaler", "wire", "kubectl_loadline")
 CODE = (*PROGRAMS, "testbed", "tests", "benchmarks")
 FOLDERS = (*CODE, "charts", "docs")
 
-# First parts of dotted names that are not modules of this repository: fields of objects, of configurations and of charts,
-# groups of resources, libraries, and packages of Go.
-FIELDS = {"spec", "status", "signal", "metric", "name", "labels", "draft", "psp"}
-CHART_VALUES = {
-    key
-    for chart in ("adapter", "scaler")
-    for key in yaml.safe_load((ROOT / f"charts/{chart}/values.yaml").read_text("utf-8"))
+# First parts of dotted names that are not modules of this repository: fields of objects and of configurations, resources,
+# libraries, and packages of Go.
+FIELDS = {
+    "spec",
+    "status",
+    "signal",
+    "metric",
+    "name",
+    "labels",
+    "resources",
+    "draft",
+    "psp",
+    "self",
+    "block",
 }
 RESOURCES = {"deployments", "jobs", "horizontalpodautoscalers"}
-LIBRARIES = {*sys.stdlib_module_names, "dateutil", "aiohttp", "fields", "retry"}
-ELSEWHERE = FIELDS | CHART_VALUES | RESOURCES | LIBRARIES
+LIBRARIES = {
+    *sys.stdlib_module_names,
+    "dateutil",
+    "aiohttp",
+    "fields",
+    "retry",
+    "strings",
+    "template",
+}
+ELSEWHERE = FIELDS | RESOURCES | LIBRARIES
 
 CODE_SPAN = re.compile(r"`+([^`\n]+)`+")
 DOTTED = re.compile(r"(?<![\w./-])_?[a-z]\w*(?:\.[A-Za-z_]\w*)+(?![\w./-])")
@@ -34,7 +49,7 @@ DOTTED = re.compile(r"(?<![\w./-])_?[a-z]\w*(?:\.[A-Za-z_]\w*)+(?![\w./-])")
 FIELD = re.compile(r"\b[a-z]+[A-Z]")
 # Of object groups and addresses.
 HOST = re.compile(r"\.(io|com|org|svc|local)\b")
-FILE = re.compile(r"\.(py|go|md|txt|yaml|yml|json|svg|png|lock|toml|sh|csv)$")
+FILE = re.compile(r"\.(py|go|md|txt|yaml|yml|jsonl?|svg|png|lock|toml|sh|csv)$")
 PATH = re.compile(r"(?<![\w./:$<{-])[\w-]+(?:/[\w.-]*\w)+/?|(?<![\w./:*-])\w+\.py\b")
 # What a decision record names and what has another name now: its text is not edited, its Status line says so.
 RENAMED = re.compile(r"`([^`]+)` is now ")
@@ -51,6 +66,25 @@ def documents() -> list[Path]:
             if "uperseded" not in status_of(path.read_text("utf-8"))
         ),
     ]
+
+
+@cache
+def chart_values() -> frozenset[str]:
+    """The dotted names of all values of both charts."""
+    return frozenset(
+        name
+        for chart in ("adapter", "scaler")
+        for name in keys_of(
+            yaml.safe_load((ROOT / f"charts/{chart}/values.yaml").read_text("utf-8"))
+        )
+    )
+
+
+def keys_of(values: object, above: str = "") -> Iterator[str]:
+    """The dotted names in a mapping, of mappings too."""
+    for key, value in values.items() if isinstance(values, dict) else ():
+        yield f"{above}{key}"
+        yield from keys_of(value, f"{above}{key}.")
 
 
 def status_of(text: str) -> str:
@@ -149,6 +183,7 @@ def outdated(text: str) -> set[str]:
         for name in DOTTED.findall(spans)
         if not (FIELD.search(name) or HOST.search(name) or FILE.search(name))
         and name.split(".")[0] not in ELSEWHERE
+        and name not in chart_values()
     }
     paths = {
         path
