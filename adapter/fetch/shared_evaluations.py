@@ -1,8 +1,7 @@
 """Evaluations shared by requests: equal plans in flight wait for one answer, and a fresh answer serves the next request.
 
-A hundred autoscalers on one metric request it within a second; Prometheus should evaluate it once. An answer is fresh for
-1 s, and up to 3 s if it is large (`adapter.model.freshness`), or for `--metrics-freshness`. It is an `Evaluator` around an
-`Evaluator`, so a test or a benchmark can leave it out.
+A hundred autoscalers on one metric request it within a second. An answer is fresh for 1 s, or up to 3 s if it is large
+(`adapter.model.freshness`). It is an `Evaluator` around an `Evaluator`, so a test or a benchmark can leave it out.
 """
 
 import time

@@ -1,5 +1,4 @@
-"""The newest responses that the adapter has streamed, and which paths it is to watch. No I/O: `scaler.runtime.stream_connection`
-is the connection.
+"""The newest responses that the adapter has streamed, and the paths to watch. `scaler.runtime.stream_connection` does the I/O.
 
 A response may be used in place of a GET while the adapter confirms it: it is what a GET would have returned that was sent at
 `as_of` by the clock of this process, since the adapter only repeats a time that it received before it evaluated the metric.

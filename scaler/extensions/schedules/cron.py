@@ -1,9 +1,8 @@
 """Cron expressions as a CronJob of Kubernetes reads them: the standard parser of robfig/cron v3.
 
 Five fields: minute, hour, day of month, month, day of week. If both day fields are restricted, either may match. In the
-fold an expression matches both instants of a local time, as for a CronJob. In the gap it matches the moved instant
-(`local_time`); a CronJob skips it, but here that would leave out a whole window. The reasons are in
-docs/adr/0014-cron-and-recurrence-rules.md.
+fold an expression matches both instants of a local time, as for a CronJob. In the gap it matches the moved instant (`local_time`);
+a CronJob skips it, but here that would leave out a whole window (docs/adr/0014-cron-and-recurrence-rules.md).
 """
 
 from bisect import bisect_right
