@@ -101,6 +101,13 @@ def test_a_floor_takes_precedence_over_the_cap_of_another_schedule():
     assert found.desired_replicas == 12
 
 
+def test_the_minimum_of_the_spec_takes_precedence_over_a_cap():
+    of = scheduled(ScheduleSpec(name="night", max_replicas=4, **ACTIVE), min_replicas=6)
+    found = decision(of, 9000, replicas=6)
+    assert (found.policy.min_replicas, found.policy.max_replicas) == (6, 6)
+    assert found.desired_replicas == 6
+
+
 BROKEN = ScheduleSpec(name="broken", schedule="0 25 * * *", duration_seconds=60, min_replicas=5)
 
 
