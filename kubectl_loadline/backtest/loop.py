@@ -57,6 +57,7 @@ def decisions(
             found = [readings(metric, float(now)) for metric in planned.metrics]
             planned = decide(planned, TargetPods(pods=pods.all()), found, float(now))
         outcome = settle(planned, Rescaled() if planned.rescale else NotNeeded(), float(now))
+        assert isinstance(outcome.memory, Memory)  # noqa: S101 - it began with one
         memory = outcome.memory
         autoscaler = msgspec.structs.replace(autoscaler, status=outcome.status)
         ready = pods.ready

@@ -128,7 +128,7 @@ async def compared_in_prometheus(
 
 def remembered(body: bytes, row: Row) -> str:
     """What the status itself says of the recent past."""
-    steps = stored_memory(body).recommendations or ()
+    steps = stored_memory(body).history.recommendations or ()
     now = f"Now the target has {counted(row.current)} and it wants {counted(row.wanted)}"
     if not steps:
         return now

@@ -115,7 +115,7 @@ async def simulate(
     body = await kube.get(settings.kind.object(namespace, name))
     autoscaler = kube_json.decode(body, Autoscaler)
     values = _by_metric(simulation.values, metrics_of(autoscaler.spec))
-    memory: Memory = stored_memory(body) if settings.kind.keeps_history else Memory()
+    memory = stored_memory(body) if settings.kind.keeps_history else Memory()
     scale = await read_scale(kube, mapper, autoscaler)
     observed = Observed(
         autoscaler=autoscaler,

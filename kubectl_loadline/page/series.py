@@ -115,7 +115,7 @@ def joined(replicas: Series, wanted: Series, basis: str) -> Picture:
 
 def remembered(body: bytes, row: Row, problem: str) -> Picture:
     """The recommendations in the status of a LoadAutoscaler, before windows and bounds; `problem` says why not more."""
-    steps = stored_memory(body).recommendations or ()
+    steps = stored_memory(body).history.recommendations or ()
     wanted: Series = {}
     for step in steps:
         wanted[step.since_unix_seconds] = float(step.replicas)

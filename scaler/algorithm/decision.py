@@ -8,7 +8,7 @@ import msgspec
 
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.extension import Extension, Part
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import (
     Autoscaler,
@@ -97,6 +97,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
     events_after_status: tuple[Event, ...] = ()
     memory: Memory
+    not_continued: StoredMemory | None = None
+    """What another process stored, while the Scale cannot be read; `memory` is empty then."""
     error: str | None = None
     error_class: ErrorClass = ErrorClass.NONE
     derivation: Derivation
@@ -142,7 +144,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether only metric values have changed in it, and only a little."""
     events: tuple[Event, ...] = ()
     events_after_status: tuple[Event, ...] = ()
-    memory: Memory
+    memory: Memory | StoredMemory
+    """Still the stored one of another process, if the Scale could not be read."""
     stored_seconds_max: float = math.inf
     """How old the stored memory may become, although nothing has changed since."""
     action: Action = Action.NONE

@@ -9,14 +9,16 @@ from scaler.algorithm.extension import Extension, Part
 from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import held
-from scaler.api.history import BESIDE, History
+from scaler.api.history import History, Remembered, fields_of
 
 Extensions = Sequence[Extension[Any, Any]]
 Fields = dict[str, msgspec.Raw]
 
 
-def history_of(memory: Memory, extensions: Extensions) -> History:
+def history_of(memory: Memory | StoredMemory, extensions: Extensions) -> History:
     """What is stored of a memory."""
+    if isinstance(memory, StoredMemory):
+        return memory.history
     inside: dict[str, msgspec.Raw] = {}
     states: dict[str, str] = {}
     beside: dict[str, Any] = {}
@@ -33,48 +35,34 @@ def history_of(memory: Memory, extensions: Extensions) -> History:
         else:
             states[each.name] = encoded.decode()
     return History(
-        recommendations=memory.recommendations,
-        scale_up_events=memory.scale_up_events,
-        scale_down_events=memory.scale_down_events,
-        scaled_to_zero=memory.scaled_to_zero,
-        extensions=inside or None,
-        states=states,
-        **beside,
+        **fields_of(Remembered, memory), extensions=inside or None, states=states, **beside
     )
 
 
-def memory_in(history: History, *, known_replicas: tuple[int, ...]) -> StoredMemory:
-    """The memory that was stored; see `StoredMemory.known_replicas`."""
-    states: dict[str, Any] = {**history.states, **(history.extensions or {})}
-    for name in BESIDE:
-        if found := getattr(history, name):
-            states[name] = msgspec.Raw(msgspec.json.encode(found))
-    return StoredMemory(
-        recommendations=history.recommendations,
-        scale_up_events=history.scale_up_events,
-        scale_down_events=history.scale_down_events,
-        scaled_to_zero=history.scaled_to_zero,
-        states=states,
-        known_replicas=known_replicas,
-    )
-
-
-def state_of(memory: Memory, extension: Extension[Any, Any], now_unix_seconds: float) -> Any:
+def state_of(
+    memory: Memory | StoredMemory, extension: Extension[Any, Any], now_unix_seconds: float
+) -> Any:
     """The state of an extension in a memory of this process, or in a stored one; None for none."""
-    if not isinstance(memory, StoredMemory):
+    if isinstance(memory, Memory):
         return memory.states.get(extension.name)
     stored = stored_state(memory, extension)
     return None if stored is None else extension.restored(stored, now_unix_seconds)
 
 
-def stored_state(memory: Memory, extension: Extension[Any, Any]) -> Any:
+def stored_state(memory: Memory | StoredMemory, extension: Extension[Any, Any]) -> Any:
     """What is, or would be, stored of the state of an extension; None for nothing."""
     if extension.state_type is None:
         return None
-    if not isinstance(memory, StoredMemory):
+    if isinstance(memory, Memory):
         state = memory.states.get(extension.name)
         return None if state is None else extension.stored(state)
-    raw = memory.states.get(extension.stored_as or extension.name)
+    if extension.stored_beside:
+        found = getattr(memory.history, extension.stored_as)
+        raw: Any = msgspec.json.encode(found) if found else None
+    elif extension.stored_as:
+        raw = (memory.history.extensions or {}).get(extension.stored_as)
+    else:
+        raw = memory.history.states.get(extension.name)
     if raw is None:
         return None
     try:
@@ -88,8 +76,6 @@ def held_with_states(
     memory: Memory, policy: Policy, parts: Sequence[Part], now_unix_seconds: float
 ) -> Memory:
     """The memory after a reconcile that could recommend nothing."""
-    if isinstance(memory, StoredMemory):
-        return memory
     states = dict(memory.states)
     for part in parts:
         name = part.extension.name

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from scaler.api.history import Recommendation, ScaleEvent
+from scaler.api.history import History, Remembered
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,29 +25,25 @@ class UnconfirmedChange(msgspec.Struct, frozen=True, kw_only=True):
     sent_at_unix_seconds: float
 
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """Recommendations, oldest first, and scale events, in upstream's slot order.
+class Memory(Remembered, frozen=True, kw_only=True):
+    """The memory of this process."""
 
-    `recommendations is None` means that this autoscaler was never reconciled: the first reconcile then records
-    the current count, so that the target does not shrink below it for the length of the window.
-    """
-
-    recommendations: tuple[Recommendation, ...] | None = None
-    scale_up_events: tuple[ScaleEvent, ...] = ()
-    scale_down_events: tuple[ScaleEvent, ...] = ()
-    scaled_to_zero: bool = False
-    """Whether the controller set the replicas to 0, or is about to; the condition ScaledToZero says it too,
-    but only once the status was written."""
     unconfirmed: UnconfirmedChange | None = None
     states: Mapping[str, Any] = {}
     """The states of extensions, by their names."""
 
 
-class StoredMemory(Memory, frozen=True, kw_only=True):
-    """A memory as another process left it; `scaler.algorithm.restart.restored` continues it.
+class StoredMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What another process stored; `scaler.algorithm.restart.restored` continues it once the Scale is read.
 
     `known_replicas`: the desired and the current count in the status. After a rescale the first one is the count
-    that the process set; after a reconcile without a result, the second one is what it read. `states` are not decoded.
+    that the process set; after a reconcile without a result, the second one is what it read.
     """
 
+    history: History = History()
     known_replicas: tuple[int, ...] = ()
+
+
+def remembered(memory: Memory | StoredMemory) -> Remembered:
+    """What a memory of this process and a stored one have in common."""
+    return memory.history if isinstance(memory, StoredMemory) else memory

@@ -25,7 +25,10 @@ from scaler.api.autoscaler import metrics_of
 
 
 def plan(
-    observed: Observed, memory: Memory, settings: Settings, now_unix_seconds: float
+    observed: Observed,
+    memory: Memory | StoredMemory,
+    settings: Settings,
+    now_unix_seconds: float,
 ) -> Ask | Decision:
     """Decide at once where no metric is needed; otherwise say which metrics are, and of whose pods."""
     moment = Moment(now_unix_seconds)
@@ -35,7 +38,7 @@ def plan(
         settings=settings,
         inputs=observed.inputs,
         moment=moment,
-        states={} if isinstance(memory, StoredMemory) else memory.states,
+        states=memory.states if isinstance(memory, Memory) else {},
     )
     policy = effective_policy(given)
     if isinstance(observed.scale, ScaleUnavailable):
@@ -59,7 +62,7 @@ def _turn(
     scale: ScaleView,
     policy: Policy,
     settings: Settings,
-    before: Memory,
+    before: Memory | StoredMemory,
     moment: Moment,
 ) -> Turn:
     autoscaler, current = observed.autoscaler, scale.spec_replicas
@@ -91,11 +94,11 @@ def _turn(
 
 
 def _continued(
-    observed: Observed, memory: Memory, policy: Policy, current: int, moment: Moment
+    observed: Observed, before: Memory | StoredMemory, policy: Policy, current: int, moment: Moment
 ) -> Memory:
     """The memory as this reconcile starts from it: restored after a restart, seeded at the first reconcile."""
     memory = resumed(
-        memory,
+        before,
         policy,
         replicas=current,
         has_rivals=bool(observed.rivals),
@@ -106,7 +109,7 @@ def _continued(
     return memory
 
 
-def _with_begun(turn: Turn, before: Memory) -> Memory:
+def _with_begun(turn: Turn, before: Memory | StoredMemory) -> Memory:
     """With the states of the extensions that the spec has."""
     memory = turn.memory
     if not turn.parts:
@@ -186,10 +189,13 @@ def _without_scale(
     scale: ScaleUnavailable,
     policy: Policy,
     settings: Settings,
-    memory: Memory,
+    memory: Memory | StoredMemory,
     moment: Moment,
 ) -> Decision:
     """Nothing is known about the target: only the condition changes."""
+    if isinstance(memory, Memory):
+        parts = parts_of(settings.extensions, policy)
+        memory = held_with_states(memory, policy, parts, moment.now_unix_seconds)
     conditions = _conditions(observed, moment)
     conditions.unable_to_get_scale(scale.message)
     return Decision(
@@ -199,9 +205,8 @@ def _without_scale(
         extensions=settings.extensions,
         conditions=conditions.as_tuple(),
         events=(warning("FailedGetScale", scale.message),),
-        memory=held_with_states(
-            memory, policy, parts_of(settings.extensions, policy), moment.now_unix_seconds
-        ),
+        memory=memory if isinstance(memory, Memory) else Memory(),
+        not_continued=memory if isinstance(memory, StoredMemory) else None,
         error=f"{scale.context}: {scale.message}",
         error_class=ErrorClass.SPEC if scale.spec_error else ErrorClass.INTERNAL,
         derivation=Derivation(

@@ -9,7 +9,7 @@ import math
 
 import msgspec
 
-from scaler.algorithm.memory import Change, Memory, StoredMemory, UnconfirmedChange
+from scaler.algorithm.memory import Change, Memory, UnconfirmedChange
 from scaler.algorithm.policy import BehaviorRules, Policy, Rules
 from scaler.api.history import Recommendation, ScaleEvent
 
@@ -28,7 +28,7 @@ def held(memory: Memory, policy: Policy, now_unix_seconds: float) -> Memory:
     Else the first low reading after an outage longer than the window would shrink the target at once.
     """
     steps = memory.recommendations
-    if not policy.kind.holds_while_failing or not steps or isinstance(memory, StoredMemory):
+    if not policy.kind.holds_while_failing or not steps:
         return memory
     last = msgspec.structs.replace(steps[-1], until_unix_seconds=now_unix_seconds)
     return msgspec.structs.replace(memory, recommendations=(*steps[:-1], last))
@@ -135,9 +135,9 @@ def continued(memory: Memory, until_unix_seconds: float, window_seconds: float) 
 
 def only_continues(before: Memory, after: Memory) -> bool:
     """Whether a reconcile changed nothing in the memory, except that the last recommendation lasts."""
-    if type(before) is not Memory or not before.recommendations or not after.recommendations:
-        return False
     if before.unconfirmed is not None:
+        return False
+    if not before.recommendations or not after.recommendations:
         return False
     return continued(before, after.recommendations[-1].until_unix_seconds, math.inf) == after
 

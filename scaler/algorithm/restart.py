@@ -3,10 +3,10 @@
 import msgspec
 
 from scaler.algorithm.history import Extensions, stored_state, with_states
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import Memory, StoredMemory, remembered
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import confirmed, seeded, with_scale_event, with_step
-from scaler.api.history import Recommendation, ScaleEvent
+from scaler.api.history import History, Recommendation, ScaleEvent
 
 # Less than any period; clocks drift by less than that while a step lasts.
 SAME_SECONDS = 1.0
@@ -26,7 +26,7 @@ def restored(
     show what was recommended since. Then a higher current count is remembered too, as upstream does after every restart.
     A lower one is not: it would only delay a scale-up that the last recommendation allows.
     """
-    memory = _without_future(stored, now_unix_seconds)
+    memory = _without_future(stored.history, now_unix_seconds)
     memory = _with_missing_event(
         memory, policy, known=stored.known_replicas, replicas=replicas, now=now_unix_seconds
     )
@@ -45,13 +45,18 @@ def restored(
 
 
 def resumed(
-    memory: Memory, policy: Policy, *, replicas: int, has_rivals: bool, now_unix_seconds: float
+    before: Memory | StoredMemory,
+    policy: Policy,
+    *,
+    replicas: int,
+    has_rivals: bool,
+    now_unix_seconds: float,
 ) -> Memory:
     """The memory with which a reconcile starts: restored after a restart, seeded at the first reconcile."""
-    if isinstance(memory, StoredMemory):
-        memory = restored(memory, policy, replicas=replicas, now_unix_seconds=now_unix_seconds)
+    if isinstance(before, StoredMemory):
+        memory = restored(before, policy, replicas=replicas, now_unix_seconds=now_unix_seconds)
     else:
-        memory = confirmed(memory, policy, replicas=replicas)
+        memory = confirmed(before, policy, replicas=replicas)
     if has_rivals:
         # Others set the count meanwhile: afterwards, begin with what they leave behind.
         memory = msgspec.structs.replace(memory, recommendations=None)
@@ -64,9 +69,7 @@ def stored_again_seconds(policy: Policy) -> float:
 
 
 def shifted(memory: Memory, seconds: float, extensions: Extensions) -> Memory:
-    """The same ages, on a wall clock that was stepped by so much. What another process stored stays as it is."""
-    if isinstance(memory, StoredMemory):
-        return memory
+    """The same ages, on a wall clock that was stepped by so much."""
     states = {
         each.name: each.shifted(memory.states[each.name], seconds)
         for each in extensions
@@ -94,28 +97,28 @@ def _event_shifted(event: ScaleEvent, seconds: float) -> ScaleEvent:
     return msgspec.structs.replace(event, happened_at_unix_seconds=at_unix_seconds)
 
 
-def restores_alike(stored: Memory, memory: Memory, extensions: Extensions) -> bool:
+def restores_alike(
+    stored: Memory | StoredMemory, memory: Memory | StoredMemory, extensions: Extensions
+) -> bool:
     """Whether a process that starts from `stored` decides like one that has `memory`.
 
     The last step is open in both, so a steady autoscaler need not be stored again. Times are the same within a second.
     """
+    before, after = remembered(stored), remembered(memory)
     return (
-        stored.scaled_to_zero == memory.scaled_to_zero
-        and _alike(stored.scale_up_events, memory.scale_up_events)
-        and _alike(stored.scale_down_events, memory.scale_down_events)
-        and _restores_steps(stored.recommendations or (), memory.recommendations or ())
-        and (
-            not (stored.states or memory.states)
-            or all(
-                each.restores_alike(stored_state(stored, each), stored_state(memory, each))
-                for each in extensions
-                if each.state_type is not None
-            )
+        before.scaled_to_zero == after.scaled_to_zero
+        and _alike(before.scale_up_events, after.scale_up_events)
+        and _alike(before.scale_down_events, after.scale_down_events)
+        and _restores_steps(before.recommendations or (), after.recommendations or ())
+        and all(
+            each.restores_alike(stored_state(stored, each), stored_state(memory, each))
+            for each in extensions
+            if each.state_type is not None
         )
     )
 
 
-def _without_future(stored: StoredMemory, now: float) -> Memory:
+def _without_future(stored: History, now: float) -> Memory:
     """The memory with no time in the future: what another process' clock, which was ahead, put there is of now."""
     return Memory(
         recommendations=tuple(

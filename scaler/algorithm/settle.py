@@ -25,7 +25,7 @@ from scaler.algorithm.decision import (
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.extension import Extension
 from scaler.algorithm.history import with_states
-from scaler.algorithm.memory import Change, Memory
+from scaler.algorithm.memory import Change, Memory, StoredMemory
 from scaler.algorithm.metric_changes import moved_little
 from scaler.algorithm.observed import ScaleView
 from scaler.algorithm.recommendations import with_change
@@ -58,8 +58,11 @@ def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) ->
 
 
 def memory_after_refusal(
-    memory: Memory, refused: Decision, newest: ScaleView | None, now_unix_seconds: float
-) -> Memory:
+    memory: Memory | StoredMemory,
+    refused: Decision,
+    newest: ScaleView | None,
+    now_unix_seconds: float,
+) -> Memory | StoredMemory:
     """The memory with which to decide again, after a write on the basis of a copy was refused.
 
     A client sends a write again if the response was lost; then the second one conflicts with the first one.
@@ -68,7 +71,9 @@ def memory_after_refusal(
     desired = refused.desired_replicas
     if desired is None or (newest is not None and newest.spec_replicas != desired):
         return memory
-    return _with_unconfirmed(memory, refused, desired, now_unix_seconds)
+    # What another process stored cannot tell of this write, but what the refused decision made of it can.
+    before = memory if isinstance(memory, Memory) else refused.memory
+    return _with_unconfirmed(before, refused, desired, now_unix_seconds)
 
 
 def replicas_after(outcome: Outcome) -> int | None:
@@ -76,8 +81,9 @@ def replicas_after(outcome: Outcome) -> int | None:
 
     If the write got no response, it is what the target had before: a process that finds another count knows of the change.
     """
-    if outcome.memory.unconfirmed is not None:
-        return outcome.memory.unconfirmed.before
+    memory = outcome.memory
+    if isinstance(memory, Memory) and memory.unconfirmed is not None:
+        return memory.unconfirmed.before
     if outcome.action is Action.NONE:
         return outcome.derivation.current_replicas
     return outcome.derivation.desired_replicas
@@ -247,7 +253,7 @@ def _outcome(
         status_may_wait=is_changed and _differs_little(before, status),
         events=(*decision.events, *events),
         events_after_status=decision.events_after_status,
-        memory=decision.memory,
+        memory=decision.not_continued or decision.memory,
         stored_seconds_max=_stored_seconds_max(decision),
         error=decision.error,
         error_class=decision.error_class,

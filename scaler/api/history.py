@@ -1,5 +1,7 @@
 """What is stored of the memory of an autoscaler: the fields of `status.history`, and of a ScalingMemory."""
 
+from typing import Any
+
 import msgspec
 
 
@@ -31,13 +33,25 @@ class ScaleEvent(_Stored, frozen=True, kw_only=True):
     may_be_older: bool = False
 
 
-class History(_Stored, frozen=True, kw_only=True):
-    """The stored fields. The states of extensions are JSON, which each of them reads and writes itself."""
+class Remembered(_Stored, frozen=True, kw_only=True):
+    """What is remembered between reconciles and stored as it is; recommendations, oldest first, and scale events, in
+    upstream's slot order.
+
+    `recommendations is None` means that this autoscaler was never reconciled: the first reconcile then records
+    the current count, so that the target does not shrink below it for the length of the window.
+    """
 
     recommendations: tuple[Recommendation, ...] | None = None
     scale_up_events: tuple[ScaleEvent, ...] = ()
     scale_down_events: tuple[ScaleEvent, ...] = ()
     scaled_to_zero: bool = False
+    """Whether the controller set the replicas to 0, or is about to; the condition ScaledToZero says it too,
+    but only once the status was written."""
+
+
+class History(Remembered, frozen=True, kw_only=True):
+    """All that is stored. The states of extensions are JSON, which each of them reads and writes itself."""
+
     extensions: dict[str, msgspec.Raw] | None = None
     states: dict[str, str] = {}
     """Those that have no place in the schema of the CRD, as JSON."""
@@ -45,5 +59,6 @@ class History(_Stored, frozen=True, kw_only=True):
     candidate: dict[str, msgspec.Raw] | None = None
 
 
-BESIDE = ("forecast", "candidate")
-"""The fields of extensions that have one of their own."""
+def fields_of(kind: type[msgspec.Struct], given: msgspec.Struct) -> dict[str, Any]:
+    """The fields that `given` has in common with all structs of this kind."""
+    return {name: getattr(given, name) for name in kind.__struct_fields__}

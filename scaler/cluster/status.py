@@ -7,7 +7,6 @@ shrink what a window still holds up, and every policy would start a new period.
 
 import msgspec
 
-from scaler.algorithm.history import memory_in
 from scaler.algorithm.memory import StoredMemory
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, metrics_of
 from scaler.api.history import History, ScaleEvent
@@ -75,7 +74,7 @@ def stored_memory(body: bytes) -> StoredMemory:
     if status.history is None:
         return StoredMemory()
     known_replicas = (status.desired_replicas, status.current_replicas)
-    return memory_in(status.history, known_replicas=known_replicas)
+    return StoredMemory(history=status.history, known_replicas=known_replicas)
 
 
 def _limited(history: History) -> History:

@@ -7,7 +7,7 @@ import msgspec
 from scaler.algorithm.decide import decide
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.draft import Ask
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings
@@ -38,7 +38,7 @@ class Decisions:
         self,
         autoscaler: Autoscaler,
         target: TargetScale | ScaleUnavailable,
-        memory: Memory,
+        memory: Memory | StoredMemory,
         now: Callable[[], float],
         measured: Measured | None = None,
     ) -> LastDecision:

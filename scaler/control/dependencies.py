@@ -24,7 +24,7 @@ class DecisionObserver(Protocol):
     """What goes on beside the reconciles, from what they leave. Nothing waits or raises."""
 
     def decided(self, autoscaler: Autoscaler, policy: Policy, memory: Memory) -> None:
-        """A reconcile has ended with this memory."""
+        """A reconcile has ended with this memory; not called while another process' is not continued yet."""
         ...
 
     def forget(self, key: str) -> None:

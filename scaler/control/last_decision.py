@@ -7,7 +7,7 @@ made again. It is kept only if it wrote and reported nothing, so that making it 
 import msgspec
 
 from scaler.algorithm.decision import Branch, Decision, Outcome
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.readings import Reading
 from scaler.algorithm.recommendations import only_continues
@@ -38,7 +38,7 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     decision: Decision
-    memory: Memory
+    memory: Memory | StoredMemory
     target: TargetScale | ScaleUnavailable
     observed: Observed
     measured: Measured | None = None
@@ -72,7 +72,8 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
             return None
         if self.decision.holds_until_unix_seconds <= now_unix_seconds:
             return None
-        if not only_continues(self.memory, self.decision.memory):
+        before = self.memory
+        if isinstance(before, StoredMemory) or not only_continues(before, self.decision.memory):
             return None
         return msgspec.structs.replace(self, target=copy)
 

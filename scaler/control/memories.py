@@ -9,12 +9,13 @@ stepped, they step along, so that their ages are those of the monotonic clock. W
 import msgspec
 
 from scaler.algorithm.decision import Outcome
-from scaler.algorithm.history import memory_in
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.history import history_of
+from scaler.algorithm.memory import Memory, StoredMemory, remembered
 from scaler.algorithm.recommendations import continued
 from scaler.algorithm.restart import restores_alike, shifted
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
+from scaler.api.history import History, fields_of
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.scaling_memory import StoredHistory
 from scaler.cluster.memories.store import MemoryStore
@@ -39,7 +40,7 @@ class Memories:
         self._clock = clock
         self._store = store
 
-    async def of(self, record: Record, autoscaler: Autoscaler) -> Memory:
+    async def of(self, record: Record, autoscaler: Autoscaler) -> Memory | StoredMemory:
         """The memory to reconcile with: this process', else the stored one, else an empty one.
 
         Raises `StatusError`, `Unavailable` and `msgspec.DecodeError`.
@@ -57,7 +58,7 @@ class Memories:
                 clock_difference_seconds=self._clock_difference_seconds(),
             )
             return record.memory.memory
-        if continuation is not None:
+        if continuation is not None and isinstance(kept.memory, Memory):
             memory = continued(
                 kept.memory, continuation.until_unix_seconds, continuation.window_seconds
             )
@@ -93,7 +94,7 @@ class Memories:
             stored, outcome.memory, outcome.stored_seconds_max
         )
 
-    def was_stored(self, record: Record, memory: Memory) -> None:
+    def was_stored(self, record: Record, memory: Memory | StoredMemory) -> None:
         """The status was written, of a LoadAutoscaler with this memory."""
         if record.memory is not None and self._kind.keeps_history:
             record.memory = msgspec.structs.replace(record.memory, stored=memory)
@@ -111,7 +112,7 @@ class Memories:
         history = self._store.history(autoscaler.metadata.uid) if self._store else None
         if history is None:
             return None
-        return memory_in(history, known_replicas=(history.replicas,))
+        return StoredMemory(history=history, known_replicas=(history.replicas,))
 
     def _stored_apart(
         self,
@@ -126,19 +127,15 @@ class Memories:
         is_known = kept.stored_replicas == replicas
         if is_known and stored is not None and self._restores(stored, memory, seconds_max):
             return kept
-        history = StoredHistory(
-            recommendations=memory.recommendations,
-            scale_up_events=memory.scale_up_events,
-            scale_down_events=memory.scale_down_events,
-            scaled_to_zero=memory.scaled_to_zero,
-            replicas=replicas,
-        )
+        history = history_of(memory, self._settings.extensions)
+        found = StoredHistory(**fields_of(History, history), replicas=replicas)
         has_changed = kept.stored_replicas is not None and not is_known
         # Nothing else shows another process that the scaler, not a user, wanted zero.
-        goes_to_zero = memory.scaled_to_zero and not (stored and stored.scaled_to_zero)
+        was_to_zero = stored is not None and remembered(stored).scaled_to_zero
+        goes_to_zero = history.scaled_to_zero and not was_to_zero
         is_urgent = has_changed or goes_to_zero
         metadata = autoscaler.metadata
-        store.put(metadata.namespace, metadata.uid, history, is_urgent=is_urgent)
+        store.put(metadata.namespace, metadata.uid, found, is_urgent=is_urgent)
         return msgspec.structs.replace(kept, stored=memory, stored_replicas=replicas)
 
     def _at_current_time(self, kept: KeptMemory) -> KeptMemory:
@@ -146,9 +143,12 @@ class Memories:
         stepped_seconds = self._stepped_seconds(kept)
         if not stepped_seconds:
             return kept
+        memory = kept.memory
+        if isinstance(memory, Memory):
+            memory = shifted(memory, stepped_seconds, self._settings.extensions)
         return msgspec.structs.replace(
             kept,
-            memory=shifted(kept.memory, stepped_seconds, self._settings.extensions),
+            memory=memory,
             clock_difference_seconds=kept.clock_difference_seconds + stepped_seconds,
         )
 
@@ -160,14 +160,13 @@ class Memories:
     def _clock_difference_seconds(self) -> float:
         return self._clock.now() - self._clock.monotonic()
 
-    def _restores(self, stored: Memory, memory: Memory, seconds_max: float) -> bool:
+    def _restores(
+        self, stored: Memory | StoredMemory, memory: Memory | StoredMemory, seconds_max: float
+    ) -> bool:
         """Whether a restart could continue from what is stored, which is not older than that."""
         if not restores_alike(stored, memory, self._settings.extensions):
             return False
-        if not stored.recommendations or not memory.recommendations:
+        before, after = remembered(stored).recommendations, remembered(memory).recommendations
+        if not before or not after:
             return True
-        age_seconds = (
-            memory.recommendations[-1].until_unix_seconds
-            - stored.recommendations[-1].until_unix_seconds
-        )
-        return age_seconds <= seconds_max
+        return after[-1].until_unix_seconds - before[-1].until_unix_seconds <= seconds_max

@@ -21,7 +21,7 @@ from scaler.algorithm.decision import (
     warning,
 )
 from scaler.algorithm.derivation import Derivation
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import memory_after_refusal, replicas_after, settle
@@ -177,8 +177,9 @@ class Reconciler:
             record.memory = None
             raise
         self._keep(record, made, outcome)
-        for observer in self._with.observers:
-            observer.decided(autoscaler, made.decision.policy, outcome.memory)
+        if isinstance(outcome.memory, Memory):
+            for observer in self._with.observers:
+                observer.decided(autoscaler, made.decision.policy, outcome.memory)
         self._count(outcome.action, outcome.error_class, started_seconds)
 
     def _keep(self, record: Record, made: LastDecision, outcome: Outcome) -> None:
@@ -213,7 +214,7 @@ class Reconciler:
         self,
         record: Record,
         autoscaler: Autoscaler,
-        memory: Memory,
+        memory: Memory | StoredMemory,
         now: Callable[[], float],
         measured: Measured | None,
         started_seconds: float,
@@ -263,7 +264,7 @@ class Reconciler:
         self,
         autoscaler: Autoscaler,
         target: TargetScale | ScaleUnavailable,
-        memory: Memory,
+        memory: Memory | StoredMemory,
         now: Callable[[], float],
         measured: Measured | None = None,
     ) -> LastDecision:

@@ -9,7 +9,7 @@ import math
 import msgspec
 
 from scaler.algorithm.derivation import Derivation
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.scales import ScaleCopy
 from scaler.cluster.target_scale import TargetScale
@@ -24,8 +24,8 @@ class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
     `clock_difference_seconds`: wall clock less monotonic clock, when the reconcile began that made this memory.
     """
 
-    memory: Memory
-    stored: Memory | None
+    memory: Memory | StoredMemory
+    stored: Memory | StoredMemory | None
     stored_replicas: int | None = None
     clock_difference_seconds: float
 

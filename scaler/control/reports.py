@@ -10,7 +10,7 @@ import msgspec
 
 from scaler.algorithm.decision import Decision, ErrorClass, Event, EventType, Outcome, warning
 from scaler.algorithm.history import history_of
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus
 from scaler.cluster.clock import Clock
@@ -73,7 +73,11 @@ class Reports:
         return None
 
     async def _put_status(
-        self, record: Record, autoscaler: Autoscaler, status: AutoscalerStatus, memory: Memory
+        self,
+        record: Record,
+        autoscaler: Autoscaler,
+        status: AutoscalerStatus,
+        memory: Memory | StoredMemory,
     ) -> bytes:
         namespace, name = autoscaler.metadata.namespace, autoscaler.metadata.name
         history = history_of(memory, self._settings.extensions)

@@ -11,7 +11,7 @@ from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.effective_policy import effective_policy
 from scaler.algorithm.extension import Extension, Gauge, Given, Part, parts_of
 from scaler.algorithm.history import state_of, with_states
-from scaler.algorithm.memory import Change, StoredMemory
+from scaler.algorithm.memory import Change, Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import propose
 from scaler.algorithm.readings import Signal
@@ -26,7 +26,6 @@ from scaler.extensions.candidate.rules import CandidateRules, candidate_rules
 from scaler.extensions.candidate.state import (
     CandidateState,
     StoredCandidate,
-    own_memory,
     progress_alike,
     restored_candidate,
     stored_candidate,
@@ -99,21 +98,22 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         """Nothing is remembered of another candidate."""
         if state is None or state.hash != rules.hash:
             state = CandidateState(hash=rules.hash)
-        memory, now = state.memory, turn.moment.now_unix_seconds
-        if isinstance(memory, StoredMemory):
-            memory = msgspec.structs.replace(memory, known_replicas=known_replicas or ())
+        now = turn.moment.now_unix_seconds
+        before: Memory | StoredMemory = state.memory
+        if state.stored is not None:
+            before = StoredMemory(history=state.stored, known_replicas=known_replicas or ())
         begun = resumed(
-            memory,
+            before,
             self._policy(rules, turn),
             replicas=turn.current_replicas,
             has_rivals=turn.branch is Branch.SHARED_TARGET,
             now_unix_seconds=now,
         )
-        if isinstance(memory, StoredMemory):
+        if isinstance(before, StoredMemory):
             begun = with_states(
-                begun, {each.name: state_of(memory, each, now) for each in self._deciding}
+                begun, {each.name: state_of(before, each, now) for each in self._deciding}
             )
-        return msgspec.structs.replace(state, memory=begun)
+        return msgspec.structs.replace(state, memory=begun, stored=None)
 
     def remark(
         self, rules: CandidateRules, state: CandidateState | None, turn: Turn
@@ -223,7 +223,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         if stored is None or newer is None:
             return stored is newer
         return progress_alike(stored, newer) and restores_alike(
-            own_memory(stored), own_memory(newer), self._deciding
+            StoredMemory(history=stored), StoredMemory(history=newer), self._deciding
         )
 
     def _decided(self, rules: CandidateRules, before: CandidateState, draft: Draft) -> Draft:

@@ -6,16 +6,17 @@ from typing import Any
 import msgspec
 
 from scaler.algorithm.extension import Extension
-from scaler.algorithm.history import history_of, memory_in
-from scaler.algorithm.memory import Memory, StoredMemory
-from scaler.api.history import History, Recommendation, ScaleEvent
+from scaler.algorithm.history import history_of
+from scaler.algorithm.memory import Memory
+from scaler.api.history import History, fields_of
 
 # How much of a step may be held again after a restart.
 HELD_AGAIN_SECONDS = 60.0
 
 
-class CandidateState(msgspec.Struct, frozen=True, kw_only=True):
-    """`hash` identifies it. `held_seconds`: for how long its step has been held, up to `held_at_unix_seconds`.
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a candidate has come. `hash` identifies it. `held_seconds`: for how long its step has been held, up to
+    `held_at_unix_seconds`.
 
     `breached_since_unix_seconds`: of each condition of `abortWhen`, None while it does not apply. `aborted`: why it was.
     """
@@ -26,13 +27,17 @@ class CandidateState(msgspec.Struct, frozen=True, kw_only=True):
     held_at_unix_seconds: float = 0.0
     breached_since_unix_seconds: tuple[float | None, ...] = ()
     aborted: str = ""
+
+
+class CandidateState(Trial, frozen=True, kw_only=True):
+    """With the memory of its decisions, or what another process stored of that, which `begin` continues."""
+
     memory: Memory = Memory()
+    stored: History | None = None
 
 
-class StoredCandidate(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
-):
-    """The stored form: the memory of its decisions stands beside its own fields."""
+class StoredCandidate(History, frozen=True, kw_only=True):
+    """The fields of a trial beside the history of its decisions."""
 
     hash: str
     step: int = 0
@@ -40,60 +45,27 @@ class StoredCandidate(
     held_at_unix_seconds: float = 0.0
     breached_since_unix_seconds: tuple[float | None, ...] = ()
     aborted: str = ""
-    recommendations: tuple[Recommendation, ...] | None = None
-    scale_up_events: tuple[ScaleEvent, ...] = ()
-    scale_down_events: tuple[ScaleEvent, ...] = ()
-    extensions: dict[str, msgspec.Raw] | None = None
-    states: dict[str, str] = {}
 
 
-Extensions = Sequence[Extension[Any, Any]]
-
-
-def stored_candidate(state: CandidateState, extensions: Extensions) -> StoredCandidate:
+def stored_candidate(
+    state: CandidateState, extensions: Sequence[Extension[Any, Any]]
+) -> StoredCandidate:
     """What is stored."""
-    history = history_of(state.memory, extensions)
-    return StoredCandidate(
-        hash=state.hash,
-        step=state.step,
-        held_seconds=state.held_seconds,
-        held_at_unix_seconds=state.held_at_unix_seconds,
-        breached_since_unix_seconds=state.breached_since_unix_seconds,
-        aborted=state.aborted,
-        recommendations=history.recommendations,
-        scale_up_events=history.scale_up_events,
-        scale_down_events=history.scale_down_events,
-        extensions=history.extensions,
-        states=history.states,
-    )
+    history = history_of(state.memory, extensions) if state.stored is None else state.stored
+    return StoredCandidate(**fields_of(Trial, state), **fields_of(History, history))
 
 
 def restored_candidate(stored: StoredCandidate, now_unix_seconds: float) -> CandidateState:
-    """Its memory is a stored one until the next decision. A time of the future is now."""
-    return CandidateState(
-        hash=stored.hash,
-        step=stored.step,
-        held_seconds=stored.held_seconds,
-        held_at_unix_seconds=min(stored.held_at_unix_seconds, now_unix_seconds),
+    """A time of the future is now."""
+    state = CandidateState(**fields_of(Trial, stored), stored=stored)
+    return msgspec.structs.replace(
+        state,
+        held_at_unix_seconds=min(state.held_at_unix_seconds, now_unix_seconds),
         breached_since_unix_seconds=tuple(
             None if each is None else min(each, now_unix_seconds)
-            for each in stored.breached_since_unix_seconds
+            for each in state.breached_since_unix_seconds
         ),
-        aborted=stored.aborted,
-        memory=own_memory(stored),
     )
-
-
-def own_memory(stored: StoredCandidate) -> StoredMemory:
-    """What is stored of its decisions."""
-    history = History(
-        recommendations=stored.recommendations,
-        scale_up_events=stored.scale_up_events,
-        scale_down_events=stored.scale_down_events,
-        extensions=stored.extensions,
-        states=stored.states,
-    )
-    return memory_in(history, known_replicas=())
 
 
 def times_shifted(state: CandidateState, seconds: float) -> CandidateState:

@@ -210,15 +210,17 @@ def _reconcile(
         *_logged(outcome.events_after_status),
     )
     after = decision.desired_replicas if isinstance(actuation, Rescaled) else replicas
+    remembered = outcome.memory
+    assert isinstance(remembered, Memory)  # noqa: S101 - it began with one
     answer = StepAnswer(
         log=log,
         status=outcome.status
         if outcome.status_changed
         else autoscaler.status or AutoscalerStatus(),
         error=outcome.error or "",
-        memory=remembered_of(outcome.memory),
+        memory=remembered_of(remembered),
     )
-    return answer, outcome.memory, replicas if after is None else after
+    return answer, remembered, replicas if after is None else after
 
 
 def _logged(events: Sequence[Event]) -> Log:

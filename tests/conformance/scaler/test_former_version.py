@@ -16,6 +16,7 @@ from scaler.algorithm.plan import plan
 from scaler.algorithm.restart import restores_alike
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
+from scaler.api.history import Remembered, fields_of
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.status import stored_memory
 from scaler.extensions import EXTENSIONS
@@ -66,9 +67,7 @@ def test_what_this_version_stores_is_what_the_former_one_reads():
     stored = stored_memory(BODY)
     states = {each.name: state_of(stored, each, NOW) for each in EXTENSIONS}
     memory = Memory(
-        recommendations=stored.recommendations,
-        scale_up_events=stored.scale_up_events,
-        scale_down_events=stored.scale_down_events,
+        **fields_of(Remembered, stored.history),
         states={name: state for name, state in states.items() if state is not None},
     )
     encoded = msgspec.json.decode(msgspec.json.encode(history_of(memory, EXTENSIONS)))
@@ -83,7 +82,7 @@ def test_a_state_of_another_version_is_left_out_and_the_others_stay(field):
     document["status"]["history"] = history
     stored = stored_memory(msgspec.json.encode(document))
     found = {each.name: state_of(stored, each, NOW) for each in EXTENSIONS}
-    assert [each.replicas for each in stored.recommendations] == [7, 3]
+    assert [each.replicas for each in stored.history.recommendations] == [7, 3]
     left_out = {"extensions": "panic"}.get(field, field)
     assert found[left_out] is None
     assert all(found[name] is not None for name in {"forecast", "candidate"} - {field})

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.history import history_of, memory_in
+from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
@@ -141,5 +141,5 @@ def test_memory_survives_its_json_unchanged(syncs):
         now += seconds
         _, memory = stabilize(memory, recommended=desired, window_seconds=300, moment=Moment(now))
     stored = msgspec.json.encode(history_of(memory, ()))
-    found = memory_in(msgspec.json.decode(stored, type=History), known_replicas=())
+    found = msgspec.json.decode(stored, type=History)
     assert found.recommendations == memory.recommendations

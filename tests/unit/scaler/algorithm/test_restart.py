@@ -6,7 +6,7 @@ from scaler.algorithm.effective_policy import policy_of
 from scaler.algorithm.memory import StoredMemory
 from scaler.algorithm.restart import TAKE_OVER_SECONDS, restored
 from scaler.api.autoscaler import Behavior, ScaleDownRules
-from scaler.api.history import Recommendation
+from scaler.api.history import History, Recommendation
 from tests.unit.scaler.objects import FLAGS, NOW, spec
 
 WINDOW = FLAGS.downscale_stabilization_seconds
@@ -19,7 +19,7 @@ def remembered(replicas, *, known, stored_seconds_ago, recommended=2, **extra):
     step = Recommendation(
         replicas=recommended, since_unix_seconds=until - 30, until_unix_seconds=until
     )
-    stored = StoredMemory(recommendations=(step,), known_replicas=known)
+    stored = StoredMemory(history=History(recommendations=(step,)), known_replicas=known)
     found = restored(
         stored, policy_of(spec(**extra), FLAGS), replicas=replicas, now_unix_seconds=NOW
     ).recommendations

@@ -45,7 +45,7 @@ def stored(memory, kind=LOAD_AUTOSCALERS):
 @given(recommendations, events, events)
 def test_the_memory_comes_back_as_it_was(made, ups, downs):
     parts = {"recommendations": made, "scale_up_events": ups, "scale_down_events": downs}
-    assert stored(Memory(**parts)) == StoredMemory(**parts, known_replicas=(0, 0))
+    assert stored(Memory(**parts)) == StoredMemory(history=History(**parts), known_replicas=(0, 0))
 
 
 def test_a_stored_memory_knows_the_counts_of_the_status():
@@ -73,7 +73,7 @@ def test_a_change_without_a_confirmation_is_not_stored():
 def test_an_autoscaler_that_was_never_reconciled_has_no_history():
     assert stored_memory(b"{}") == StoredMemory()
     assert stored_memory(b'{"status": {"history": null}}') == StoredMemory()
-    assert stored(Memory()).recommendations is None
+    assert stored(Memory()).history.recommendations is None
 
 
 def test_an_hpa_has_no_history():
@@ -88,7 +88,7 @@ def test_of_more_events_than_the_crd_allows_the_latest_are_kept():
     events = tuple(
         ScaleEvent(replica_change=1, happened_at_unix_seconds=float(n)) for n in range(3000)
     )
-    kept = stored(Memory(scale_up_events=events)).scale_up_events
+    kept = stored(Memory(scale_up_events=events)).history.scale_up_events
     assert [each.happened_at_unix_seconds for each in kept] == [
         float(n) for n in range(3000 - ENTRIES_MAX, 3000)
     ]

@@ -16,7 +16,7 @@ from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.scales import Scales
 from scaler.cluster.telemetry import Telemetry
-from scaler.control.dependencies import Dependencies
+from scaler.control.dependencies import DecisionObserver, Dependencies
 from scaler.control.reconcile import Reconciler
 from scaler.extensions import extensions_of
 from tests.fakes.scaler import (
@@ -78,6 +78,7 @@ class World:
         copies: bool = False,
         metric_status_max_age_seconds: float = 0.0,
         histories: MemoryStore | None = None,
+        observers: tuple[DecisionObserver, ...] = (),
     ) -> None:
         """`zero`: whether scaling to zero is on, where not the default of the kind.
 
@@ -102,6 +103,7 @@ class World:
         self.metric_status_max_age_seconds = metric_status_max_age_seconds
         self.copies = copies
         self.histories = histories
+        self.observers = observers
         self.version = 7
         self.watched_version = lambda: str(self.version)
         self.kube.versions[SCALE_PATH] = lambda: str(self.version)
@@ -126,6 +128,7 @@ class World:
             events=self.events,
             telemetry=self.telemetry,
             histories=self.histories,
+            observers=self.observers,
         )
         settings = Settings(
             kind=self.kind,

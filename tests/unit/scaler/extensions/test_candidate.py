@@ -6,13 +6,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scaler.algorithm.decision import NotNeeded, Rescaled, RescaleFailed
-from scaler.algorithm.history import history_of, memory_in
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.history import history_of
+from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.observed import ScaleView
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.restart import restores_alike
 from scaler.algorithm.settings import Settings
-from scaler.algorithm.settle import settle
+from scaler.algorithm.settle import memory_after_refusal, settle
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import (
     AbortCondition,
@@ -202,7 +203,7 @@ def test_a_trial_survives_a_restart():
     memory = decision(of, 100, 1, memory=recommended((20, 60))).memory
     body = msgspec.json.encode(history_of(memory, EXTENSIONS))
     history = msgspec.json.decode(body, type=History)
-    stored = memory_in(history, known_replicas=(20, 20))
+    stored = StoredMemory(history=history, known_replicas=(20, 20))
     assert restores_alike(stored, memory, EXTENSIONS)
     assert not restores_alike(msgspec.structs.replace(memory, states={}), memory, EXTENSIONS)
     found = decision(of, 100, 0, memory=stored, now=NOW + 15).memory.states["candidate"]
@@ -359,3 +360,15 @@ def during_a_rollout(replicas, old):
         metadata = msgspec.structs.replace(each.metadata, labels=labels, creation_timestamp=created)
         found.append(msgspec.structs.replace(each, metadata=metadata))
     return tuple(found)
+
+
+def test_a_refused_write_after_a_restart_counts_for_the_policies_of_both():
+    """What another process stored is not decoded before the decision that continues it."""
+    behavior = Behavior(scale_up=rules(at_most("Pods", 4, 60)), scale_down=rules())
+    of = trial(of=spec(behavior=behavior), weight=100, behavior=behavior)
+    before = decision(of, 100, replicas=10, memory=recommended((10, 900))).memory
+    stored = StoredMemory(history=history_of(before, EXTENSIONS), known_replicas=(10, 10))
+    refused = decision(of, 200, replicas=10, memory=stored)
+    newest = ScaleView(spec_replicas=14, status_replicas=10, selector="app=web")
+    memory = memory_after_refusal(stored, refused, newest, NOW)
+    assert decision(of, 200, replicas=14, memory=memory, now=NOW + 15).desired_replicas == 14
