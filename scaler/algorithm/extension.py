@@ -57,8 +57,6 @@ class Extension(Generic[Rules, State]):
     """The field of its state in the schema of the stored memory; empty if it has none there."""
     stored_beside: bool = False
     """Whether that key is beside those of all other extensions. Only for states that were stored so from the beginning."""
-    ends_when_disabled: bool = True
-    """Whether its state ends while the target is at zero without the scaler, so that no metric is read."""
     state_type: Any = None
     """The type of what is stored; None if nothing is."""
     step_type: Any = None
@@ -133,6 +131,10 @@ class Extension(Generic[Rules, State]):
     def held(self, state: State, policy: Policy, now_unix_seconds: float) -> State:
         """The state after a reconcile that could recommend nothing."""
         return state
+
+    def disabled(self, state: State) -> State | None:
+        """The state while the target is at zero without the scaler, so that no metric is read; None if it ends."""
+        return None
 
     def for_other_policy(self, draft: "Draft") -> "Extension[Any, Any] | None":
         """What stands for it while another policy of the same autoscaler decides; None if that has its own."""

@@ -84,6 +84,16 @@ def held_with_states(
     return with_states(held(memory, policy, now_unix_seconds), states)
 
 
+def disabled_with_states(memory: Memory, extensions: Extensions) -> Memory:
+    """The memory while the target is at zero without the scaler: whatever the metrics do then is not measured."""
+    states = {
+        each.name: each.disabled(memory.states[each.name])
+        for each in extensions
+        if each.name in memory.states
+    }
+    return with_states(memory, states)
+
+
 def with_states(memory: Memory, states: Mapping[str, Any]) -> Memory:
     """The same memory object while nothing changes; absent and None are the same."""
     found = {name: state for name, state in states.items() if state is not None}

@@ -13,7 +13,7 @@ from scaler.algorithm.draft import Ask, Draft, Turn
 from scaler.algorithm.effective_policy import effective_policy
 from scaler.algorithm.extension import Given, parts_of
 from scaler.algorithm.guard import decided, uncomputable, undecided
-from scaler.algorithm.history import held_with_states, state_of, with_states
+from scaler.algorithm.history import disabled_with_states, held_with_states, state_of, with_states
 from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import Observed, ScaleUnavailable, ScaleView
@@ -156,12 +156,8 @@ def _disabled(turn: Turn) -> Decision:
     conditions.scaling_inactive("ScalingDisabled")
     if not turn.policy.scale_to_zero:
         conditions.remove_scaled_to_zero()
-    draft = Draft(turn)
-    for part in turn.parts:
-        if part.extension.ends_when_disabled:
-            # Whatever the metrics do meanwhile is not measured.
-            draft.states.pop(part.extension.name, None)
-    return decided(draft, conditions)
+    memory = disabled_with_states(turn.memory, turn.settings.extensions)
+    return decided(Draft(msgspec.structs.replace(turn, memory=memory)), conditions)
 
 
 def _shared_target(turn: Turn, rivals: tuple[str, ...]) -> Decision:

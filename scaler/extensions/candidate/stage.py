@@ -10,7 +10,7 @@ from scaler.algorithm.decision import Branch, Event, EventType
 from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.effective_policy import effective_policy
 from scaler.algorithm.extension import Extension, Gauge, Given, Part, parts_of
-from scaler.algorithm.history import state_of, with_states
+from scaler.algorithm.history import disabled_with_states, state_of, with_states
 from scaler.algorithm.memory import Change, Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import propose
@@ -57,7 +57,6 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     stored_beside = True
     state_type = StoredCandidate
     step_type = CandidateStep
-    ends_when_disabled = False
     gauges = (
         Gauge(
             "candidate_weight_percent",
@@ -170,6 +169,11 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     ) -> CandidateState:
         """As the spec, while that one's metrics allow no decision."""
         memory = held(state.memory, policy, now_unix_seconds)
+        return msgspec.structs.replace(state, memory=memory)
+
+    def disabled(self, state: CandidateState) -> CandidateState:
+        """The trial goes on, and the states of its own extensions end as those of the spec."""
+        memory = disabled_with_states(state.memory, self._deciding)
         return msgspec.structs.replace(state, memory=memory)
 
     def changed(

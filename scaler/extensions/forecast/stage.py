@@ -43,7 +43,6 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
     stored_beside = True
     state_type = str
     step_type = ForecastStep
-    ends_when_disabled = False
     gauges = (
         Gauge(
             "forecast_replicas",
@@ -129,6 +128,10 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         draft.replicas = lifted(draft.replicas, acting_floor(found, rules, policy))
         if step.acts and step.after > step.before:
             draft.scale_up_reason = f"forecast of {rules.metric}"
+
+    def disabled(self, state: ForecastMemory) -> ForecastMemory:
+        """What was learnt lasts."""
+        return state
 
     def for_other_policy(self, draft: Draft) -> Extension[Any, Any] | None:
         """The same floor: a load is learnt once."""

@@ -372,3 +372,16 @@ def test_a_refused_write_after_a_restart_counts_for_the_policies_of_both():
     newest = ScaleView(spec_replicas=14, status_replicas=10, selector="app=web")
     memory = memory_after_refusal(stored, refused, newest, NOW)
     assert decision(of, 200, replicas=14, memory=memory, now=NOW + 15).desired_replicas == 14
+
+
+def test_a_panic_of_the_candidate_ends_while_the_target_is_disabled():
+    """As that of its spec: what the metrics do meanwhile is not measured."""
+    up = ScaleUpRules(panic=Panic(hold_seconds=600))
+    behavior = Behavior(scale_up=up, scale_down=rules(window_seconds=0))
+    of = trial(of=spec(behavior=behavior), weight=100, behavior=behavior)
+    memory = decision(of, 400, replicas=4, memory=recommended((4, 60))).memory
+    disabled = decision(of, 400, replicas=0, memory=memory, now=NOW + 60)
+    assert disabled.desired_replicas == 0
+    again = decision(of, 20, replicas=2, memory=disabled.memory, now=NOW + 120)
+    found = again.derivation.steps["candidate"]
+    assert (found.spec_desired, found.desired) == (2, 2)
