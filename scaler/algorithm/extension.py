@@ -13,6 +13,7 @@ from scaler.algorithm.memory import Change
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
+from scaler.algorithm.times import past_times, shifted_times
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus, MetricSpec
 
 if TYPE_CHECKING:
@@ -155,16 +156,21 @@ class Extension(Generic[Rules, State]):
         return None
 
     def stored(self, state: State) -> Any:
-        """What is stored of the state; None for nothing."""
+        """What is stored of the state; None for nothing.
+
+        Another version may read it. A field that it does not know is ignored, and a state that it cannot decode is
+        dropped: that extension starts as with a new autoscaler. So a field may be added with a default, and one whose
+        meaning or unit changes gets another name. A form that is no struct, like a digest, has a version in itself.
+        """
         return state
 
     def restored(self, stored: Any, now_unix_seconds: float) -> State | None:
         """The state after a restart. `stored` has the type `state_type`."""
-        return stored  # type: ignore[no-any-return]
+        return past_times(stored, now_unix_seconds)  # type: ignore[no-any-return]
 
     def shifted(self, state: State, seconds: float) -> State:
         """The state with the same ages, on a wall clock that was stepped by so much."""
-        return state
+        return shifted_times(state, seconds)
 
     def restores_alike(self, stored: Any, newer: Any) -> bool:
         """Whether a process that starts from what is `stored` decides like one that starts from what is `newer`."""

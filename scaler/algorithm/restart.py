@@ -6,7 +6,8 @@ from scaler.algorithm.history import Extensions, stored_state, with_states
 from scaler.algorithm.memory import Memory, StoredMemory, remembered
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import confirmed, seeded, with_scale_event, with_step
-from scaler.api.history import History, Recommendation, ScaleEvent
+from scaler.algorithm.times import past_times, shifted_times
+from scaler.api.history import History, Recommendation, Remembered, ScaleEvent, fields_of
 
 # Less than any period; clocks drift by less than that while a step lasts.
 SAME_SECONDS = 1.0
@@ -31,6 +32,7 @@ def restored(
         memory, policy, known=stored.known_replicas, replicas=replicas, now=now_unix_seconds
     )
     if not memory.recommendations:
+        memory = msgspec.structs.replace(memory, recommendations=None)
         return seeded(memory, replicas=replicas, now_unix_seconds=now_unix_seconds)
     steps = sorted(memory.recommendations, key=lambda each: each.until_unix_seconds)
     stored_at = steps[-1].until_unix_seconds
@@ -75,26 +77,7 @@ def shifted(memory: Memory, seconds: float, extensions: Extensions) -> Memory:
         for each in extensions
         if each.name in memory.states
     }
-    return msgspec.structs.replace(
-        with_states(memory, states),
-        recommendations=memory.recommendations
-        and tuple(_step_shifted(each, seconds) for each in memory.recommendations),
-        scale_up_events=tuple(_event_shifted(each, seconds) for each in memory.scale_up_events),
-        scale_down_events=tuple(_event_shifted(each, seconds) for each in memory.scale_down_events),
-    )
-
-
-def _step_shifted(step: Recommendation, seconds: float) -> Recommendation:
-    return msgspec.structs.replace(
-        step,
-        since_unix_seconds=step.since_unix_seconds + seconds,
-        until_unix_seconds=step.until_unix_seconds + seconds,
-    )
-
-
-def _event_shifted(event: ScaleEvent, seconds: float) -> ScaleEvent:
-    at_unix_seconds = event.happened_at_unix_seconds + seconds
-    return msgspec.structs.replace(event, happened_at_unix_seconds=at_unix_seconds)
+    return shifted_times(with_states(memory, states), seconds)
 
 
 def restores_alike(
@@ -120,20 +103,13 @@ def restores_alike(
 
 def _without_future(stored: History, now: float) -> Memory:
     """The memory with no time in the future: what another process' clock, which was ahead, put there is of now."""
-    return Memory(
-        recommendations=tuple(
-            msgspec.structs.replace(
-                each,
-                since_unix_seconds=min(each.since_unix_seconds, now),
-                until_unix_seconds=min(each.until_unix_seconds, now),
-            )
-            for each in stored.recommendations or ()
-        )
-        or None,
-        scale_up_events=tuple(_not_after(each, now) for each in stored.scale_up_events),
-        scale_down_events=tuple(_not_after(each, now) for each in stored.scale_down_events),
-        scaled_to_zero=stored.scaled_to_zero,
+    memory = Memory(**fields_of(Remembered, stored))
+    dated = msgspec.structs.replace(
+        memory,
+        scale_up_events=tuple(_not_after(each, now) for each in memory.scale_up_events),
+        scale_down_events=tuple(_not_after(each, now) for each in memory.scale_down_events),
     )
+    return past_times(dated, now)
 
 
 def _not_after(event: ScaleEvent, now: float) -> ScaleEvent:

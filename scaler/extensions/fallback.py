@@ -70,28 +70,6 @@ class Fallback(Extension[bool, Records]):
         draft.states[self.name] = tuple(records)
         draft.add(_remark(draft.signals, results))
 
-    def restored(self, stored: Records, now_unix_seconds: float) -> Records:
-        """A time of the future is now."""
-        return tuple(
-            msgspec.structs.replace(
-                each,
-                failing_since_unix_seconds=_past(each.failing_since_unix_seconds, now_unix_seconds),
-                measured_at_unix_seconds=_past(each.measured_at_unix_seconds, now_unix_seconds),
-            )
-            for each in stored
-        )
-
-    def shifted(self, state: Records, seconds: float) -> Records:
-        """The same ages."""
-        return tuple(
-            msgspec.structs.replace(
-                each,
-                failing_since_unix_seconds=_shifted(each.failing_since_unix_seconds, seconds),
-                measured_at_unix_seconds=_shifted(each.measured_at_unix_seconds, seconds),
-            )
-            for each in state
-        )
-
     def restores_alike(self, stored: Records | None, newer: Records | None) -> bool:
         """The last value of a metric counts only while it fails, so it need not be stored each time it is measured."""
         return _failing(stored or ()) == _failing(newer or ())
@@ -216,14 +194,6 @@ def _failing(records: Records) -> dict[str, tuple[int | None, ...]]:
 
 def _whole(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds)
-
-
-def _shifted(time: float | None, seconds: float) -> float | None:
-    return None if time is None else time + seconds
-
-
-def _past(time: float | None, now: float) -> float | None:
-    return None if time is None else min(time, now)
 
 
 def _remark(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Remark:

@@ -16,6 +16,7 @@ from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.pod_groups import count_ready
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
+from scaler.algorithm.times import past_times
 from scaler.api.autoscaler import Behavior, ConditionType, ScaleUpRules
 
 # Knative's defaults.
@@ -102,19 +103,8 @@ class Panic(Extension[PanicRules, PanicState]):
         return state.panicking
 
     def restored(self, stored: Panicking, now_unix_seconds: float) -> PanicState:
-        """Without the samples of its window, which is a few seconds. A time of the future is now."""
-        at = min(stored.over_at_unix_seconds, now_unix_seconds)
-        return PanicState(panicking=Panicking(over_at_unix_seconds=at, highest=stored.highest))
-
-    def shifted(self, state: PanicState, seconds: float) -> PanicState:
         """Without the samples of its window, which is a few seconds."""
-        found = state.panicking
-        return PanicState(
-            panicking=found
-            and Panicking(
-                over_at_unix_seconds=found.over_at_unix_seconds + seconds, highest=found.highest
-            )
-        )
+        return PanicState(panicking=past_times(stored, now_unix_seconds))
 
     def restores_alike(self, stored: Panicking | None, newer: Panicking | None) -> bool:
         """While a panic lasts the time goes on by itself; a restart shortens it by one write of the status at most."""

@@ -166,7 +166,7 @@ def _held(
 
     A time in which nothing was decided, such as that of a restart, does not count.
     """
-    if not memory.held_at_unix_seconds or rules.is_shadow:
+    if memory.held_at_unix_seconds is None or rules.is_shadow:
         return msgspec.structs.replace(memory, held_at_unix_seconds=now)
     passed = max(0.0, now - memory.held_at_unix_seconds)
     held = memory.held_seconds + min(passed, _PERIODS_MAX * period)

@@ -18,6 +18,7 @@ from scaler.algorithm.readings import Signal
 from scaler.algorithm.recommendations import held, with_change
 from scaler.algorithm.remark import Remark
 from scaler.algorithm.restart import restores_alike, resumed, shifted
+from scaler.algorithm.times import shifted_times
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec
 from scaler.api.candidate import CandidateStatus
@@ -29,7 +30,6 @@ from scaler.extensions.candidate.state import (
     progress_alike,
     restored_candidate,
     stored_candidate,
-    times_shifted,
 )
 
 
@@ -220,7 +220,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     def shifted(self, state: CandidateState, seconds: float) -> CandidateState:
         """The same ages, also of its decisions."""
         memory = shifted(state.memory, seconds, self._deciding)
-        return msgspec.structs.replace(times_shifted(state, seconds), memory=memory)
+        return msgspec.structs.replace(shifted_times(state, seconds), memory=memory)
 
     def restores_alike(self, stored: StoredCandidate | None, newer: StoredCandidate | None) -> bool:
         """The progress and the memory of its decisions."""

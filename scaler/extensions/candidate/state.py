@@ -8,6 +8,7 @@ import msgspec
 from scaler.algorithm.extension import Extension
 from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import Memory
+from scaler.algorithm.times import past_times
 from scaler.api.history import History, fields_of
 
 # How much of a step may be held again after a restart.
@@ -24,7 +25,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     hash: str
     step: int = 0
     held_seconds: float = 0.0
-    held_at_unix_seconds: float = 0.0
+    held_at_unix_seconds: float | None = None
     breached_since_unix_seconds: tuple[float | None, ...] = ()
     aborted: str = ""
 
@@ -42,7 +43,7 @@ class StoredCandidate(History, frozen=True, kw_only=True):
     hash: str
     step: int = 0
     held_seconds: float = 0.0
-    held_at_unix_seconds: float = 0.0
+    held_at_unix_seconds: float | None = None
     breached_since_unix_seconds: tuple[float | None, ...] = ()
     aborted: str = ""
 
@@ -56,28 +57,9 @@ def stored_candidate(
 
 
 def restored_candidate(stored: StoredCandidate, now_unix_seconds: float) -> CandidateState:
-    """A time of the future is now."""
-    state = CandidateState(**fields_of(Trial, stored), stored=stored)
-    return msgspec.structs.replace(
-        state,
-        held_at_unix_seconds=min(state.held_at_unix_seconds, now_unix_seconds),
-        breached_since_unix_seconds=tuple(
-            None if each is None else min(each, now_unix_seconds)
-            for each in state.breached_since_unix_seconds
-        ),
-    )
-
-
-def times_shifted(state: CandidateState, seconds: float) -> CandidateState:
-    """The times of its steps and of `abortWhen`, on a wall clock that was stepped by so much."""
-    held_at = state.held_at_unix_seconds
-    return msgspec.structs.replace(
-        state,
-        held_at_unix_seconds=held_at + seconds if held_at else held_at,
-        breached_since_unix_seconds=tuple(
-            None if each is None else each + seconds for each in state.breached_since_unix_seconds
-        ),
-    )
+    """Its decisions are continued by `begin`."""
+    trial = past_times(Trial(**fields_of(Trial, stored)), now_unix_seconds)
+    return CandidateState(**fields_of(Trial, trial), stored=stored)
 
 
 def progress_alike(stored: StoredCandidate, newer: StoredCandidate) -> bool:

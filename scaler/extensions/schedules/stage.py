@@ -110,6 +110,10 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         """What was found for the bounds of this reconcile."""
         return rules.searched
 
+    def shifted(self, state: Searched, seconds: float) -> Searched:
+        """The starts of a schedule are no ages: they stay."""
+        return state
+
     def remark(self, rules: ScheduledBounds, state: Searched | None, turn: Turn) -> Remark | None:
         """The condition `Scheduled`."""
         return rules.remark

@@ -42,6 +42,32 @@ async def test_a_scale_up_that_was_applied_without_an_answer_uses_up_the_policy(
 
 
 @BOTH_KINDS
+@pytest.mark.parametrize("stepped_seconds", [-3600, -60, 60, 3600])
+async def test_a_step_of_the_clock_after_a_write_without_an_answer_changes_no_budget(
+    kind, stepped_seconds
+):
+    world = limited(kind)
+    world.scaled(1)
+    await world.sync(10)
+    await scaled_without_an_answer(world, 90, 3)
+    world.now_seconds += stepped_seconds
+    assert await world.sync(90) == 3
+    assert await world.sync(90, elapsed=PERIOD_SECONDS - 20) == 3
+    assert await world.sync(90, elapsed=20) == 5
+
+
+async def test_a_candidate_counts_a_write_without_an_answer_whatever_its_clock_does():
+    candidate = {"steps": [{"weightPercent": 100, "holdSeconds": 600}]}
+    world = limited(candidate=candidate)
+    world.scaled(1)
+    await world.sync(10)
+    await scaled_without_an_answer(world, 90, 3)
+    world.now_seconds += 3600
+    assert await world.sync(90) == 3
+    assert await world.sync(90, elapsed=PERIOD_SECONDS) == 5
+
+
+@BOTH_KINDS
 async def test_a_scale_down_that_was_applied_without_an_answer_uses_up_the_policy(kind):
     world = limited(kind)
     world.scaled(8)
