@@ -81,7 +81,9 @@ def with_typed_history(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
     """The status, in which the states of extensions have their types."""
     states = [(each.stored_as, each.state_type | None, None) for each in DECIDING if each.stored_as]
     inside = [("extensions", msgspec.defstruct("States", states) | None, None)]
-    candidate = typed(StoredCandidate, inside, without=("extensions",))
+    # The memory of the spec says who scaled to zero, and a candidate has neither a forecast nor a candidate.
+    unset = ("scaled_to_zero", "forecast", "candidate")
+    candidate = typed(StoredCandidate, inside, without=("extensions", *unset))
     history = typed(
         History,
         [*inside, ("candidate", candidate | None, None)],
