@@ -126,10 +126,10 @@ class Extension(Generic[Rules, State]):
         return ()
 
     def changed(self, rules: Rules, state: State | None, change: Change) -> State | None:
-        """The state after the replicas were changed."""
+        """The state after the replicas were changed. A change that is not confirmed is passed again once it is."""
         return state
 
-    def held(self, state: State, policy: Policy, now_unix_seconds: float) -> State:
+    def held(self, rules: Rules, state: State, now_unix_seconds: float) -> State:
         """The state after a reconcile that could recommend nothing."""
         return state
 

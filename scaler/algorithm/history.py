@@ -1,15 +1,18 @@
 """A memory as it is stored: in `status.history` of a LoadAutoscaler, and in a ScalingMemory for an HPA."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from scaler.algorithm.extension import Extension, Part
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import Change, Memory, StoredMemory
 from scaler.algorithm.policy import Policy
-from scaler.algorithm.recommendations import held
+from scaler.algorithm.recommendations import held, with_change
 from scaler.api.history import History, Remembered, fields_of
+
+if TYPE_CHECKING:
+    from scaler.algorithm.draft import Turn
 
 Extensions = Sequence[Extension[Any, Any]]
 Fields = dict[str, msgspec.Raw]
@@ -72,6 +75,15 @@ def stored_state(memory: Memory | StoredMemory, extension: Extension[Any, Any]) 
         return None
 
 
+def begun_with_states(turn: "Turn", known_replicas: tuple[int, ...] | None) -> Memory:
+    """The memory of a turn, with the states with which its extensions begin."""
+    states = dict(turn.memory.states)
+    for part in turn.parts:
+        name = part.extension.name
+        states[name] = part.extension.begin(part.rules, states.get(name), turn, known_replicas)
+    return with_states(turn.memory, states)
+
+
 def held_with_states(
     memory: Memory, policy: Policy, parts: Sequence[Part], now_unix_seconds: float
 ) -> Memory:
@@ -80,8 +92,19 @@ def held_with_states(
     for part in parts:
         name = part.extension.name
         if states.get(name) is not None:
-            states[name] = part.extension.held(states[name], policy, now_unix_seconds)
+            states[name] = part.extension.held(part.rules, states[name], now_unix_seconds)
     return with_states(held(memory, policy, now_unix_seconds), states)
+
+
+def changed_with_states(
+    memory: Memory, policy: Policy, parts: Sequence[Part], change: Change
+) -> Memory:
+    """The memory after a write of the scale."""
+    states = dict(memory.states)
+    for part in parts:
+        name = part.extension.name
+        states[name] = part.extension.changed(part.rules, states.get(name), change)
+    return with_states(with_change(memory, policy.behavior, change), states)
 
 
 def disabled_with_states(memory: Memory, extensions: Extensions) -> Memory:

@@ -3,6 +3,8 @@
 The order is upstream's (`reconcileAutoscaler`); what follows an `Ask` is `scaler.algorithm.decide`.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from scaler.algorithm.branch import branch_of, was_scaled_to_zero
@@ -11,9 +13,9 @@ from scaler.algorithm.decision import Branch, Decision, ErrorClass, warning
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.draft import Ask, Draft, Turn
 from scaler.algorithm.effective_policy import effective_policy
-from scaler.algorithm.extension import Given, parts_of
+from scaler.algorithm.extension import Given, Part, parts_of
 from scaler.algorithm.guard import decided, uncomputable, undecided
-from scaler.algorithm.history import disabled_with_states, held_with_states, state_of, with_states
+from scaler.algorithm.history import begun_with_states, disabled_with_states, held_with_states
 from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import Observed, ScaleUnavailable, ScaleView
@@ -66,7 +68,8 @@ def _turn(
     moment: Moment,
 ) -> Turn:
     autoscaler, current = observed.autoscaler, scale.spec_replicas
-    memory = _continued(observed, before, policy, current, moment)
+    parts = parts_of(settings.extensions, policy)
+    memory = _continued(observed, before, policy, parts, moment, current)
     by_controller = was_scaled_to_zero(autoscaler, policy, memory)
     branch = branch_of(current, policy, was_scaled_to_zero=by_controller)
     if observed.rivals:
@@ -81,7 +84,7 @@ def _turn(
         scale=scale,
         settings=settings,
         policy=policy,
-        parts=parts_of(settings.extensions, policy),
+        parts=parts,
         memory=memory,
         moment=moment,
         branch=branch,
@@ -90,16 +93,23 @@ def _turn(
         outdated=observed.outdated,
         was_scaled_to_zero=by_controller,
     )
-    return msgspec.structs.replace(turn, memory=_with_begun(turn, before))
+    known_replicas = before.known_replicas if isinstance(before, StoredMemory) else None
+    return msgspec.structs.replace(turn, memory=begun_with_states(turn, known_replicas))
 
 
 def _continued(
-    observed: Observed, before: Memory | StoredMemory, policy: Policy, current: int, moment: Moment
+    observed: Observed,
+    before: Memory | StoredMemory,
+    policy: Policy,
+    parts: Sequence[Part],
+    moment: Moment,
+    current: int,
 ) -> Memory:
-    """The memory as this reconcile starts from it: restored after a restart, seeded at the first reconcile."""
+    """The memory as this reconcile starts from it."""
     memory = resumed(
         before,
         policy,
+        parts,
         replicas=current,
         has_rivals=bool(observed.rivals),
         now_unix_seconds=moment.now_unix_seconds,
@@ -107,20 +117,6 @@ def _continued(
     if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
         return msgspec.structs.replace(memory, scaled_to_zero=False)
     return memory
-
-
-def _with_begun(turn: Turn, before: Memory | StoredMemory) -> Memory:
-    """With the states of the extensions that the spec has."""
-    memory = turn.memory
-    if not turn.parts:
-        return with_states(memory, {})
-    states = {}
-    for part in turn.parts:
-        extension = part.extension
-        state = state_of(before, extension, turn.moment.now_unix_seconds)
-        known_replicas = before.known_replicas if isinstance(before, StoredMemory) else None
-        states[extension.name] = extension.begin(part.rules, state, turn, known_replicas)
-    return with_states(memory, states)
 
 
 def _by_metrics(turn: Turn) -> Ask | Decision:

@@ -82,6 +82,8 @@ def with_change(memory: Memory, behavior: BehaviorRules | None, change: Change) 
             before=change.before, after=change.after, sent_at_unix_seconds=change.at_unix_seconds
         )
         return msgspec.structs.replace(memory, unconfirmed=unconfirmed)
+    if memory.unconfirmed is not None:
+        memory = msgspec.structs.replace(memory, unconfirmed=None)
     if behavior is None:
         return memory
     return with_scale_event(
@@ -91,21 +93,6 @@ def with_change(memory: Memory, behavior: BehaviorRules | None, change: Change) 
         rules=behavior.scale_up if change.after > change.before else behavior.scale_down,
         now_unix_seconds=change.at_unix_seconds,
     )
-
-
-def confirmed(memory: Memory, policy: Policy, *, replicas: int) -> Memory:
-    """Remember a change whose write got no answer as a scale event, once the count shows that it was applied.
-
-    Otherwise the policies would allow the same change again. Not upstream's: kube-controller-manager forgets it.
-    """
-    change = memory.unconfirmed
-    if change is None or replicas == change.before:
-        return memory
-    if replicas != change.after or policy.behavior is None:
-        return msgspec.structs.replace(memory, unconfirmed=None)
-    at = change.sent_at_unix_seconds
-    written = Change(before=change.before, after=change.after, at_unix_seconds=at)
-    return with_change(memory, policy.behavior, written)
 
 
 def with_step(memory: Memory, replicas: int, now: float) -> Memory:

@@ -1,11 +1,20 @@
 """A memory that another process left, and one of this process when the wall clock was stepped."""
 
+from collections.abc import Sequence
+
 import msgspec
 
-from scaler.algorithm.history import Extensions, stored_state, with_states
-from scaler.algorithm.memory import Memory, StoredMemory, remembered
+from scaler.algorithm.extension import Part
+from scaler.algorithm.history import (
+    Extensions,
+    changed_with_states,
+    state_of,
+    stored_state,
+    with_states,
+)
+from scaler.algorithm.memory import Change, Memory, StoredMemory, remembered
 from scaler.algorithm.policy import Policy
-from scaler.algorithm.recommendations import confirmed, seeded, with_scale_event, with_step
+from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
 from scaler.algorithm.times import past_times, shifted_times
 from scaler.api.history import History, Recommendation, Remembered, ScaleEvent, fields_of
 
@@ -49,20 +58,43 @@ def restored(
 def resumed(
     before: Memory | StoredMemory,
     policy: Policy,
+    parts: Sequence[Part],
     *,
     replicas: int,
     has_rivals: bool,
     now_unix_seconds: float,
 ) -> Memory:
-    """The memory with which a reconcile starts: restored after a restart, seeded at the first reconcile."""
+    """The memory with which a reconcile starts: restored after a restart, seeded at the first reconcile.
+
+    It has the states of the extensions that are set.
+    """
     if isinstance(before, StoredMemory):
         memory = restored(before, policy, replicas=replicas, now_unix_seconds=now_unix_seconds)
     else:
-        memory = confirmed(before, policy, replicas=replicas)
+        memory = before = confirmed(before, policy, parts, replicas=replicas)
     if has_rivals:
         # Others set the count meanwhile: afterwards, begin with what they leave behind.
         memory = msgspec.structs.replace(memory, recommendations=None)
-    return seeded(memory, replicas=replicas, now_unix_seconds=now_unix_seconds)
+    memory = seeded(memory, replicas=replicas, now_unix_seconds=now_unix_seconds)
+    states = {
+        part.extension.name: state_of(before, part.extension, now_unix_seconds) for part in parts
+    }
+    return with_states(memory, states)
+
+
+def confirmed(memory: Memory, policy: Policy, parts: Sequence[Part], *, replicas: int) -> Memory:
+    """Remember a change whose write got no answer, once the count shows that it was applied.
+
+    Otherwise the policies would allow the same change again. Not upstream's: kube-controller-manager forgets it.
+    """
+    change = memory.unconfirmed
+    if change is None or replicas == change.before:
+        return memory
+    if replicas != change.after:
+        return msgspec.structs.replace(memory, unconfirmed=None)
+    at = change.sent_at_unix_seconds
+    written = Change(before=change.before, after=change.after, at_unix_seconds=at)
+    return changed_with_states(memory, policy, parts, written)
 
 
 def stored_again_seconds(policy: Policy) -> float:

@@ -24,11 +24,10 @@ from scaler.algorithm.decision import (
 )
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.extension import Extension
-from scaler.algorithm.history import with_states
+from scaler.algorithm.history import changed_with_states
 from scaler.algorithm.memory import Change, Memory, StoredMemory
 from scaler.algorithm.metric_changes import moved_little
 from scaler.algorithm.observed import ScaleView
-from scaler.algorithm.recommendations import with_change
 from scaler.algorithm.restart import stored_again_seconds
 from scaler.algorithm.why import summarize
 from scaler.api.autoscaler import (
@@ -175,17 +174,7 @@ def _with_unconfirmed(memory: Memory, decision: Decision, desired: int, now: flo
     change = Change(
         before=decision.current_replicas, after=desired, at_unix_seconds=now, confirmed=False
     )
-    return _with_change(memory, decision, change)
-
-
-def _with_change(memory: Memory, decision: Decision, change: Change) -> Memory:
-    """Extensions may remember a change of the replicas, too."""
-    memory = with_change(memory, decision.policy.behavior, change)
-    states = dict(memory.states)
-    for part in decision.parts:
-        name = part.extension.name
-        states[name] = part.extension.changed(part.rules, states.get(name), change)
-    return with_states(memory, states)
+    return changed_with_states(memory, decision.policy, decision.parts, change)
 
 
 def _not_at_zero(memory: Memory) -> Memory:
@@ -197,7 +186,7 @@ def _not_at_zero(memory: Memory) -> Memory:
 def _memory(decision: Decision, desired: int, now: float) -> Memory:
     memory = decision.memory if desired == 0 else _not_at_zero(decision.memory)
     change = Change(before=decision.current_replicas, after=desired, at_unix_seconds=now)
-    return _with_change(memory, decision, change)
+    return changed_with_states(memory, decision.policy, decision.parts, change)
 
 
 def _status(

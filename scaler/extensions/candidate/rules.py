@@ -5,9 +5,7 @@ import hashlib
 import msgspec
 
 from scaler.algorithm.amounts import milli
-from scaler.algorithm.effective_policy import policy_of
-from scaler.algorithm.policy import BehaviorRules
-from scaler.algorithm.settings import Settings
+from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import (
     AbortCondition,
     AutoscalerSpec,
@@ -17,7 +15,6 @@ from scaler.api.autoscaler import (
     MetricSpec,
     MetricTarget,
     MetricTargetType,
-    metrics_of,
 )
 from scaler.api.extension_spec import MetricUse, Mode
 
@@ -37,11 +34,10 @@ class AbortRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CandidateRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`spec.candidate`: the spec that would result from it, its metrics, and its steps as (percent, seconds)."""
+    """`spec.candidate`: the policy that would result from it, its metrics, and its steps as (percent, seconds)."""
 
     hash: str
-    spec: AutoscalerSpec
-    behavior: BehaviorRules | None
+    policy: Policy
     metrics: tuple[MetricSpec, ...]
     abort_metrics: tuple[MetricSpec, ...]
     is_shadow: bool
@@ -50,16 +46,14 @@ class CandidateRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def candidate_rules(
-    spec: AutoscalerSpec, given: CandidateSpec, settings: Settings
+    given: CandidateSpec, metrics: tuple[MetricSpec, ...], policy: Policy
 ) -> CandidateRules:
     """Its steps, and what it needs to decide."""
-    own = candidate_spec(spec, given)
     steps = tuple((each.weight_percent, float(each.hold_seconds)) for each in given.steps or ())
     return CandidateRules(
         hash=_hash(given),
-        spec=own,
-        behavior=policy_of(own, settings).behavior,
-        metrics=metrics_of(own),
+        policy=policy,
+        metrics=metrics,
         abort_metrics=abort_metrics(given),
         is_shadow=given.mode == Mode.DRY_RUN or not steps,
         steps=steps or _NO_STEPS,

@@ -10,20 +10,24 @@ from scaler.algorithm.decision import Branch, Event, EventType
 from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.effective_policy import effective_policy
 from scaler.algorithm.extension import Extension, Gauge, Given, Part, parts_of
-from scaler.algorithm.history import disabled_with_states, state_of, with_states
+from scaler.algorithm.history import (
+    begun_with_states,
+    changed_with_states,
+    disabled_with_states,
+    held_with_states,
+)
 from scaler.algorithm.memory import Change, Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import propose
 from scaler.algorithm.readings import Signal
-from scaler.algorithm.recommendations import held, with_change
 from scaler.algorithm.remark import Remark
 from scaler.algorithm.restart import restores_alike, resumed, shifted
 from scaler.algorithm.times import shifted_times
 from scaler.algorithm.workload import Workload
-from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec
+from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec, metrics_of
 from scaler.api.candidate import CandidateStatus
 from scaler.extensions.candidate.progress import Progress, blended, progressed, waiting_remark
-from scaler.extensions.candidate.rules import CandidateRules, candidate_rules
+from scaler.extensions.candidate.rules import CandidateRules, candidate_rules, candidate_spec
 from scaler.extensions.candidate.state import (
     CandidateState,
     StoredCandidate,
@@ -79,9 +83,23 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         self._deciding = deciding
 
     def rules(self, given: Given, policy: Policy) -> CandidateRules | None:
-        """None without the field."""
+        """None without the field. Schedules and the bounds apply to both."""
         field = given.spec.candidate
-        return None if field is None else candidate_rules(given.spec, field, given.settings)
+        if field is None:
+            return None
+        own = msgspec.structs.replace(
+            given,
+            spec=candidate_spec(given.spec, field),
+            settings=msgspec.structs.replace(given.settings, extensions=self._deciding),
+            inputs={},
+            states={},
+        )
+        decides = msgspec.structs.replace(
+            effective_policy(own),
+            min_replicas=policy.min_replicas,
+            max_replicas=policy.max_replicas,
+        )
+        return candidate_rules(field, metrics_of(own.spec), decides)
 
     def metrics(self, rules: CandidateRules) -> Sequence[MetricSpec]:
         """Its own, and those of `abortWhen`."""
@@ -97,22 +115,20 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         """Nothing is remembered of another candidate."""
         if state is None or state.hash != rules.hash:
             state = CandidateState(hash=rules.hash)
-        now = turn.moment.now_unix_seconds
         before: Memory | StoredMemory = state.memory
         if state.stored is not None:
             before = StoredMemory(history=state.stored, known_replicas=known_replicas or ())
-        begun = resumed(
+        memory = resumed(
             before,
-            self._policy(rules, turn),
+            rules.policy,
+            self._parts(rules),
             replicas=turn.current_replicas,
             has_rivals=turn.branch is Branch.SHARED_TARGET,
-            now_unix_seconds=now,
+            now_unix_seconds=turn.moment.now_unix_seconds,
         )
-        if isinstance(before, StoredMemory):
-            begun = with_states(
-                begun, {each.name: state_of(before, each, now) for each in self._deciding}
-            )
-        return msgspec.structs.replace(state, memory=begun, stored=None)
+        own = self._turn(rules, turn, memory)
+        memory = begun_with_states(own, known_replicas if state.stored is not None else None)
+        return msgspec.structs.replace(state, memory=memory, stored=None)
 
     def remark(
         self, rules: CandidateRules, state: CandidateState | None, turn: Turn
@@ -132,6 +148,8 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         turn, of_spec = draft.turn, draft.replicas
         before: CandidateState = draft.states[self.name]
         own = None if before.aborted else self._decided(rules, before, draft)
+        if own is not None and own.proposed is None:
+            own.hold()
         desired = None if own is None or own.proposed is None else own.replicas
         recommended = None if own is None else own.recommended
         after = before if own is None else msgspec.structs.replace(before, memory=own.remembered())
@@ -165,10 +183,11 @@ class Candidate(Extension[CandidateRules, CandidateState]):
             draft.reason = f"the candidate has {weight} %"
 
     def held(
-        self, state: CandidateState, policy: Policy, now_unix_seconds: float
+        self, rules: CandidateRules, state: CandidateState, now_unix_seconds: float
     ) -> CandidateState:
         """As the spec, while that one's metrics allow no decision."""
-        memory = held(state.memory, policy, now_unix_seconds)
+        parts = self._parts(rules)
+        memory = held_with_states(state.memory, rules.policy, parts, now_unix_seconds)
         return msgspec.structs.replace(state, memory=memory)
 
     def disabled(self, state: CandidateState) -> CandidateState:
@@ -182,7 +201,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         """The policies of a candidate count every change of the replicas, too."""
         if state is None:
             return None
-        memory = with_change(state.memory, rules.behavior, change)
+        memory = changed_with_states(state.memory, rules.policy, self._parts(rules), change)
         return msgspec.structs.replace(state, memory=memory)
 
     def status(
@@ -230,34 +249,18 @@ class Candidate(Extension[CandidateRules, CandidateState]):
             StoredMemory(history=stored), StoredMemory(history=newer), self._deciding
         )
 
+    def _parts(self, rules: CandidateRules) -> tuple[Part, ...]:
+        return parts_of(self._deciding, rules.policy)
+
+    def _turn(self, rules: CandidateRules, turn: Turn, memory: Memory) -> Turn:
+        parts = self._parts(rules)
+        return msgspec.structs.replace(turn, policy=rules.policy, memory=memory, parts=parts)
+
     def _decided(self, rules: CandidateRules, before: CandidateState, draft: Draft) -> Draft:
         """The decision of the candidate; `proposed` is None if its metrics do not allow one."""
-        policy = self._policy(rules, draft.turn)
-        turn = msgspec.structs.replace(
-            draft.turn,
-            policy=policy,
-            memory=before.memory,
-            parts=(*parts_of(self._deciding, policy), *_shared(draft)),
-        )
-        found = compute(turn, turn.signals_of(rules.metrics))
-        if found.proposed is None:
-            found.hold()
-        return found
-
-    def _policy(self, rules: CandidateRules, turn: Turn) -> Policy:
-        """That of its spec; schedules and the bounds apply to both."""
-        given = Given(
-            autoscaler=turn.autoscaler,
-            spec=rules.spec,
-            settings=msgspec.structs.replace(turn.settings, extensions=self._deciding),
-            inputs={},
-            moment=turn.moment,
-        )
-        return msgspec.structs.replace(
-            effective_policy(given),
-            min_replicas=turn.policy.min_replicas,
-            max_replicas=turn.policy.max_replicas,
-        )
+        turn = self._turn(rules, draft.turn, before.memory)
+        turn = msgspec.structs.replace(turn, parts=(*turn.parts, *_shared(draft)))
+        return compute(turn, turn.signals_of(rules.metrics))
 
 
 def _shared(draft: Draft) -> tuple[Part, ...]:

@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 from scaler.extensions.candidate.progress import blended, progressed
 from scaler.extensions.candidate.rules import AbortRule, CandidateRules
 from scaler.extensions.candidate.state import CandidateState
-from tests.unit.scaler.objects import NOW, few_examples, spec
+from tests.unit.scaler.objects import NOW, effective, few_examples, spec
 
 ERRORS = AbortRule(name="error_ratio", above_milli=10, below_milli=None, for_seconds=120.0)
 UPTIME = AbortRule(name="uptime", above_milli=None, below_milli=999, for_seconds=0.0)
 RULES = CandidateRules(
     hash="a",
-    spec=spec(),
-    behavior=None,
+    policy=effective(spec()),
     metrics=(),
     abort_metrics=(),
     is_shadow=False,
