@@ -112,9 +112,12 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         turn: Turn,
         known_replicas: tuple[int, ...] | None,
     ) -> CandidateState:
-        """Nothing is remembered of another candidate."""
+        """Nothing is remembered of another candidate. The changes of the replicas are those of the spec."""
         if state is None or state.hash != rules.hash:
-            state = CandidateState(hash=rules.hash)
+            memory = msgspec.structs.replace(
+                turn.memory, recommendations=None, scaled_to_zero=False, states={}
+            )
+            state = CandidateState(hash=rules.hash, memory=memory)
         before: Memory | StoredMemory = state.memory
         if state.stored is not None:
             before = StoredMemory(history=state.stored, known_replicas=known_replicas or ())

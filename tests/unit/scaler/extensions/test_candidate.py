@@ -2,10 +2,10 @@
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.decision import NotNeeded, Rescaled, RescaleFailed
+from scaler.algorithm.decision import NotNeeded, Rescaled
 from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.observed import ScaleView
@@ -23,11 +23,9 @@ from scaler.api.autoscaler import (
     ScaleUpRules,
 )
 from scaler.api.candidate import CandidateStep
-from scaler.api.extension_spec import Futility, MetricFallback, Panic, PodReadiness, ScaleToZero
-from scaler.api.forecast import ForecastSpec
+from scaler.api.extension_spec import Panic
 from scaler.api.history import History
 from scaler.api.kinds import LOAD_AUTOSCALERS
-from scaler.api.schedules import ScheduleSpec
 from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
@@ -36,16 +34,13 @@ from tests.unit.scaler.objects import (
     decided,
     external,
     few_examples,
-    named,
     observed,
-    pod,
     recommended,
     replaced,
     rules,
     spec,
     step,
 )
-from wire.api.meta import time_from_unix
 
 LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 GONE = MetricFailed("no metrics returned from external metrics API")
@@ -258,110 +253,6 @@ def test_the_bounds_hold_and_the_blend_lies_between_both_decisions(
     assert known.spec_desired == without
 
 
-EQUAL_FIELDS = (
-    {},
-    {"pod_readiness": PodReadiness(rollout="HoldUp")},
-    {"pod_readiness": PodReadiness(rollout="IgnoreSurge")},
-    {"min_replicas": 0, "scale_to_zero": ScaleToZero(cooldown_seconds=60)},
-    {"forecast": ForecastSpec(metric="load", mode="Add")},
-    {
-        "schedules": (
-            ScheduleSpec(name="day", schedule="* * * * *", duration_seconds=60, min_replicas=3),
-        )
-    },
-)
-EQUAL_BEHAVIORS = (
-    None,
-    Behavior(scale_up=rules(at_most("Pods", 3, 60)), scale_down=rules(window_seconds=60)),
-    Behavior(
-        scale_up=ScaleUpRules(
-            stabilization_window_seconds=60,
-            policies=(at_most("Pods", 2, 60),),
-            panic=Panic(),
-            futility=Futility(max_unready_replicas=3),
-        ),
-        scale_down=rules(at_most("Percent", 50, 60)),
-    ),
-)
-EQUAL_METRICS = (
-    named(external(average("10")), "load"),
-    named(
-        external(average("10")),
-        "load",
-        fallback=MetricFallback(type="Hold", failure_duration_seconds=15),
-    ),
-    named(external(average("10")), "load", activation_value="5"),
-)
-
-
-NEVER = [False] * 12
-# The first reconcile has no metric, and later ones neither.
-LATE_AND_WITH_GAPS = [None, 0, None, None, 0]
-# Longer than the window, which counts from the end of the outage.
-AFTER_AN_OUTAGE = [400, 400, None, None, None, None, None, 0]
-
-
-@settings(max_examples=300, deadline=None)
-@example({}, EQUAL_BEHAVIORS[1], EQUAL_METRICS[0], LATE_AND_WITH_GAPS, 0, NEVER)
-@example({}, EQUAL_BEHAVIORS[1], EQUAL_METRICS[0], AFTER_AN_OUTAGE, 0, NEVER)
-@example({}, EQUAL_BEHAVIORS[1], EQUAL_METRICS[1], LATE_AND_WITH_GAPS, 0, NEVER)
-@given(
-    fields=st.sampled_from(EQUAL_FIELDS),
-    behavior=st.sampled_from(EQUAL_BEHAVIORS),
-    metric=st.sampled_from(EQUAL_METRICS),
-    loads=st.lists(st.none() | st.integers(0, 400), min_size=1, max_size=12),
-    old=st.integers(0, 6),
-    is_lost=st.lists(st.booleans(), min_size=12, max_size=12),
-)
-def test_a_candidate_that_is_equal_to_the_spec_decides_as_the_spec(
-    fields, behavior, metric, loads, old, is_lost
-):
-    """With every combination of extensions, also during a rollout, and after writes that got no answer."""
-    of = replaced(spec(metric, behavior=behavior, max_replicas=60), **fields)
-    of = replaced(
-        of,
-        candidate=CandidateSpec(
-            metrics=of.metrics,
-            behavior=behavior,
-            steps=(CandidateStep(weight_percent=100, hold_seconds=60),),
-        ),
-    )
-    memory, replicas = Memory(), 4
-    for number, load in enumerate(loads):
-        now = NOW + 15 * number
-        found = decided(
-            observed(of, replicas=replicas),
-            (GONE if load is None else ExternalValues((load * 1000,)),),
-            memory=memory,
-            settings=LA_WITH_ZERO,
-            target_pods=during_a_rollout(replicas, old),
-            now=now,
-        )
-        step_ = found.derivation.steps.get("candidate")
-        if step_ is not None and step_.desired is not None:
-            assert step_.desired == step_.spec_desired
-        lost = is_lost[number]
-        written = RescaleFailed("no answer", may_be_applied=True) if lost else Rescaled()
-        memory = settle(found, written, now).memory
-        if found.rescale:
-            replicas = found.desired_replicas
-
-
-LA_WITH_ZERO = msgspec.structs.replace(LA, scale_to_zero=True)
-
-
-def during_a_rollout(replicas, old):
-    """Some pods of an older revision, and one more than there are replicas."""
-    found = []
-    for index in range(replicas + 1):
-        each = pod(f"web-{index}")
-        labels = {"app": "web", "pod-template-hash": "old" if index < old else "new"}
-        created = time_from_unix(NOW - (9_000 if index < old else 60))
-        metadata = msgspec.structs.replace(each.metadata, labels=labels, creation_timestamp=created)
-        found.append(msgspec.structs.replace(each, metadata=metadata))
-    return tuple(found)
-
-
 def test_a_refused_write_after_a_restart_counts_for_the_policies_of_both():
     """What another process stored is not decoded before the decision that continues it."""
     behavior = Behavior(scale_up=rules(at_most("Pods", 4, 60)), scale_down=rules())
@@ -385,3 +276,12 @@ def test_a_panic_of_the_candidate_ends_while_the_target_is_disabled():
     again = decision(of, 20, replicas=2, memory=disabled.memory, now=NOW + 120)
     found = again.derivation.steps["candidate"]
     assert (found.spec_desired, found.desired) == (2, 2)
+
+
+def test_a_new_candidate_counts_the_changes_that_its_spec_remembers():
+    behavior = Behavior(scale_up=rules(at_most("Pods", 4, 60)), scale_down=rules())
+    before = spec(behavior=behavior)
+    first = decision(before, 200, replicas=10, memory=recommended((10, 900)))
+    memory = settle(first, Rescaled(), NOW).memory
+    of = trial(of=before, weight=100, behavior=behavior)
+    assert decision(of, 200, replicas=14, memory=memory, now=NOW + 15).desired_replicas == 14
