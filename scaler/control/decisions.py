@@ -90,9 +90,9 @@ class Decisions:
             return True
         if readings == last.readings:
             return False
-        now = self._clock.now()
-        planned = plan(last.observed, last.memory, self._settings, now)
-        if isinstance(planned, Decision):
+        kept, now = self._memories.current(record), self._clock.now()
+        planned = plan(last.observed, kept.memory, self._settings, now) if kept else None
+        if not isinstance(planned, Ask):
             return True
         return decide(planned, last.measured.pods, readings, now).rescale
 

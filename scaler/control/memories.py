@@ -45,11 +45,10 @@ class Memories:
 
         Raises `StatusError`, `Unavailable` and `msgspec.DecodeError`.
         """
-        continuation, record.continued = record.continued, None
-        kept = record.memory
+        kept, record.continued = self.current(record), None
         if kept is None:
             stored = await self._read(autoscaler)
-            record.memory = KeptMemory(
+            kept = KeptMemory(
                 memory=stored or Memory(),
                 stored=stored,
                 stored_replicas=stored.known_replicas[0]
@@ -57,14 +56,20 @@ class Memories:
                 else None,
                 clock_difference_seconds=self._clock_difference_seconds(),
             )
-            return record.memory.memory
+        record.memory = kept
+        return kept.memory
+
+    def current(self, record: Record) -> KeptMemory | None:
+        """The memory of this process as a reconcile would begin with it now; None if it has none."""
+        kept, continuation = record.memory, record.continued
+        if kept is None:
+            return None
         if continuation is not None and isinstance(kept.memory, Memory):
             memory = continued(
                 kept.memory, continuation.until_unix_seconds, continuation.window_seconds
             )
             kept = msgspec.structs.replace(kept, memory=memory)
-        record.memory = self._at_current_time(kept)
-        return record.memory.memory
+        return self._at_current_time(kept)
 
     def keep(
         self, record: Record, autoscaler: Autoscaler, outcome: Outcome, replicas: int | None
