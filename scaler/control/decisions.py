@@ -132,11 +132,18 @@ class Decisions:
         self._with.followers.follow(autoscaler.key, reads.requests)
         readings: tuple[TimedReading, ...] = ()
         if not pods.are_ambiguous:
-            is_read = before is not None and before.selector == ask.selector
-            readings = (
-                before.timed_readings if before is not None and is_read else await reads.read()
-            )
-        return Measured(selector=ask.selector, pods=pods, reads=reads, timed_readings=readings)
+            asked = ask.selector, ask.metrics
+            if before is not None and (before.selector, before.metrics) == asked:
+                readings = before.timed_readings
+            else:
+                readings = await reads.read()
+        return Measured(
+            selector=ask.selector,
+            metrics=ask.metrics,
+            pods=pods,
+            reads=reads,
+            timed_readings=readings,
+        )
 
     def _target_pods(self, autoscaler: Autoscaler, selector: Selector) -> TargetPods:
         namespace = autoscaler.metadata.namespace

@@ -11,7 +11,7 @@ from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.readings import Reading
 from scaler.algorithm.recommendations import only_continues
-from scaler.api.autoscaler import Autoscaler
+from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.cluster.metrics.measurements import MetricReads, TimedReading
 from scaler.cluster.target_scale import TargetScale
 from wire.api.labels import Selector
@@ -21,6 +21,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """The pods and readings that a decision is made from."""
 
     selector: Selector
+    metrics: tuple[MetricSpec, ...]
     pods: TargetPods
     reads: MetricReads
     timed_readings: tuple[TimedReading, ...]

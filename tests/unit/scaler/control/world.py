@@ -112,8 +112,8 @@ class World:
         self.reconciler = self.started()
         self.telemetry.show_desired_replicas(lambda: self.reconciler.desired_replicas())
 
-    def started(self) -> Reconciler:
-        dependencies = Dependencies(
+    def dependencies(self) -> Dependencies:
+        return Dependencies(
             kube=self.kube,
             scales=Scales(
                 self.kube,
@@ -130,6 +130,8 @@ class World:
             histories=self.histories,
             observers=self.observers,
         )
+
+    def started(self) -> Reconciler:
         settings = Settings(
             kind=self.kind,
             extensions=extensions_of(self.kind),
@@ -137,7 +139,7 @@ class World:
             metric_status_max_age_seconds=self.metric_status_max_age_seconds,
         )
         clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.monotonic_seconds)
-        return Reconciler(dependencies, settings, clock=clock)
+        return Reconciler(self.dependencies(), settings, clock=clock)
 
     def follow(self, scale_path: str) -> Callable[[], str]:
         """The version that a watch shows, as `scaler.cluster.scales.Follow`."""
