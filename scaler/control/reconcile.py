@@ -6,7 +6,7 @@ events is theirs; what is written is decided by `plan`, `decide` and `settle`, w
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -90,6 +90,11 @@ class Reconciler:
         for key in tuple(self._records):
             if includes(key):
                 self._pop(key)
+
+    def expect(self, autoscalers: Iterable[Autoscaler]) -> None:
+        """Their memories are read: of one that is deleted before its first reconcile, that has to be removed, too."""
+        for each in autoscalers:
+            self._record_of(each)
 
     def forget_deleted(self) -> None:
         """Forget the autoscalers that were deleted while this process did not lead."""

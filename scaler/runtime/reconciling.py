@@ -77,9 +77,9 @@ class Reconciling:
             self._reconciler.forget(is_key_in)
         await self.synced()
         if self._store is not None and not shards <= self._remembered:
-            existing = {
-                each.metadata.uid: each.metadata.namespace for each in self._found(in_shards)
-            }
+            found = self._found(in_shards)
+            self._reconciler.expect(found)
+            existing = {each.metadata.uid: each.metadata.namespace for each in found}
             await self._store.load(existing, in_shards)
         self._reconciler.forget_deleted()
         self._remembered |= shards

@@ -25,23 +25,29 @@ PERIOD_SECONDS = 15.0
 
 
 class ListedHpas(SilentServer):
-    """Lists one HPA in each namespace; `created` are reported by the watch."""
+    """Lists one HPA in each namespace; `changes` are reported by the watch."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.created: asyncio.Queue[bytes] = asyncio.Queue()
+        self.changes: asyncio.Queue[bytes] = asyncio.Queue()
 
     def create(self, namespace: str, name: str) -> None:
-        metadata = {"namespace": namespace, "name": name, "uid": f"uid-{name}"}
-        added = {"metadata": {**metadata, "resourceVersion": "2"}, "spec": SPEC}
-        self.created.put_nowait(json.dumps({"type": "ADDED", "object": added}).encode())
+        self._change("ADDED", namespace, name, uid=f"uid-{name}")
+
+    def delete(self, namespace: str, name: str) -> None:
+        self._change("DELETED", namespace, name, uid=f"uid-{namespace}")
+
+    def _change(self, kind: str, namespace: str, name: str, *, uid: str) -> None:
+        metadata = {"namespace": namespace, "name": name, "uid": uid, "resourceVersion": "2"}
+        change = {"type": kind, "object": {"metadata": metadata, "spec": SPEC}}
+        self.changes.put_nowait(json.dumps(change).encode())
 
     async def watch(self, path, params=None, *, on_accepted=lambda: None, **options):
         if not path.endswith("/horizontalpodautoscalers"):
             await asyncio.Event().wait()
         on_accepted()
         while True:
-            yield await self.created.get()
+            yield await self.changes.get()
 
     async def get(self, path, params=None, *, accept=""):
         if not path.endswith("/horizontalpodautoscalers"):
@@ -68,10 +74,13 @@ class Replica:
             self.hpas, HORIZONTAL_POD_AUTOSCALERS, (), on_change=lambda _, new: self._seen(new)
         )
         self.store = MemoryStore(server, namespace="loadline", period_seconds=1000.0)
+        world = World(kind=HORIZONTAL_POD_AUTOSCALERS, histories=self.store)
+        world.autoscalers = self.watches.autoscalers
+        self.reconciler = world.started()
         self.reconciling = Reconciling(
             HORIZONTAL_POD_AUTOSCALERS,
             self.watches,
-            World(kind=HORIZONTAL_POD_AUTOSCALERS).reconciler,
+            self.reconciler,
             Controller(
                 WorkQueue(PERIOD_SECONDS),
                 self._reconcile,
@@ -245,6 +254,35 @@ def test_an_autoscaler_of_a_shard_whose_memories_are_being_read_waits():
         found = next(iter(replica.watches.autoscalers))
         replica.reconciling.changed(found)
         assert await replica.reconciles() == set()
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("is_created_again", [False, True])
+@pytest.mark.parametrize("while_read", [False, True], ids=["afterwards", "while they are read"])
+def test_the_memory_of_an_hpa_that_is_deleted_before_its_first_reconcile_is_removed(
+    is_created_again, while_read
+):
+    async def scenario():
+        server = Server()
+        writer = Replica(server)
+        await writer.reconciling.begin(SHOP, continues=False)
+        writer.store.put("shop", "uid-shop", history(5), is_urgent=False)
+        await writer.stop()
+        replica = Replica(server)
+        await virtual_time.passes(1)
+        server.is_hanging = while_read
+        beginning = asyncio.create_task(replica.reconciling.begin(SHOP, continues=False))
+        await virtual_time.passes(1)
+        replica.hpas.delete("shop", "web")
+        if is_created_again:
+            replica.hpas.create("shop", "web")
+        await virtual_time.passes(1)
+        server.go_on.set()
+        await beginning
+        assert await replica.reconciler.reconcile("shop/web") is is_created_again
+        assert replica.store.history("uid-shop") is None
         await replica.stop()
 
     virtual_time.run(scenario())
