@@ -23,6 +23,8 @@ from scaler.api.autoscaler import Behavior, ConditionType, ScaleUpRules
 THRESHOLD_PERCENT = 200
 WINDOW_SECONDS = 6
 HOLD_SECONDS = 60
+# Not at each reconcile: half of the default.
+STORED_AGAIN_SECONDS = 30.0
 
 
 class PanicRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,10 +109,11 @@ class Panic(Extension[PanicRules, PanicState]):
         return PanicState(panicking=past_times(stored, now_unix_seconds))
 
     def restores_alike(self, stored: Panicking | None, newer: Panicking | None) -> bool:
-        """While a panic lasts the time goes on by itself; a restart shortens it by one write of the status at most."""
+        """The time goes on while a panic lasts; a restart shortens it by `STORED_AGAIN_SECONDS` at most."""
         if stored is None or newer is None:
             return stored is newer
-        return stored.highest == newer.highest
+        age_seconds = abs(newer.over_at_unix_seconds - stored.over_at_unix_seconds)
+        return stored.highest == newer.highest and age_seconds <= STORED_AGAIN_SECONDS
 
 
 def _continued(rules: PanicRules, before: PanicState, draft: Draft) -> PanicState:

@@ -84,3 +84,18 @@ async def counts(world, phases, restarts=()):
 def test_restarts_change_no_count(kind, phases, behavior, restarts):
     undisturbed = asyncio.run(counts(world_with(behavior, kind), phases))
     assert asyncio.run(counts(world_with(behavior, kind), phases, restarts)) == undisturbed
+
+
+@pytest.mark.parametrize("minutes", [1, 10])
+async def test_a_panic_that_lasts_goes_on_after_a_restart(minutes):
+    """Also after minutes in which nothing else had to be stored."""
+    behavior = {
+        "scaleUp": {"panic": {"holdSeconds": 60}},
+        "scaleDown": {"stabilizationWindowSeconds": 0},
+    }
+    found = World(object=autoscaler(spec={**SPEC, "behavior": behavior}))
+    for _ in range(minutes * 60 // PERIOD_SECONDS):
+        await found.sync(90, elapsed=PERIOD_SECONDS)
+    found.restart()
+    assert await found.sync(10, elapsed=PERIOD_SECONDS) == 9
+    assert await found.sync(10, elapsed=60) == 1
