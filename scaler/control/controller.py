@@ -113,13 +113,14 @@ class Controller:
         """
         self._queue.remove(includes)
         running = {task for task, key in self._running.items() if includes(key)}
-        if not running:
-            return
-        _, unfinished = await asyncio.wait(running, timeout=self._drain_seconds)
-        for task in unfinished:
-            task.cancel()
-        if unfinished:
-            await asyncio.wait(unfinished)
+        if running:
+            _, unfinished = await asyncio.wait(running, timeout=self._drain_seconds)
+            for task in unfinished:
+                task.cancel()
+            if unfinished:
+                await asyncio.wait(unfinished)
+        for key in [key for key in self._crashes if includes(key)]:
+            del self._crashes[key]
 
     def _observe_delay(self, due_seconds: float) -> None:
         delay_seconds = max(0.0, self._monotonic() - due_seconds)

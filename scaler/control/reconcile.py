@@ -182,7 +182,7 @@ class Reconciler:
             record.memory = None
             raise
         self._keep(record, made, outcome)
-        if isinstance(outcome.memory, Memory):
+        if isinstance(outcome.memory, Memory) and self._records.get(key) is record:
             for observer in self._with.observers:
                 observer.decided(autoscaler, made.decision.policy, outcome.memory)
         self._count(outcome.action, outcome.error_class, started_seconds)

@@ -1,7 +1,8 @@
 """What this process knows of each autoscaler between two reconciles: one record for each, in one mapping.
 
-The indexes that find autoscalers by something else (`rivals`, `followers`) hold keys only, and the queue holds when each
-is due. Whatever else is known of an autoscaler is a field here, so that forgetting it is one `pop`.
+Whatever a reconcile needs of the last one is a field here. Beside that, the indexes that find autoscalers by something else
+(`rivals`, `selectors`) follow the watch, the queue holds when each is due, and the controller the last crash. What goes on
+beside the reconciles (`followers`, the observers) is forgotten with the record, by `Reconciler._pop`.
 """
 
 import math

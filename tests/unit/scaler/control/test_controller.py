@@ -318,6 +318,23 @@ def test_a_reconcile_that_keeps_crashing_is_logged_once(caplog: pytest.LogCaptur
     assert caplog.text.count("the reconcile of ns/a crashed") == 1
 
 
+def test_a_crash_after_the_autoscaler_was_given_up_and_taken_over_again_is_logged(
+    caplog: pytest.LogCaptureFixture,
+):
+    async def scenario() -> None:
+        async def reconcile(_: str) -> bool:
+            raise ZeroDivisionError
+
+        running = controller(reconcile)
+        for _ in range(2):
+            running.enqueue("ns/a", UID)
+            await run_for(running, 31)
+
+    with caplog.at_level(logging.ERROR):
+        virtual_time.run(scenario())
+    assert caplog.text.count("the reconcile of ns/a crashed") == 2
+
+
 def test_a_reconcile_that_changes_nothing_needs_no_task():
     async def scenario() -> tuple[list[float], int]:
         repeated: list[float] = []

@@ -1,8 +1,10 @@
-"""What the observers of decisions get when a reconcile could not read the Scale."""
+"""What the observers of decisions get, and when they get nothing."""
+
+import pytest
 
 from scaler.cluster.forecast.warm_starts import WarmStarts
 from scaler.cluster.telemetry import Telemetry
-from tests.unit.scaler.control.world import SCALE_PATH, SPEC, World, autoscaler
+from tests.unit.scaler.control.world import KEY, SCALE_PATH, SPEC, World, autoscaler
 
 METRIC = {**SPEC["metrics"][0], "name": "load"}
 FORECAST = {**SPEC, "metrics": [METRIC], "forecast": {"metric": "load", "mode": "Add"}}
@@ -30,3 +32,32 @@ async def test_a_forecast_of_another_process_waits_until_the_scale_can_be_read()
     await world.sync(30)
     assert world.conditions()["AbleToScale"][0] == "True"
     assert world.status()["history"]["forecast"]
+
+
+class Known:
+    """The keys that an observer knows."""
+
+    def __init__(self):
+        self.keys = set()
+
+    def decided(self, autoscaler, policy, memory):
+        self.keys.add(autoscaler.key)
+
+    def forget(self, key):
+        self.keys.discard(key)
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+async def test_a_reconcile_in_progress_leaves_nothing_behind_with_the_observers(is_left):
+    """It goes on after this process has stopped to reconcile the autoscaler."""
+    known = Known()
+    world = World(observers=(known,))
+
+    def version():
+        if is_left:
+            world.reconciler.leave()
+        return "5"
+
+    world.kube.versions[f"{world.kind.object('shop', 'web')}/status"] = version
+    await world.reconcile()
+    assert known.keys == (set() if is_left else {KEY})
