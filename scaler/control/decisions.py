@@ -62,12 +62,12 @@ class Decisions:
             measured=measured,
         )
 
-    def repeated(self, record: Record) -> LastDecision | None:
-        """The last decision, if it would be made again, as far as that is known without sending a request."""
+    def repeat(self, record: Record) -> LastDecision | None:
+        """Make the last decision again, if it is the same without sending a request; None if it may not be."""
         last = self.unchanged(record)
         if last is None or last.measured is None:
             return last
-        return last if last.measured.reads.shared() == last.readings else None
+        return last if last.measured.reads.use_again(last.readings) else None
 
     def unchanged(self, record: Record) -> LastDecision | None:
         """The last decision, if it would be made again with the same readings."""
@@ -85,7 +85,7 @@ class Decisions:
         last = self.unchanged(record)
         if last is None or last.measured is None:
             return True
-        readings = last.measured.reads.shared(counted=False)
+        readings = last.measured.reads.shared()
         if readings is None:
             return True
         if readings == last.readings:

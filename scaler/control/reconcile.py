@@ -114,7 +114,7 @@ class Reconciler:
         """Reconcile, if that neither needs a request nor changes anything; False if it may."""
         started_seconds = self._clock.monotonic()
         record = self._records.get(key)
-        last = self._decisions.repeated(record) if record is not None else None
+        last = self._decisions.repeat(record) if record is not None else None
         if record is None or last is None:
             return False
         readings = [TimedReading(each, 0.0) for each in last.readings]

@@ -19,8 +19,8 @@ class Repetition:
         self._last: dict[Hashable, float] = {}
         self._current: dict[Hashable, float] = {}
 
-    def is_news(self, report: Hashable, now_seconds: float) -> bool:
-        """Whether the last reconcile did not report this, or half an hour has passed since it was news."""
+    def note(self, report: Hashable, now_seconds: float) -> bool:
+        """This reconcile reports this. True if it is news: the last one did not, or half an hour has passed since it was."""
         was_news_at_seconds = self._last.get(report, -math.inf)
         is_news = now_seconds - was_news_at_seconds >= REPEAT_SECONDS
         self._current[report] = now_seconds if is_news else was_news_at_seconds

@@ -92,18 +92,18 @@ class Reports:
     def emit(self, record: Record, autoscaler: Autoscaler, events: Sequence[Event]) -> None:
         """Those that are news."""
         for event in events:
-            if self._is_news(record, event):
+            if self._note(record, event):
                 self._with.events.emit(autoscaler, event)
 
-    def _is_news(self, record: Record, event: Event) -> bool:
+    def _note(self, record: Record, event: Event) -> bool:
         """A failure that lasts is an event once, unless kube-controller-manager's events are to be matched."""
         if event.type is EventType.NORMAL or not self._kind.reports_changes_only:
             return True
-        return record.reported.is_news(event, self._clock.monotonic())
+        return record.reported.note(event, self._clock.monotonic())
 
     def log(self, record: Record, key: str, error: str) -> None:
         """Once for an error that stays the same."""
-        if record.reported.is_news(error, self._clock.monotonic()):
+        if record.reported.note(error, self._clock.monotonic()):
             log.warning("%s: %s", key, error)
 
     async def store_intention(

@@ -195,7 +195,11 @@ class FakeReads:
         """None that others could share."""
         return ()
 
-    def shared(self, *, counted: bool = True) -> tuple[Reading, ...] | None:
+    def use_again(self, readings: tuple[Reading, ...]) -> bool:
+        """Whether the next readings are shared and equal."""
+        return self.shared() == readings
+
+    def shared(self) -> tuple[Reading, ...] | None:
         """Nothing, unless `are_shared`."""
         if not self._measurements.are_shared:
             return None

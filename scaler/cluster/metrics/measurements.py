@@ -196,20 +196,30 @@ class MetricReads:
         self._deadline_seconds = deadline_seconds
         self._monotonic = monotonic
 
-    def shared(self, *, counted: bool = True) -> tuple[Reading, ...] | None:
-        """The readings of all metrics, if they need no request; None if a request has to be sent or is in flight.
+    def shared(self) -> tuple[Reading, ...] | None:
+        """The readings of all metrics, if they need no request; None if a request has to be sent or is in flight."""
+        found = self._shared()
+        return None if found is None else self._readings(found)
 
-        `counted`: they are used for a reconcile.
-        """
+    def use_again(self, readings: tuple[Reading, ...]) -> bool:
+        """Use what is shared for a reconcile, if that is equal to these readings. Whether it is used."""
+        found = self._shared()
+        if found is None or self._readings(found) != readings:
+            return False
+        for request, sent in found.items():
+            self._measurements.count_found(request, sent)
+        return True
+
+    def _shared(self) -> dict[MetricRequest, Sent[Response]] | None:
         found: dict[MetricRequest, Sent[Response]] = {}
         for request in self.requests:
             sent = self._measurements.find(request, self._ages)
             if sent is None or sent.in_flight is not None:
                 return None
             found[request] = sent
-        if counted:
-            for request, sent in found.items():
-                self._measurements.count_found(request, sent)
+        return found
+
+    def _readings(self, found: dict[MetricRequest, Sent[Response]]) -> tuple[Reading, ...]:
         return tuple(
             each if isinstance(each, NOT_REQUESTED) else _reading(each, found[each].response())
             for each in self._wanted

@@ -107,8 +107,8 @@ class MetricStream:
         self._path_of[self._last_id] = path
         self._new.append(WatchedPath(self._last_id, path))
 
-    def current(self, path: str, max_age_seconds: float) -> Streamed | None:
-        """The response, if a GET that was sent at most that long ago would have had the same."""
+    def use(self, path: str, max_age_seconds: float) -> Streamed | None:
+        """Take the response, if a GET that was sent at most that long ago would have had the same."""
         watched = self._paths.get(path)
         if watched is None or watched.response is None:
             return None

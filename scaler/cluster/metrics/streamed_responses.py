@@ -70,7 +70,7 @@ class StreamedResponses(Generic[Response]):
 
     def find(self, request: MetricRequest, max_age_seconds: float) -> Sent[Response] | None:
         """The response, if it is streamed, confirmed for that age, and decoded or being decoded."""
-        known, streamed = self._current(request, max_age_seconds)
+        known, streamed = self._use(request, max_age_seconds)
         if known is None or streamed is None or known.streamed is not streamed:
             return None
         if self._monotonic() - known.located_at_seconds > PATH_SECONDS:
@@ -79,7 +79,7 @@ class StreamedResponses(Generic[Response]):
 
     def reader(self, request: MetricRequest, max_age_seconds: float) -> StreamedReader:
         """What to read a request with that `find` has not found."""
-        known, streamed = self._current(request, max_age_seconds)
+        known, streamed = self._use(request, max_age_seconds)
         return StreamedReader(self._behind, known.path if known else "", streamed)
 
     def keep(self, request: MetricRequest, reader: StreamedReader, decoded: Sent[Response]) -> None:
@@ -101,10 +101,10 @@ class StreamedResponses(Generic[Response]):
         """The request with this path."""
         return self._request_of.get(path)
 
-    def _current(
+    def _use(
         self, request: MetricRequest, max_age_seconds: float
     ) -> tuple[_Known[Response] | None, Streamed | None]:
         known = self._known.get(request)
         if known is None:
             return None, None
-        return known, self._stream.current(known.path, max_age_seconds)
+        return known, self._stream.use(known.path, max_age_seconds)

@@ -5,7 +5,7 @@ from scaler.control.repetition import REPEAT_SECONDS, Repetition
 
 def reported(repetition: Repetition, *reports: str, now_seconds: float = 0.0) -> list[str]:
     """What one reconcile lets through."""
-    found = [each for each in reports if repetition.is_news(each, now_seconds)]
+    found = [each for each in reports if repetition.note(each, now_seconds)]
     repetition.finish()
     return found
 
@@ -39,7 +39,7 @@ def test_a_failure_that_lasts_is_repeated_every_half_hour():
 
 def test_the_end_of_all_failures_is_known():
     repetition = Repetition()
-    repetition.is_news("down", 0.0)
+    repetition.note("down", 0.0)
     assert not repetition.finish()
     assert repetition.finish()
     assert not repetition.finish()

@@ -72,7 +72,7 @@ class World:
 
     def has_response(self):
         self.stream.watch(METRIC)
-        return self.stream.current(METRIC, 5.0) is not None
+        return self.stream.use(METRIC, 5.0) is not None
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ async def test_after_the_server_has_disconnected_nothing_is_used_until_it_is_con
     await world.becomes(world.has_response)
     await world.sockets[0].close()
     await world.becomes(lambda: not world.is_open)
-    assert world.stream.current(METRIC, 5.0) is None
+    assert world.stream.use(METRIC, 5.0) is None
     await world.becomes(world.has_response)
     assert len(world.sockets) == 2
     assert world.watched == [METRIC, METRIC]
@@ -119,7 +119,7 @@ async def test_an_invalid_message_ends_the_stream(world, caplog):
 async def test_the_stream_ends_with_the_direct_connection(world):
     await world.becomes(world.has_response)
     first, world.client = world.client, None
-    assert world.stream.current(METRIC, 5.0) is None, "another server may serve it now"
+    assert world.stream.use(METRIC, 5.0) is None, "another server may serve it now"
     await world.becomes(lambda: not world.is_open)
     world.client = first
     await world.becomes(world.has_response)

@@ -51,7 +51,7 @@ class World:
         self.stream.received(decode_update(encode(update)))
 
     def body(self):
-        found = self.stream.current(PATH, MAX_AGE_SECONDS)
+        found = self.stream.use(PATH, MAX_AGE_SECONDS)
         return None if found is None else found.body
 
 
@@ -74,9 +74,9 @@ def test_a_response_is_used_only_after_the_adapter_has_confirmed_it():
 def test_a_response_is_the_same_object_until_another_one_arrives():
     world = watching()
     world.receives(_1=b'"a"', as_of=1000.0)
-    first = world.stream.current(PATH, MAX_AGE_SECONDS)
+    first = world.stream.use(PATH, MAX_AGE_SECONDS)
     world.receives(as_of=1001.0)
-    assert world.stream.current(PATH, MAX_AGE_SECONDS) is first
+    assert world.stream.use(PATH, MAX_AGE_SECONDS) is first
     assert world.changed == [PATH], "it may have changed since the GET"
     world.receives(_1=b'"b"', as_of=1002.0)
     assert world.body() == b'"b"'
@@ -141,7 +141,7 @@ def test_a_path_that_the_adapter_refuses_is_requested_and_watched_again_later(co
 def test_a_failure_of_the_metric_is_a_response():
     world = watching()
     world.receives(_1=b'{"message":"no metric"}', code=404, as_of=1000.0)
-    assert world.stream.current(PATH, MAX_AGE_SECONDS).code == 404
+    assert world.stream.use(PATH, MAX_AGE_SECONDS).code == 404
 
 
 def test_a_path_that_is_not_used_any_more_is_stopped():

@@ -49,11 +49,11 @@ class CountingKube:
         return json.dumps({"items": [item]}).encode()
 
 
-def over(kube: CountingKube) -> Measurements:
+def over(kube: CountingKube, telemetry: Telemetry | None = None) -> Measurements:
     return Measurements(
         kube,
         FakeMapper(),
-        Telemetry(),
+        telemetry or Telemetry(),
         period_seconds=15.0,
         monotonic=asyncio.get_running_loop().time,
     )
@@ -205,5 +205,27 @@ def test_readings_are_shared_only_while_none_of_them_needs_a_request():
         assert kube.sent == 2
         await virtual_time.passes(1)
         assert both.shared() is None
+
+    virtual_time.run(scenario())
+
+
+def test_what_is_shared_is_counted_only_if_it_is_used_again():
+    async def scenario() -> None:
+        telemetry = Telemetry()
+        metrics = over(CountingKube(), telemetry)
+        reads = metrics.reads("shop", [external()], PODS)
+
+        def counted() -> float | None:
+            labels = {"group": "external.metrics.k8s.io", "result": "shared"}
+            name = "loadline_scaler_metrics_api_requests_total"
+            return telemetry.registry.get_sample_value(name, labels)
+
+        assert not reads.use_again((of(1),))
+        await reads.read()
+        assert reads.shared() == (of(1),)
+        assert not reads.use_again((of(2),)), "another reconcile is needed, which counts them"
+        assert not counted()
+        assert reads.use_again((of(1),))
+        assert counted() == 1
 
     virtual_time.run(scenario())
