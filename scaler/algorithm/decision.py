@@ -8,7 +8,7 @@ import msgspec
 
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.extension import Extension, Part
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory, Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import (
     Autoscaler,
@@ -144,7 +144,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether only metric values have changed in it, and only a little."""
     events: tuple[Event, ...] = ()
     events_after_status: tuple[Event, ...] = ()
-    memory: Memory | StoredMemory
+    memory: AnyMemory
     """Still the stored one of another process, if the Scale could not be read."""
     stored_seconds_max: float = math.inf
     """How old the stored memory may become, although nothing has changed since."""

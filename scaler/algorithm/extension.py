@@ -160,7 +160,7 @@ class Extension(Generic[Rules, State]):
 
         Another version may read it. A field that it does not know is ignored, and a state that it cannot decode is
         dropped: that extension starts as with a new autoscaler. So a field may be added with a default, and one whose
-        meaning or unit changes gets another name. A form that is no struct, like a digest, has a version in itself.
+        meaning or unit changes gets another name. A form without fields, like a digest, contains a version.
         """
         return state
 

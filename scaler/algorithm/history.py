@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scaler.algorithm.extension import Extension, Part
-from scaler.algorithm.memory import Change, Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory, Change, Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import held, with_change
 from scaler.api.history import History, Remembered, fields_of
@@ -18,7 +18,7 @@ Extensions = Sequence[Extension[Any, Any]]
 Fields = dict[str, msgspec.Raw]
 
 
-def history_of(memory: Memory | StoredMemory, extensions: Extensions) -> History:
+def history_of(memory: AnyMemory, extensions: Extensions) -> History:
     """What is stored of a memory."""
     if isinstance(memory, StoredMemory):
         return memory.history
@@ -42,9 +42,7 @@ def history_of(memory: Memory | StoredMemory, extensions: Extensions) -> History
     )
 
 
-def state_of(
-    memory: Memory | StoredMemory, extension: Extension[Any, Any], now_unix_seconds: float
-) -> Any:
+def state_of(memory: AnyMemory, extension: Extension[Any, Any], now_unix_seconds: float) -> Any:
     """The state of an extension in a memory of this process, or in a stored one; None for none."""
     if isinstance(memory, Memory):
         return memory.states.get(extension.name)
@@ -52,7 +50,7 @@ def state_of(
     return None if stored is None else extension.restored(stored, now_unix_seconds)
 
 
-def stored_state(memory: Memory | StoredMemory, extension: Extension[Any, Any]) -> Any:
+def stored_state(memory: AnyMemory, extension: Extension[Any, Any]) -> Any:
     """What is, or would be, stored of the state of an extension; None for nothing."""
     if extension.state_type is None:
         return None

@@ -44,6 +44,9 @@ class StoredMemory(msgspec.Struct, frozen=True, kw_only=True):
     known_replicas: tuple[int, ...] = ()
 
 
-def remembered(memory: Memory | StoredMemory) -> Remembered:
-    """What a memory of this process and a stored one have in common."""
+AnyMemory = Memory | StoredMemory
+
+
+def remembered(memory: AnyMemory) -> Remembered:
+    """What both have in common."""
     return memory.history if isinstance(memory, StoredMemory) else memory

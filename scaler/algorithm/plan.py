@@ -3,8 +3,6 @@
 The order is upstream's (`reconcileAutoscaler`); what follows an `Ask` is `scaler.algorithm.decide`.
 """
 
-from collections.abc import Sequence
-
 import msgspec
 
 from scaler.algorithm.branch import branch_of, was_scaled_to_zero
@@ -13,10 +11,10 @@ from scaler.algorithm.decision import Branch, Decision, ErrorClass, warning
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.draft import Ask, Draft, Turn
 from scaler.algorithm.effective_policy import effective_policy
-from scaler.algorithm.extension import Given, Part, parts_of
+from scaler.algorithm.extension import Given, parts_of
 from scaler.algorithm.guard import decided, uncomputable, undecided
 from scaler.algorithm.history import begun_with_states, disabled_with_states, held_with_states
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory, Memory, StoredMemory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import Observed, ScaleUnavailable, ScaleView
 from scaler.algorithm.policy import Policy
@@ -27,10 +25,7 @@ from scaler.api.autoscaler import metrics_of
 
 
 def plan(
-    observed: Observed,
-    memory: Memory | StoredMemory,
-    settings: Settings,
-    now_unix_seconds: float,
+    observed: Observed, memory: AnyMemory, settings: Settings, now_unix_seconds: float
 ) -> Ask | Decision:
     """Decide at once where no metric is needed; otherwise say which metrics are, and of whose pods."""
     moment = Moment(now_unix_seconds)
@@ -64,12 +59,21 @@ def _turn(
     scale: ScaleView,
     policy: Policy,
     settings: Settings,
-    before: Memory | StoredMemory,
+    before: AnyMemory,
     moment: Moment,
 ) -> Turn:
     autoscaler, current = observed.autoscaler, scale.spec_replicas
     parts = parts_of(settings.extensions, policy)
-    memory = _continued(observed, before, policy, parts, moment, current)
+    memory = resumed(
+        before,
+        policy,
+        parts,
+        replicas=current,
+        has_rivals=bool(observed.rivals),
+        now_unix_seconds=moment.now_unix_seconds,
+    )
+    if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
+        memory = msgspec.structs.replace(memory, scaled_to_zero=False)
     by_controller = was_scaled_to_zero(autoscaler, policy, memory)
     branch = branch_of(current, policy, was_scaled_to_zero=by_controller)
     if observed.rivals:
@@ -95,28 +99,6 @@ def _turn(
     )
     known_replicas = before.known_replicas if isinstance(before, StoredMemory) else None
     return msgspec.structs.replace(turn, memory=begun_with_states(turn, known_replicas))
-
-
-def _continued(
-    observed: Observed,
-    before: Memory | StoredMemory,
-    policy: Policy,
-    parts: Sequence[Part],
-    moment: Moment,
-    current: int,
-) -> Memory:
-    """The memory as this reconcile starts from it."""
-    memory = resumed(
-        before,
-        policy,
-        parts,
-        replicas=current,
-        has_rivals=bool(observed.rivals),
-        now_unix_seconds=moment.now_unix_seconds,
-    )
-    if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
-        return msgspec.structs.replace(memory, scaled_to_zero=False)
-    return memory
 
 
 def _by_metrics(turn: Turn) -> Ask | Decision:
@@ -181,7 +163,7 @@ def _without_scale(
     scale: ScaleUnavailable,
     policy: Policy,
     settings: Settings,
-    memory: Memory | StoredMemory,
+    memory: AnyMemory,
     moment: Moment,
 ) -> Decision:
     """Nothing is known about the target: only the condition changes."""

@@ -12,7 +12,7 @@ from scaler.algorithm.history import (
     stored_state,
     with_states,
 )
-from scaler.algorithm.memory import Change, Memory, StoredMemory, remembered
+from scaler.algorithm.memory import AnyMemory, Change, Memory, StoredMemory, remembered
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
 from scaler.algorithm.times import past_times, shifted_times
@@ -41,8 +41,7 @@ def restored(
         memory, policy, known=stored.known_replicas, replicas=replicas, now=now_unix_seconds
     )
     if not memory.recommendations:
-        memory = msgspec.structs.replace(memory, recommendations=None)
-        return seeded(memory, replicas=replicas, now_unix_seconds=now_unix_seconds)
+        return msgspec.structs.replace(memory, recommendations=None)
     steps = sorted(memory.recommendations, key=lambda each: each.until_unix_seconds)
     stored_at = steps[-1].until_unix_seconds
     stopped_at = max(stored_at, now_unix_seconds - policy.sync_period_seconds)
@@ -56,7 +55,7 @@ def restored(
 
 
 def resumed(
-    before: Memory | StoredMemory,
+    before: AnyMemory,
     policy: Policy,
     parts: Sequence[Part],
     *,
@@ -112,9 +111,7 @@ def shifted(memory: Memory, seconds: float, extensions: Extensions) -> Memory:
     return shifted_times(with_states(memory, states), seconds)
 
 
-def restores_alike(
-    stored: Memory | StoredMemory, memory: Memory | StoredMemory, extensions: Extensions
-) -> bool:
+def restores_alike(stored: AnyMemory, memory: AnyMemory, extensions: Extensions) -> bool:
     """Whether a process that starts from `stored` decides like one that has `memory`.
 
     The last step is open in both, so a steady autoscaler need not be stored again. Times are the same within a second.

@@ -25,7 +25,7 @@ from scaler.algorithm.decision import (
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.extension import Extension
 from scaler.algorithm.history import changed_with_states
-from scaler.algorithm.memory import Change, Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory, Change, Memory
 from scaler.algorithm.metric_changes import moved_little
 from scaler.algorithm.observed import ScaleView
 from scaler.algorithm.restart import stored_again_seconds
@@ -57,11 +57,8 @@ def settle(decision: Decision, actuation: Actuation, now_unix_seconds: float) ->
 
 
 def memory_after_refusal(
-    memory: Memory | StoredMemory,
-    refused: Decision,
-    newest: ScaleView | None,
-    now_unix_seconds: float,
-) -> Memory | StoredMemory:
+    memory: AnyMemory, refused: Decision, newest: ScaleView | None, now_unix_seconds: float
+) -> AnyMemory:
     """The memory with which to decide again, after a write on the basis of a copy was refused.
 
     A client sends a write again if the response was lost; then the second one conflicts with the first one.

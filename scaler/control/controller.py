@@ -119,8 +119,7 @@ class Controller:
                 task.cancel()
             if unfinished:
                 await asyncio.wait(unfinished)
-        for key in [key for key in self._crashes if includes(key)]:
-            del self._crashes[key]
+        self._crashes = {key: crash for key, crash in self._crashes.items() if not includes(key)}
 
     def _observe_delay(self, due_seconds: float) -> None:
         delay_seconds = max(0.0, self._monotonic() - due_seconds)

@@ -7,7 +7,7 @@ import msgspec
 from scaler.algorithm.decide import decide
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.draft import Ask
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings
@@ -38,7 +38,7 @@ class Decisions:
         self,
         autoscaler: Autoscaler,
         target: TargetScale | ScaleUnavailable,
-        memory: Memory | StoredMemory,
+        memory: AnyMemory,
         now: Callable[[], float],
         measured: Measured | None = None,
     ) -> LastDecision:
@@ -132,8 +132,8 @@ class Decisions:
         self._with.followers.follow(autoscaler.key, reads.requests)
         readings: tuple[TimedReading, ...] = ()
         if not pods.are_ambiguous:
-            asked = ask.selector, ask.metrics
-            if before is not None and (before.selector, before.metrics) == asked:
+            needed = ask.selector, ask.metrics
+            if before is not None and (before.selector, before.metrics) == needed:
                 readings = before.timed_readings
             else:
                 readings = await reads.read()

@@ -7,7 +7,7 @@ made again. It is kept only if it wrote and reported nothing, so that making it 
 import msgspec
 
 from scaler.algorithm.decision import Branch, Decision, Outcome
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory, StoredMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.readings import Reading
 from scaler.algorithm.recommendations import only_continues
@@ -39,7 +39,7 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     decision: Decision
-    memory: Memory | StoredMemory
+    memory: AnyMemory
     target: TargetScale | ScaleUnavailable
     observed: Observed
     measured: Measured | None = None

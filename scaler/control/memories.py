@@ -10,7 +10,7 @@ import msgspec
 
 from scaler.algorithm.decision import Outcome
 from scaler.algorithm.history import history_of
-from scaler.algorithm.memory import Memory, StoredMemory, remembered
+from scaler.algorithm.memory import AnyMemory, Memory, StoredMemory, remembered
 from scaler.algorithm.recommendations import continued
 from scaler.algorithm.restart import restores_alike, shifted
 from scaler.algorithm.settings import Settings
@@ -40,7 +40,7 @@ class Memories:
         self._clock = clock
         self._store = store
 
-    async def of(self, record: Record, autoscaler: Autoscaler) -> Memory | StoredMemory:
+    async def of(self, record: Record, autoscaler: Autoscaler) -> AnyMemory:
         """The memory to reconcile with: this process', else the stored one, else an empty one.
 
         Raises `StatusError`, `Unavailable` and `msgspec.DecodeError`.
@@ -48,12 +48,11 @@ class Memories:
         kept, record.continued = self.current(record), None
         if kept is None:
             stored = await self._read(autoscaler)
+            known_replicas = stored.known_replicas if stored is not None else ()
             kept = KeptMemory(
                 memory=stored or Memory(),
                 stored=stored,
-                stored_replicas=stored.known_replicas[0]
-                if stored is not None and stored.known_replicas
-                else None,
+                stored_replicas=known_replicas[0] if known_replicas else None,
                 clock_difference_seconds=self._clock_difference_seconds(),
             )
         record.memory = kept
@@ -99,7 +98,7 @@ class Memories:
             stored, outcome.memory, outcome.stored_seconds_max
         )
 
-    def was_stored(self, record: Record, memory: Memory | StoredMemory) -> None:
+    def was_stored(self, record: Record, memory: AnyMemory) -> None:
         """The status was written, of a LoadAutoscaler with this memory."""
         if record.memory is not None and self._kind.keeps_history:
             record.memory = msgspec.structs.replace(record.memory, stored=memory)
@@ -165,9 +164,7 @@ class Memories:
     def _clock_difference_seconds(self) -> float:
         return self._clock.now() - self._clock.monotonic()
 
-    def _restores(
-        self, stored: Memory | StoredMemory, memory: Memory | StoredMemory, seconds_max: float
-    ) -> bool:
+    def _restores(self, stored: AnyMemory, memory: AnyMemory, seconds_max: float) -> bool:
         """Whether a restart could continue from what is stored, which is not older than that."""
         if not restores_alike(stored, memory, self._settings.extensions):
             return False

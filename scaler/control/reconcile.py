@@ -21,7 +21,7 @@ from scaler.algorithm.decision import (
     warning,
 )
 from scaler.algorithm.derivation import Derivation
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory, Memory
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import memory_after_refusal, replicas_after, settle
@@ -219,7 +219,7 @@ class Reconciler:
         self,
         record: Record,
         autoscaler: Autoscaler,
-        memory: Memory | StoredMemory,
+        memory: AnyMemory,
         now: Callable[[], float],
         measured: Measured | None,
         started_seconds: float,
@@ -269,7 +269,7 @@ class Reconciler:
         self,
         autoscaler: Autoscaler,
         target: TargetScale | ScaleUnavailable,
-        memory: Memory | StoredMemory,
+        memory: AnyMemory,
         now: Callable[[], float],
         measured: Measured | None = None,
     ) -> LastDecision:

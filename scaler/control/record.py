@@ -10,7 +10,7 @@ import math
 import msgspec
 
 from scaler.algorithm.derivation import Derivation
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.scales import ScaleCopy
 from scaler.cluster.target_scale import TargetScale
@@ -25,8 +25,8 @@ class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
     `clock_difference_seconds`: wall clock less monotonic clock, when the reconcile began that made this memory.
     """
 
-    memory: Memory | StoredMemory
-    stored: Memory | StoredMemory | None
+    memory: AnyMemory
+    stored: AnyMemory | None
     stored_replicas: int | None = None
     clock_difference_seconds: float
 

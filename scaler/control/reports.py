@@ -10,7 +10,7 @@ import msgspec
 
 from scaler.algorithm.decision import Decision, ErrorClass, Event, EventType, Outcome, warning
 from scaler.algorithm.history import history_of
-from scaler.algorithm.memory import Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus
 from scaler.cluster.clock import Clock
@@ -73,11 +73,7 @@ class Reports:
         return None
 
     async def _put_status(
-        self,
-        record: Record,
-        autoscaler: Autoscaler,
-        status: AutoscalerStatus,
-        memory: Memory | StoredMemory,
+        self, record: Record, autoscaler: Autoscaler, status: AutoscalerStatus, memory: AnyMemory
     ) -> bytes:
         namespace, name = autoscaler.metadata.namespace, autoscaler.metadata.name
         history = history_of(memory, self._settings.extensions)

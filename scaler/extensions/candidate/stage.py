@@ -15,25 +15,26 @@ from scaler.algorithm.history import (
     changed_with_states,
     disabled_with_states,
     held_with_states,
+    history_of,
 )
-from scaler.algorithm.memory import Change, Memory, StoredMemory
+from scaler.algorithm.memory import AnyMemory, Change, Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import propose
 from scaler.algorithm.readings import Signal
 from scaler.algorithm.remark import Remark
 from scaler.algorithm.restart import restores_alike, resumed, shifted
-from scaler.algorithm.times import shifted_times
+from scaler.algorithm.times import past_times, shifted_times
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec, metrics_of
 from scaler.api.candidate import CandidateStatus
+from scaler.api.history import History, fields_of
 from scaler.extensions.candidate.progress import Progress, blended, progressed, waiting_remark
 from scaler.extensions.candidate.rules import CandidateRules, candidate_rules, candidate_spec
 from scaler.extensions.candidate.state import (
     CandidateState,
     StoredCandidate,
+    Trial,
     progress_alike,
-    restored_candidate,
-    stored_candidate,
 )
 
 
@@ -118,7 +119,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
                 turn.memory, recommendations=None, scaled_to_zero=False, states={}
             )
             state = CandidateState(hash=rules.hash, memory=memory)
-        before: Memory | StoredMemory = state.memory
+        before: AnyMemory = state.memory
         if state.stored is not None:
             before = StoredMemory(history=state.stored, known_replicas=known_replicas or ())
         memory = resumed(
@@ -233,11 +234,13 @@ class Candidate(Extension[CandidateRules, CandidateState]):
 
     def stored(self, state: CandidateState) -> StoredCandidate:
         """With the memory of its decisions."""
-        return stored_candidate(state, self._deciding)
+        history = state.stored or history_of(state.memory, self._deciding)
+        return StoredCandidate(**fields_of(Trial, state), **fields_of(History, history))
 
     def restored(self, stored: StoredCandidate, now_unix_seconds: float) -> CandidateState:
         """Its memory is a stored one until `begin`."""
-        return restored_candidate(stored, now_unix_seconds)
+        trial = past_times(Trial(**fields_of(Trial, stored)), now_unix_seconds)
+        return CandidateState(**fields_of(Trial, trial), stored=stored)
 
     def shifted(self, state: CandidateState, seconds: float) -> CandidateState:
         """The same ages, also of its decisions."""

@@ -1,15 +1,9 @@
 """What is remembered of a candidate: how far it has come, and the memory of its own decisions."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import msgspec
 
-from scaler.algorithm.extension import Extension
-from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import Memory
-from scaler.algorithm.times import past_times
-from scaler.api.history import History, fields_of
+from scaler.api.history import History
 
 # How much of a step may be held again after a restart.
 HELD_AGAIN_SECONDS = 60.0
@@ -46,20 +40,6 @@ class StoredCandidate(History, frozen=True, kw_only=True):
     held_at_unix_seconds: float | None = None
     breached_since_unix_seconds: tuple[float | None, ...] = ()
     aborted: str = ""
-
-
-def stored_candidate(
-    state: CandidateState, extensions: Sequence[Extension[Any, Any]]
-) -> StoredCandidate:
-    """What is stored."""
-    history = history_of(state.memory, extensions) if state.stored is None else state.stored
-    return StoredCandidate(**fields_of(Trial, state), **fields_of(History, history))
-
-
-def restored_candidate(stored: StoredCandidate, now_unix_seconds: float) -> CandidateState:
-    """Its decisions are continued by `begin`."""
-    trial = past_times(Trial(**fields_of(Trial, stored)), now_unix_seconds)
-    return CandidateState(**fields_of(Trial, trial), stored=stored)
 
 
 def progress_alike(stored: StoredCandidate, newer: StoredCandidate) -> bool:

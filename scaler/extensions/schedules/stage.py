@@ -111,7 +111,7 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         return rules.searched
 
     def shifted(self, state: Searched, seconds: float) -> Searched:
-        """The starts of a schedule are no ages: they stay."""
+        """The starts of a schedule are times of the calendar, so they stay."""
         return state
 
     def remark(self, rules: ScheduledBounds, state: Searched | None, turn: Turn) -> Remark | None:

@@ -11,8 +11,7 @@ from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
-from scaler.api.autoscaler import Behavior, CandidateSpec
-from scaler.api.candidate import CandidateStep
+from scaler.api.autoscaler import Behavior
 from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
@@ -51,7 +50,6 @@ from tests.unit.scaler.objects import (
 LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 GONE = MetricFailed("no metrics returned from external metrics API")
 LOAD = named(external(average("10")), "load")
-ONE_MORE = Behavior(scale_up=rules(at_most("Pods", 1, 60)), scale_down=rules())
 SUSPENDED = Verdict(reason="TooMuchWaste", message="it wasted 6.1 %, more than 5 %")
 MAY_ACT = Verdict(reason=RELIABLE, message="82 % were needed")
 MINUTE = int(NOW // 60)
@@ -125,25 +123,6 @@ def test_the_maximum_limits_a_forecast():
 def test_policies_limit_a_forecast():
     behavior = Behavior(scale_up=rules(at_most("Pods", 1, 60)), scale_down=rules())
     assert decision(forecasting(behavior=behavior), 50, 90.0).desired_replicas == 6
-
-
-@pytest.mark.parametrize(
-    ("fields", "wants"),
-    [
-        pytest.param({}, 7, id="the same"),
-        pytest.param({"behavior": ONE_MORE}, 6, id="its policies limit the forecast"),
-        pytest.param(
-            {"metrics": (named(external(average("5")), "load"),)}, 10, id="it has more already"
-        ),
-    ],
-)
-def test_a_candidate_has_the_floor_of_the_forecast_too(fields, wants):
-    steps = (CandidateStep(weight_percent=100, hold_seconds=60),)
-    of = replaced(forecasting(), candidate=CandidateSpec(steps=steps, **fields))
-    readings = [ExternalValues((50_000,))] * (2 if "metrics" in fields else 1)
-    found = decision(of, 50, 70.0, readings=readings)
-    step = found.derivation.steps["candidate"]
-    assert (step.spec_desired, step.desired) == (7, wants)
 
 
 def test_scaling_up_that_is_disabled_stays_disabled():

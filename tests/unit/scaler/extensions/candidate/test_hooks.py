@@ -1,4 +1,4 @@
-"""An extension that also decides for a candidate is asked the same there as for the spec."""
+"""An extension that also decides for a candidate has the same hooks called there as for the spec."""
 
 import pytest
 
@@ -19,7 +19,7 @@ LOST = RescaleFailed("no response", may_be_applied=True)
 
 
 class Tally(Extension[bool, tuple[str, ...]]):
-    """Its state is what it was told."""
+    """Its state is which hooks were called."""
 
     name = "tally"
 
@@ -72,7 +72,7 @@ def reconciled(memory, *, replicas, load, now, actuation=None):
         pytest.param([(4, 40, None), (0, 40, None)], "begin, begin, disabled", id="disabled"),
     ],
 )
-def test_a_candidate_passes_on_what_the_extensions_of_the_spec_are_told(reconciles, expected):
+def test_a_candidate_calls_the_hooks_that_are_called_for_the_spec(reconciles, expected):
     memory = Memory()
     for number, (replicas, load, actuation) in enumerate(reconciles):
         now = NOW + 15 * number
