@@ -17,7 +17,7 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.api.schedules import FoundCalendar
-from scaler.extensions.schedules.stage import SCHEDULES
+from scaler.extensions import inputs_of
 
 Readings = Callable[[MetricSpec, float], Reading]
 """What the metrics APIs return for a metric at a time."""
@@ -50,7 +50,7 @@ def decisions(
             scale=ScaleView(
                 spec_replicas=pods.replicas, status_replicas=pods.replicas, selector="app=web"
             ),
-            inputs={SCHEDULES: calendars},
+            inputs=inputs_of(calendars=calendars),
         )
         planned = plan(observed, memory, settings, float(now))
         if isinstance(planned, Ask):

@@ -62,7 +62,7 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
             decision = await simulate(simulation, clients.requests, clients.metrics, mapper)
         finally:
             await clients.close()
-    print(printed(decision, given.output))
+    print(printed(decision, settings, given.output))
     return OK
 
 

@@ -31,8 +31,7 @@ from scaler.cluster.schedules.calendars import read_calendars
 from scaler.cluster.status import stored_memory
 from scaler.cluster.target_scale import TargetScale, read_scale
 from scaler.cluster.telemetry import Telemetry
-from scaler.extensions import EXTENSIONS
-from scaler.extensions.schedules.stage import SCHEDULES
+from scaler.extensions import inputs_of
 from scaler.runtime.clients import Clients
 from scaler.runtime.flags import KINDS, add_algorithm_flags, settings_of
 from wire.api import kube_json
@@ -80,15 +79,15 @@ def main(arguments: Sequence[str]) -> int:
     except (ConnectionConfigError, ValueError) as error:
         print(f"loadline-scaler simulate: {error}", file=sys.stderr)
         return 2
-    print(printed(decision, given.output))
+    print(printed(decision, simulation.settings, given.output))
     return 0
 
 
-def printed(decision: Decision, output: str) -> str:
+def printed(decision: Decision, settings: Settings, output: str) -> str:
     """The derivation as text, as of `why`, or as indented JSON."""
     if output == "json":
         return msgspec.json.format(encoded(decision.derivation), indent=2).decode()
-    return explain(decision.derivation, EXTENSIONS)
+    return explain(decision.derivation, settings.extensions)
 
 
 async def simulate_in_cluster(
@@ -120,7 +119,7 @@ async def simulate(
     observed = Observed(
         autoscaler=autoscaler,
         scale=_scale(scale, simulation.replicas),
-        inputs={SCHEDULES: await read_calendars(kube, autoscaler)},
+        inputs=inputs_of(calendars=await read_calendars(kube, autoscaler)),
     )
     planned = plan(observed, memory, settings, now)
     if not isinstance(planned, Ask):

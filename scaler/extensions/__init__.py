@@ -7,11 +7,13 @@ from typing import Any
 
 from scaler.algorithm.extension import Extension
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
+from scaler.api.schedules import FoundCalendar
 from scaler.extensions.candidate.stage import Candidate
 from scaler.extensions.deletion_cost import DeletionCost
 from scaler.extensions.dry_run import DryRun
 from scaler.extensions.fallback import Fallback
 from scaler.extensions.forecast.stage import Forecasting
+from scaler.extensions.forecast.state import WarmStart
 from scaler.extensions.formula.metric import Formulas
 from scaler.extensions.futility import Futility
 from scaler.extensions.panic import Panic
@@ -44,6 +46,13 @@ EXTENSIONS: Extensions = (
 
 STEP_TYPES = tuple((each.name, each.step_type) for each in EXTENSIONS if each.step_type)
 """The types of the steps of a derivation, by their names."""
+
+
+def inputs_of(
+    *, calendars: tuple[FoundCalendar, ...] = (), warm_start: WarmStart | None = None
+) -> dict[str, object]:
+    """What extensions need beside the metrics, by their names: all that there is, and where it goes."""
+    return {Schedules.name: calendars, Forecasting.name: warm_start}
 
 
 def extensions_of(kind: WatchedKind) -> Extensions:

@@ -12,8 +12,7 @@ from scaler.cluster.forecast.recorded_load import RecordedLoad
 from scaler.cluster.forecast.warm_starts import WarmStarts
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.dependencies import DecisionObserver
-from scaler.extensions.forecast.stage import FORECAST
-from scaler.extensions.schedules.stage import SCHEDULES
+from scaler.extensions import inputs_of
 from scaler.runtime.adapter_connection import AdapterConnection
 from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks
@@ -53,12 +52,11 @@ class ExtensionInputs:
 
     def of(self, autoscaler: Autoscaler) -> dict[str, object]:
         """By the name of the extension."""
-        found: dict[str, object] = {}
-        if autoscaler.spec.schedules:
-            found[SCHEDULES] = self._calendars_of(autoscaler)
-        if autoscaler.spec.forecast is not None and self._warm_starts is not None:
-            found[FORECAST] = self._warm_starts.found(autoscaler.key)
-        return found
+        warm_starts = self._warm_starts
+        return inputs_of(
+            calendars=self._calendars_of(autoscaler),
+            warm_start=None if warm_starts is None else warm_starts.found(autoscaler.key),
+        )
 
     def start(self, background: BackgroundTasks) -> None:
         """Read, until the program ends."""

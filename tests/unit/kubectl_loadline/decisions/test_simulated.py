@@ -32,10 +32,13 @@ def cluster(*, history=None, replicas=3, pods=3, **spec):
     return kube
 
 
+SETTINGS = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+
+
 async def decided(kube, *, at=NOW_SECONDS, replicas=None, **values):
     simulation = Simulation(
         autoscaler="shop/web",
-        settings=Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True),
+        settings=SETTINGS,
         values=values,
         at_unix_seconds=at,
         replicas=replicas,
@@ -89,7 +92,7 @@ async def test_a_suspension_has_ended_at_a_later_time():
 async def test_a_failure_can_be_simulated():
     found = await decided(cluster(), queue="fails")
     assert found.desired_replicas is None
-    assert "the failure is simulated" in printed(found, "text")
+    assert "the failure is simulated" in printed(found, SETTINGS, "text")
 
 
 async def test_a_metric_per_pod_has_the_value_in_each_pod():
@@ -110,8 +113,8 @@ async def test_a_name_must_be_that_of_one_metric():
 
 async def test_the_output_is_the_text_of_why_or_the_derivation_as_json():
     found = await decided(cluster(), queue="55")
-    assert printed(found, "text").startswith("shop/web goes from 3 to 6 replicas.\n")
-    assert json.loads(printed(found, "json"))["desired_replicas"] == 6
+    assert printed(found, SETTINGS, "text").startswith("shop/web goes from 3 to 6 replicas.\n")
+    assert json.loads(printed(found, SETTINGS, "json"))["desired_replicas"] == 6
 
 
 @pytest.mark.parametrize(
