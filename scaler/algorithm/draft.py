@@ -55,7 +55,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def workload(self) -> Workload:
-        """The target as the formulas see it."""
+        """The target as the calculation sees it."""
         return Workload(
             namespace=self.autoscaler.metadata.namespace,
             pods=self.pods,

@@ -119,7 +119,7 @@ def resource_quantity(resource: str, value_milli: int) -> str:
 def _resource(
     source: _Resource, reading: Reading, workload: Workload
 ) -> tuple[MetricValueStatus, MetricDerivation]:
-    """`averageValue` decides which of the two formulas runs; the target's type does not count."""
+    """`averageValue` decides which of the two calculations runs; the target's type does not count."""
     target = source.target
     if target.average_value is not None:
         with layer(f"failed to get {source.name} usage"):
@@ -187,7 +187,7 @@ def _resource_utilization(
 def _utilized(
     samples: Mapping[str, PodSample], workload: Workload, source: _Resource, target_percent: int
 ) -> tuple[PodGroups, PerPod]:
-    """The formula of a utilization: usage over requests, missing pods at their whole request."""
+    """The calculation of a utilization: usage over requests, missing pods at their whole request."""
     groups = _group(samples, workload, source.name)
     counted = counted_samples(samples, groups)
     requests = pod_requests(
@@ -217,7 +217,7 @@ def _utilized(
 def _plain(
     samples: Mapping[str, PodSample], workload: Workload, *, resource: str, target_milli: int
 ) -> tuple[PodGroups, PerPod]:
-    """The formula of an average value: all samples, missing pods exactly at the target."""
+    """The calculation of an average value: all samples, missing pods exactly at the target."""
     groups = _group(samples, workload, resource)
     proposed = replicas_per_pod(
         counted_samples(samples, groups),

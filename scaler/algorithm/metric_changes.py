@@ -31,9 +31,9 @@ def _moved_little(written: MetricStatus, new: MetricStatus) -> bool:
 
 def _split(status: MetricStatus) -> tuple[MetricStatus, MetricValueStatus]:
     """The metric without its value, and the value; a metric that failed has none."""
-    for name in ("external", "object", "pods", "resource", "container_resource", "formula"):
+    for name in MetricStatus.__struct_fields__:
         source = getattr(status, name)
-        if source is not None:
+        if hasattr(source, "current"):
             without = msgspec.structs.replace(source, current=_NO_VALUE)
             return msgspec.structs.replace(status, **{name: without}), source.current
     return status, _NO_VALUE

@@ -52,19 +52,19 @@ def _container_requests(pod: Pod, resource: str, container: str) -> int:
 
 
 def _pod_level_request(pod: Pod, resource: str) -> int:
-    """The scheduler's view: the pod's own request or the containers' need, plus the overhead."""
+    """What a node reserves for the pod: its own request or the containers' need, plus the overhead."""
     own = pod.spec.resources.requests if pod.spec.resources else None
     if own and resource in own and _is_pod_level_resource(resource):
         request: Quantity | None = quantity(own[resource])
     else:
-        request = _scheduled_containers(pod, resource)
+        request = _needed_by_containers(pod, resource)
     request = _plus(request, pod.spec.overhead, resource)
     if request is None:
         raise MetricUnusable(f"missing pod-level request for {resource} in Pod {pod.metadata.name}")
     return request.milli_value_int64()
 
 
-def _scheduled_containers(pod: Pod, resource: str) -> Quantity | None:
+def _needed_by_containers(pod: Pod, resource: str) -> Quantity | None:
     """Containers and sidecars together, but at least what an init container needs while it runs.
 
     KEP-753: an init container runs beside the sidecars that were started before it.

@@ -1,4 +1,4 @@
-"""How many replicas a usage needs (upstream's `replica_calculator.go`), one function per formula."""
+"""How many replicas a usage needs (upstream's `replica_calculator.go`), one function per calculation."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,7 @@
-"""Readings to signals: one per metric of the spec, in its order, each usable by the metric's formula or a failure.
+"""Readings to signals: one per metric of the spec, in its order, each usable by the metric's calculation or a failure.
 
-A formula after this stage never meets a value that is missing or of another metric's form. What decides how a
-failure, an old or a small value is treated belongs here, before any formula runs.
+A calculation after this stage never meets a value that is missing or of another metric's form. What decides how a
+failure, an old or a small value is treated belongs here, before any calculation runs.
 """
 
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from scaler.api.autoscaler import MetricStatus
 
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
-    """The target as the formulas see it: its pods, its replicas, and what applies to it now."""
+    """The target as the calculation sees it: its pods, its replicas, and what applies to it now."""
 
     namespace: str
     pods: tuple[Pod, ...]

@@ -184,6 +184,11 @@ class MetricSpec(JsonObject, frozen=True, kw_only=True):
         """Whether it is computed from other metrics of the spec, so that nothing is read for it."""
         return self.formula is not None
 
+    @property
+    def of_target(self) -> ExternalMetricSource | ObjectMetricSource | FormulaMetricSource | None:
+        """The source, if it has one value for the whole target; None for one with a value for each pod."""
+        return self.external or self.object or self.formula
+
 
 class ScalingPolicy(JsonObject, frozen=True, kw_only=True):
     """The most change within a period."""
@@ -321,6 +326,11 @@ class MetricStatus(JsonObject, frozen=True, kw_only=True):
     external: ExternalMetricStatus | None = None
     formula: FormulaMetricStatus | None = None
     name: str = ""
+
+    @property
+    def of_target(self) -> ExternalMetricStatus | ObjectMetricStatus | FormulaMetricStatus | None:
+        """As of `MetricSpec`."""
+        return self.external or self.object or self.formula
 
 
 class Condition(JsonObject, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What only the status of a LoadAutoscaler has, apart from its schedules."""
+"""The last decision in the status of a LoadAutoscaler."""
 
 from scaler.api.json_object import JsonObject
 

@@ -34,7 +34,7 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     leaves_zero_for_min: bool = False
     """Whether `minReplicas` ends a zero of the controller where no metric can be read; upstream needs a metric."""
     has_calendars: bool = False
-    """Whether `spec.schedules` exists, so that the calendars are watched."""
+    """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
     """Whether a failure that lasts is reported once; upstream emits its events at each reconcile."""
     metric_status_max_age_seconds: float = 0.0

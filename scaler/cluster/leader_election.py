@@ -1,12 +1,12 @@
 """Leader election over a Lease. Upstream: client-go v0.36.3, tools/leaderelection.
 
-Implemented here, because kubernetes-asyncio's (36.1) ends a candidate on a transport error, compares
+Implemented here, because kubernetes-asyncio's (36.1) stops an election on a transport error, compares
 the wall clocks of different machines (in local time), and never releases a lease. Needs the right to
 create leases and to get and update this one.
 
-Two candidates never lead at once: a leader that cannot renew stops `renew_deadline_seconds` after it
+Two processes never lead at once: a leader that cannot renew stops `renew_deadline_seconds` after it
 last sent a renewal that succeeded, and another takes over `lease_seconds` (or more, as a Lease stores
-whole seconds) after it has seen that renewal. Both are measured by the candidate's own monotonic clock,
+whole seconds) after it has seen that renewal. Both are measured by the process' own monotonic clock,
 so wall clocks do not matter here. How much they differ is known, since each renewal carries its time.
 """
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class LeaderElection:
-    """One candidate for one Lease."""
+    """The election of a leader by one Lease, as this process takes part in it."""
 
     def __init__(
         self,
@@ -48,10 +48,10 @@ class LeaderElection:
         role: str = "leading",
         is_shared: bool = False,
     ) -> None:
-        """`identity` must differ from every other candidate's. `now` returns Unix seconds.
+        """`identity` must differ from that of every other process. `now` returns Unix seconds.
 
         `role`: what the holder of the lease does, for the log. `is_shared`: others hold the lease too, with the same
-        identity; it is not released when this candidate ends.
+        identity; it is not released when this process ends.
         """
         self._client = client
         self._folder = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
@@ -77,7 +77,7 @@ class LeaderElection:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this candidate leads now. False, too, after the process was suspended beyond the deadline."""
+        """Whether this process leads now. False, too, after it was paused beyond the deadline."""
         return self._is_leading and self._monotonic() < self._deadline_seconds
 
     @property
@@ -87,7 +87,7 @@ class LeaderElection:
 
     @property
     def continues(self) -> bool:
-        """Whether no other candidate has led since this one led before, so what it remembers is still up to date."""
+        """Whether no other process has led since this one led before, so what it remembers is still up to date."""
         return self._continues
 
     @property
@@ -108,14 +108,14 @@ class LeaderElection:
         return self._observed.unchanged_since_seconds + self._times.renew_deadline_seconds
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work` whenever this candidate leads.
+        """Run `work` whenever this process leads.
 
         When the lease is lost, the work is cancelled and awaited, and started again when the lease
         is acquired again. Returns when the work returns; then, and when cancelled, the lease is released.
         """
         while True:
             while not await self.acquire():
-                # With jitter, so that candidates do not collide at every attempt.
+                # With jitter, so that processes do not collide at every attempt.
                 await self._sleep(self._times.retry_seconds * (1 + 0.2 * self._chance()))
             if not await self.lead(work):
                 return
@@ -125,7 +125,7 @@ class LeaderElection:
         return await self._try()
 
     async def lead(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """Run `work` while this candidate, which has acquired the lease, leads; whether it has lost the lease.
+        """Run `work` while this process, which has acquired the lease, leads; whether it has lost the lease.
 
         Then the work was cancelled. Otherwise it has returned, and the lease is released, as it is when this is cancelled.
         """
@@ -182,7 +182,7 @@ class LeaderElection:
                     return False
         except (StatusError, Unavailable, TimeoutError, msgspec.DecodeError) as error:
             if _is_conflict(error):
-                return False  # another candidate was faster
+                return False  # another process was faster
             self._problem.set(str(error) or "no response in time")
             return False
         self._problem.set(None)
@@ -229,7 +229,7 @@ class LeaderElection:
         transitions = (before.lease_transitions or 0) + (0 if renewal or found is None else 1)
         spec = LeaseSpec(
             holder_identity=self.identity,
-            # Rounded up: others must not take over before this candidate has stopped.
+            # Rounded up: others must not take over before this process has stopped.
             lease_duration_seconds=math.ceil(self._times.lease_seconds),
             acquire_time=before.acquire_time if renewal and before.acquire_time else now,
             renew_time=now,
@@ -251,7 +251,7 @@ class LeaderElection:
         )
 
     async def _release(self) -> None:
-        """Let another candidate lead at once."""
+        """Let another process lead at once."""
         found = self._observed.lease
         if found is None or self.holder != self.identity:
             return

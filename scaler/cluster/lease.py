@@ -1,4 +1,4 @@
-"""A Lease, its times, and how one candidate observes it.
+"""A Lease, its times, and how one process observes it.
 
 Each renewal carries the time of its holder's wall clock, so the difference between two machines' clocks is known.
 """
@@ -130,7 +130,7 @@ class ObservedLease:
 
 
 def released(spec: LeaseSpec, now_unix_seconds: float) -> LeaseSpec:
-    """The spec without a holder, so that another candidate may lead at once."""
+    """The spec without a holder, so that another process may lead at once."""
     return msgspec.structs.replace(
         spec,
         holder_identity="",

@@ -100,7 +100,7 @@ class PodIndex:
     def _found(self, namespace: str, selector: Selector) -> tuple[Pod, ...]:
         found = [
             pod
-            for group in self._candidates(namespace, selector)
+            for group in self._groups_to_search(namespace, selector)
             if selector.matches(group.labels)
             for pod in group.pods.values()
         ]
@@ -119,7 +119,7 @@ class PodIndex:
             if not remembered:
                 del self._remembered[label]
 
-    def _candidates(self, namespace: str, selector: Selector) -> Iterable[_SameLabels]:
+    def _groups_to_search(self, namespace: str, selector: Selector) -> Iterable[_SameLabels]:
         """The smallest indexed set of groups that contains every match."""
         indexed = [
             self._by_label.get((namespace, each.key, each.values[0]), {})

@@ -33,15 +33,9 @@ def printed_targets(specs: Sequence[MetricSpec], statuses: Sequence[MetricStatus
 
 
 def _metric(spec: MetricSpec, status: MetricStatus | None) -> str:
-    if spec.external is not None:
-        current = status.external.current if status and status.external else None
-        return _amount(spec.external.target, current)
-    if spec.formula is not None:
-        current = status.formula.current if status and status.formula else None
-        return _amount(spec.formula.target, current)
-    if spec.object is not None:
-        current = status.object.current if status and status.object else None
-        return _amount(spec.object.target, current)
+    if spec.of_target is not None:
+        source = status.of_target if status else None
+        return _amount(spec.of_target.target, source.current if source else None)
     if spec.pods is not None:
         current = status.pods.current if status and status.pods else None
         return f"{_average(current)}/{_quantity(spec.pods.target.average_value)}"
@@ -50,8 +44,8 @@ def _metric(spec: MetricSpec, status: MetricStatus | None) -> str:
         return _usage(spec.resource.name, spec.resource.target, current)
     if spec.container_resource is not None:
         found = status.container_resource if status else None
-        source = spec.container_resource
-        return _usage(source.name, source.target, found.current if found else None)
+        container = spec.container_resource
+        return _usage(container.name, container.target, found.current if found else None)
     return "<unknown type>"
 
 

@@ -91,7 +91,7 @@ class WorkQueue:
         if within_seconds < period:
             entry.regular_due_seconds = now_seconds + wait_seconds
             wait_seconds *= within_seconds / period
-        self._schedule(key, entry, now_seconds + wait_seconds)
+        self._set_due(key, entry, now_seconds + wait_seconds)
 
     def get(self, now_seconds: float) -> tuple[str, float] | None:
         """Start to process the key that has been due for longest: the key and its due time.
@@ -123,7 +123,7 @@ class WorkQueue:
             return False
         if entry.regular_due_seconds is None:
             entry.regular_due_seconds = entry.due_seconds
-        self._schedule(key, entry, earliest_seconds)
+        self._set_due(key, entry, earliest_seconds)
         return True
 
     def done(self, key: str, now_seconds: float, *, requeue: bool) -> None:
@@ -144,7 +144,7 @@ class WorkQueue:
             entry.regular_due_seconds = None
         earliest_seconds = now_seconds + PAUSE_PERIODS_MIN * period
         skipped = max(0, int((earliest_seconds - due_seconds) // period))
-        self._schedule(key, entry, due_seconds + (skipped + 1) * period)
+        self._set_due(key, entry, due_seconds + (skipped + 1) * period)
         if entry.brings_forward:
             entry.brings_forward = False
             self.bring_forward(key, earliest_seconds)
@@ -170,7 +170,7 @@ class WorkQueue:
             self._period_seconds if entry.own_period_seconds is None else entry.own_period_seconds
         )
 
-    def _schedule(self, key: str, entry: _Entry, due_seconds: float) -> None:
+    def _set_due(self, key: str, entry: _Entry, due_seconds: float) -> None:
         entry.due_seconds = due_seconds
         heapq.heappush(self._heap, (due_seconds, key))
 

@@ -1,6 +1,6 @@
 """Writes that are sent only while this replica leads, or owns the shard of the namespace.
 
-A process that was suspended, or whose machine stood still, goes on where it was: with a decision
+A process that was paused, or whose machine stood still, goes on where it was: with a decision
 that is minutes old, and before its election has noticed that another replica leads.
 """
 

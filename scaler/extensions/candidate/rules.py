@@ -67,7 +67,6 @@ def candidate_spec(spec: AutoscalerSpec, given: CandidateSpec) -> AutoscalerSpec
         spec,
         metrics=spec.metrics if given.metrics is None else given.metrics,
         behavior=spec.behavior if given.behavior is None else given.behavior,
-        forecast=None,
         candidate=None,
     )
 

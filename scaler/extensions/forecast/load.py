@@ -10,7 +10,7 @@ from scaler.algorithm.derivation import MetricDerivation
 from scaler.algorithm.pod_requests import pod_requests
 from scaler.algorithm.readings import PodSample, PodSamples, Reading
 from scaler.algorithm.workload import Workload
-from scaler.api.autoscaler import MetricSourceType, MetricSpec, MetricTarget, QuantityText
+from scaler.api.autoscaler import MetricSourceType, MetricSpec, QuantityText
 from scaler.extensions.forecast.state import Load
 
 MEMORY = "memory"
@@ -28,9 +28,8 @@ def why_not_load(metric: MetricSpec) -> str | None:
             if source is not None and source.name == MEMORY:
                 return "memory does not follow the load"
             return None
-        case MetricSourceType.EXTERNAL | MetricSourceType.OBJECT | MetricSourceType.FORMULA:
-            target = _whole_target(metric)
-            if target is None or target.average_value is None:
+        case _ if metric.of_target is not None:
+            if metric.of_target.target.average_value is None:
                 return "its target is not of the type AverageValue, so its value is not a sum that replicas share"
             return None
     return f"metrics of the type {metric.type} are unknown"
@@ -44,10 +43,10 @@ def load_of(
         return None
     if isinstance(reading, PodSamples):
         return _of_pods(metric, reading.by_pod, workload)
-    target = _whole_target(metric)
-    if target is None or target.average_value is None or found.value_milli is None:
+    source = metric.of_target
+    if source is None or source.target.average_value is None or found.value_milli is None:
         return None
-    return _load(found.value_milli, target.average_value)
+    return _load(found.value_milli, source.target.average_value)
 
 
 def _of_pods(
@@ -81,8 +80,3 @@ def _load(total_milli: int, per_replica: QuantityText) -> Load | None:
     if per_replica_milli <= 0:
         return None
     return Load(total=total_milli / 1000, per_replica=per_replica_milli / 1000)
-
-
-def _whole_target(metric: MetricSpec) -> MetricTarget | None:
-    source = metric.external or metric.object or metric.formula
-    return None if source is None else source.target

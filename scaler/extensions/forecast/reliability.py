@@ -15,7 +15,7 @@ LEARNING_MINUTES = 3 * MINUTES_PER_DAY
 LEARNING_GAPS_MAX = 0.1
 
 # Of the allowed waste. The rest is for what is decided before the next verdict, and for a day that becomes quieter.
-SUSPENDED_ABOVE = 0.8
+NO_LONGER_ABOVE = 0.8
 AGAIN_BELOW = 0.6
 HOUR_WASTE_FACTOR = 3.0
 USEFUL_PERCENT_MIN = 20.0
@@ -30,8 +30,8 @@ def verdict(state: Forecast, waste_percent_max: float) -> Verdict:
     if before.reason == LEARNING and not _has_learnt(state.outcomes, state.levels):
         return before
     reason, message = _problem(state, waste_percent_max) or good(state.outcomes)
-    both_suspended = not before.is_on_trial and reason != RELIABLE
-    if reason == before.reason or both_suspended:
+    still_not_on_trial = not before.is_on_trial and reason != RELIABLE
+    if reason == before.reason or still_not_on_trial:
         return before
     return Verdict(reason=reason, message=message)
 
@@ -50,7 +50,7 @@ def _problem(state: Forecast, waste_percent_max: float) -> tuple[str, str] | Non
     if wasted:
         return "TooMuchWaste", wasted
     day = state.outcomes.day
-    # A suspended forecast adds nothing: once little is left of what it added, it may try again.
+    # A forecast that is not on trial adds nothing: once little is left of what it added, it may try again.
     added_percent_min = ADDED_PERCENT_MIN * (1.0 if state.verdict.is_on_trial else AGAIN_BELOW)
     if day.added_percent > added_percent_min and day.useful_percent < USEFUL_PERCENT_MIN:
         return (
@@ -74,7 +74,7 @@ def _problem(state: Forecast, waste_percent_max: float) -> tuple[str, str] | Non
 def _too_much_waste(state: Forecast, waste_percent_max: float) -> str | None:
     """As a message; None if it is not too much. What has no outcome yet counts as waste."""
     day, hour = state.outcomes.day, state.outcomes.hour
-    share = SUSPENDED_ABOVE if state.verdict.is_on_trial else AGAIN_BELOW
+    share = NO_LONGER_ABOVE if state.verdict.is_on_trial else AGAIN_BELOW
     pending = sum([each.final - each.alone for each in state.issued])
     wasted_percent = day.wasted_percent + 100.0 * pending / max(day.alone, 1.0)
     if wasted_percent > share * waste_percent_max:

@@ -163,7 +163,7 @@ def with_candidate():
 
 def test_it_decides_for_a_candidate_with_a_state_of_its_own():
     of = with_candidate()
-    # The spec wants 3 replicas as before, the candidate 6: only the candidate has changed them.
+    # The spec still wants 3 replicas, the candidate 6: only the candidate has changed them.
     first = decision(recommended((3, 15)), 30, 30, replicas=3, of=of)
     assert (first.desired_replicas, first.memory.states.get("rest")) == (6, None)
     second = decision(first.memory, 60, 45, replicas=6, seconds=15, of=of)
