@@ -12,7 +12,6 @@ _DAY = timedelta(days=1)
 _MINUTE_SECONDS = 60
 
 
-@lru_cache(256)
 def time_zone(name: str) -> ZoneInfo:
     """The zone of a name of the IANA time zone database, such as Europe/Berlin. Raises ValueError."""
     try:

@@ -1,7 +1,6 @@
 """The schedules of a spec, and the calendars that it refers to, as something that can be evaluated."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import msgspec
 
@@ -21,7 +20,6 @@ class Readable(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
 
 
-@lru_cache(16_384)
 def readable(schedules: tuple[ScheduleSpec, ...], calendars: tuple[FoundCalendar, ...]) -> Readable:
     """Read all schedules. One that cannot be read does not affect the others."""
     read: list[Schedule] = []

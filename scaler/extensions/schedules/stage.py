@@ -10,9 +10,9 @@ from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType
-from scaler.api.schedules import ScheduleStatus
-from scaler.extensions.schedules.reading import readable
-from scaler.extensions.schedules.windows import Active, Schedule, Scheduled, Search, evaluated
+from scaler.api.schedules import FoundCalendar, ScheduleSpec, ScheduleStatus
+from scaler.extensions.schedules.reading import Readable, readable
+from scaler.extensions.schedules.windows import Active, Scheduled, Search, evaluated
 from wire.api.meta import time_from_unix
 
 SCHEDULES = "schedules"
@@ -36,10 +36,12 @@ class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """The starts that were found for these schedules. It is not stored: a restart searches again."""
+    """What was read of these schedules and calendars, and the starts that were found. Not stored: a restart reads again."""
 
-    schedules: tuple[Schedule, ...]
-    searches: tuple[Search | None, ...]
+    schedules: tuple[ScheduleSpec, ...]
+    calendars: tuple[FoundCalendar, ...]
+    read: Readable
+    searches: tuple[Search | None, ...] = ()
 
 
 class Schedules(Extension[ScheduledBounds, Searched]):
@@ -52,16 +54,18 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         """A floor, or `spec.minReplicas` without one, takes precedence over the caps of schedules; `spec.maxReplicas` takes
         precedence over a floor while no schedule sets a cap.
         """
-        if not given.spec.schedules:
+        schedules, calendars = given.spec.schedules, given.inputs.get(self.name, ())
+        if not schedules:
             return None
-        read = readable(given.spec.schedules, given.inputs.get(self.name, ()))
         known: Searched | None = given.states.get(self.name)
+        if known is None or (known.schedules, known.calendars) != (schedules, calendars):
+            known = Searched(schedules, calendars, readable(schedules, calendars))
         scheduled = evaluated(
-            read.schedules,
+            known.read.schedules,
             given.moment.now_unix_seconds,
             min_replicas=policy.min_replicas,
             max_replicas=policy.max_replicas,
-            searches=known.searches if known and known.schedules is read.schedules else (),
+            searches=known.searches,
         )
         given.moment.holds_until(scheduled.valid_until_unix_seconds)
         low = policy.min_replicas if scheduled.floor is None else scheduled.floor
@@ -69,7 +73,7 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         if scheduled.cap is not None:
             high = max(scheduled.cap, low)
         low = min(low, high)
-        problem = "; ".join((*read.problems, *scheduled.problems))
+        problem = "; ".join((*known.read.problems, *scheduled.problems))
         return ScheduledBounds(
             active=", ".join(_named(each) for each in scheduled.active),
             sets_min=scheduled.floor is not None,
@@ -79,7 +83,7 @@ class Schedules(Extension[ScheduledBounds, Searched]):
             next_change_unix_seconds=scheduled.next_change_unix_seconds,
             problem=f"{problem}; {_NOT_SCALED_DOWN}" if problem else None,
             remark=_remark(scheduled, problem, low, high),
-            searched=Searched(read.schedules, scheduled.searches),
+            searched=msgspec.structs.replace(known, searches=scheduled.searches),
         )
 
     def policy(self, rules: ScheduledBounds, policy: Policy) -> Policy:

@@ -215,3 +215,23 @@ def test_bounds_of_a_schedule_apply_without_usable_metrics(reading):
     of = scheduled(ScheduleSpec(name="office", min_replicas=10, **ACTIVE))
     found = decided(observed(of, replicas=3), [reading], memory=Memory(), settings=LOAD)
     assert found.desired_replicas == 10
+
+
+def test_schedules_and_calendars_are_read_again_only_when_they_differ():
+    def reconcile(floor, problem, memory=None):
+        """With objects of its own, as after the watch has listed them again."""
+        reference = CalendarReference(kind="ScalingCalendar", name="retail")
+        office = ScheduleSpec(name="office", min_replicas=floor, **ACTIVE)
+        of = scheduled(office, ScheduleSpec(name="events", calendar_ref=reference))
+        missing = FoundCalendar(reference, None, problem)
+        return decision(of, replicas=3, calendars=(missing,), memory=memory)
+
+    def read(found):
+        return found.memory.states["schedules"].read
+
+    first = reconcile(7, "it is missing")
+    second = reconcile(7, "it is missing", first.memory)
+    assert read(second) is read(first)
+    third = reconcile(9, "it is missing", second.memory)
+    assert (second.desired_replicas, third.desired_replicas) == (7, 9)
+    assert "it is forbidden" in condition(reconcile(9, "it is forbidden", third.memory))[2]
