@@ -24,13 +24,12 @@ from scaler.extensions.forecast.state import (
     Recorded,
     Sums,
     Verdict,
-    moved,
 )
 
 VERSION = 2
 SLOT_MINUTES = 5
 ERRORS_FROM_MINUTES = 3 * MINUTES_PER_DAY
-# A digest that ends later is not moved back: its load would be that of another time of the day.
+# One that ends later would not learn for too long.
 AHEAD_MINUTES_MAX = 60
 _UNKNOWN = 255
 _HIGHEST = 254
@@ -88,14 +87,13 @@ def digest_of(state: Forecast) -> str:
 def restored(text: str, minute: int) -> Forecast | None:
     """The state to continue from at this minute. None for a text of another version.
 
-    One of the future, from a machine with a clock that was ahead, is moved back so that it ends now; None if it is far ahead.
+    One of the future, from a machine with a clock that was ahead, goes on once its end is reached; None if it is far ahead.
     """
     try:
         found = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(text)), type=_Digest)
     except (ValueError, zlib.error, msgspec.DecodeError):
         return None
-    ahead_minutes = max(0, found.end_minute - minute)
-    if found.version != VERSION or ahead_minutes > AHEAD_MINUTES_MAX:
+    if found.version != VERSION or found.end_minute - minute > AHEAD_MINUTES_MAX:
         return None
     values = array("f")
     for mean, peak in zip(found.means, found.peaks, strict=True):
@@ -115,8 +113,7 @@ def restored(text: str, minute: int) -> Forecast | None:
         digest_minute=found.end_minute,
         recorded=found.recorded,
     )
-    state = msgspec.structs.replace(state, errors=_errors(state, found.alpha))
-    return moved(state, -ahead_minutes) if ahead_minutes else state
+    return msgspec.structs.replace(state, errors=_errors(state, found.alpha))
 
 
 def _slots(levels: Levels, offset: float) -> tuple[list[float | None], list[float | None]]:

@@ -59,12 +59,17 @@ def test_what_is_not_a_digest_is_ignored(text):
 
 
 @pytest.mark.parametrize("minutes", [1, AHEAD_MINUTES_MAX])
-def test_a_digest_of_the_future_ends_now(state, minutes):
-    """Of another machine, whose clock is ahead."""
-    now = START + LAST - minutes
-    found = restored(digest_of(state), now)
-    assert found.levels.end_minute == now
-    assert found.levels.values == restored(digest_of(state), START + LAST).levels.values
+def test_a_digest_of_the_future_keeps_its_times_of_the_day_and_goes_on_once_they_are_reached(
+    state, minutes
+):
+    """Of another machine, whose clock is ahead. A load never moves to another time of the day."""
+    found = restored(digest_of(state), START + LAST - minutes)
+    assert found == restored(digest_of(state), START + LAST)
+    not_reached = observed(
+        found, minute=START + LAST - minutes + 1, load=1e6, needed=1, waste_percent_max=5
+    )
+    assert not_reached is found
+    assert next_minutes(found) == pytest.approx(next_minutes(state), rel=0.03)
 
 
 def test_a_digest_of_the_far_future_is_ignored(state):
