@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+from tests.tidy.time_comparisons import comparing_functions
+
 ROOT = Path(__file__).parents[2]
 CODE = ("adapter", "scaler", "wire", "kubectl_loadline", "testbed", "tests", "benchmarks")
 PROGRAMS = ("adapter", "scaler", "wire", "kubectl_loadline")
@@ -155,32 +159,91 @@ def mock_of_unittest(tree: ast.AST) -> set[str]:
     }
 
 
-# Pure modules, and packages, that compare the time itself, and why.
+_STORED = "what is stored is compared with now before any decision"
+_FORGOTTEN = "it only forgets what is too old to decide anything"
+_LEARNS = "it learns once a minute, and its decisions hold until the next one"
+_BOUNDS = "bounds are computed with the moment until which they hold"
+_CHANGES = "its state changes in every reconcile, so no decision is kept"
+_ALWAYS = "it says that it changes always"
+# Functions of pure modules that compare the time themselves, and why.
 COMPARES_TIMES = {
-    "scaler/algorithm/moment.py": "the one place",
-    "scaler/algorithm/restart.py": "what is stored is compared with now before any decision",
-    "scaler/extensions/candidate/progress.py": "its state changes in every reconcile, so no decision is kept",
-    "scaler/extensions/forecast/": "it learns once a minute, and its decisions hold until the next one",
-    "scaler/extensions/panic.py": "it says that it changes always",
-    "scaler/extensions/schedules/": "bounds are computed with the moment until which they hold",
+    "scaler/algorithm/moment.py:holds_until": "the one place",
+    "scaler/algorithm/moment.py:passed": "the one place",
+    "scaler/algorithm/moment.py:reached": "the one place",
+    "scaler/algorithm/recommendations.py:_logged": _FORGOTTEN,
+    "scaler/algorithm/recommendations.py:_without_old_steps": _FORGOTTEN,
+    "scaler/algorithm/restart.py:_not_after": _STORED,
+    "scaler/algorithm/restart.py:_without_future": _STORED,
+    "scaler/algorithm/restart.py:restored": _STORED,
+    "scaler/extensions/candidate/progress.py:_breach": _CHANGES,
+    "scaler/extensions/candidate/progress.py:_held": _CHANGES,
+    "scaler/extensions/candidate/state.py:restored_candidate": _STORED,
+    "scaler/extensions/fallback.py:_past": _STORED,
+    "scaler/extensions/forecast/digest.py:restored": _STORED,
+    "scaler/extensions/forecast/foresee.py:foresee": _LEARNS,
+    "scaler/extensions/forecast/levels.py:appended": _LEARNS,
+    "scaler/extensions/forecast/warm_start.py:warm_started": _LEARNS,
+    "scaler/extensions/panic.py:_continued": _ALWAYS,
+    "scaler/extensions/panic.py:panic_state": _ALWAYS,
+    "scaler/extensions/panic.py:restored": _STORED,
+    "scaler/extensions/scale_to_zero.py:restored": _STORED,
+    "scaler/extensions/schedules/cron.py:_next": _BOUNDS,
+    "scaler/extensions/schedules/cron.py:_previous": _BOUNDS,
+    "scaler/extensions/schedules/recurrence.py:_recent": _BOUNDS,
+    "scaler/extensions/schedules/recurrence.py:previous_and_next": _BOUNDS,
+    "scaler/extensions/schedules/windows.py:_phase": _BOUNDS,
+    "scaler/extensions/schedules/windows.py:evaluated": _BOUNDS,
 }
 
 
 def test_the_algorithm_asks_the_moment_instead_of_comparing_times():
     """So a decision is never kept beyond a deadline that it depends on."""
-    found = [
-        f"{path}:{node.lineno}: ask the moment whether the deadline is reached"
-        for path, tree in python_files("scaler/algorithm", "scaler/extensions")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Compare)
-        and any(
-            getattr(each, "id", getattr(each, "attr", "")) in ("now", "now_unix_seconds")
-            for side in (node.left, *node.comparators)
-            for each in ast.walk(side)
-        )
-        and not path.startswith(tuple(COMPARES_TIMES))
+    found = comparing_functions(python_files("scaler/algorithm", "scaler/extensions"))
+    problems = [
+        f"{where} (lines {lines}): ask the moment whether the deadline is reached"
+        for where, lines in found.items()
+        if where not in COMPARES_TIMES
     ]
-    assert "\n".join(found) == ""
+    problems += [f"{where}: compares no times" for where in COMPARES_TIMES.keys() - found.keys()]
+    assert "\n".join(problems) == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("return moment.now_unix_seconds > since", id="attribute"),
+        pytest.param("age = now - since\n    return age > 60", id="assigned difference"),
+        pytest.param("at: float = now\n    return since + 60 <= at", id="another name"),
+        pytest.param("at, other = now, 1\n    return at == since", id="several at once"),
+        pytest.param("since -= now\n    return since < -60", id="assigned in place"),
+        pytest.param("return (age := now - since) and age > 60", id="assigned within"),
+        pytest.param("minute = int(now // 60)\n    return minute >= since", id="whole minutes"),
+        pytest.param("return min(since, now)", id="minimum"),
+        pytest.param("return max(0.0, now - since)", id="maximum"),
+        pytest.param("return [each for each in since if each < now]", id="comprehension"),
+        pytest.param("return bisect_right(since, now)", id="search"),
+        pytest.param("return is_old(now, since)", id="passed by position"),
+        pytest.param("return is_old(since=since, at=now)", id="passed by name"),
+    ],
+)
+def test_a_planted_comparison_of_times_is_found(body):
+    planted = f"def planted(moment, now, since):\n    {body}\n"
+    called = "def is_old(at, since):\n    return at - since > 60\n"
+    assert comparing_functions([("planted.py", ast.parse(planted + called))])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return moment.reached(since + 60)",
+        "return now if since is None else since",
+        "return f'{now - since:.0f} s ago'",
+        "return now is None or since > 60",
+    ],
+)
+def test_what_compares_no_times_is_not_found(body):
+    clean = f"def clean(moment, now, since):\n    {body}\n"
+    assert comparing_functions([("clean.py", ast.parse(clean))]) == {}
 
 
 def imported_modules(tree: ast.AST) -> set[str]:

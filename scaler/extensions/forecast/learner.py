@@ -61,8 +61,8 @@ def _issue(state: Forecast, needed: int) -> Forecast:
         prediction = predicted(state.weights, found)
         if are_enough(state.errors):
             added = addend(state.errors)
-            now = smoothed(state.levels, minute, offset) or 0.0
-            highest = min(now + prediction + added, _EXPONENT_MAX)
+            level = smoothed(state.levels, minute, offset) or 0.0
+            highest = min(level + prediction + added, _EXPONENT_MAX)
             bound = max(0.0, math.exp(highest) - offset)
     issued = Issued(
         minute=minute,

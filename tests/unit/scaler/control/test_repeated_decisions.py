@@ -36,6 +36,15 @@ def at(seconds: float) -> str:
 
 # Edges soon enough that a history passes them.
 soon = st.sampled_from([0, 20, 45, 60, 90, 200, 310])
+EXTERNAL = {"type": "External", "name": "queue", "external": METRIC}
+FORMULA = {
+    "type": "Formula",
+    "name": "load",
+    "formula": {
+        "expression": "queue * 1.5",
+        "target": {"type": "AverageValue", "averageValue": "10"},
+    },
+}
 external = st.fixed_dictionaries(
     {"type": st.just("External"), "external": st.just(METRIC)},
     optional={
@@ -87,7 +96,32 @@ of_a_loadautoscaler = st.fixed_dictionaries(
         ),
         "scaleToZero": st.builds(lambda seconds: {"cooldownSeconds": seconds}, soon),
         "podReadiness": st.builds(
-            lambda seconds: {"cpuInitializationPeriodSeconds": seconds}, soon
+            lambda seconds, rollout: {
+                "cpuInitializationPeriodSeconds": seconds,
+                "rollout": rollout,
+            },
+            soon,
+            st.sampled_from(["Count", "IgnoreSurge", "HoldUp"]),
+        ),
+        "metrics": st.just([{**EXTERNAL, "use": "Input"}, FORMULA]),
+        "forecast": st.sampled_from([{"metric": "queue"}, {"metric": "queue", "mode": "DryRun"}]),
+        "candidate": st.fixed_dictionaries(
+            {"behavior": behaviors.filter(bool)},
+            optional={
+                "steps": st.builds(
+                    lambda seconds: [
+                        {"weightPercent": 50, "holdSeconds": seconds},
+                        {"weightPercent": 100, "holdSeconds": 60},
+                    ],
+                    soon,
+                ),
+                "abortWhen": st.builds(
+                    lambda seconds: [
+                        {"metric": METRIC["metric"], "above": "25", "forSeconds": seconds}
+                    ],
+                    soon,
+                ),
+            },
         ),
         "schedules": schedules,
         "behavior": st.sampled_from(
@@ -111,6 +145,7 @@ happenings = st.one_of(
     st.tuples(st.just("user edits"), st.integers(1, 9)),
     st.tuples(st.just("pod starts"), st.integers(0, PODS - 1)),
     st.tuples(st.just("pod is not ready"), st.integers(0, PODS - 1)),
+    st.tuples(st.just("pod has a new revision"), st.integers(0, PODS - 1)),
     st.tuples(st.just("clock steps"), st.sampled_from([-100, -1, 0.3, 1, 100])),
     st.tuples(st.just("restart"), st.just(0)),
     st.tuples(st.sampled_from(["other on the pods", "other on the target"]), st.booleans()),
@@ -142,6 +177,7 @@ class Lockstep:
         self.load: int | None = 20
         self.started = [-10_000.0] * PODS
         self.not_ready_since: dict[int, float] = {}
+        self.revisions = ["a"] * PODS
         self.is_cpu = spec["metrics"][0]["type"] == "Resource"
         for world in self.worlds:
             world.scaled(2)
@@ -157,6 +193,8 @@ class Lockstep:
                 self.not_ready_since.pop(int(value), None)
             case "pod is not ready":
                 self.not_ready_since[int(value)] = self.worlds[0].now_seconds
+            case "pod has a new revision":
+                self.revisions[int(value)] = "b"
         for world in self.worlds:
             self.happen_in(world, what, value)
 
@@ -197,7 +235,11 @@ class Lockstep:
             else time_from_unix(not_ready_since),
         )
         return Pod(
-            metadata=ObjectMeta(name=f"web-{number}", namespace="shop", labels={"app": "web"}),
+            metadata=ObjectMeta(
+                name=f"web-{number}",
+                namespace="shop",
+                labels={"app": "web", "pod-template-hash": self.revisions[number]},
+            ),
             spec=PodSpec(
                 containers=(Container(name="app", resources=Resources(requests={"cpu": "1"})),)
             ),
@@ -282,6 +324,31 @@ def test_kept_decisions_change_no_write_no_event_and_no_derivation(
     if kind is LOAD_AUTOSCALERS:
         spec = {**spec, **extension}
     asyncio.run(run(spec, kind, history, are_shared=are_shared))
+
+
+STEPS = [{"weightPercent": 50, "holdSeconds": 60}, {"weightPercent": 100, "holdSeconds": 60}]
+ABORT = [{"metric": METRIC["metric"], "above": "25", "forSeconds": 45}]
+ROLLOUT = [(("load", 80), 3, PERIOD_SECONDS), (("pod has a new revision", 0), 30, PERIOD_SECONDS)]
+HIGH_LOAD = [(("load", 20), 8, PERIOD_SECONDS), (("load", 30), 30, PERIOD_SECONDS)]
+
+
+@pytest.mark.parametrize("are_shared", [True, False])
+@pytest.mark.parametrize(
+    ("extension", "history"),
+    [
+        pytest.param({"forecast": {"metric": "queue"}}, STEADY, id="forecast"),
+        pytest.param({"metrics": [{**EXTERNAL, "use": "Input"}, FORMULA]}, STEADY, id="formula"),
+        pytest.param({"podReadiness": {"rollout": "HoldUp"}}, ROLLOUT, id="rollout"),
+        pytest.param({"candidate": {"steps": STEPS}}, STEADY, id="candidate"),
+        pytest.param(
+            {"candidate": {"steps": STEPS, "abortWhen": ABORT}}, HIGH_LOAD, id="aborted candidate"
+        ),
+    ],
+)
+async def test_kept_decisions_of_each_extension_change_nothing(extension, history, are_shared):
+    spec = {**QUEUE, "metrics": [EXTERNAL], **extension}
+    both = await run(spec, LOAD_AUTOSCALERS, history, are_shared=are_shared)
+    assert repeated(both.worlds[1]) == 0
 
 
 @BOTH_KINDS
