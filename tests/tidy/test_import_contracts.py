@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,9 @@ PLANTS = {
     "scaler: only the wiring knows which extensions there are": (
         Plant("scaler.algorithm.decide", "import scaler.extensions.panic"),
         Plant("scaler.control.reconcile", "import scaler.extensions"),
+        Plant("scaler.cluster.scales", "import scaler.extensions.panic"),
+        Plant("scaler.cluster.schedules.calendars", "import scaler.extensions.schedules.stage"),
+        Plant("scaler.cluster.forecast.recorded_load", "import scaler.extensions.panic"),
     ),
     "scaler: what computes a count reads the policy, not the flags": (
         Plant("scaler.algorithm.bounds", "import scaler.algorithm.settings"),
@@ -80,9 +85,22 @@ PLANTS = {
 }
 
 
-def contracts() -> dict[str, dict[str, Any]]:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    return {each["name"]: each for each in settings["tool"]["importlinter"]["contracts"]}
+_SHARED = "`loadline-scaler` has it too, for the scaler's pod, where there is no kubectl"
+# Modules of commands that are above the program that runs them, each with its reason.
+LOADED_FROM_ABOVE = {
+    ("scaler.__main__", "kubectl_loadline.decisions.last"): _SHARED,
+    ("scaler.__main__", "kubectl_loadline.decisions.simulated"): _SHARED,
+    ("scaler.__main__", "kubectl_loadline.commands.migrate.of_scaler"): _SHARED,
+    ("kubectl_loadline.program", "kubectl_loadline.overview"): "it prints the help of the program",
+}
+
+
+def settings() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def contracts() -> list[dict[str, Any]]:
+    return settings()["tool"]["importlinter"]["contracts"]
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +131,13 @@ def path_of(root: Path, module: str) -> Path:
 
 
 def test_every_contract_has_a_planted_violation():
-    assert sorted(PLANTS) == sorted(contracts())
+    assert sorted(PLANTS) == sorted(each["name"] for each in contracts())
 
 
 def test_every_module_that_says_it_is_pure_is_in_a_contract_of_purity():
     pure = {
         module
-        for each in contracts().values()
+        for each in contracts()
         if "time" in each.get("forbidden_modules", ())
         for module in each["source_modules"]
     }
@@ -172,3 +190,51 @@ def test_a_module_outside_all_layers_breaks_the_contract(copy, package, contract
         assert contract in broken_contracts(copy)
     finally:
         unlisted.unlink()
+
+
+def broken_by_loading(loader: str, loaded: str) -> Iterator[str]:
+    """The contracts of layers that would be broken if the import, by a string, were an import statement."""
+    for contract in contracts():
+        for container in contract.get("containers", [""]) if contract["type"] == "layers" else []:
+            prefix = f"{container}." if container else ""
+            places = {
+                f"{prefix}{name.strip()}": place
+                for place, layer in enumerate(contract["layers"])
+                for name in layer.split("|")
+            }
+            above, below = (
+                next((name for name in places if f"{module}.".startswith(f"{name}.")), None)
+                for module in (loader, loaded)
+            )
+            if above and below and above != below and places[above] >= places[below]:
+                yield contract["name"]
+
+
+def loaded_by_programs() -> Iterator[tuple[str, str]]:
+    """The modules that programs load by their names, which import-linter does not see."""
+    for script in settings()["project"]["scripts"].values():
+        module = script.partition(":")[0]
+        program = getattr(import_module(module), "PROGRAM", None)
+        if program is not None:
+            for command in (program.default, *program.commands):
+                yield module, command.module
+
+
+def test_a_program_loads_only_commands_of_its_layer_or_below():
+    broken = {pair for pair in loaded_by_programs() if list(broken_by_loading(*pair))}
+    assert broken == LOADED_FROM_ABOVE.keys()
+
+
+@pytest.mark.parametrize(
+    ("loader", "loaded", "is_broken"),
+    [
+        ("scaler.__main__", "adapter.commands.check", True),
+        ("scaler.__main__", "kubectl_loadline.commands.why", True),
+        ("wire.process.command_line.program", "scaler.runtime.run", True),
+        ("kubectl_loadline.program", "kubectl_loadline.completing", True),
+        ("scaler.__main__", "scaler.runtime.run", False),
+        ("kubectl_loadline.program", "scaler.runtime.run", False),
+    ],
+)
+def test_a_command_above_its_program_is_found(loader, loaded, is_broken):
+    assert bool(list(broken_by_loading(loader, loaded))) is is_broken
