@@ -13,6 +13,7 @@ import msgspec
 from scaler.algorithm.restart import TAKE_OVER_SECONDS
 from tests.simulation.api_server import proposal
 from tests.simulation.budget_invariants import INVARIANTS
+from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.memory_objects import MEMORIES
@@ -22,21 +23,6 @@ from tests.simulation.scenario import AutoscalerPlan, Rules
 TOLERANCE = 0.1
 # Stored times are in whole seconds, and a write takes a moment.
 ROUNDING_SECONDS = 3.0
-# Two machines' wall clocks differ by this much at most, while no fault steps them.
-SKEW_SECONDS = 1.5
-
-
-def skew_seconds(run: Run, until: float) -> float:
-    """By how much the wall clocks of the processes that remembered something before this moment differed at most.
-
-    By that much a window or a period may end too early where another process has stored its beginning (clock-steps in
-    docs/deviations.md). What a process remembers itself has the age that its monotonic clock measures.
-    """
-    offsets = [
-        0.0,
-        *(each.offset_seconds for each in run.journal.clocks_stepped if each.at <= until),
-    ]
-    return SKEW_SECONDS + max(offsets) - min(offsets)
 
 
 def stabilized(run: Run) -> Iterator[Violation]:
@@ -45,18 +31,18 @@ def stabilized(run: Run) -> Iterator[Violation]:
         window = window_of(run, plan)
         if not plan.follows_a_queue or window <= 0:
             continue
-        remembered = _remembered(run, plan)
+        remembered, skews = _remembered(run, plan), Skews(run, plan.key)
         for written in run.journal.scales:
             current = run.replicas_read(written)
             if written.target != plan.key or written.after >= current or run.is_forced(written):
                 continue
             since = max(written.at - window + ROUNDING_SECONDS, created(run, plan, written.at))
-            skew = skew_seconds(run, written.at)
             highest = max(
                 (
                     n
-                    for process, begin, end, n in remembered
-                    if end > since + (0.0 if process == written.process else skew)
+                    for begin, end, n in remembered
+                    if end > since
+                    and end > since + skews.between(end, written.sent_at).early_seconds
                     and begin < written.sent_at - 1
                 ),
                 default=0,
@@ -91,8 +77,8 @@ def created(run: Run, plan: AutoscalerPlan, at: float) -> float:
     return created
 
 
-def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[str, float, float, int]]:
-    """What was recommended by which process, from when to when.
+def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
+    """What was recommended, from when to when.
 
     While no replica leads, the last recommendation continues until a period before the next process reconciles, which may
     be without a measurement if the replicas are outside of the bounds. What a process measured in its last two
@@ -116,12 +102,12 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[str, float, float,
             for each, n in of_life
             if not _died_soon(run, each) and not _could_not_be_stored(run, plan, each)
         ]
-        found += [(process, each.at, each.at, n) for each, n in kept]
+        found += [(each.at, each.at, n) for each, n in kept]
         if kept:
             last = kept[-1][0].at
             following = _next_reconcile(run, plan, process, of_life[-1][0].at, default=last)
             lowest = min(n for each, n in of_life if each.at >= last)
-            found.append((process, last, following - run.scenario.period, lowest))
+            found.append((last, following - run.scenario.period, lowest))
     return found
 
 
@@ -240,9 +226,10 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
         ]  # fmt: skip
         is_unread = _began_without_memories(run, written)
         known = [changes, _own(changes, written)] if is_unread else [changes]
-        skew = skew_seconds(run, written.at)
+        skews = Skews(run, plan.key)
         limits = [
-            limit_of(plan, current, written, _as_stored(run, written, each), skew) for each in known
+            limit_of(plan, current, written, _as_stored(run, written, each), skews)
+            for each in known
         ]
         limit = max(limits) if written.after > current else min(limits)
         if (written.after > current and written.after > limit) or (
@@ -339,21 +326,25 @@ def limit_of(
     current: int,
     written: ScaleWritten,
     changes: list[ScaleWritten],
-    skew: float = SKEW_SECONDS,
+    skews: Skews | None = None,
 ) -> int:
     """How many replicas the policies allow after these changes, in the direction of the one that was written.
 
-    `skew`: by how many seconds the age of a change by another process may be wrong.
+    `skews`: of the target, None if its clocks were not stepped.
     """
     up = written.after > current
     rules = plan.up if up else plan.down
     if rules is None:
         return max(2 * current, 4) if up else 0
-    return _policies_limit(rules, current, written, changes, skew)
+    return _policies_limit(rules, current, written, changes, skews)
 
 
 def _policies_limit(
-    rules: Rules, current: int, written: ScaleWritten, changes: list[ScaleWritten], skew: float
+    rules: Rules,
+    current: int,
+    written: ScaleWritten,
+    changes: list[ScaleWritten],
+    skews: Skews | None,
 ) -> int:
     """Upstream: calculateScaleUpLimitWithScalingRules and calculateScaleDownLimitWithBehaviors."""
     limits, up = [], written.after > current
@@ -361,10 +352,11 @@ def _policies_limit(
         ups = downs = 0
         for each in changes:
             change, age = each.after - each.before, written.at - each.at
-            is_own = each.process == written.process
-            slack = ROUNDING_SECONDS + (SKEW_SECONDS if is_own else skew)
+            skew = Skew() if skews is None else skews.between(each.at, written.sent_at)
             # At the edge of the period a change counts as it suits the scaler.
-            edge = policy.period_seconds + (slack if (change < 0) == up else -slack)
+            late, early = skew.late_seconds, -skew.early_seconds
+            slack = ROUNDING_SECONDS + SKEW_SECONDS
+            edge = policy.period_seconds + (slack + late if (change < 0) == up else early - slack)
             if age < edge:
                 ups, downs = ups + max(change, 0), downs + max(-change, 0)
         start = current - ups + downs

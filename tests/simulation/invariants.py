@@ -167,6 +167,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             and self.known_since(written.at) <= suspension.until + CLOCK_ERROR_SECONDS
         )
 
+    def clock_offset(self, process: str, at: float) -> float:
+        """How far the wall clock of its machine is ahead of the right time, without what no fault has caused."""
+        replica = process.partition(".")[0]
+        stepped = [
+            each.offset_seconds
+            for each in self.journal.clocks_stepped
+            if each.replica == replica and each.at <= at
+        ]
+        return stepped[-1] if stepped else 0.0
+
     def period_of(self, plan: AutoscalerPlan) -> float:
         """Between two reconciles of this autoscaler."""
         return float(plan.fields.sync_period_seconds or self.scenario.period)

@@ -1,10 +1,11 @@
-"""Planted faults of memories that are stored in ScalingMemory objects."""
+"""Planted faults of memories that are stored in ScalingMemory objects, and of the clocks that their times are of."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
+from scaler.cluster.clock import Clock
 from tests.simulation.faults import FIRST_FAULT_SECONDS
 from tests.simulation.memory_objects import DAMAGED, MEMORIES
 from tests.simulation.network import Request, Response
@@ -83,8 +84,23 @@ class MemoriesAreLost(_OfHPAs):
         return [] if _writes_memory(request) and is_late else [request]
 
 
+class ClocksDiffer(Tamper):
+    """The wall clock of a process is 25 s ahead of that of the one that started before it."""
+
+    invariant = "stabilized"
+    theme = ("kill", "terminate")
+
+    def __init__(self) -> None:
+        self._ahead_seconds = 0.0
+
+    def clock(self, clock: Clock) -> Clock:
+        ahead_seconds = self._ahead_seconds = self._ahead_seconds + 25.0
+        return Clock(now=lambda: clock.now() + ahead_seconds, monotonic=clock.monotonic)
+
+
 PLANTED_IN_MEMORIES: tuple[Callable[[], Tamper], ...] = (
     WritesObjects, MemoriesGrow, MemoriesAreEmptied, DamageIsHidden, FirstCountsExpire, MemoriesAreLost,
+    ClocksDiffer,
 )  # fmt: skip
 
 
