@@ -22,7 +22,11 @@ def suspended(run: Run) -> Iterator[Violation]:
     """Until a suspension ends, nothing is scaled in its direction, except to its own count."""
     for written, plan in _writes(run):
         suspension, current = plan.fields.suspension, run.replicas_read(written)
-        if suspension is None or written.sent_at >= suspension.until - 2 * CLOCK_ERROR_SECONDS:
+        if suspension is None:
+            continue
+        # It ends by the wall clock of the process.
+        read_at = written.sent_at + run.clock_offsets(written)[1]
+        if read_at >= suspension.until - 2 * CLOCK_ERROR_SECONDS:
             continue
         if suspension.replicas is not None and written.after == suspension.replicas:
             continue
@@ -166,7 +170,7 @@ def _wanted(run: Run, written: ScaleWritten, plan: AutoscalerPlan) -> int | None
         return None
     if plan.fields.decides_on_activity and last.value <= (plan.fields.activation or 0):
         return 0
-    bounds = run.bounds_of(plan.key, run.known_since(written.at), written.at)
+    bounds = run.bounds_known(written)
     return min((proposal(last.value), *(each.max_replicas for each in bounds)))
 
 

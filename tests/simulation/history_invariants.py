@@ -47,7 +47,7 @@ def stabilized(run: Run) -> Iterator[Violation]:
                 ),
                 default=0,
             )
-            bounds = run.bounds_of(plan.key, run.known_since(written.at), written.at)
+            bounds = run.bounds_known(written)
             floor = min(current, highest, *(each.max_replicas for each in bounds))
             if written.after < floor:
                 yield Violation(

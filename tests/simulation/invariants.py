@@ -74,6 +74,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
                     found.append(each)
         return found
 
+    def bounds_known(self, written: ScaleWritten) -> list[Bounds]:
+        """Those that its process may know of: a schedule begins and ends by the process' wall clock."""
+        since, until = self.known_since(written.at), written.at
+        if self.plan_of(written.target).fields.window is not None:
+            behind, ahead = self.clock_offsets(written)
+            since, until = since + min(0.0, behind), until + max(0.0, ahead)
+        return self.bounds_of(written.target, since, until)
+
     def rivals(self, target: str, at: float) -> frozenset[str]:
         """The autoscalers that have named the target for so long that every replica knows."""
         since = self.known_since(at)
@@ -110,7 +118,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     def allowing(self, change: ScaleWritten) -> frozenset[str]:
         """The autoscalers of the target within whose bounds these replicas are, as far as processes know."""
-        bounds = self.bounds_of(change.target, self.known_since(change.at), change.at)
+        bounds = self.bounds_known(change)
         return frozenset(
             each.key for each in bounds if each.min_replicas <= change.after <= each.max_replicas
         )
@@ -151,7 +159,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         current = self.replicas_read(written)
         if self.is_set_by_suspension(written):
             return True
-        bounds = self.bounds_of(written.target, self.known_since(written.at), written.at)
+        bounds = self.bounds_known(written)
         return any(
             (current > each.max_replicas and written.after == each.max_replicas)
             or (current < each.min_replicas and written.after == each.min_replicas)
@@ -164,7 +172,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return (
             suspension is not None
             and suspension.replicas == written.after
-            and self.known_since(written.at) <= suspension.until + CLOCK_ERROR_SECONDS
+            and self.known_since(written.at) + self.clock_offsets(written)[0]
+            <= suspension.until + CLOCK_ERROR_SECONDS
         )
 
     def clock_offset(self, process: str, at: float) -> float:
@@ -176,6 +185,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             if each.replica == replica and each.at <= at
         ]
         return stepped[-1] if stepped else 0.0
+
+    def clock_offsets(self, written: ScaleWritten) -> tuple[float, float]:
+        """The lowest and the highest of its process since it may have decided to write this."""
+        since, until = written.sent_at - self.scenario.period, written.sent_at
+        moments = [
+            since,
+            *(each.at for each in self.journal.clocks_stepped if since < each.at <= until),
+        ]
+        offsets = [self.clock_offset(written.process, each) for each in moments]
+        return min(offsets), max(offsets)
 
     def period_of(self, plan: AutoscalerPlan) -> float:
         """Between two reconciles of this autoscaler."""
@@ -205,7 +224,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 def within_bounds(run: Run) -> Iterator[Violation]:
     """Never outside the effective bounds."""
     for written in run.journal.scales:
-        bounds = run.bounds_of(written.target, run.known_since(written.at), written.at)
+        bounds = run.bounds_known(written)
         is_within = any(each.min_replicas <= written.after <= each.max_replicas for each in bounds)
         if not is_within and not run.is_set_by_suspension(written):
             known = ", ".join(f"{each.min_replicas}..{each.max_replicas}" for each in bounds)
