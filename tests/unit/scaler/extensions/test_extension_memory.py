@@ -12,7 +12,9 @@ from scaler.api.autoscaler import AutoscalerStatus
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.status import status_body, stored_memory
 from scaler.extensions import EXTENSIONS
+from scaler.extensions.candidate.state import CandidateState
 from scaler.extensions.fallback import MetricRecord
+from scaler.extensions.panic import Panicking, PanicState
 from tests.unit.scaler.objects import NOW, autoscaler, few_examples, spec
 
 HEALTHY = MetricRecord(name="queue", last_value_milli=7, measured_at_unix_seconds=NOW - 1)
@@ -72,6 +74,36 @@ def test_no_time_of_a_faster_clock_is_in_the_future(before, ahead):
         record.measured_at_unix_seconds,
     ):
         assert time is None or time <= NOW - ahead
+
+
+@pytest.mark.parametrize("age_seconds", [0, 20, 45, 300])
+@pytest.mark.parametrize("ahead_seconds", [-60, -30, -5, 0, 5, 30, 60])
+def test_an_age_differs_by_no_more_than_the_clocks(age_seconds, ahead_seconds):
+    """`clock-steps` in docs/deviations.md: of the cooldown, a fallback, a panic and a candidate."""
+    at = NOW - age_seconds
+    record = msgspec.structs.replace(
+        HEALTHY, failing_since_unix_seconds=at, measured_at_unix_seconds=at
+    )
+    states = {
+        "zero": at,
+        "fallback": (record,),
+        "panic": PanicState(panicking=Panicking(over_at_unix_seconds=at, highest=3)),
+        "candidate": CandidateState(
+            hash="a", held_at_unix_seconds=at, breached_since_unix_seconds=(at,)
+        ),
+    }
+    now = NOW + ahead_seconds
+    found = restored(Memory(states=states), now=now)
+    (record,) = found["fallback"]
+    times = (
+        found["zero"],
+        record.failing_since_unix_seconds,
+        record.measured_at_unix_seconds,
+        found["panic"].panicking.over_at_unix_seconds,
+        found["candidate"].held_at_unix_seconds,
+        *found["candidate"].breached_since_unix_seconds,
+    )
+    assert [now - each for each in times] == [max(0, age_seconds + ahead_seconds)] * len(times)
 
 
 @pytest.mark.parametrize(
