@@ -84,7 +84,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         self._deciding = deciding
 
     def rules(self, given: Given, policy: Policy) -> CandidateRules | None:
-        """None without the field. Schedules and the bounds apply to both."""
+        """None without the field. The bounds of the moment apply to both."""
         field = given.spec.candidate
         if field is None:
             return None
