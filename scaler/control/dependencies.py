@@ -48,7 +48,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Which autoscalers a changed metric concerns."""
     outdated: Callable[[str], str | None] = lambda _: None
     """Why the cached objects of a namespace may be out of date; None while they are not."""
-    histories: MemoryStore | None = None
+    memory_store: MemoryStore | None = None
     """Where the memories of HPAs are stored."""
     observers: tuple[DecisionObserver, ...] = ()
     """What goes on beside the reconciles."""

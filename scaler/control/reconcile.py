@@ -65,7 +65,7 @@ class Reconciler:
             dependencies.kube,
             settings,
             clock,
-            store=dependencies.histories,
+            store=dependencies.memory_store,
         )
         self._decisions = Decisions(dependencies, settings, self._memories, clock)
         self._reports = Reports(dependencies, settings, self._memories, clock)

@@ -7,7 +7,7 @@ from typing import Final
 
 from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.api.schedules import FoundCalendar
-from scaler.cluster.forecast.load_query import NoHistory, load_query
+from scaler.cluster.forecast.load_query import NoRecordedLoad, load_query
 from scaler.cluster.forecast.recorded_load import RecordedLoad
 from scaler.cluster.forecast.warm_starts import WarmStarts
 from scaler.cluster.telemetry import Telemetry
@@ -65,10 +65,10 @@ class ExtensionInputs:
 
     async def _query_of(self, namespace: str, metric: MetricSpec) -> str:
         if self._route is None:
-            raise NoHistory("it needs --adapter-service")
+            raise NoRecordedLoad("it needs --adapter-service")
         try:
             async with asyncio.timeout(CONNECTION_SECONDS):
                 adapter = await self._route.connected()
         except TimeoutError as error:
-            raise NoHistory("the adapter cannot be reached directly") from error
+            raise NoRecordedLoad("the adapter cannot be reached directly") from error
         return await load_query(adapter, self._mapper, namespace, metric)

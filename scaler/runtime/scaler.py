@@ -179,7 +179,7 @@ class Scaler:
             events=Events(self._recorder, options.settings.kind),
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
-            histories=self._store,
+            memory_store=self._store,
             inputs=self._inputs.of,
             observers=self._inputs.observers,
         )

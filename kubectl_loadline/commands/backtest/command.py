@@ -33,11 +33,11 @@ from kubectl_loadline.commands.backtest.options import (
     price,
     seconds,
 )
-from kubectl_loadline.history.files import write_csv
-from kubectl_loadline.history.found import History, StartUp
-from kubectl_loadline.history.progress import shown_progress
-from kubectl_loadline.history.prometheus import HistoryUnavailable, Progress
-from kubectl_loadline.history.recorded import history_of
+from kubectl_loadline.recorded_series.files import write_csv
+from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
+from kubectl_loadline.recorded_series.of_metrics import series_of_metrics
+from kubectl_loadline.recorded_series.progress import shown_progress
+from kubectl_loadline.recorded_series.prometheus import Progress, SeriesUnavailable
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
@@ -60,7 +60,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     present: Manifest
     candidates: Mapping[str, Manifest]
-    history: History
+    history: RecordedSeries
     settings: Mapping[str, Settings]
     calendars: tuple[FoundCalendar, ...] = ()
 
@@ -90,7 +90,7 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
                 calendars=found.calendars,
             )
         return compare(given, inputs)
-    except (HistoryUnavailable, OSError) as error:
+    except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
 
 
@@ -100,7 +100,7 @@ def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -
     return Inputs(
         present=present,
         candidates=candidates,
-        history=history_of(present, given, candidates=list(candidates.values())),
+        history=series_of_metrics(present, given, candidates=list(candidates.values())),
         settings={kind.kind: settings_of(given, kind) for kind in kinds},
     )
 

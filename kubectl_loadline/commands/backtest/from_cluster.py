@@ -15,14 +15,14 @@ from kubectl_loadline.cluster.manifests import Manifest, Target
 from kubectl_loadline.cluster.programs import adapter_of, pods_of, tunnel
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.commands.simulate import settings_for
-from kubectl_loadline.history.found import History
-from kubectl_loadline.history.prometheus import HistoryUnavailable
-from kubectl_loadline.history.recorded import (
+from kubectl_loadline.recorded_series.found import RecordedSeries
+from kubectl_loadline.recorded_series.of_metrics import (
     Explained,
     explanations_in,
-    history_of,
     read_explanations,
+    series_of_metrics,
 )
+from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, metrics_of
@@ -37,7 +37,7 @@ class FromCluster(msgspec.Struct, frozen=True, kw_only=True):
     """What was read. `settings` are those of the running scaler, by the kind of the autoscaler."""
 
     present: Manifest
-    history: History
+    history: RecordedSeries
     settings: Mapping[str, Settings]
     calendars: tuple[FoundCalendar, ...]
 
@@ -76,14 +76,16 @@ async def _history(
     present: Manifest,
     explained: Sequence[Explained],
     candidates: Sequence[Manifest],
-) -> History:
+) -> RecordedSeries:
     if given.history:
-        return history_of(present, given, candidates=candidates)
+        return series_of_metrics(present, given, candidates=candidates)
     try:
         async with prometheus_url(session, url=given.prometheus_url, adapter=given.program) as url:
             # In a thread, because the client is synchronous, and the forwarded port needs the event loop.
-            return await asyncio.to_thread(history_of, present, given, explained, url, candidates)
-    except HistoryUnavailable as error:
+            return await asyncio.to_thread(
+                series_of_metrics, present, given, explained, url, candidates
+            )
+    except SeriesUnavailable as error:
         raise Unreachable(str(error)) from error
 
 

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 from kubectl_loadline.backtest.metric_kinds import MetricKind
-from kubectl_loadline.history.found import StartUp
+from kubectl_loadline.recorded_series.found import StartUp
 from scaler.algorithm.amounts import milli
 from wire.api.duration import parse_duration, parse_prometheus_duration
 from wire.process.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds

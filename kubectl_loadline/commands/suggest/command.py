@@ -24,9 +24,9 @@ from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, workload_in_cluster
 from kubectl_loadline.commands.backtest.options import add_history_flags, amount_pair, start_up
 from kubectl_loadline.commands.suggest.recorded_series import RATE_WINDOW, query_of, recorded_series
-from kubectl_loadline.history.found import History
-from kubectl_loadline.history.progress import shown_progress
-from kubectl_loadline.history.prometheus import HistoryUnavailable
+from kubectl_loadline.recorded_series.found import RecordedSeries
+from kubectl_loadline.recorded_series.progress import shown_progress
+from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
 from kubectl_loadline.suggest.search import Problem, searched
@@ -68,11 +68,11 @@ async def _suggest(given: argparse.Namespace) -> int:
             ) as url:
                 history = await asyncio.to_thread(recorded_series, workload, given, url)
         return proposed(given, workload, history)
-    except (HistoryUnavailable, OSError) as error:
+    except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
 
 
-def proposed(given: argparse.Namespace, workload: FoundWorkload, history: History) -> int:
+def proposed(given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries) -> int:
     """Search, and print. Raises ValueError if nothing can be proposed, and OSError for a file."""
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
@@ -86,7 +86,7 @@ def proposed(given: argparse.Namespace, workload: FoundWorkload, history: Histor
 
 
 def suggestion_of(
-    given: argparse.Namespace, workload: FoundWorkload, history: History
+    given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries
 ) -> Suggestion:
     """Raises ValueError if no series can be scaled on."""
     recording = history.recording
@@ -137,7 +137,11 @@ def suggestion_of(
 
 
 def _scenario(
-    recording: Recording, history: History, target: Workload, full: Mapping[str, float], span: Range
+    recording: Recording,
+    history: RecordedSeries,
+    target: Workload,
+    full: Mapping[str, float],
+    span: Range,
 ) -> Scenario:
     """All usable series count for the demand: a pod is short if it is for one of them."""
     proposals = [
@@ -179,14 +183,14 @@ def _range(given: argparse.Namespace, recording: Recording) -> Range:
     )
 
 
-def _start_up_seconds(given: argparse.Namespace, history: History) -> float:
+def _start_up_seconds(given: argparse.Namespace, history: RecordedSeries) -> float:
     """The 95th percentile: a proposal must also hold for slow pods."""
     known = given.start_up or history.start_up
     return DEFAULT_START_UP_SECONDS if known is None else known.p95_seconds
 
 
 def _target(
-    workload: FoundWorkload, history: History, usable: Sequence[str], start_up_seconds: float
+    workload: FoundWorkload, history: RecordedSeries, usable: Sequence[str], start_up_seconds: float
 ) -> Workload:
     delay = max((history.delays.get(name, DELAY_SECONDS) for name in usable), default=0.0)
     lead = int(start_up_seconds + delay + LEAD_MARGIN_SECONDS / 2)
@@ -199,7 +203,7 @@ def _target(
     )
 
 
-def _rules(choices: Choices, history: History) -> dict[str, Any]:
+def _rules(choices: Choices, history: RecordedSeries) -> dict[str, Any]:
     """The configuration of the adapter that serves the metric; empty for CPU, which the resource metrics API has."""
     name = choices.metric
     if name == CPU:

@@ -9,18 +9,23 @@ from typing import Final
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording
 from kubectl_loadline.backtest.series import series_of
 from kubectl_loadline.cluster.workloads import FoundWorkload
-from kubectl_loadline.history.files import Samples, UnusableHistory, read_csv
-from kubectl_loadline.history.found import History
-from kubectl_loadline.history.progress import shown_progress
-from kubectl_loadline.history.prometheus import HistoryClient, TimeSpan
-from kubectl_loadline.history.queries import (
+from kubectl_loadline.recorded_series.files import Samples, UnusableSeries, read_csv
+from kubectl_loadline.recorded_series.found import RecordedSeries
+from kubectl_loadline.recorded_series.of_metrics import (
+    cache_of,
+    prometheus_server,
+    span_of,
+    start_up_of,
+)
+from kubectl_loadline.recorded_series.progress import shown_progress
+from kubectl_loadline.recorded_series.prometheus import SeriesClient, TimeSpan
+from kubectl_loadline.recorded_series.queries import (
     Selected,
     delay_of,
     pod_pattern,
     replica_queries,
     usage_query,
 )
-from kubectl_loadline.history.recorded import cache_of, prometheus_server, span_of, start_up_of
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of
 from kubectl_loadline.suggest.series_choice import CPU
 from scaler.api.autoscaler import Autoscaler
@@ -35,8 +40,8 @@ PLATFORM: Final = (
 PER_SECOND: Final = "_per_second"
 
 
-def recorded_series(workload: FoundWorkload, given: argparse.Namespace, url: str) -> History:
-    """As the flags say. Raises `HistoryUnavailable`, and ValueError without a source."""
+def recorded_series(workload: FoundWorkload, given: argparse.Namespace, url: str) -> RecordedSeries:
+    """As the flags say. Raises `SeriesUnavailable`, and ValueError without a source."""
     if given.history:
         return _from_files(given)
     if not url:
@@ -54,18 +59,20 @@ def query_of(metric: str, window: str) -> str:
     return f"sum by (namespace, pod) (rate({metric.removesuffix(PER_SECOND)}_total[{window}]))"
 
 
-def _from_files(given: argparse.Namespace) -> History:
+def _from_files(given: argparse.Namespace) -> RecordedSeries:
     samples: dict[str, Samples] = {}
     sources: dict[str, str] = {}
     for text in given.history:
         for name, rows in read_csv(Path(text)).items():
             samples[name], sources[name] = rows, text
-    return History(recording=_recording(samples, sources, given.step))
+    return RecordedSeries(recording=_recording(samples, sources, given.step))
 
 
-def _from_prometheus(workload: FoundWorkload, given: argparse.Namespace, url: str) -> History:
+def _from_prometheus(
+    workload: FoundWorkload, given: argparse.Namespace, url: str
+) -> RecordedSeries:
     any_autoscaler = _autoscaler(workload)
-    with HistoryClient(prometheus_server(given, url), cache=cache_of(given)) as client:
+    with SeriesClient(prometheus_server(given, url), cache=cache_of(given)) as client:
         span = span_of(given, time.time())
         matchers = f'namespace="{workload.namespace}",pod=~"{pod_pattern(any_autoscaler)}"'
         wanted = _wanted(client, matchers, span, dict(given.query), any_autoscaler)
@@ -78,7 +85,7 @@ def _from_prometheus(workload: FoundWorkload, given: argparse.Namespace, url: st
                     sources[name] = query.promql
         scrape = client.scrape_seconds(span.end_unix_seconds)
         metrics = [name for name in samples if name not in (REPLICAS, READY_REPLICAS)]
-        return History(
+        return RecordedSeries(
             recording=_recording(samples, sources, given.step),
             queries={name: promql for name, promql in given.query if name in metrics},
             delays={name: delay_of(sources[name], scrape) for name in metrics},
@@ -87,7 +94,7 @@ def _from_prometheus(workload: FoundWorkload, given: argparse.Namespace, url: st
 
 
 def _wanted(
-    client: HistoryClient,
+    client: SeriesClient,
     matchers: str,
     span: TimeSpan,
     given: Mapping[str, str],
@@ -125,5 +132,5 @@ def _autoscaler(workload: FoundWorkload) -> Autoscaler:
 def _recording(samples: Mapping[str, Samples], sources: Mapping[str, str], step: int) -> Recording:
     series = {name: series_of(rows, step) for name, rows in samples.items() if rows}
     if set(series) <= {REPLICAS, READY_REPLICAS}:
-        raise UnusableHistory("the history has no sample of CPU usage or of a counter of the pods")
+        raise UnusableSeries("the history has no sample of CPU usage or of a counter of the pods")
     return Recording(step_seconds=step, series=series, sources=sources)

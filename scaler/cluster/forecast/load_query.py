@@ -33,7 +33,7 @@ EXPLAIN: Final = "/debug/explain"
 DEFAULT_BACKEND: Final = "default"
 
 
-class NoHistory(Exception):
+class NoRecordedLoad(Exception):
     """Prometheus has not recorded the load, or it cannot be read; the message says why."""
 
 
@@ -53,7 +53,7 @@ class Explained(msgspec.Struct, frozen=True, rename="camel"):
     queries: tuple[ExplainedQuery, ...] = ()
 
 
-def why_no_history(metric: MetricSpec) -> str | None:
+def why_not_recorded(metric: MetricSpec) -> str | None:
     """Why recorded history does not have the load of such a metric; None if it has."""
     if metric.external is not None or metric.object is not None:
         return None
@@ -73,22 +73,22 @@ def per_replica_of(metric: MetricSpec) -> float:
 async def load_query(
     adapter: Reader, mapper: RestMapper, namespace: str, metric: MetricSpec
 ) -> str:
-    """PromQL with the load of the metric at any time as its only row. Raises `NoHistory`."""
+    """PromQL with the load of the metric at any time as its only row. Raises `NoRecordedLoad`."""
     try:
         path = metric_path(mapper, namespace, metric)
         body = await adapter.get(EXPLAIN, {"path": path})
         return query_of(msgspec.json.decode(body, type=Explained))
     except (StatusError, Unavailable, LookupError, ValueError) as error:
-        raise NoHistory(f"the adapter does not explain the metric: {error}") from error
+        raise NoRecordedLoad(f"the adapter does not explain the metric: {error}") from error
 
 
 def query_of(explained: Explained) -> str:
-    """The sum of the rows that belong to the request. Raises `NoHistory`."""
+    """The sum of the rows that belong to the request. Raises `NoRecordedLoad`."""
     if explained.code != HTTPStatus.OK or not explained.queries:
-        raise NoHistory(f"the adapter does not explain the metric: {explained.message}")
+        raise NoRecordedLoad(f"the adapter does not explain the metric: {explained.message}")
     found = explained.queries[0]
     if found.backend != DEFAULT_BACKEND:
-        raise NoHistory(
+        raise NoRecordedLoad(
             f"the metric is of the backend {found.backend} of the adapter, and --prometheus-url is the default backend"
         )
     rows = f"({found.query})"
@@ -110,7 +110,7 @@ def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
             path = f"/apis/{V1BETA2}/{object_path(namespace, resource, described.name, name)}"
             parameters = selector_params(metricLabelSelector=selector)
         case _:
-            raise ValueError(why_no_history(metric))
+            raise ValueError(why_not_recorded(metric))
     return f"{path}?{urlencode(parameters)}" if parameters else path
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from scaler.cluster.forecast.load_query import NoHistory
+from scaler.cluster.forecast.load_query import NoRecordedLoad
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 from wire.prometheus.access import FileCredentials, PrometheusURL
 from wire.prometheus.options import PrometheusOptions
@@ -26,7 +26,7 @@ class RecordedLoad:
         self._user_agent = user_agent
 
     async def by_minute(self, promql: str, first: int, last: int) -> dict[int, float]:
-        """The value at the begin of each of these minutes (since 1970) that has one. Raises `NoHistory`.
+        """The value at the begin of each of these minutes (since 1970) that has one. Raises `NoRecordedLoad`.
 
         The query must have one series at most.
         """
@@ -55,7 +55,7 @@ class RecordedLoad:
         except NoAnswer as error:
             base = self._address.base
             cause = error.cause.removeprefix(f"{base}: ")
-            raise NoHistory(f"Prometheus at {base} cannot be read: {cause}") from error
+            raise NoRecordedLoad(f"Prometheus at {base} cannot be read: {cause}") from error
         finally:
             await queries.close()
         return found
@@ -63,7 +63,7 @@ class RecordedLoad:
 
 def _values(result: RangeResult) -> dict[int, float]:
     for warning in filter(reports_missing_stores, result.warnings):
-        raise NoHistory(f"the recorded history is not complete: {warning}")
+        raise NoRecordedLoad(f"the recorded history is not complete: {warning}")
     return {
         round(at / STEP_SECONDS): value
         for each in result.series

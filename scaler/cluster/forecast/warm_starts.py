@@ -18,7 +18,7 @@ from prometheus_client import Counter
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.policy import Policy
 from scaler.api.autoscaler import Autoscaler, MetricSpec
-from scaler.cluster.forecast.load_query import NoHistory, per_replica_of, why_no_history
+from scaler.cluster.forecast.load_query import NoRecordedLoad, per_replica_of, why_not_recorded
 from scaler.cluster.forecast.recorded_load import RecordedLoad
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions.forecast.foresee import new_forecast
@@ -27,10 +27,10 @@ from scaler.extensions.forecast.rules import ForecastRules
 from scaler.extensions.forecast.stage import FORECAST
 from scaler.extensions.forecast.state import Forecast, ForecastMemory, WarmStart
 from scaler.extensions.forecast.warm_start import (
-    HISTORY_MINUTES,
+    RECORDED_MINUTES,
     LoadByMinute,
     difference,
-    learnt_from_history,
+    learnt_from_recorded,
     readings_of,
     replayed,
 )
@@ -48,7 +48,7 @@ PAUSE_FACTOR: Final = 3.0
 log = logging.getLogger(__name__)
 
 QueryOf = Callable[[str, MetricSpec], Awaitable[str]]
-"""PromQL with the load of a metric of a namespace. Raises `NoHistory`."""
+"""PromQL with the load of a metric of a namespace. Raises `NoRecordedLoad`."""
 
 
 class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +152,7 @@ class WarmStarts:
     def _new(self, key: str, wanted: _Wanted) -> _Entry:
         entry = _Entry(key, wanted)
         entry.due_at_seconds = self._monotonic()
-        problem = why_no_history(wanted.metric)
+        problem = why_not_recorded(wanted.metric)
         if problem:
             entry.found = WarmStart(problem=problem)
             entry.is_done = True
@@ -174,7 +174,7 @@ class WarmStarts:
         problem: str | None = None
         try:
             state = await self._learnt(key, entry)
-        except NoHistory as error:
+        except NoRecordedLoad as error:
             problem = str(error)
         except Exception as error:
             # A bug here must not stop the scaler.
@@ -194,20 +194,20 @@ class WarmStarts:
         entry.due_at_seconds = self._monotonic() + entry.backoff.next_seconds()
 
     async def _learnt(self, key: str, entry: _Entry) -> Forecast:
-        """From the recorded minutes, and after them those that were read. Raises `NoHistory`."""
+        """From the recorded minutes, and after them those that were read. Raises `NoRecordedLoad`."""
         wanted = entry.wanted
         promql = await self._query_of(wanted.namespace, wanted.metric)
         last = wanted.levels.end_minute
-        recorded = await self._loads.by_minute(promql, last - HISTORY_MINUTES + 1, last)
+        recorded = await self._loads.by_minute(promql, last - RECORDED_MINUTES + 1, last)
         if not recorded:
-            raise NoHistory(f"Prometheus has no samples of {promql} in the last 15 days")
+            raise NoRecordedLoad(f"Prometheus has no samples of {promql} in the last 15 days")
         read = readings_of(wanted.levels)
         problem = difference(recorded, read)
         if problem:
-            raise NoHistory(problem)
+            raise NoRecordedLoad(problem)
         minutes = {**read, **recorded}
         state = await self._replayed(key, entry, new_forecast(wanted.rules), minutes)
-        state = learnt_from_history(state, len(recorded))
+        state = learnt_from_recorded(state, len(recorded))
         # What was read meanwhile, in slices too.
         later = readings_of(entry.wanted.levels, after=state.levels.end_minute)
         return await self._replayed(key, entry, state, later)
@@ -223,7 +223,7 @@ class WarmStarts:
             state = replayed(state, some, wanted.rules, wanted.policy, per_replica)
             await asyncio.sleep(PAUSE_FACTOR * (self._monotonic() - started_seconds))
             if self._entries.get(key) is not entry:
-                raise NoHistory("the forecast does not need it any more")
+                raise NoRecordedLoad("the forecast does not need it any more")
         return state
 
 

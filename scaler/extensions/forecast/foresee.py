@@ -154,8 +154,8 @@ def _replayed_minutes(state: Forecast) -> int:
 
 
 def _counted(state: Forecast, policy: Policy, *, alone: int, after: int) -> Forecast:
-    """With the replicas of this minute. A forecast that is not on trial adds none."""
-    final = after if state.verdict.is_on_trial else alone
+    """With the replicas of this minute. A forecast that is not reliable adds none."""
+    final = after if state.verdict.counts_as_acting else alone
     return counted(state, alone=_bounded(alone, policy), final=_bounded(final, policy))
 
 

@@ -1,6 +1,6 @@
 """What the forecast did, or in a dry run would have done, and whether that was worth it.
 
-    added   the replicas that the forecast has beyond those of the metrics alone; none while it is not on trial
+    added   the replicas that the forecast has beyond those of the metrics alone; none while it is not reliable
     useful  those of them that the load needed within the lead
     wasted  the others
 

@@ -30,8 +30,8 @@ def verdict(state: Forecast, waste_percent_max: float) -> Verdict:
     if before.reason == LEARNING and not _has_learnt(state.outcomes, state.levels):
         return before
     reason, message = _problem(state, waste_percent_max) or good(state.outcomes)
-    still_not_on_trial = not before.is_on_trial and reason != RELIABLE
-    if reason == before.reason or still_not_on_trial:
+    still_not_reliable = not before.counts_as_acting and reason != RELIABLE
+    if reason == before.reason or still_not_reliable:
         return before
     return Verdict(reason=reason, message=message)
 
@@ -50,8 +50,8 @@ def _problem(state: Forecast, waste_percent_max: float) -> tuple[str, str] | Non
     if wasted:
         return "TooMuchWaste", wasted
     day = state.outcomes.day
-    # A forecast that is not on trial adds nothing: once little is left of what it added, it may try again.
-    added_percent_min = ADDED_PERCENT_MIN * (1.0 if state.verdict.is_on_trial else AGAIN_BELOW)
+    # A forecast that is not reliable adds nothing: once little is left of what it added, it may try again.
+    added_percent_min = ADDED_PERCENT_MIN * (1.0 if state.verdict.counts_as_acting else AGAIN_BELOW)
     if day.added_percent > added_percent_min and day.useful_percent < USEFUL_PERCENT_MIN:
         return (
             "TooLittleUse",
@@ -74,7 +74,7 @@ def _problem(state: Forecast, waste_percent_max: float) -> tuple[str, str] | Non
 def _too_much_waste(state: Forecast, waste_percent_max: float) -> str | None:
     """As a message; None if it is not too much. What has no outcome yet counts as waste."""
     day, hour = state.outcomes.day, state.outcomes.hour
-    share = NO_LONGER_ABOVE if state.verdict.is_on_trial else AGAIN_BELOW
+    share = NO_LONGER_ABOVE if state.verdict.counts_as_acting else AGAIN_BELOW
     pending = sum([each.final - each.alone for each in state.issued])
     wasted_percent = day.wasted_percent + 100.0 * pending / max(day.alone, 1.0)
     if wasted_percent > share * waste_percent_max:
@@ -83,7 +83,9 @@ def _too_much_waste(state: Forecast, waste_percent_max: float) -> str | None:
             f"more than {100 * share:g} % of the allowed {waste_percent_max:g} %"
         )
     hour_max = HOUR_WASTE_FACTOR * waste_percent_max
-    if hour.wasted_percent > (hour_max if state.verdict.is_on_trial else AGAIN_BELOW * hour_max):
+    if hour.wasted_percent > (
+        hour_max if state.verdict.counts_as_acting else AGAIN_BELOW * hour_max
+    ):
         return (
             f"it wasted {hour.wasted_percent:.1f} % of the replica-minutes of the last hour, "
             f"more than {hour_max:g} %"

@@ -22,11 +22,11 @@ def forecast_remark(
     verdict: Verdict | None,
     step: ForecastStep | None = None,
     *,
-    history: str | None = None,
+    learning: str | None = None,
 ) -> Remark:
     """The condition ForecastReliable; `verdict` is None if the metric cannot be forecast.
 
-    `history`: what became of the recorded load, while it still learns.
+    `learning`: what became of the recorded load, while it still learns.
     """
     if rules.problem or verdict is None:
         return Remark(
@@ -40,7 +40,7 @@ def forecast_remark(
         condition=ConditionType.FORECAST_RELIABLE,
         active=verdict.is_reliable,
         reason=verdict.reason,
-        message=_message(rules, verdict, history),
+        message=_message(rules, verdict, learning),
         holds=changes,
     )
 
@@ -67,10 +67,10 @@ def recorded_text(recorded: Recorded) -> str:
     return f"{recorded.minutes / MINUTES_PER_DAY:.1f} days of it are from recorded history"
 
 
-def _message(rules: ForecastRules, verdict: Verdict, history: str | None) -> str:
+def _message(rules: ForecastRules, verdict: Verdict, learning: str | None) -> str:
     if verdict.reason == LEARNING:
         needs = f"the forecast of {rules.metric} needs 3 days of load, with at most 10 % missing, before it may act"
-        return f"{needs}; {history}" if history else needs
+        return f"{needs}; {learning}" if learning else needs
     if verdict.is_reliable:
         return f"the forecast of {rules.metric} may act: {verdict.message}"
     return f"the forecast of {rules.metric} is suspended: {verdict.message}"

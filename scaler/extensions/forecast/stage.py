@@ -29,7 +29,7 @@ from scaler.extensions.forecast.sentences import (
     verdict_events,
 )
 from scaler.extensions.forecast.state import ForecastMemory, ForecastStep, Load, moved
-from scaler.extensions.forecast.warm_start import history_text, warm_started
+from scaler.extensions.forecast.warm_start import learning_text, warm_started
 
 FORECAST = "forecast"
 
@@ -96,8 +96,8 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         """The condition ForecastReliable of the last reconcile."""
         if state is None:
             return forecast_remark(rules, None)
-        history = history_text(state.state, turn.inputs.get(self.name))
-        return forecast_remark(rules, state.state.verdict, history=history)
+        learning = learning_text(state.state, turn.inputs.get(self.name))
+        return forecast_remark(rules, state.state.verdict, learning=learning)
 
     def stabilized(self, rules: ForecastRules, draft: Draft) -> None:
         """Learn, and add what is expected to be needed."""
@@ -120,8 +120,8 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
             others=_highest_of_others(rules, draft),
         )
         draft.states[self.name], draft.steps[self.name] = memory, step
-        history = history_text(memory.state, warm_start)
-        draft.add(forecast_remark(rules, step.verdict, step, history=history))
+        learning = learning_text(memory.state, warm_start)
+        draft.add(forecast_remark(rules, step.verdict, step, learning=learning))
         if state is not known.state and state.recorded is not None:
             draft.events.append(learnt_event(rules, state, state.recorded))
         draft.events += verdict_events(state.verdict, step.verdict)

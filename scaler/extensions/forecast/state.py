@@ -89,7 +89,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return self.reason == RELIABLE
 
     @property
-    def is_on_trial(self) -> bool:
+    def counts_as_acting(self) -> bool:
         """Whether its outcomes are those of a forecast that acts: while it learns, they decide whether it will."""
         return self.reason in (RELIABLE, LEARNING)
 

@@ -19,7 +19,7 @@ from scaler.extensions.forecast.sentences import recorded_text
 from scaler.extensions.forecast.state import LEARNING, Forecast, Load, Recorded, Verdict, WarmStart
 
 # Two weekly periods, the second of which is forecast from the first, and a day.
-HISTORY_MINUTES = 15 * MINUTES_PER_DAY
+RECORDED_MINUTES = 15 * MINUTES_PER_DAY
 COMPARED_MINUTES = 10
 
 LoadByMinute = Mapping[int, float]
@@ -61,7 +61,7 @@ def replayed(
     return state
 
 
-def learnt_from_history(state: Forecast, minutes: int) -> Forecast:
+def learnt_from_recorded(state: Forecast, minutes: int) -> Forecast:
     """At the end of a replay of so many minutes: what is reported says where it comes from."""
     recorded = Recorded(minutes=minutes, end_minute=state.levels.end_minute)
     verdict = state.verdict
@@ -90,7 +90,7 @@ def warm_started(
     return replayed(learnt, later, rules, policy, found.per_replica)
 
 
-def history_text(state: Forecast | None, found: WarmStart | None) -> str | None:
+def learning_text(state: Forecast | None, found: WarmStart | None) -> str | None:
     """For the condition of a forecast that still learns."""
     if state is None or state.verdict.reason != LEARNING:
         return None

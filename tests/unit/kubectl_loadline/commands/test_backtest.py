@@ -10,14 +10,14 @@ import pytest
 from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest
 from kubectl_loadline.commands.backtest.command import main
 from kubectl_loadline.commands.backtest.options import seconds, start_up
-from kubectl_loadline.history.recorded import (
+from kubectl_loadline.libraries import MissingLibrary, require
+from kubectl_loadline.recorded_series.of_metrics import (
     Explained,
     ExplainedObjects,
     ExplainedQuery,
     ExplainedRow,
     metric_queries,
 )
-from kubectl_loadline.libraries import MissingLibrary, require
 from scaler.algorithm.derivation import Derivation
 from tests.unit.scaler.objects import autoscaler, average, named, of_pods, resource, spec
 

@@ -13,9 +13,9 @@ KINDS = pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSC
 
 def world(kind, behavior):
     """With memories that are stored, also of an HPA."""
-    histories = Stored() if kind is HORIZONTAL_POD_AUTOSCALERS else None
+    memory_store = Stored() if kind is HORIZONTAL_POD_AUTOSCALERS else None
     spec = {**SPEC, "behavior": behavior}
-    return World(object=autoscaler(spec=spec), kind=kind, histories=histories)
+    return World(object=autoscaler(spec=spec), kind=kind, memory_store=memory_store)
 
 
 async def seconds_until_scaled(found, queue, before):

@@ -135,11 +135,11 @@ async def test_during_an_outage_nothing_new_is_written():
 # Scaling to zero.
 
 
-def idle(kind, histories=None):
+def idle(kind, memory_store=None):
     """A world whose target may go to zero, at two replicas."""
     changed = msgspec.structs.replace(autoscaler().spec, min_replicas=0)
     found = msgspec.structs.replace(autoscaler(), spec=changed)
-    world = World(kind=kind, object=found, zero=True, histories=histories)
+    world = World(kind=kind, object=found, zero=True, memory_store=memory_store)
     world.scaled(2)
     return world
 
@@ -211,7 +211,7 @@ async def test_zero_is_not_written_for_an_autoscaler_that_was_created_again_mean
 
 
 async def test_a_process_that_dies_while_it_writes_the_status_of_an_hpa_does_not_keep_the_target_at_zero():
-    world = idle(HORIZONTAL_POD_AUTOSCALERS, histories=Stored())
+    world = idle(HORIZONTAL_POD_AUTOSCALERS, memory_store=Stored())
     await to_zero(world)
     world.kube.put_answers = [b"{}", asyncio.CancelledError()]
     with pytest.raises(asyncio.CancelledError):
@@ -223,20 +223,20 @@ async def test_a_process_that_dies_while_it_writes_the_status_of_an_hpa_does_not
 
 async def test_an_hpa_whose_write_of_zero_got_no_response_does_not_stay_at_zero_with_another_process():
     """The intention is stored at once, because the next process finds nothing but zero replicas."""
-    histories = Stored()
-    world = idle(HORIZONTAL_POD_AUTOSCALERS, histories=histories)
+    memory_store = Stored()
+    world = idle(HORIZONTAL_POD_AUTOSCALERS, memory_store=memory_store)
     await to_zero(world)
     world.kube.put_answers = [Unavailable("timeout")]
-    histories.are_urgent.clear()
+    memory_store.are_urgent.clear()
     await world.sync(0, elapsed=60)
-    assert histories.are_urgent == [True]
+    assert memory_store.are_urgent == [True]
     world.scaled(0)
     world.restart()
     assert await world.sync(20) == 2
 
 
 async def test_an_hpa_whose_write_of_zero_was_not_applied_leaves_a_later_zero_to_the_user():
-    world = idle(HORIZONTAL_POD_AUTOSCALERS, histories=Stored())
+    world = idle(HORIZONTAL_POD_AUTOSCALERS, memory_store=Stored())
     await to_zero(world)
     world.kube.put_answers = [Unavailable("timeout")]
     await world.sync(0, elapsed=60)

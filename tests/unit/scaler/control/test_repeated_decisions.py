@@ -150,7 +150,7 @@ happenings = st.one_of(
     st.tuples(st.just("restart"), st.just(0)),
     st.tuples(st.sampled_from(["other on the pods", "other on the target"]), st.booleans()),
 )
-histories = st.lists(
+memory_store = st.lists(
     st.tuples(happenings, st.integers(1, 8), st.sampled_from([PERIOD_SECONDS, 7, 31])),
     min_size=3,
     max_size=14,
@@ -170,7 +170,7 @@ class Lockstep:
                 object=found,
                 kind=kind,
                 copies=copies,
-                histories=None if kind.keeps_history else Stored(),
+                memory_store=None if kind.keeps_history else Stored(),
             )
             for copies in (True, False)
         ]
@@ -316,7 +316,10 @@ OUTAGE_AFTER_A_WINDOW = [
 @example(spec=QUEUE, extension={}, history=OUTAGE_AFTER_A_WINDOW, are_shared=False)
 @example(spec=QUEUE, extension={}, history=WINDOW_ENDS_AT_A_RECONCILE, are_shared=False)
 @given(
-    spec=of_both_kinds, extension=of_a_loadautoscaler, history=histories, are_shared=st.booleans()
+    spec=of_both_kinds,
+    extension=of_a_loadautoscaler,
+    history=memory_store,
+    are_shared=st.booleans(),
 )
 def test_kept_decisions_change_no_write_no_event_and_no_derivation(
     kind, spec, extension, history, are_shared

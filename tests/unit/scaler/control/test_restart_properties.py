@@ -59,8 +59,8 @@ class Stored:
 
 def world_with(behavior, kind=LOAD_AUTOSCALERS):
     extra = {} if behavior is None else {"behavior": behavior}
-    histories = None if kind.keeps_history else Stored()
-    world = World(object=autoscaler(spec={**SPEC, **extra}), kind=kind, histories=histories)
+    memory_store = None if kind.keeps_history else Stored()
+    world = World(object=autoscaler(spec={**SPEC, **extra}), kind=kind, memory_store=memory_store)
     world.scaled(3)
     return world
 

@@ -77,7 +77,7 @@ class World:
         zero: bool | None = None,
         copies: bool = False,
         metric_status_max_age_seconds: float = 0.0,
-        histories: MemoryStore | None = None,
+        memory_store: MemoryStore | None = None,
         observers: tuple[DecisionObserver, ...] = (),
     ) -> None:
         """`zero`: whether scaling to zero is on, where not the default of the kind.
@@ -102,7 +102,7 @@ class World:
         self.pods = FakePods(POD)
         self.metric_status_max_age_seconds = metric_status_max_age_seconds
         self.copies = copies
-        self.histories = histories
+        self.memory_store = memory_store
         self.observers = observers
         self.version = 7
         self.watched_version = lambda: str(self.version)
@@ -127,7 +127,7 @@ class World:
             measurements=self.measurements,
             events=self.events,
             telemetry=self.telemetry,
-            histories=self.histories,
+            memory_store=self.memory_store,
             observers=self.observers,
         )
 

@@ -16,7 +16,7 @@ from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, NO_LEVELS
 from scaler.extensions.forecast.state import ForecastMemory, WarmStart
-from scaler.extensions.forecast.warm_start import learnt_from_history, replayed
+from scaler.extensions.forecast.warm_start import learnt_from_recorded, replayed
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -51,7 +51,7 @@ def learnt():
     rules = policy.rules["forecast"]
     minutes = {m: load_at(m) for m in range(MINUTE - 4 * MINUTES_PER_DAY, MINUTE)}
     state = replayed(new_forecast(rules), minutes, rules, policy, 10.0)
-    return learnt_from_history(state, len(minutes))
+    return learnt_from_recorded(state, len(minutes))
 
 
 def decision(mode, warm_start, *, memory=None):

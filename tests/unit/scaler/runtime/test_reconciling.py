@@ -74,7 +74,7 @@ class Replica:
             self.hpas, HORIZONTAL_POD_AUTOSCALERS, (), on_change=lambda _, new: self._seen(new)
         )
         self.store = MemoryStore(server, namespace="loadline", period_seconds=1000.0)
-        world = World(kind=HORIZONTAL_POD_AUTOSCALERS, histories=self.store)
+        world = World(kind=HORIZONTAL_POD_AUTOSCALERS, memory_store=self.store)
         world.autoscalers = self.watches.autoscalers
         self.reconciler = world.started()
         self.reconciling = Reconciling(

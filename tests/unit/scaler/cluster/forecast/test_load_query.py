@@ -7,12 +7,12 @@ from scaler.api.autoscaler import MetricSpec
 from scaler.cluster.forecast.load_query import (
     Explained,
     ExplainedQuery,
-    NoHistory,
+    NoRecordedLoad,
     load_query,
     metric_path,
     per_replica_of,
     query_of,
-    why_no_history,
+    why_not_recorded,
 )
 from tests.fakes.scaler import FakeMapper, resource
 from wire.api.status import Unavailable
@@ -97,7 +97,7 @@ def test_the_load_is_the_sum_of_the_rows_that_belong_to_the_request(labels, prom
     ],
 )
 def test_what_is_not_the_load_of_the_metric_is_not_used(explained, problem):
-    with pytest.raises(NoHistory, match=problem):
+    with pytest.raises(NoRecordedLoad, match=problem):
         query_of(explained)
 
 
@@ -124,20 +124,20 @@ async def test_the_running_adapter_explains_about_the_path_of_the_metric():
 
 @pytest.mark.parametrize("response", [b"<html>", b"{}", Unavailable("it is away")])
 async def test_an_adapter_that_does_not_explain_is_a_reason(response):
-    with pytest.raises(NoHistory, match="the adapter does not explain the metric: "):
+    with pytest.raises(NoRecordedLoad, match="the adapter does not explain the metric: "):
         await load_query(Adapter(response), MAPPER, "shop", external())
 
 
 async def test_an_unknown_kind_is_a_reason():
     of = of_object("Rollout", "argoproj.io/v1", "web")
-    with pytest.raises(NoHistory, match="does not explain"):
+    with pytest.raises(NoRecordedLoad, match="does not explain"):
         await load_query(Adapter(b"{}"), MAPPER, "shop", of)
 
 
 def test_only_external_and_object_metrics_have_a_warm_start():
-    assert why_no_history(external()) is None
-    assert why_no_history(of_object("Ingress", "networking.k8s.io/v1", "main")) is None
-    assert "type Pods has no warm start" in why_no_history(PODS)
+    assert why_not_recorded(external()) is None
+    assert why_not_recorded(of_object("Ingress", "networking.k8s.io/v1", "main")) is None
+    assert "type Pods has no warm start" in why_not_recorded(PODS)
 
 
 def test_a_replica_is_to_have_the_average_value_of_the_target():

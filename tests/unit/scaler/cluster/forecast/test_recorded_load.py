@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from scaler.cluster.forecast.load_query import NoHistory
+from scaler.cluster.forecast.load_query import NoRecordedLoad
 from scaler.cluster.forecast.recorded_load import RESPONSE_BYTES_MAX, RecordedLoad
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw
 from wire.prometheus.options import PrometheusOptions
@@ -103,7 +103,7 @@ REFUSED = {"status": "error", "errorType": "bad_data", "error": "parse error"}
 )
 async def test_a_failure_names_the_server_and_the_cause(server, says, problem):
     server.says = says
-    with pytest.raises(NoHistory, match=problem):
+    with pytest.raises(NoRecordedLoad, match=problem):
         await read(server)
 
 
@@ -117,11 +117,11 @@ async def test_secrets_are_never_shown(server, tmp_path):
     url = server.url.replace("http://", f"http://me:{SECRET}@")
     server.says = raw(b"", "401 Unauthorized")
     options = {"url": f"{url}?token={SECRET}", "headers": (("X-Token", SECRET),)}
-    with pytest.raises(NoHistory) as unauthorized:
+    with pytest.raises(NoRecordedLoad) as unauthorized:
         await read(server, **options)
-    with pytest.raises(NoHistory) as missing:
+    with pytest.raises(NoRecordedLoad) as missing:
         await read(server, **options, token_file=tmp_path / "token")
-    with pytest.raises(NoHistory) as refused:
+    with pytest.raises(NoRecordedLoad) as refused:
         await read(server, **options | {"url": f"http://me:{SECRET}@127.0.0.1:1?token={SECRET}"})
     for each in (unauthorized, missing, refused):
         assert SECRET not in str(each.value)

@@ -11,7 +11,7 @@ from scaler.algorithm.memory import Memory
 from scaler.algorithm.settings import Settings
 from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
-from scaler.cluster.forecast.load_query import NoHistory
+from scaler.cluster.forecast.load_query import NoRecordedLoad
 from scaler.cluster.forecast.warm_starts import ATTEMPTS_MAX, WarmStarts
 from scaler.cluster.telemetry import Telemetry
 from scaler.extensions import EXTENSIONS
@@ -19,7 +19,7 @@ from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, NO_LEVELS
 from scaler.extensions.forecast.state import ForecastMemory
-from scaler.extensions.forecast.warm_start import learnt_from_history, replayed
+from scaler.extensions.forecast.warm_start import learnt_from_recorded, replayed
 from tests.fakes.virtual_time import passes, run
 from tests.unit.scaler.extensions.forecast.loads import START, daily
 from tests.unit.scaler.objects import (
@@ -132,7 +132,7 @@ def test_a_new_forecast_learns_what_a_replay_of_the_recorded_minutes_leads_to():
             new_forecast(rules), running.recorded.loads, rules, policy(of), per_replica=10.0
         )
         count = len(running.recorded.loads)
-        assert running.found().state == learnt_from_history(expected, count)
+        assert running.found().state == learnt_from_recorded(expected, count)
         assert running.found().state.verdict.is_reliable
         assert running.count("learnt") == 1
 
@@ -194,7 +194,7 @@ def test_another_lead_or_target_is_learnt_again(changed):
 
 def test_after_a_failure_it_is_tried_again_with_growing_pauses(caplog):
     recorded = Recorded()
-    recorded.failures = [NoHistory("Prometheus is down") for _ in range(4)]
+    recorded.failures = [NoRecordedLoad("Prometheus is down") for _ in range(4)]
 
     async def scenario(running):
         running.follow()
@@ -219,7 +219,7 @@ def test_after_a_failure_it_is_tried_again_with_growing_pauses(caplog):
 
 def test_the_attempts_are_bounded():
     recorded = Recorded()
-    recorded.failures = [NoHistory("Prometheus is down") for _ in range(100)]
+    recorded.failures = [NoRecordedLoad("Prometheus is down") for _ in range(100)]
 
     async def scenario(running):
         running.follow()
@@ -277,7 +277,7 @@ def test_one_is_learnt_at_a_time():
 
 def test_one_that_fails_does_not_delay_the_others():
     recorded = Recorded()
-    recorded.failures = [NoHistory("Prometheus is down")]
+    recorded.failures = [NoRecordedLoad("Prometheus is down")]
 
     async def scenario(running):
         running.follow(web("a"))

@@ -46,7 +46,7 @@ def states(
         floor = None
         if state.bound is not None:
             floor = Floor(needed=state.bound / per_replica, extra_ratio=0.5)
-        final = lifted(needed, floor) if state.verdict.is_on_trial else needed
+        final = lifted(needed, floor) if state.verdict.counts_as_acting else needed
         state = counted(state, alone=needed, final=final)
         yield state
 

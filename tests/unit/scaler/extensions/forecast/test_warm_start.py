@@ -22,8 +22,8 @@ from scaler.extensions.forecast.state import (
 )
 from scaler.extensions.forecast.warm_start import (
     difference,
-    history_text,
-    learnt_from_history,
+    learning_text,
+    learnt_from_recorded,
     readings_of,
     replayed,
     warm_started,
@@ -77,7 +77,7 @@ def without_digest(state):
 @pytest.fixture(scope="module")
 def four_days():
     """A forecast that has learnt them from history."""
-    return learnt_from_history(from_history(range(4 * DAY)), 4 * DAY)
+    return learnt_from_recorded(from_history(range(4 * DAY)), 4 * DAY)
 
 
 def test_four_recorded_days_are_learnt_and_judged_as_if_they_had_been_read(four_days):
@@ -143,14 +143,14 @@ def test_the_verdict_says_that_it_is_from_recorded_history(four_days):
 
 
 def test_with_too_little_history_it_still_learns_and_says_how_much_it_has():
-    state = learnt_from_history(from_history(range(DAY)), DAY)
+    state = learnt_from_recorded(from_history(range(DAY)), DAY)
     assert state.verdict == Verdict(reason=LEARNING)
-    assert history_text(state, None) == "1.0 days of it are from recorded history"
+    assert learning_text(state, None) == "1.0 days of it are from recorded history"
 
 
 def test_a_load_that_changes_its_level_at_the_end_of_the_history_is_not_trusted():
     shape = lambda minute: daily(minute) * (3.0 if minute > 4 * DAY - 120 else 1.0)  # noqa: E731
-    state = learnt_from_history(from_history(range(4 * DAY), shape=shape), 4 * DAY)
+    state = learnt_from_recorded(from_history(range(4 * DAY), shape=shape), 4 * DAY)
     assert state.verdict.reason == "UnusualLoad"
     assert state.verdict.message.endswith("of recorded history")
 
@@ -201,13 +201,13 @@ def test_without_a_result_nothing_changes(four_days):
     state = new()
     for found in (None, WarmStart(problem="Prometheus is down")):
         assert warm_started(state, RULES, POLICY, found, START * 60.0) is state
-    assert history_text(new(), WarmStart(problem="Prometheus is down")) == "Prometheus is down"
-    assert history_text(four_days, WarmStart(problem="Prometheus is down")) is None
+    assert learning_text(new(), WarmStart(problem="Prometheus is down")) == "Prometheus is down"
+    assert learning_text(four_days, WarmStart(problem="Prometheus is down")) is None
 
 
 def test_a_restart_knows_that_it_has_learnt_from_history(four_days):
     """So it does not ask Prometheus again, whatever the verdict is."""
-    young = learnt_from_history(from_history(range(100)), 100)
+    young = learnt_from_recorded(from_history(range(100)), 100)
     found = restored(digest_of(young), START + 100)
     assert found.verdict.reason == LEARNING
     assert not found.wants_recorded_load

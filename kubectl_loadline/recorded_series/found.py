@@ -14,7 +14,7 @@ class StartUp(msgspec.Struct, frozen=True):
     p95_seconds: float
 
 
-class History(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """`queries` and `delays` (in seconds) are by the name of a metric; empty where they are not known."""
 
     recording: Recording

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from kubectl_loadline.backtest.series import series_of
-from kubectl_loadline.history.files import UnusableHistory, read_csv, read_range, write_csv
-from kubectl_loadline.history.prometheus import TimeSpan
-from kubectl_loadline.history.queries import (
+from kubectl_loadline.recorded_series.files import UnusableSeries, read_csv, read_range, write_csv
+from kubectl_loadline.recorded_series.prometheus import TimeSpan
+from kubectl_loadline.recorded_series.queries import (
     delay_of,
     generalized,
     replica_queries,
@@ -114,7 +114,7 @@ def test_the_response_of_a_range_query_is_summed(tmp_path):
 def test_a_file_that_cannot_be_used_is_named_with_the_line(tmp_path, text, message):
     file = tmp_path / "history.csv"
     file.write_text(text)
-    with pytest.raises(UnusableHistory) as found:
+    with pytest.raises(UnusableSeries) as found:
         read_csv(file)
     assert message in str(found.value)
     assert str(file) in str(found.value)

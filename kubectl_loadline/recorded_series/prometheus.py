@@ -10,8 +10,8 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from kubectl_loadline.history.files import Samples, summed
-from kubectl_loadline.history.queries import Selected
+from kubectl_loadline.recorded_series.files import Samples, summed
+from kubectl_loadline.recorded_series.queries import Selected
 from wire.prometheus.access import FileCredentials
 from wire.prometheus.options import PrometheusOptions
 from wire.prometheus.query_api import PrometheusQueries
@@ -33,7 +33,7 @@ Progress = Callable[[str, int, int], None]
 """Called with a query's name, how many of its chunks are read, and how many there are."""
 
 
-class HistoryUnavailable(Exception):
+class SeriesUnavailable(Exception):
     """Prometheus cannot be read, or has refused a query; the message says which one and why."""
 
 
@@ -65,7 +65,7 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
             start = end
 
 
-class HistoryClient:
+class SeriesClient:
     """Reads series, one after the other. `cache` is the directory of the days that are kept, None for none.
 
     It waits for each of them, and has a thread with an event loop of its own, because the caller may have one.
@@ -100,7 +100,7 @@ class HistoryClient:
         self._thread.shutdown()
 
     def samples(self, name: str, query: Selected, span: TimeSpan, progress: Progress) -> Samples:
-        """The sum of the series of a query that count. Raises `HistoryUnavailable`."""
+        """The sum of the series of a query that count. Raises `SeriesUnavailable`."""
         chunks = list(span.chunks())
         found: Samples = []
         for index, chunk in enumerate(chunks):
@@ -112,19 +112,19 @@ class HistoryClient:
     def first_samples(
         self, name: str, alternatives: Sequence[Selected], span: TimeSpan, progress: Progress
     ) -> tuple[Selected, Samples] | None:
-        """The first of these queries that has samples. Raises `HistoryUnavailable`."""
+        """The first of these queries that has samples. Raises `SeriesUnavailable`."""
         for query in alternatives:
             if found := self.samples(name, query, span, progress):
                 return query, found
         return None
 
     def value(self, promql: str, at_unix_seconds: float) -> float | None:
-        """The value of an instant query with one row at most. Raises `HistoryUnavailable`."""
+        """The value of an instant query with one row at most. Raises `SeriesUnavailable`."""
         rows = self._answered(self._queries.instant(promql, at_unix_seconds), promql)
         return float(rows[0].value[1]) if rows else None
 
     def names(self, matchers: str, span: TimeSpan) -> list[str]:
-        """The names of the series that match. Raises `HistoryUnavailable`."""
+        """The names of the series that match. Raises `SeriesUnavailable`."""
         match = f"{{{matchers}}}"
         names = self._queries.label_values(
             "__name__",
@@ -135,7 +135,7 @@ class HistoryClient:
         return sorted(self._answered(names, match))
 
     def scrape_seconds(self, at_unix_seconds: float) -> float:
-        """The usual time between two scrapes, from `up`. Raises `HistoryUnavailable`."""
+        """The usual time between two scrapes, from `up`. Raises `SeriesUnavailable`."""
         count = self.value("quantile(0.5, count_over_time(up[10m]))", at_unix_seconds)
         return 600 / count if count else SCRAPE_SECONDS
 
@@ -173,7 +173,7 @@ class HistoryClient:
         try:
             return self._run(request)
         except NoAnswer as error:
-            raise HistoryUnavailable(f"Prometheus cannot answer {promql}: {error.cause}") from error
+            raise SeriesUnavailable(f"Prometheus cannot answer {promql}: {error.cause}") from error
 
     def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         return self._thread.submit(self._runner.run, work).result()

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kubectl_loadline.history.prometheus import Progress
 from kubectl_loadline.libraries import MissingLibrary, require
+from kubectl_loadline.recorded_series.prometheus import Progress
 
 
 @contextmanager

@@ -12,11 +12,11 @@ from kubectl_loadline.backtest.metric_kinds import NotReplayable, kind_of
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording, columns_of
 from kubectl_loadline.backtest.series import series_of
 from kubectl_loadline.cluster.manifests import Manifest
-from kubectl_loadline.history.files import Samples, UnusableHistory, read_csv, read_range
-from kubectl_loadline.history.found import History, StartUp
-from kubectl_loadline.history.progress import shown_progress
-from kubectl_loadline.history.prometheus import HistoryClient, PrometheusServer, TimeSpan
-from kubectl_loadline.history.queries import (
+from kubectl_loadline.recorded_series.files import Samples, UnusableSeries, read_csv, read_range
+from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
+from kubectl_loadline.recorded_series.progress import shown_progress
+from kubectl_loadline.recorded_series.prometheus import PrometheusServer, SeriesClient, TimeSpan
+from kubectl_loadline.recorded_series.queries import (
     Selected,
     delay_of,
     described,
@@ -62,18 +62,18 @@ class Explanations(msgspec.Struct, frozen=True):
     explanations: tuple[Explained, ...]
 
 
-def history_of(
+def series_of_metrics(
     present: Manifest,
     given: argparse.Namespace,
     explained: Sequence[Explained] = (),
     url: str = "",
     candidates: Sequence[Manifest] = (),
-) -> History:
+) -> RecordedSeries:
     """As the flags say; `url` is where Prometheus can be reached, if that is not the URL of the flag.
 
     It has the metrics of the candidates as well.
 
-    Raises `HistoryUnavailable`, and ValueError if there is no source or no query for a metric.
+    Raises `SeriesUnavailable`, and ValueError if there is no source or no query for a metric.
     """
     if given.history:
         return _from_files(present, given)
@@ -88,13 +88,13 @@ def history_of(
 
 
 def read_explanations(file: Path | None) -> Sequence[Explained]:
-    """Of a file; none without a file. Raises `UnusableHistory`."""
+    """Of a file; none without a file. Raises `UnusableSeries`."""
     if file is None:
         return ()
     try:
         return explanations_in(file.read_bytes())
     except (OSError, ValueError) as error:
-        raise UnusableHistory(f"{file}: {error}") from error
+        raise UnusableSeries(f"{file}: {error}") from error
 
 
 def explanations_in(document: bytes) -> Sequence[Explained]:
@@ -144,7 +144,7 @@ def _explained(metric: MetricSpec, explained: Explained, autoscaler: Autoscaler)
     return generalized(queries[0].query, rows, names, autoscaler)
 
 
-def _from_files(present: Manifest, given: argparse.Namespace) -> History:
+def _from_files(present: Manifest, given: argparse.Namespace) -> RecordedSeries:
     named = [
         columns_of(metric)
         for metric in metrics_of(present.autoscaler.spec)
@@ -159,7 +159,7 @@ def _from_files(present: Manifest, given: argparse.Namespace) -> History:
         for column, rows in found.items():
             samples[column] = rows
             sources[column] = Path(file if equals else text).name
-    return History(recording=_recording(samples, sources, given.step))
+    return RecordedSeries(recording=_recording(samples, sources, given.step))
 
 
 def _from_prometheus(
@@ -167,9 +167,9 @@ def _from_prometheus(
     given: argparse.Namespace,
     queries: Mapping[str, Selected],
     server: PrometheusServer,
-) -> History:
+) -> RecordedSeries:
     autoscaler, extra = present.autoscaler, dict(given.query)
-    with HistoryClient(server, cache=cache_of(given)) as client:
+    with SeriesClient(server, cache=cache_of(given)) as client:
         span = span_of(given, time.time())
         wanted: dict[str, tuple[Selected, ...]] = {
             name: (query,) for name, query in queries.items()
@@ -188,7 +188,7 @@ def _from_prometheus(
                     query, samples[name] = found
                     sources[name] = _in_words(query)
         scrape = client.scrape_seconds(span.end_unix_seconds)
-        return History(
+        return RecordedSeries(
             recording=_recording(samples, sources, given.step),
             queries={name: query.promql for name, query in queries.items()},
             delays={name: delay_of(query.promql, scrape) for name, query in queries.items()},
@@ -199,7 +199,7 @@ def _from_prometheus(
 def _recording(samples: Mapping[str, Samples], sources: Mapping[str, str], step: int) -> Recording:
     series = {name: series_of(rows, step) for name, rows in samples.items() if rows}
     if set(series) <= {REPLICAS, READY_REPLICAS}:
-        raise UnusableHistory("the history has no sample of any metric")
+        raise UnusableSeries("the history has no sample of any metric")
     return Recording(step_seconds=step, series=series, sources=sources)
 
 
@@ -210,8 +210,8 @@ def _in_words(query: Selected) -> str:
     return f"{query.promql}, the rows with {where}"
 
 
-def start_up_of(client: HistoryClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:
-    """As kube-state-metrics has recorded it; None without that. Raises `HistoryUnavailable`."""
+def start_up_of(client: SeriesClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:
+    """As kube-state-metrics has recorded it; None without that. Raises `SeriesUnavailable`."""
     seconds = span.end_unix_seconds - span.start_unix_seconds
     found = [
         client.value(each, span.end_unix_seconds) for each in start_up_queries(autoscaler, seconds)

@@ -14,7 +14,7 @@ from wire.prometheus.query_api import numbers
 Samples = list[tuple[float, float]]
 
 
-class UnusableHistory(ValueError):
+class UnusableSeries(ValueError):
     """A file with recorded series cannot be used; the message has its name and the fix."""
 
 
@@ -22,15 +22,15 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
     """The samples of each column after the first, which has the time (Unix seconds, or RFC 3339).
 
     A file with a single series that is neither `replicas` nor `ready_replicas` may name it as it likes: it is
-    `only_metric`, if that is given. Empty cells are left out. Raises `UnusableHistory`.
+    `only_metric`, if that is given. Empty cells are left out. Raises `UnusableSeries`.
     """
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             rows = [row for row in csv.reader(lines) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UnusableHistory(f"{file}: {error}") from error
+        raise UnusableSeries(f"{file}: {error}") from error
     if len(rows) < 2 or len(rows[0]) < 2:
-        raise UnusableHistory(
+        raise UnusableSeries(
             f"{file}: it needs a header and rows: time, then a column for each series"
         )
     names = _names(rows[0][1:], only_metric)
@@ -42,12 +42,12 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
                 if cell:
                     found[name].append((at, float(cell)))
         except ValueError as error:
-            raise UnusableHistory(f"{file}: line {number}: {error}") from error
+            raise UnusableSeries(f"{file}: line {number}: {error}") from error
     return {name: sorted(samples) for name, samples in found.items()}
 
 
 def read_range(file: Path) -> Samples:
-    """The sum of all series of a response of /api/v1/query_range. Raises `UnusableHistory`."""
+    """The sum of all series of a response of /api/v1/query_range. Raises `UnusableSeries`."""
     try:
         document = msgspec.json.decode(file.read_bytes())
         result = document.get("data", document)["result"]
@@ -60,7 +60,7 @@ def read_range(file: Path) -> Samples:
         ValueError,
         AttributeError,
     ) as error:
-        raise UnusableHistory(
+        raise UnusableSeries(
             f"{file}: it is not a response of Prometheus' /api/v1/query_range: {error}"
         ) from error
 
