@@ -2,10 +2,12 @@
 
 import argparse
 
+import msgspec
+
 from adapter.model import Backend
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.process.command_line.parsing import FlagParser
-from wire.prometheus.access_flags import add_credential_flags, check_access
+from wire.prometheus.access_flags import add_credential_flags, check_access, prometheus_options
 
 
 def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://localhost") -> None:
@@ -25,14 +27,7 @@ def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://loca
         metavar="VERB",
         help="HTTP method of queries, GET or POST; POST allows queries that are too long for a URL",
     )
-    add(
-        "--prometheus-header",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="header to send with every request; may be repeated",
-    )
-    add_credential_flags(group)
+    add_credential_flags(group, header_type=_header)
     group.add_file("--prometheus-auth-config", help="kubeconfig used to authenticate to Prometheus")
     group.add_boolean(
         "--prometheus-auth-incluster",
@@ -66,20 +61,18 @@ def _backend(parser: FlagParser, given: argparse.Namespace) -> Backend:
         check_access(given)
     except ValueError as error:
         parser.error(str(error))
-    pairs = (header.partition("=") for header in given.prometheus_header)
     return Backend(
-        url=given.prometheus_url,
+        **msgspec.structs.asdict(prometheus_options(given)),
         verb=given.prometheus_verb,
-        headers=tuple((name, value) for name, _, value in pairs),
-        token_file=given.prometheus_token_file,
-        username=given.prometheus_username,
-        password_file=given.prometheus_password_file,
-        ca_file=given.prometheus_ca_file,
-        client_cert_file=given.prometheus_client_tls_cert_file,
-        client_key_file=given.prometheus_client_tls_key_file,
         timeout_seconds=given.prometheus_timeout,
         concurrency_max=given.prometheus_concurrency,
     )
+
+
+def _header(text: str) -> tuple[str, str]:
+    """A header without `=` has no value, as in prometheus-adapter."""
+    name, _, value = text.partition("=")
+    return name, value
 
 
 def _count(text: str) -> int:

@@ -15,7 +15,7 @@ from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, Watch
 from scaler.cluster.lease import LeaseTimes
 from scaler.extensions import extensions_of
 from scaler.runtime.adapter_options import AdapterOptions, adapter_options, add_adapter_flags
-from scaler.runtime.forecast_flags import add_prometheus_flags, prometheus_options
+from scaler.runtime.prometheus_flags import add_prometheus_flags, prometheus_options
 from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.process.logs import LoggingOptions, add_logging_flags
 from wire.prometheus.options import PrometheusOptions

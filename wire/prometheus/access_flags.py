@@ -1,9 +1,11 @@
 """The flags with which every program authenticates to Prometheus. They are prometheus-adapter's."""
 
 import argparse
+from collections.abc import Callable
 
 from wire.process.command_line.parsing import FlagSet
 from wire.prometheus.access import PrometheusURL
+from wire.prometheus.options import PrometheusOptions
 
 _REREAD = "re-read when it changes"
 _FILES = {
@@ -15,8 +17,27 @@ _FILES = {
 }
 
 
-def add_credential_flags(flags: FlagSet) -> None:
+def header(text: str) -> tuple[str, str]:
+    """`NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        # The text may be a secret.
+        raise argparse.ArgumentTypeError("a header is not of the form NAME=VALUE")
+    return name, value
+
+
+def add_credential_flags(
+    flags: FlagSet, *, header_type: Callable[[str], tuple[str, str]] = header
+) -> None:
     """Declare the flags."""
+    flags.add_argument(
+        "--prometheus-header",
+        type=header_type,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="header to send with every request to Prometheus; may be repeated",
+    )
     for name, meaning in _FILES.items():
         flags.add_file(f"--prometheus-{name}", help=meaning)
     flags.add_argument(
@@ -24,6 +45,20 @@ def add_credential_flags(flags: FlagSet) -> None:
         default="",
         metavar="NAME",
         help="user name for basic authentication",
+    )
+
+
+def prometheus_options(given: argparse.Namespace) -> PrometheusOptions:
+    """The parsed flags, as they are."""
+    return PrometheusOptions(
+        url=given.prometheus_url,
+        headers=tuple(given.prometheus_header),
+        token_file=given.prometheus_token_file,
+        username=given.prometheus_username,
+        password_file=given.prometheus_password_file,
+        ca_file=given.prometheus_ca_file,
+        client_cert_file=given.prometheus_client_tls_cert_file,
+        client_key_file=given.prometheus_client_tls_key_file,
     )
 
 

@@ -9,6 +9,7 @@ from kubectl_loadline.recorded_series.found import StartUp
 from scaler.algorithm.amounts import milli
 from wire.api.duration import parse_duration, parse_prometheus_duration
 from wire.process.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
+from wire.prometheus.access_flags import header
 
 STEP_SECONDS_MAX = 60
 
@@ -134,7 +135,7 @@ def _add_prometheus_flags(group: FlagSet) -> None:
     )
     group.add_argument(
         "--prometheus-header",
-        type=pair,
+        type=header,
         action="append",
         default=[],
         metavar="NAME=VALUE",

@@ -147,6 +147,14 @@ def test_a_step_is_at_most_a_minute(files, capsys):
     assert "'5m' is longer than 60 s" in capsys.readouterr().err
 
 
+def test_a_wrong_header_is_not_printed_because_it_may_be_a_secret(files, capsys):
+    with pytest.raises(SystemExit):
+        backtest(files, "--prometheus-header=s3cret")
+    error = capsys.readouterr().err
+    assert "--prometheus-header" in error
+    assert "s3cret" not in error
+
+
 def test_durations_have_days():
     assert (seconds("14d"), seconds("1h30m"), seconds("1.5h")) == (1_209_600, 5_400, 5_400)
     assert start_up("45s,2m") == start_up("45s,120s")
