@@ -147,9 +147,9 @@ class Extension(Generic[Rules, State]):
         """The status with its part. `step` is None where this reconcile has none."""
         return status
 
-    def sentence(self, step: Any, now_unix_seconds: float) -> str:
-        """Its line of `why`."""
-        return ""
+    def sentence(self, step: Any, now_unix_seconds: float) -> str | None:
+        """Its line of `why`; None for none."""
+        return None
 
     def hold(self, step: Any) -> tuple[str, str] | None:
         """What holds the replicas, for HELD and for the summary, beside what its remark says."""

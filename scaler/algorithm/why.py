@@ -96,8 +96,9 @@ def _steps(derivation: Derivation, extensions: Extensions) -> Iterator[str]:
     """What extensions did."""
     for each in extensions:
         step = derivation.steps.get(each.name)
-        if step is not None:
-            yield each.sentence(step, derivation.made_at_unix_seconds)
+        sentence = each.sentence(step, derivation.made_at_unix_seconds) if step else None
+        if sentence is not None:
+            yield sentence
 
 
 def _summary(derivation: Derivation, extensions: Extensions) -> str:
