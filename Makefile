@@ -51,7 +51,7 @@ test-page: $(STAMP)  ## Test the page of `kubectl loadline ui` in a real Chromiu
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)
 
-check: $(STAMP)  ## Run lint, type checks, import contracts, unit tests and the documentation site (about a minute)
+check: $(STAMP)  ## Run lint, type checks, import contracts, unit tests and the documentation site (about two minutes)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit site
 
 lint: $(STAMP)  ## Run lint, type checks and import contracts
