@@ -60,7 +60,7 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "kubectl_loadline/page/deciding.py",
         "scaler/algorithm/derivation.py",
         "scaler/algorithm/history.py",
-        "kubectl_loadline/recorded_series/recorded.py",
+        "kubectl_loadline/recorded_series/of_metrics.py",
         "scaler/cluster/forecast/load_query.py",
         "wire/api/kube_json.py",
         "wire/api/metric_stream.py",
