@@ -11,17 +11,17 @@ from cachetools import LRUCache
 
 MIB: Final = 1024 * 1024
 
-CACHES_BYTES: Final = 368 * MIB
+CACHES_BYTES: Final = 384 * MIB
 """The budget for the sum of the shares."""
 
 REQUESTS_BYTES: Final = 144 * MIB
 """Requests by their path, with the query that was built last: those of 50,000 autoscalers."""
 EVALUATIONS_BYTES: Final = 64 * MIB
 """Results of the last seconds: 115,000 rows."""
-OBJECT_LISTS_BYTES: Final = 32 * MIB
+OBJECT_LISTS_BYTES: Final = 48 * MIB
 """The objects that selectors have found: those of 50,000 autoscalers with a few pods each."""
 LAST_GOOD_BYTES: Final = 40 * MIB
-"""Last good values: 50,000 metrics with a contract that may fall back on them."""
+"""Last good values: 50,000 metrics with a contract that may fall back on them, of two objects each."""
 REVIEWS_BYTES: Final = 48 * MIB
 """What `wire.serving.review_cache` keeps: the tokens and the rights of 50,000 clients."""
 WIDE_QUERIES_BYTES: Final = 36 * MIB

@@ -1,5 +1,6 @@
 """A request to any of the metrics APIs -> its document."""
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -243,9 +244,12 @@ def _fallback_key(
         text = f"{offer.series} {rule.metrics_query} {rule.resources}"
     source = f"{rule.backend.name} {rule.backend.source} {text}"
     if isinstance(request, ExternalMetricRequest):
-        return f"{source} {request.namespace}/{request.metric}?{request.selector}"
-    subject = f"{request.namespace}/{request.resource}/{request.metric}"
-    return f"{source} {subject}?{request.metric_selector}"
+        subject = f"{request.namespace}/{request.metric}?{request.selector}"
+    else:
+        metric = f"{request.namespace}/{request.resource}/{request.metric}"
+        subject = f"{metric}?{request.metric_selector}"
+    # The texts are long, and kept for each metric.
+    return hashlib.blake2b(f"{source} {subject}".encode(), digest_size=16).hexdigest()
 
 
 def _still_good(

@@ -7,8 +7,9 @@ from adapter.caches import LAST_GOOD_BYTES, SizedCache
 from adapter.model import ExternalValue, ObjectValue
 
 _ENTRY_BYTES: Final = 300
-_VALUE_BYTES: Final = 420
-"""What a row with two labels takes; the value of an object takes half."""
+_OBJECT_BYTES: Final = 210
+_ROW_BYTES: Final = 420
+"""What the value of an object takes, and a row with two labels."""
 
 Value = TypeVar("Value", Mapping[str, ObjectValue], tuple[ExternalValue, ...])
 Kept = SizedCache[tuple[object, str], Any]
@@ -16,9 +17,7 @@ Kept = SizedCache[tuple[object, str], Any]
 
 def last_good_values(bytes_max: int = LAST_GOOD_BYTES) -> Kept:
     """What several `LastGoodValues` keep together."""
-    return SizedCache(
-        bytes_max, lambda key, values: _ENTRY_BYTES + len(key[1]) + _VALUE_BYTES * len(values)
-    )
+    return SizedCache(bytes_max, _size_bytes)
 
 
 class LastGoodValues(Generic[Value]):
@@ -35,3 +34,8 @@ class LastGoodValues(Generic[Value]):
     def keep(self, key: str, value: Value) -> None:
         """Keep it in place of the previous one."""
         self._kept.keep((self, key), value)
+
+
+def _size_bytes(key: tuple[object, str], values: Any) -> int:
+    each_bytes = _OBJECT_BYTES if isinstance(values, Mapping) else _ROW_BYTES
+    return _ENTRY_BYTES + len(key[1]) + each_bytes * len(values)

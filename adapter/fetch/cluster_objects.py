@@ -110,12 +110,12 @@ class WatchedObjects:
         self._mapping = mapping
         self._spawn = spawn
         self._found: _Found = SizedCache(
-            bytes_max * 3 // 4, lambda key, kept: _found_bytes(key[2], kept[1])
+            bytes_max * 7 // 8, lambda key, kept: _found_bytes(key[2], kept[1])
         )
         self._watched: dict[tuple[str, str], _Watched] = {}
         self._lists: SingleFlight[_Key, Sequence[KubeObject]] = SingleFlight()
         self._fresh_lists: TTLCache[_Key, Sequence[KubeObject]] = TTLCache(
-            bytes_max // 4, LIST_FRESH_SECONDS, timer=monotonic, getsizeof=_listed_bytes
+            bytes_max // 8, LIST_FRESH_SECONDS, timer=monotonic, getsizeof=_listed_bytes
         )
         self._list_slots = asyncio.Semaphore(LISTS_MAX)
 
@@ -217,7 +217,8 @@ def _listed_bytes(found: Sequence[KubeObject]) -> int:
 async def _first_list(cache: WatchCache[PartialObject]) -> bool:
     """Whether the cache was filled in time; a cache that fails is not awaited."""
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(cache.attempted(), FIRST_LIST_SECONDS)
+        async with asyncio.timeout(FIRST_LIST_SECONDS):
+            await cache.attempted()
     return cache.is_synced
 
 

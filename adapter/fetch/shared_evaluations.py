@@ -61,6 +61,9 @@ class SharedEvaluations:
     async def _send(self, plan: Plan, sending: Sending) -> Evaluation:
         sent_at = self._monotonic()
         evaluation = await self._behind.evaluate(plan, sending)
+        held = self._fresh.get(plan)
+        if held is not None and held[0] > sent_at:
+            return evaluation  # Another lane was faster.
         self._drop(plan)  # So that the dict is in the order of sending.
         self._fresh[plan] = (sent_at, evaluation)
         self.size_bytes += _size_bytes(plan, evaluation)

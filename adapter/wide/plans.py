@@ -45,8 +45,8 @@ WAIT_SECONDS: Final = 5.0
 QUERIES_MAX: Final = 4_096
 """Wide queries that are known; the least recently used are dropped first."""
 NAMESPACES_MAX: Final = 100_000
-"""Namespaces of all wide queries together, counted when they are added. Then all are forgotten, and requests have narrow queries
-for one period: a client that invents namespaces cannot fill the memory.
+"""Namespaces of all wide queries together. Beyond it all are forgotten, and requests have narrow queries for one period: a client
+that invents namespaces cannot fill the memory.
 """
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class WidePlans:
         self._freshness = freshness
         self._monotonic = monotonic
         self._queries: LRUCache[WideQuery, _Chunks] = LRUCache(QUERIES_MAX)
-        self._namespaces_added = 0
+        self._namespaces = 0
         self._namespaces_max = namespaces_max
 
     async def evaluation_for(
@@ -144,16 +144,15 @@ class WidePlans:
 
     def _chunk(self, wide: Wide, now_seconds: float, *, is_known: bool) -> "_Chunk | None":
         """The chunk of a request; only one that requests have already, if `is_known`."""
-        if self._namespaces_added > self._namespaces_max:
-            self._namespaces_added = 0
+        if self._namespaces > self._namespaces_max:
+            self._namespaces = 0
             self._queries.clear()
         chunks = self._chunks(wide.query)
-        known = chunks.known(wide.namespace, now_seconds)
-        if is_known:
-            return known
-        if known is None:
-            self._namespaces_added += 1
-        return chunks.of(wide.namespace, now_seconds)
+        before = len(chunks)
+        find = chunks.known if is_known else chunks.of
+        found = find(wide.namespace, now_seconds)
+        self._namespaces += len(chunks) - before
+        return found
 
     def _chunks(self, query: WideQuery) -> "_Chunks":
         chunks = self._queries.get(query)
@@ -211,6 +210,9 @@ class _Chunks:
         self._chunks: list[_Chunk] = []
         self._chunk_of: OrderedDict[str, tuple[_Chunk, float]] = OrderedDict()
         """By namespace, with the time of its last request; in the order of these times."""
+
+    def __len__(self) -> int:
+        return len(self._chunk_of)
 
     def known(self, namespace: str, now_seconds: float) -> "_Chunk | None":
         """The chunk of a namespace; None for one that was not requested recently."""

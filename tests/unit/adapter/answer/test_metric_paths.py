@@ -127,6 +127,14 @@ def test_every_autoscaler_finds_its_last_good_value_again():
     assert found == list(range(AUTOSCALERS))
 
 
+def test_every_autoscaler_finds_the_last_good_values_of_two_pods_again():
+    values = LastGoodValues[Mapping[str, ObjectValue]](last_good_values())
+    keys = [f"{number:032d}" for number in range(AUTOSCALERS)]
+    for key in keys:
+        values.keep(key, objects(2))
+    assert all(len(values.get(key, {})) == 2 for key in keys)
+
+
 def test_last_good_values_have_one_bound_for_all_and_a_list_counts_with_each_of_its_values():
     kept = last_good_values(bytes_max=1_000_000)
     external = LastGoodValues[tuple[ExternalValue, ...]](kept)
@@ -134,7 +142,7 @@ def test_last_good_values_have_one_bound_for_all_and_a_list_counts_with_each_of_
     for number in range(100):
         external.keep(f"m{number}", rows(*range(100)))
         custom.keep(f"m{number}", objects(100))
-    assert 10 < len(kept) < 30
+    assert 20 < len(kept) < 40
     assert kept.size_bytes <= 1_000_000
     assert len(external.get("m99", ())) == len(custom.get("m99", {})) == 100
     custom.keep("m99", objects(10_000))

@@ -179,14 +179,18 @@ async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_
         object_label="pod",
         contract=kept,
     )
-    query = 'q{code="500"}' if selector else "q"
-    prometheus = FakePrometheus({query: vector(({"pod": "web-1"}, 3.0), at_seconds=1_000.0)})
+    queries = {"": "q", "code=500": 'q{code="500"}'}
+    query = queries[selector]
+    measured = vector(({"pod": "web-1"}, 3.0), at_seconds=1_000.0)
+    prometheus = FakePrometheus(dict.fromkeys(queries.values(), measured))
     requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
     await requested.custom(custom("web-1", selector))
     [(_, key)] = requested._last_custom._kept._kept
     values = requested._last_custom.get(key, {})
-    assert key.endswith(f"?{selector}")
     assert set(values) == {"web-1"}
+    for each in queries:
+        await requested.custom(custom("web-1", each))
+    assert len(requested._last_custom._kept) == 2
     prometheus.answers[query] = vector(({"pod": "web-2"}, 4.0), at_seconds=1_061.0)
     requested._now = lambda: 1_061.0
     await requested.custom(custom("web-2", selector))

@@ -227,3 +227,29 @@ async def test_an_autoscaler_does_not_wait_for_a_query_that_lets_others_go_first
     await asyncio.gather(command, autoscaler)
     await shared.evaluate(PLAN, Sending(lane=Lane.COMMAND))
     assert behind.requested == [PLAN, PLAN], "a fresh result is that of all"
+
+
+async def test_a_query_that_was_sent_earlier_does_not_replace_a_newer_result(clock):
+    """An explanation waits behind autoscalers, so its query may end after one that was sent later."""
+
+    class ByLane:
+        def __init__(self) -> None:
+            self.may_answer = {lane: asyncio.Event() for lane in Lane}
+            self.is_sent = asyncio.Event()
+
+        async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
+            sent_at = clock.now_seconds
+            self.is_sent.set()
+            await self.may_answer[sending.lane].wait()
+            return Evaluation(samples=(), evaluated_at_seconds=sent_at)
+
+    behind = ByLane()
+    shared = SharedEvaluations(behind, freshness=Freshness.always(5.0), monotonic=clock)
+    explaining = asyncio.create_task(shared.evaluate(PLAN, Sending(lane=Lane.COMMAND)))
+    await behind.is_sent.wait()
+    clock.now_seconds += 2.0
+    behind.may_answer[Lane.AUTOSCALER].set()
+    newer = await shared.evaluate(PLAN)
+    behind.may_answer[Lane.COMMAND].set()
+    assert (await explaining).evaluated_at_seconds == newer.evaluated_at_seconds - 2.0
+    assert await shared.evaluate(PLAN) is newer

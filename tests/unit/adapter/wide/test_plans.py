@@ -348,6 +348,17 @@ async def test_a_client_that_invents_namespaces_cannot_fill_the_memory():
         assert sum(len(each._chunk_of) for each in planner.plans._queries.values()) <= 501
 
 
+async def test_namespaces_that_come_and_go_do_not_end_the_wide_queries_of_the_others():
+    planner = Planner(namespaces_max=20)
+    query, _ = of_queue("team-0", "queue=q1")
+    first = planner.plans._chunks(query.wide.query)
+    for number in range(100):
+        wide = msgspec.structs.replace(query.wide, namespace=f"preview-{number}")
+        planner.clock.now_seconds += FORGOTTEN_SECONDS / 10
+        await planner.plans.evaluation_for(wide, "q", ())
+    assert planner.plans._chunks(query.wide.query) is first
+
+
 @pytest.mark.parametrize(
     "template",
     [
