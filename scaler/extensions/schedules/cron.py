@@ -8,6 +8,7 @@ a CronJob skips it, but here that would leave out a whole window (docs/adr/0014-
 from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -67,6 +68,7 @@ class Cron(msgspec.Struct, frozen=True):
         return (by_day and by_weekday) if self.needs_both_days else (by_day or by_weekday)
 
 
+@lru_cache(4_096)
 def parse_cron(expression: str) -> Cron:
     """Parse an expression. Raises ValueError with the field and the fix."""
     if "TZ=" in expression:

@@ -6,6 +6,7 @@ All computation is in local time; `local_time` makes instants of it, by the rule
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from heapq import merge
 from itertools import islice
 from zoneinfo import ZoneInfo
@@ -70,6 +71,7 @@ def _shifted(local: datetime, years: int) -> datetime:
     return local.replace(year=local.year + years)
 
 
+@lru_cache(4_096)
 def parse_rule(text: str) -> Rule:
     """Check an RRULE such as `FREQ=YEARLY;BYMONTH=11;BYDAY=4FR`. Raises ValueError with the part and the fix."""
     parts: dict[str, str] = {}

@@ -114,6 +114,10 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         """What was found for the bounds of this reconcile."""
         return rules.searched
 
+    def disabled(self, state: Searched) -> Searched:
+        """What was read of schedules does not depend on the target."""
+        return state
+
     def shifted(self, state: Searched, seconds: float) -> Searched:
         """The starts of a schedule are times of the calendar, so they stay."""
         return state
