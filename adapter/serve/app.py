@@ -25,6 +25,7 @@ EMPTY = StatusDetails()
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 REPRESENTATIONS = (JSON, YAML, PROTOBUF, f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 """What upstream lists when nothing matches, in its order."""
+_ACCEPTED = frozenset({"*/*", *REPRESENTATIONS})
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -151,7 +152,7 @@ def check_representation(request: web.BaseRequest) -> None:
     """
     accept = request.headers.get("Accept") or "*/*"
     named = {clause.split(";")[0].strip() for clause in accept.split(",")}
-    if named.isdisjoint({"*/*", *REPRESENTATIONS}):
+    if named.isdisjoint(_ACCEPTED):
         listed = ", ".join(REPRESENTATIONS)
         raise failure(406, f"406: Not Acceptable\n\nAvailable representations: {listed}", EMPTY)
 
