@@ -122,8 +122,6 @@ class Trace(AnswerObserver):
             return {}
         rows, names = self.query.rows, self.names or ()
         of_object = {rows.object_label: names[0]} if rows.object_label and len(names) == 1 else {}
-        if rows.object_label and not of_object:
-            return {}
         return {**dict(rows.where), **of_object}
 
     def _evaluated(self, plan: PlanEvaluation) -> EvaluatedQuery:
