@@ -39,6 +39,10 @@ log = logging.getLogger(__name__)
 _DECODED_RATIO: Final = 8
 """How many times its JSON a response takes that is decoded as a whole, at most."""
 
+_CROWDED: Final = NoAnswer(
+    "its result is large, and waited until the time for the query ended while other large results were read: aggregate in the queries"
+)
+
 Answer = TypeVar("Answer")
 
 _KINDS = {
@@ -90,7 +94,8 @@ class PrometheusClient:
                     )
                     evaluation = await result.evaluation()
                 except NoAnswer as error:
-                    raise self._failed(plan.query, error) from error
+                    reason = _CROWDED if result.has_waited_in_vain else error
+                    raise self._failed(plan.query, reason) from error
             return await _indexed(evaluation, plan)
 
     async def series(self, *, match: str, max_age_seconds: float) -> Sequence[Series]:
@@ -229,6 +234,8 @@ class _Result:
         self._feed = _json(self._reader.feed)
         self._samples: list[Sample] = []
         self._read_bytes = 0
+        self.has_waited_in_vain = False
+        """Whether the time for the query has ended while other large results were being read."""
 
     async def take(self, piece: bytes) -> None:
         """The next bytes. Raises `NoAnswer`, also for a result that is too large."""
@@ -262,6 +269,9 @@ class _Result:
     async def _grow(self, size_bytes: int) -> None:
         try:
             await self._claim.grow(size_bytes)
+        except asyncio.CancelledError:
+            self.has_waited_in_vain = True
+            raise
         except ResponseTooLarge:
             # The rest is not read.
             raise NoAnswer(

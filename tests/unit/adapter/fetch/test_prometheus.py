@@ -322,3 +322,17 @@ async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_
     server.says = vector(({"pod": "a"}, "1"))
     assert (await client.evaluate(PLAN)).samples
     await client.close()
+
+
+async def test_a_large_result_that_waits_for_others_too_long_says_so(server):
+    server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
+    backend = Backend(url=server.url, timeout_seconds=0.5)
+    budget = ResponseBudget(0, free_bytes=0)
+    client = PrometheusClient(backend, FileCredentials(backend), budget)
+    with budget.claim() as other:
+        await other.grow(1)
+        with pytest.raises(QueryFailed, match="while other large results were read") as failed:
+            await client.evaluate(PLAN)
+    assert failed.value.retryable
+    assert (await client.evaluate(PLAN)).samples
+    await client.close()
