@@ -70,43 +70,43 @@ class Answers:
         objects: ObjectNames,
         mapping: ResourceMapping,
         active: ActiveConfiguration,
-        wide_plans: WidePlans | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Without `wide_plans`, every request has its own query."""
+        """`active` is replaced by each reload."""
         self.active = active
         self._evaluator = evaluator
-        self._wide_plans = wide_plans
         self._objects = objects
         self._mapping = mapping
         self._now = now
-        self._usage = UsageAnswers(
-            evaluator=evaluator, objects=objects, mapping=mapping, wide_plans=wide_plans, now=now
-        )
         self._left_out = LeftOutObjects()
         last_good = last_good_values()
         self._last_custom = LastGoodValues[Mapping[str, ObjectValue]](last_good)
         self._last_external = LastGoodValues[tuple[ExternalValue, ...]](last_good)
 
     async def answer(
-        self, known: KnownRequest, observer: AnswerObserver = UNOBSERVED
+        self,
+        known: KnownRequest,
+        observer: AnswerObserver = UNOBSERVED,
+        active: ActiveConfiguration | None = None,
     ) -> AnswerDocument:
-        """The document that answers a request."""
-        request = known.request
+        """The document that answers a request. `active`: by which configuration, the one that is active now if it is None."""
+        request, active = known.request, active or self.active
         if isinstance(request, CustomMetricRequest):
-            return await self.custom(request, observer, known)
+            return await self.custom(request, observer, known, active)
         if isinstance(request, ExternalMetricRequest):
-            return await self.external(request, observer, known)
-        return await self.usage(request, observer)
+            return await self.external(request, observer, known, active)
+        return await self.usage(request, observer, active)
 
     async def custom(
         self,
         request: CustomMetricRequest,
         observer: AnswerObserver = UNOBSERVED,
         known: KnownRequest | None = None,
+        active: ActiveConfiguration | None = None,
     ) -> MetricValueList | MetricValueListV1beta1:
         """The value of one object, or of each object that a selector matches."""
-        offer = self._custom_offer(request)
+        active = active or self.active
+        offer = self._custom_offer(request, active)
         observer.rule_chosen(offer)
         names = requested_names(request)
         if names is None:
@@ -118,11 +118,19 @@ class Answers:
             if known is not None:
                 known.keep(offer, names, query)
         observer.query_built(query)
-        evaluation = await self._rows(query, names, observer)
+        evaluation = await self._rows(query, names, observer, active.wide_plans)
         now_seconds = self._now()
         key = _fallback_key(request, query, offer)
         last = self._last_custom.get(key, {}) if key else {}
-        found = custom_values(evaluation, query, request, names, now_seconds=now_seconds, last=last)
+        found = custom_values(
+            evaluation,
+            query,
+            request,
+            names,
+            now_seconds=now_seconds,
+            last=last,
+            judged=observer.judged,
+        )
         if found.left_out:
             self._left_out.report(request, query, found.left_out)
         values = found.values
@@ -140,11 +148,13 @@ class Answers:
         request: ExternalMetricRequest,
         observer: AnswerObserver = UNOBSERVED,
         known: KnownRequest | None = None,
+        active: ActiveConfiguration | None = None,
     ) -> ExternalMetricValueList:
         """The rows of an external metric."""
-        offer = self.active.catalog.external(request.metric)
+        active = active or self.active
+        offer = active.catalog.external(request.metric)
         if offer is None:
-            raise self._unknown(lambda why: external_metric_not_found(request, why), ())
+            raise _unknown(active, lambda why: external_metric_not_found(request, why), ())
         observer.rule_chosen(offer)
         query = known.query(offer) if known is not None else None
         if query is None:
@@ -152,11 +162,18 @@ class Answers:
             if known is not None:
                 known.keep(offer, (), query)
         observer.query_built(query)
-        evaluation = await self._rows(query, (), observer)
+        evaluation = await self._rows(query, (), observer, active.wide_plans)
         now_seconds = self._now()
         key = _fallback_key(request, query, offer)
         last = self._last_external.get(key, ()) if key else ()
-        values = external_values(evaluation, query, request, now_seconds=now_seconds, last=last)
+        values = external_values(
+            evaluation,
+            query,
+            request,
+            now_seconds=now_seconds,
+            last=last,
+            judged=observer.judged,
+        )
         if key and values and not any(value.substitute for value in values):
             self._last_external.keep(key, values)
         if values:
@@ -165,21 +182,35 @@ class Answers:
         return render.external_list(request, values, query)
 
     async def usage(
-        self, request: ResourceMetricRequest, observer: AnswerObserver = UNOBSERVED
+        self,
+        request: ResourceMetricRequest,
+        observer: AnswerObserver = UNOBSERVED,
+        active: ActiveConfiguration | None = None,
     ) -> UsageDocument:
         """What pods or nodes use: a list, or a single one by name."""
-        rules = self.active.resource_rules
-        if rules is None:
+        active = active or self.active
+        if active.resource_rules is None:
             raise not_found("the server could not find the requested resource")
-        return await self._usage.answer(request, rules, observer)
+        usage = UsageAnswers(
+            evaluator=self._evaluator,
+            objects=self._objects,
+            mapping=self._mapping,
+            wide_plans=active.wide_plans,
+            now=self._now,
+        )
+        return await usage.answer(request, active.resource_rules, observer)
 
     async def _rows(
-        self, query: MetricQuery, names: Sequence[str], observer: AnswerObserver
+        self,
+        query: MetricQuery,
+        names: Sequence[str],
+        observer: AnswerObserver,
+        wide_plans: WidePlans | None,
     ) -> Evaluation:
         """The rows of the request: of a wide query, or of its own query."""
-        if self._wide_plans:
+        if wide_plans:
             narrow = query.plan.query
-            shared = await self._wide_plans.evaluation_for(
+            shared = await wide_plans.evaluation_for(
                 query.wide, narrow, names, explains=observer.explains
             )
             if shared is not None:
@@ -192,8 +223,8 @@ class Answers:
         _OWN.inc()
         return found
 
-    def _custom_offer(self, request: CustomMetricRequest) -> Offer:
-        catalog = self.active.catalog
+    def _custom_offer(self, request: CustomMetricRequest, active: ActiveConfiguration) -> Offer:
+        catalog = active.catalog
         try:
             resource = self._mapping.resource_for(request.resource)
         except UnknownResource as error:
@@ -203,7 +234,7 @@ class Answers:
         offer = catalog.custom(MetricEntry(resource, bool(request.namespace), request.metric))
         if offer is None:
             elsewhere = [e for e in catalog.custom_entries() if e.metric == request.metric]
-            raise self._unknown(lambda why: custom_metric_not_found(request, why), elsewhere)
+            raise _unknown(active, lambda why: custom_metric_not_found(request, why), elsewhere)
         return offer
 
     async def _matching(self, request: CustomMetricRequest) -> Sequence[KubeObject]:
@@ -215,15 +246,18 @@ class Answers:
         except (Unavailable, UnknownResource) as error:
             raise objects_not_listed(resource, str(error)) from error
 
-    def _unknown(
-        self, refusal: Callable[[str], StatusError], elsewhere: Sequence[MetricEntry]
-    ) -> StatusError:
-        """404; 503 while the series of some rule are not known, since that rule might serve the metric."""
-        gaps = self.active.catalog.gaps()
-        why = _why_unknown(elsewhere, gaps)
-        if any(gap.temporary for gap in gaps):
-            return service_unavailable(refusal(why).message)
-        return refusal(why)
+
+def _unknown(
+    active: ActiveConfiguration,
+    refusal: Callable[[str], StatusError],
+    elsewhere: Sequence[MetricEntry],
+) -> StatusError:
+    """404; 503 while the series of some rule are not known, since that rule might serve the metric."""
+    gaps = active.catalog.gaps()
+    why = _why_unknown(elsewhere, gaps)
+    if any(gap.temporary for gap in gaps):
+        return service_unavailable(refusal(why).message)
+    return refusal(why)
 
 
 def _fallback_key(

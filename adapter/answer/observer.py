@@ -5,9 +5,11 @@ There is one implementation of answering; it calls the observer after each step.
 
 from collections.abc import Sequence
 
+from adapter.documents.signal_contract import Judgement
 from adapter.model import (
     Evaluation,
     ExternalValue,
+    KubeObject,
     MetricQuery,
     ObjectValue,
     Offer,
@@ -41,6 +43,12 @@ class AnswerObserver:
 
     def needs_own_query(self) -> None:
         """No wide query answers the request: its own query is about to be sent, which may fail."""
+
+    def judged(self, judgements: Sequence[Judgement]) -> None:
+        """What becomes of the values with which something is wrong, if there are any; the request may fail because of them."""
+
+    def usage_left_out(self, subject: KubeObject, why: str) -> None:
+        """A pod or node has no usage that can be served; `why` is a sentence."""
 
     def answered(self, values: Sequence[ObjectValue | ExternalValue | UsageValue]) -> None:
         """The values of the answer."""

@@ -51,7 +51,7 @@ _USAGE_AGE = telemetry.SAMPLE_AGE_SECONDS.labels("metrics.k8s.io")
 
 
 class UsageAnswers:
-    """Answers what pods or nodes use, or raises `StatusError` that says why it cannot."""
+    """Answers one request for what pods or nodes use, or raises `StatusError` that says why it cannot."""
 
     def __init__(
         self,
@@ -67,6 +67,8 @@ class UsageAnswers:
         self._objects = objects
         self._mapping = mapping
         self._now = now
+        self._left_out: list[tuple[KubeObject, str]] = []
+        """What has no usage, and why."""
 
     async def answer(
         self,
@@ -78,6 +80,8 @@ class UsageAnswers:
         subjects = await self._subjects(request)
         observer.objects_matched([each.name for each in subjects])
         values = await self._usage(request.resource, subjects, rules, observer)
+        for subject, why in self._left_out:
+            observer.usage_left_out(subject, why)
         observer.answered(values)
         now_seconds = self._now()
         if values:
@@ -88,7 +92,7 @@ class UsageAnswers:
                 return render.node_metrics_list(values, now_seconds)
             return render.pod_metrics_list(values, now_seconds)
         if not values:
-            raise _no_usage(request)
+            raise _no_usage(request, "; ".join(why for _, why in self._left_out))
         if of_nodes:
             node = render.node_metrics(values[0], now_seconds)
             return msgspec.structs.replace(node, kind="NodeMetrics", api_version=V1BETA1)
@@ -139,7 +143,7 @@ class UsageAnswers:
             return [
                 value
                 for namespace, subjects_in in by_namespace.items()
-                for value in _usage_of(together, queries[namespace], subjects_in)
+                for value in self._usage_of(together, queries[namespace], subjects_in)
             ]
         found = await asyncio.gather(
             *(
@@ -214,20 +218,22 @@ class UsageAnswers:
         )
         observer.evaluated(query.cpu, query.cpu_rows, cpu)
         observer.evaluated(query.memory, query.memory_rows, memory)
-        return usage_values(cpu, memory, query, subjects)
+        return usage_values(cpu, memory, query, subjects, self._leave_out)
 
+    def _usage_of(
+        self, together: _Together, query: UsageQuery, subjects: Sequence[KubeObject]
+    ) -> Sequence[UsageValue]:
+        """The usage of one namespace, out of the evaluations for all of them."""
+        names = [each.name for each in subjects]
+        cpu, memory = (
+            _rows_in(evaluations, wide, names)
+            for evaluations, wide in zip(together, (query.cpu_wide, query.memory_wide), strict=True)
+            if wide
+        )
+        return usage_values(cpu, memory, query, subjects, self._leave_out)
 
-def _usage_of(
-    together: _Together, query: UsageQuery, subjects: Sequence[KubeObject]
-) -> Sequence[UsageValue]:
-    """The usage of one namespace, out of the evaluations for all of them."""
-    names = [each.name for each in subjects]
-    cpu, memory = (
-        _rows_in(evaluations, wide, names)
-        for evaluations, wide in zip(together, (query.cpu_wide, query.memory_wide), strict=True)
-        if wide
-    )
-    return usage_values(cpu, memory, query, subjects)
+    def _leave_out(self, subject: KubeObject, why: str) -> None:
+        self._left_out.append((subject, why))
 
 
 def _rows_in(
@@ -244,10 +250,10 @@ def _no_subject(resource: GroupResource, name: str) -> StatusError:
     return not_found(f'{kind} "{name}" not found{why}', StatusDetails(name=name, kind=kind))
 
 
-def _no_usage(request: ResourceMetricRequest) -> StatusError:
+def _no_usage(request: ResourceMetricRequest, why: str) -> StatusError:
     kind = "nodemetrics" if request.resource == NODES else "podmetrics"
     name = f"{request.namespace}/{request.name}" if request.namespace else request.name or ""
     return not_found(
-        f'{kind}.metrics.k8s.io "{name}" not found: Prometheus has no cpu or no memory usage of it',
+        f'{kind}.metrics.k8s.io "{name}" not found: {why}',
         StatusDetails(name=name, group="metrics.k8s.io", kind=kind),
     )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
-from adapter.answer import Answers, MetricPaths
+from adapter.answer import ActiveConfiguration, Answers, MetricPaths
 from adapter.diagnosis import findings, near_misses, unserved
 from adapter.diagnosis.explanation import Explanation, Finding, ParsedRequest
 from adapter.diagnosis.trace import Trace
@@ -25,7 +25,7 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
-from adapter.ports import QueryFailed, SeriesIndex
+from adapter.ports import Catalog, QueryFailed, SeriesIndex
 from adapter.promql.metric_query import equals
 from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.api.status import StatusError
@@ -56,16 +56,16 @@ class Explainer:
 
     async def explain(self, path: str) -> Explanation:
         """`path` as in a URL: escaped, with its query string."""
-        trace = Trace()
+        trace, active = Trace(), self._answers.active
         request: MetricRequest | None = None
         refused: StatusError | None = None
         try:
             known = self._paths.of_url(path)
             request = known.request
-            await self._answers.answer(known, trace)
+            await self._answers.answer(known, trace, active)
         except StatusError as error:
             refused = error
-        found = await self._findings(path, request, trace, refused)
+        found = await self._findings(path, request, trace, refused, active)
         metric = getattr(request, "metric", "")
         return Explanation(
             path=path,
@@ -80,7 +80,9 @@ class Explainer:
             value_count=len(trace.values or ()),
             values=trace.served(),
             findings=tuple(found),
-            similar=self._similar(request, metric) if request and trace.offer is None else (),
+            similar=_similar(request, metric, active.catalog)
+            if request and trace.offer is None
+            else (),
         )
 
     async def _findings(
@@ -89,9 +91,10 @@ class Explainer:
         request: MetricRequest | None,
         trace: Trace,
         refused: StatusError | None,
+        active: ActiveConfiguration,
     ) -> list[Finding]:
         if request is None:
-            return [self._about_path(path, refused)]
+            return [_about_path(path, refused, active.groups)]
         if refused and isinstance(refused.__cause__, QueryFailed):
             failed = refused.__cause__
             return [
@@ -100,33 +103,23 @@ class Explainer:
                 )
             ]
         if refused is None or trace.evaluations or trace.is_shared:
-            remarks = self._about_values(request, trace)
+            remarks = self._about_values(request, trace, refused)
             return remarks or ([_unexplained(refused)] if refused else [])
         if isinstance(request, ResourceMetricRequest):
             return [_about_usage(trace, refused)]
         if trace.offer is None:
-            return [await self._unserved(request)]
+            return [await self._unserved(request, active.catalog)]
         if trace.names is None and isinstance(request, CustomMetricRequest):
             return [findings.objects_not_listed(refused.message)]
         if trace.names == () and isinstance(request, CustomMetricRequest):
             return [findings.no_objects(request)]
         return [findings.query_not_built(refused.__context__, refused.message)]
 
-    def _about_path(self, path: str, refused: StatusError | None) -> Finding:
-        match split_path(unquote(path.partition("?")[0])):
-            case ["apis", group, *_] if group not in VERSIONS:
-                return findings.bad_request(
-                    f"{group} is not a metrics API: there are {', '.join(VERSIONS)}"
-                )
-            case ["apis", group, *_] if group not in self._answers.active.groups:
-                return findings.group_not_served(group)
-            case ["apis", group, version, _, *_] if version in VERSIONS[group] and refused:
-                return findings.bad_request(refused.message)
-        return findings.bad_request(f"{path!r} is not a path of a metrics API")
-
-    def _about_values(self, request: MetricRequest, trace: Trace) -> list[Finding]:
+    def _about_values(
+        self, request: MetricRequest, trace: Trace, refused: StatusError | None
+    ) -> list[Finding]:
         if isinstance(request, ResourceMetricRequest):
-            missing = trace.without_usage()
+            missing = trace.without_usage
             return [findings.usage_missing(request, missing)] if missing else []
         if trace.query is None or not trace.evaluations:
             return []
@@ -134,19 +127,20 @@ class Explainer:
             trace.query,
             trace.evaluations[0].evaluation,
             request,
-            trace.names or (),
-            trace.values,
+            trace.judgements,
+            is_refused=refused is not None,
             now_seconds=self._now(),
         )
 
-    async def _unserved(self, request: CustomMetricRequest | ExternalMetricRequest) -> Finding:
+    async def _unserved(
+        self, request: CustomMetricRequest | ExternalMetricRequest, catalog: Catalog
+    ) -> Finding:
         resource: GroupResource | None = None
         if isinstance(request, CustomMetricRequest):
             try:
                 resource = self._mapping.resource_for(request.resource)
             except UnknownResource:
                 return findings.unknown_resource(request.resource)
-        catalog = self._answers.active.catalog
         listed = catalog.listed()
         return unserved.no_rule(
             request,
@@ -177,12 +171,18 @@ class Explainer:
                 failed.add(backend)
         return found
 
-    def _similar(self, request: MetricRequest, metric: str) -> tuple[str, ...]:
-        catalog = self._answers.active.catalog
-        if isinstance(request, CustomMetricRequest):
-            known = [f"{each.resource}/{each.metric}" for each in catalog.custom_entries()]
-            return near_misses.similar(metric, known)
-        return near_misses.similar(metric, catalog.external_metrics())
+
+def _about_path(path: str, refused: StatusError | None, groups: Sequence[str]) -> Finding:
+    match split_path(unquote(path.partition("?")[0])):
+        case ["apis", group, *_] if group not in VERSIONS:
+            return findings.bad_request(
+                f"{group} is not a metrics API: there are {', '.join(VERSIONS)}"
+            )
+        case ["apis", group, *_] if group not in groups:
+            return findings.group_not_served(group)
+        case ["apis", group, version, _, *_] if version in VERSIONS[group] and refused:
+            return findings.bad_request(refused.message)
+    return findings.bad_request(f"{path!r} is not a path of a metrics API")
 
 
 def _about_usage(trace: Trace, refused: StatusError) -> Finding:
@@ -198,6 +198,13 @@ def _unexplained(refused: StatusError) -> Finding:
         message=refused.message,
         fix="See the message.",
     )
+
+
+def _similar(request: MetricRequest, metric: str, catalog: Catalog) -> tuple[str, ...]:
+    if isinstance(request, CustomMetricRequest):
+        known = [f"{each.resource}/{each.metric}" for each in catalog.custom_entries()]
+        return near_misses.similar(metric, known)
+    return near_misses.similar(metric, catalog.external_metrics())
 
 
 def _parsed(request: MetricRequest) -> ParsedRequest:

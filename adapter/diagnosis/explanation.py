@@ -62,7 +62,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class EvaluatedQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One query and its result. Only rows that belong to the request are shown; `rows_returned` counts all of them.
 
-    `row_labels`: a row belongs to the request if it has all of these; empty for a request for several objects.
+    `row_labels`: a row belongs to the request only if it has all of these. They name the namespace wherever the text of the query does
+    not, and the object of a request for a single one; of several objects, their names decide too.
     """
 
     backend: str

@@ -4,38 +4,26 @@ Each message names what was found; each fix is something that its reader can do.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from adapter.diagnosis.explanation import Finding
-from adapter.documents.metric_values import read_objects, read_rows, requested_of
-from adapter.documents.signal_contract import (
-    PARTIAL,
-    Outcome,
-    Requested,
-    Trouble,
-    Wrong,
-    outcome_of,
-)
+from adapter.documents.signal_contract import PARTIAL, Judgement, Outcome, Wrong
 from adapter.model import (
     NAMESPACES,
     CustomMetricRequest,
     Evaluation,
     ExternalMetricRequest,
-    ExternalValue,
     GroupResource,
     MetricQuery,
-    ObjectValue,
     Reaction,
     ResourceMetricRequest,
     ResultKind,
     Rows,
     Sample,
-    UsageValue,
 )
 from adapter.model.wording import some
 from adapter.promql.naming import NoLabel
-from wire.api.status import StatusError
 
 NAMES_SHOWN_MAX: Final = 8
 
@@ -169,34 +157,23 @@ def about_values(
     query: MetricQuery,
     evaluation: Evaluation,
     request: CustomMetricRequest | ExternalMetricRequest,
-    names: Sequence[str],
-    served: Sequence[ObjectValue | ExternalValue | UsageValue] | None,
+    judgements: Sequence[Judgement],
     *,
+    is_refused: bool,
     now_seconds: float,
 ) -> list[Finding]:
     """What is remarkable about the rows of a request, and what it gets for them; errors first.
 
-    `served` are the values of the response; None: it is an error.
+    `judgements` are those of the response, which is an error if `is_refused`.
     """
-    requested = requested_of(request)
-    try:
-        if requested is Requested.EXTERNAL:
-            read = [("", each) for each in read_rows(evaluation, query, now_seconds)]
-        else:
-            read = [*read_objects(evaluation, query, names, now_seconds).items()]
-    except StatusError:
-        return [_not_a_vector(evaluation.kind)]
-    having = {each.name if isinstance(each, ObjectValue) else "" for each in served or ()}
-    others = bool(served) or any(isinstance(each, Sample) for _, each in read)
-    troubles: dict[tuple[Outcome, Wrong], list[tuple[str, Trouble]]] = {}
+    if is_refused and not judgements:
+        # Nothing was read then.
+        return [] if evaluation.kind is ResultKind.VECTOR else [_not_a_vector(evaluation.kind)]
+    troubles: dict[tuple[Outcome, Wrong], list[Judgement]] = {}
     if evaluation.partial and query.contract.on_partial is Reaction.ACCEPT:
-        troubles[Outcome.USED, Wrong.PARTIAL] = [("", PARTIAL)]
-    for name, each in read:
-        if isinstance(each, Trouble):
-            outcome = outcome_of(
-                each.wrong, query.contract, requested, has_last=name in having, others=others
-            )
-            troubles.setdefault((outcome, each.wrong), []).append((name, each))
+        troubles[Outcome.USED, Wrong.PARTIAL] = [Judgement("", PARTIAL, Outcome.USED)]
+    for each in judgements:
+        troubles.setdefault((each.outcome, each.trouble.wrong), []).append(each)
     return [
         _about(troubles[key], f"this {_OUTCOME[key[0]]}", query, evaluation, request, now_seconds)
         for key in sorted(troubles, key=lambda key: key[0] not in _ERRORS)
@@ -213,7 +190,7 @@ def _not_a_vector(kind: ResultKind) -> Finding:
 
 
 def _about(
-    troubles: Sequence[tuple[str, Trouble]],
+    judgements: Sequence[Judgement],
     becomes: str,
     query: MetricQuery,
     evaluation: Evaluation,
@@ -221,9 +198,10 @@ def _about(
     now_seconds: float,
 ) -> Finding:
     """The finding for objects or rows with the same trouble and the same outcome."""
-    whose = some([name for name, _ in troubles if name], NAMES_SHOWN_MAX)
-    rows = [trouble.row for _, trouble in troubles if trouble.row is not None]
-    match troubles[0][1].wrong:
+    whose = some([each.name for each in judgements if each.name], NAMES_SHOWN_MAX)
+    rows = [each.trouble.row for each in judgements if each.trouble.row is not None]
+    wrong = judgements[0].trouble.wrong
+    match wrong:
         case Wrong.PARTIAL:
             return Finding(
                 step="value",
@@ -253,9 +231,18 @@ def _about(
         step="value",
         reason="NotANumber",
         message=f"Prometheus returned {shown}{f' for {whose}' if whose else ''}; by signal.onNaN, {becomes}",
-        fix="Use histogram_quantile() or histogram_sum() on native histograms."
-        if rows[0].is_histogram
-        else "NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit).",
+        fix=_fix_of(rows[0], wrong),
+    )
+
+
+def _fix_of(row: Sample, wrong: Wrong) -> str:
+    if row.is_histogram:
+        return "Use histogram_quantile() or histogram_sum() on native histograms."
+    if wrong is Wrong.NAN:
+        return "NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit)."
+    return (
+        "An infinity usually means a division by 0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, last, omit). "
+        "`zero` puts no 0 in its place, which would scale down: it is treated as by `last`."
     )
 
 
@@ -270,11 +257,13 @@ def _why_no_rows(query: MetricQuery, request: CustomMetricRequest | ExternalMetr
     )
 
 
-def usage_missing(request: ResourceMetricRequest, names: Sequence[str]) -> Finding:
-    """Pods or nodes without usage."""
+def usage_missing(request: ResourceMetricRequest, why: Mapping[str, str]) -> Finding:
+    """Pods or nodes without usage; `why` has a sentence for each."""
+    names = {sentence: [name for name in why if why[name] == sentence] for sentence in why.values()}
+    causes = [f"{sentence} ({some(of, NAMES_SHOWN_MAX)})" for sentence, of in names.items()]
     return Finding(
         step="value",
         reason="NoRows",
-        message=f"Prometheus has no cpu or no memory usage of {some(names, NAMES_SHOWN_MAX)}",
+        message=f"no usage is served: {'; '.join(causes)}",
         fix=f"Run both queries in Prometheus: `resourceRules` must map the labels of {request.resource} and of {NAMESPACES} as they are on the series.",
     )

@@ -11,6 +11,7 @@ from adapter.diagnosis.findings import about_values, counted, no_answer
 from adapter.diagnosis.near_misses import NAME
 from adapter.diagnosis.rule_yields import Metric, Trial, by_name_alone, no_series, yielded
 from adapter.documents.metric_values import custom_values, external_values
+from adapter.documents.signal_contract import Judgement
 from adapter.model import (
     EVERY_OBJECT,
     NODES,
@@ -234,16 +235,26 @@ def _read(
     names = (request.name,) if isinstance(request, CustomMetricRequest) else ()
     served: Sequence[ObjectValue | ExternalValue] | None = None
     refused: StatusError | None = None
+    judged: list[Judgement] = []
     try:
         if isinstance(request, CustomMetricRequest):
             served = custom_values(
-                evaluation, query, request, names, now_seconds=now_seconds
+                evaluation, query, request, names, now_seconds=now_seconds, judged=judged.extend
             ).values
         else:
-            served = external_values(evaluation, query, request, now_seconds=now_seconds)
+            served = external_values(
+                evaluation, query, request, now_seconds=now_seconds, judged=judged.extend
+            )
     except StatusError as error:
         refused = error
-    findings = about_values(query, evaluation, request, names, served, now_seconds=now_seconds)
+    findings = about_values(
+        query,
+        evaluation,
+        request,
+        judged,
+        is_refused=refused is not None,
+        now_seconds=now_seconds,
+    )
     if refused and not findings:
         findings = [_not_queried(refused)]
     tried = Tried(

@@ -14,10 +14,12 @@ from adapter.diagnosis.explanation import (
     ServedValue,
 )
 from adapter.diagnosis.findings import counted, prometheus_text
+from adapter.documents.signal_contract import Judgement
 from adapter.model import (
     DiscoveryRule,
     Evaluation,
     ExternalValue,
+    KubeObject,
     MetricQuery,
     ObjectValue,
     Offer,
@@ -49,6 +51,9 @@ class Trace(AnswerObserver):
         self.query: MetricQuery | None = None
         self.plans: list[Plan] = []
         self.evaluations: list[PlanEvaluation] = []
+        self.judgements: tuple[Judgement, ...] = ()
+        self.without_usage: dict[str, str] = {}
+        """The requested pods or nodes that have no usage, and why."""
         self.values: tuple[Value, ...] | None = None
         self.is_shared = False
 
@@ -72,6 +77,12 @@ class Trace(AnswerObserver):
 
     def answered_together(self) -> None:
         self.is_shared = True
+
+    def judged(self, judgements: Sequence[Judgement]) -> None:
+        self.judgements = tuple(judgements)
+
+    def usage_left_out(self, subject: KubeObject, why: str) -> None:
+        self.without_usage[subject.name] = why
 
     def answered(self, values: Sequence[Value]) -> None:
         self.values = tuple(values)
@@ -112,18 +123,11 @@ class Trace(AnswerObserver):
         """The first values of the answer."""
         return tuple(_served(value) for value in (self.values or ())[:SHOWN_MAX])
 
-    def without_usage(self) -> list[str]:
-        """The requested pods or nodes that have no usage."""
-        having = {each.subject.name for each in self.values or () if isinstance(each, UsageValue)}
-        return [name for name in self.names or () if name not in having]
-
     def _row_labels(self, plan: Plan) -> dict[str, str]:
         if self.query is None or plan != self.query.plan:
             return {}
         rows, names = self.query.rows, self.names or ()
         of_object = {rows.object_label: names[0]} if rows.object_label and len(names) == 1 else {}
-        if rows.object_label and not of_object:
-            return {}
         return {**dict(rows.where), **of_object}
 
     def _evaluated(self, plan: PlanEvaluation) -> EvaluatedQuery:

@@ -5,7 +5,7 @@ rows for one object the last one counts; objects without a row are left out; an 
 Where a value is not usable, the rule's signal contract decides (`signal_contract.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from adapter.documents.refusals import external_metric_not_found, object_metric_
 from adapter.documents.signal_contract import (
     EMPTY,
     PARTIAL,
+    Judgement,
     Outcome,
     Requested,
     Trouble,
@@ -36,6 +37,13 @@ from adapter.model import (
     Sample,
 )
 
+Judged = Callable[[Sequence[Judgement]], None]
+"""Takes what became of the values with which something is wrong, before the response is known: it may be an error because of them."""
+
+
+def _ignored(_: Sequence[Judgement]) -> None:
+    """Of a request that is served."""
+
 
 class CustomValues(msgspec.Struct, frozen=True):
     """The values of objects, and the objects that are left out because their value cannot be used."""
@@ -45,7 +53,7 @@ class CustomValues(msgspec.Struct, frozen=True):
     """Name, and what is wrong with its value as a sentence. An object without any row is not among them."""
 
 
-def read_objects(
+def _read_objects(
     evaluation: Evaluation, query: MetricQuery, names: Sequence[str], now_seconds: float
 ) -> dict[str, Sample | Trouble]:
     """The usable row of each object, or what is wrong with it; raises `StatusError` 500 when the result is not an instant vector."""
@@ -56,7 +64,7 @@ def read_objects(
     return {name: checked(rows.get(name), query.contract, now_seconds) for name in names}
 
 
-def read_rows(
+def _read_rows(
     evaluation: Evaluation, query: MetricQuery, now_seconds: float
 ) -> list[Sample | Trouble]:
     """The same for each row of an external metric, or once if there is none."""
@@ -81,6 +89,7 @@ def custom_values(
     *,
     now_seconds: float,
     last: Mapping[str, ObjectValue] | None = None,
+    judged: Judged = _ignored,
 ) -> CustomValues:
     """A value for each object that has one; raises `StatusError`.
 
@@ -88,34 +97,52 @@ def custom_values(
     """
     contract, requested = query.contract, requested_of(request)
     values: list[ObjectValue] = []
+    replaced: list[Judgement] = []
     without: dict[str, Trouble] = {}
-    for name, found in read_objects(evaluation, query, names, now_seconds).items():
+    for name, found in _read_objects(evaluation, query, names, now_seconds).items():
         if isinstance(found, Sample):
             values.append(_object_value(name, milli(found.value) or 0, found.timestamp_seconds))
             continue
         known = last.get(name) if last else None
         has_last = known is not None and is_fresh(known.timestamp_seconds, query, now_seconds)
-        match outcome_of(found.wrong, contract, requested, has_last=has_last, others=True):
-            case Outcome.ZERO:
-                zero = _object_value(name, 0, evaluation.evaluated_at_seconds)
-                values.append(msgspec.structs.replace(zero, substitute=True))
-            case Outcome.LAST if known is not None:
-                values.append(known)
-            case _:
-                without[name] = found
-    outcomes = {
-        name: outcome_of(each.wrong, contract, requested, has_last=False, others=bool(values))
-        for name, each in without.items()
-    }
-    for name, outcome in outcomes.items():
-        if outcome is Outcome.FAILED:
-            raise failed(query, f"{without[name].sentence} for {name!r}")
-    if Outcome.NOT_FOUND in outcomes.values():
-        raise object_metric_not_found(
-            request, f"{query.plan.query!r} has no row for it ({query.rule})"
+        outcome = outcome_of(found.wrong, contract, requested, has_last=has_last, others=True)
+        if outcome is Outcome.ZERO:
+            zero = _object_value(name, 0, evaluation.evaluated_at_seconds)
+            values.append(msgspec.structs.replace(zero, substitute=True))
+        elif outcome is Outcome.LAST and known is not None:
+            values.append(known)
+        else:
+            without[name] = found
+            continue
+        replaced.append(Judgement(name, found, outcome))
+    # Now it is known whether the list has other values.
+    left = [
+        Judgement(
+            name,
+            each,
+            outcome_of(each.wrong, contract, requested, has_last=False, others=bool(values)),
         )
-    left_out = [(name, each.sentence) for name, each in without.items() if each is not EMPTY]
+        for name, each in without.items()
+    ]
+    if replaced or left:
+        judged([*replaced, *left])
+    for each in left:
+        if each.outcome is Outcome.FAILED:
+            raise failed(query, f"{each.trouble.sentence} for {each.name!r}")
+    if any(each.outcome is Outcome.NOT_FOUND for each in left):
+        raise object_metric_not_found(request, _no_value(left, query))
+    left_out = [(each.name, each.trouble.sentence) for each in left if each.trouble is not EMPTY]
     return CustomValues(tuple(values), tuple(left_out))
+
+
+def _no_value(left: Sequence[Judgement], query: MetricQuery) -> str:
+    """Why there is none that a response could have."""
+    sentences = {each.trouble.sentence for each in left if each.trouble is not EMPTY}
+    if sentences:
+        return (
+            f"{', '.join(sorted(sentences))} in the answer to {query.plan.query!r} ({query.rule})"
+        )
+    return f"{query.plan.query!r} has no row for it ({query.rule})"
 
 
 def _object_value(name: str, value_milli: int, timestamp_seconds: float) -> ObjectValue:
@@ -129,33 +156,40 @@ def external_values(
     *,
     now_seconds: float,
     last: Sequence[ExternalValue] = (),
+    judged: Judged = _ignored,
 ) -> tuple[ExternalValue, ...]:
     """A value for each row; raises `StatusError`. `last` holds the last good rows, for contracts that fall back on them.
 
-    They replace all rows: an autoscaler adds the rows up, so some of them would be a wrong sum.
+    They replace all rows: an autoscaler adds the rows up, so some of them would be a wrong sum. A row that is an error goes first.
     """
     has_last = bool(last) and all(
         is_fresh(value.timestamp_seconds, query, now_seconds) for value in last
     )
     values: list[ExternalValue] = []
-    for found in read_rows(evaluation, query, now_seconds):
+    judgements: list[Judgement] = []
+    for found in _read_rows(evaluation, query, now_seconds):
         if isinstance(found, Sample):
             values.append(_external_value(found, evaluation))
             continue
-        match outcome_of(
+        outcome = outcome_of(
             found.wrong, query.contract, Requested.EXTERNAL, has_last=has_last, others=False
-        ):
-            case Outcome.ZERO:
-                zero = _external_value(found.row, evaluation)
-                values.append(msgspec.structs.replace(zero, value_milli=0, substitute=True))
-            case Outcome.LAST:
-                return tuple(last)
-            case Outcome.NOT_FOUND:
-                raise external_metric_not_found(
-                    request, f"{query.plan.query!r} yields no row ({query.rule})"
-                )
-            case Outcome.FAILED:
-                raise failed(query, found.sentence)
+        )
+        judgements.append(Judgement("", found, outcome))
+        if outcome is Outcome.ZERO:
+            zero = _external_value(found.row, evaluation)
+            values.append(msgspec.structs.replace(zero, value_milli=0, substitute=True))
+    if not judgements:
+        return tuple(values)
+    judged(judgements)
+    for each in judgements:
+        if each.outcome is Outcome.FAILED:
+            raise failed(query, each.trouble.sentence)
+        if each.outcome is Outcome.NOT_FOUND:
+            raise external_metric_not_found(
+                request, f"{query.plan.query!r} yields no row ({query.rule})"
+            )
+    if any(each.outcome is Outcome.LAST for each in judgements):
+        return tuple(last)
     return tuple(values)
 
 

@@ -131,6 +131,14 @@ class Trouble(msgspec.Struct, frozen=True):
     row: Sample | None = None
 
 
+class Judgement(msgspec.Struct, frozen=True):
+    """What a response has in place of a value with which something is wrong. Rows of external metrics have no `name`."""
+
+    name: str
+    trouble: Trouble
+    outcome: Outcome
+
+
 PARTIAL: Final = Trouble(Wrong.PARTIAL, "some stores did not answer")
 EMPTY: Final = Trouble(Wrong.EMPTY, "no row")
 

@@ -6,7 +6,7 @@ sample gives the time. Unlike there, a result that is not a vector is an error a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from adapter.documents.refusals import metrics_not_fetched
 from adapter.documents.signal_contract import milli
@@ -24,8 +24,20 @@ from adapter.model import (
 _ByObject = dict[str, list[Sample]]
 
 
+LeftOut = Callable[[KubeObject, str], None]
+"""Takes an object that has no usage, and why."""
+
+
+def _ignored(_: KubeObject, _why: str) -> None:
+    """Of a request that is served."""
+
+
 def usage_values(
-    cpu: Evaluation, memory: Evaluation, query: UsageQuery, subjects: Sequence[KubeObject]
+    cpu: Evaluation,
+    memory: Evaluation,
+    query: UsageQuery,
+    subjects: Sequence[KubeObject],
+    left_out: LeftOut = _ignored,
 ) -> tuple[UsageValue, ...]:
     """The usage of the pods of one namespace, or of nodes, in the order given; raises `StatusError` 500.
 
@@ -33,12 +45,17 @@ def usage_values(
     """
     cpu_of = _by_object(cpu, query.cpu_rows, query.cpu.query)
     memory_of = _by_object(memory, query.memory_rows, query.memory.query)
-    found = (
-        _usage_value(each, cpu_of[each.name], memory_of[each.name], query)
-        for each in subjects
-        if each.name in cpu_of and each.name in memory_of
-    )
-    return tuple(value for value in found if value is not None)
+    found: list[UsageValue] = []
+    for each in subjects:
+        try:
+            found.append(_usage_value(each, cpu_of.get(each.name), memory_of.get(each.name), query))
+        except _NoUsage as error:
+            left_out(each, str(error))
+    return tuple(found)
+
+
+class _NoUsage(Exception):
+    """An object has no usage; the message says why."""
 
 
 def _by_object(evaluation: Evaluation, rows: Rows, query: str) -> _ByObject:
@@ -53,17 +70,21 @@ def _by_object(evaluation: Evaluation, rows: Rows, query: str) -> _ByObject:
 
 
 def _usage_value(
-    subject: KubeObject, cpu: Sequence[Sample], memory: Sequence[Sample], query: UsageQuery
-) -> UsageValue | None:
+    subject: KubeObject,
+    cpu: Sequence[Sample] | None,
+    memory: Sequence[Sample] | None,
+    query: UsageQuery,
+) -> UsageValue:
+    """Raises `_NoUsage`."""
+    if cpu is None or memory is None:
+        raise _NoUsage("Prometheus has no cpu or no memory usage of it")
     if not query.cpu_container_label:
         cpu, memory = (
             cpu[:1],
             memory[:1],
         )  # a node is one row; of several, prometheus-adapter takes the first
-    cpu_by = _by_container(cpu, query.cpu_container_label)
-    memory_by = _by_container(memory, query.memory_container_label)
-    if cpu_by is None or memory_by is None:
-        return None
+    cpu_by = _by_container(cpu, query.cpu_container_label, "cpu")
+    memory_by = _by_container(memory, query.memory_container_label, "memory")
     return UsageValue(
         subject=subject,
         usage={
@@ -75,14 +96,14 @@ def _usage_value(
     )
 
 
-def _by_container(samples: Sequence[Sample], label: str) -> dict[str, int] | None:
-    """Thousandths by container (under "" for a node); None when one of them does not fit in an int64."""
+def _by_container(samples: Sequence[Sample], label: str, of: str) -> dict[str, int]:
+    """Thousandths by container (under "" for a node). Raises `_NoUsage` when one of them does not fit in an int64."""
     found: dict[str, int] = {}
     for sample in samples:
         if sample.is_histogram:
-            return None
+            raise _NoUsage(f"its {of} usage in Prometheus is a native histogram")
         used = 0 if math.isnan(sample.value) or sample.value < 0 else milli(sample.value)
         if used is None:
-            return None
+            raise _NoUsage(f"its {of} usage in Prometheus is {sample.value}")
         found[sample.labels.get(label, "")] = used
     return found

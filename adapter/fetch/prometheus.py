@@ -8,13 +8,15 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from adapter import telemetry
+from adapter.caches import MIB
 from adapter.fetch import decode
 from adapter.fetch.lanes import LaneGate
+from adapter.fetch.response_budget import ROW_BYTES, Claim, ResponseBudget, ResponseTooLarge
 from adapter.model import (
     FOR_AUTOSCALER,
     Backend,
@@ -30,9 +32,16 @@ from adapter.ports import QueryFailed
 from adapter.promql.row_selection import Index, filled
 from wire.prometheus.access import Credentials
 from wire.prometheus.responses import Envelope, reports_missing_stores
-from wire.prometheus.transport import NoAnswer, Transport
+from wire.prometheus.transport import NoAnswer, Transport, larger_than
 
 log = logging.getLogger(__name__)
+
+_DECODED_RATIO: Final = 8
+"""How many times its JSON a response takes that is decoded as a whole, at most."""
+
+_CROWDED: Final = NoAnswer(
+    "its result is large, and waited until the time for the query ended while other large results were read: aggregate in the queries"
+)
 
 Answer = TypeVar("Answer")
 
@@ -47,8 +56,12 @@ _KINDS = {
 class PrometheusClient:
     """The client of one backend. Use and `close` it within one event loop."""
 
-    def __init__(self, backend: Backend, credentials: Credentials) -> None:
+    def __init__(
+        self, backend: Backend, credentials: Credentials, budget: ResponseBudget | None = None
+    ) -> None:
+        """`budget`: of all clients of the process; None: it is the only one."""
         self.backend = backend
+        self.budget = budget or ResponseBudget()
         self._gate = LaneGate(backend.concurrency_max)
         self._transport = Transport(
             backend.url,
@@ -67,29 +80,39 @@ class PrometheusClient:
         log.debug("%s: %s", self.backend.name, plan.query)
         seconds = self.backend.timeout_seconds
         parameters = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
-        with telemetry.prometheus_request(self.backend.name, "query"):
-            try:
-                body = await self._body(
-                    "/api/v1/query",
-                    parameters,
-                    seconds=seconds,
-                    sending=sending,
-                )
-                evaluation = await _evaluation(body)
-            except NoAnswer as error:
-                raise self._failed(plan.query, error) from error
-        return await _indexed(evaluation, plan)
+        with self.budget.claim() as claim:
+            result = _Result(claim, self.backend.answer_bytes_max)
+            with telemetry.prometheus_request(self.backend.name, "query"):
+                try:
+                    await self._transport.send(
+                        "/api/v1/query",
+                        parameters,
+                        seconds=seconds,
+                        take=result.take,
+                        may_post=sending.may_post,
+                        turn=self._gate.slot(sending.lane),
+                    )
+                    evaluation = await result.evaluation()
+                except NoAnswer as error:
+                    reason = _CROWDED if result.has_waited_in_vain else error
+                    raise self._failed(plan.query, reason) from error
+            return await _indexed(evaluation, plan)
 
     async def series(self, *, match: str, max_age_seconds: float) -> Sequence[Series]:
         """The distinct shapes of the series, read piece by piece."""
         reader = decode.SeriesReader(held_bytes_max=self.backend.answer_bytes_max)
+        feed = _json(reader.feed)
+
+        async def take(piece: bytes) -> None:
+            feed(piece)
+
         try:
             with telemetry.prometheus_request(self.backend.name, "series"):
                 await self._transport.send(
                     "/api/v1/series",
                     _recent(match, max_age_seconds),
                     seconds=self.backend.discovery_timeout_seconds,
-                    take=_json(reader.feed),
+                    take=take,
                     compressed=True,
                     turn=self._gate.slot(FOR_AUTOSCALER.lane),
                 )
@@ -104,36 +127,21 @@ class PrometheusClient:
         self, *, match: str, max_age_seconds: float
     ) -> Sequence[Mapping[str, str]]:
         """Every series with all its labels."""
-
-        seconds = self.backend.discovery_timeout_seconds
-        parameters = _recent(match, max_age_seconds)
         with telemetry.prometheus_request(self.backend.name, "series"):
             try:
-                body = await self._body("/api/v1/series", parameters, seconds=seconds)
+                body = await self._transport.body(
+                    "/api/v1/series",
+                    _recent(match, max_age_seconds),
+                    seconds=self.backend.discovery_timeout_seconds,
+                    bytes_max=self.backend.answer_bytes_max,
+                    turn=self._gate.slot(FOR_AUTOSCALER.lane),
+                )
                 answer = _json(decode.decode_series)(body)
                 if answer.status != "success" or answer.data is None:
                     raise _refused(answer)
             except NoAnswer as error:
                 raise self._failed(match, error) from error
         return answer.data
-
-    async def _body(
-        self,
-        path: str,
-        parameters: dict[str, str],
-        *,
-        seconds: float,
-        sending: Sending = FOR_AUTOSCALER,
-    ) -> bytes:
-        """A whole response."""
-        return await self._transport.body(
-            path,
-            parameters,
-            seconds=seconds,
-            bytes_max=self.backend.answer_bytes_max,
-            may_post=sending.may_post,
-            turn=self._gate.slot(sending.lane),
-        )
 
     def _failed(self, query: str, error: NoAnswer) -> QueryFailed:
         return QueryFailed(
@@ -216,24 +224,62 @@ def _recent(match: str, max_age_seconds: float) -> dict[str, str]:
     return {"match[]": match, "start": f"{time.time() - max_age_seconds:.3f}"}
 
 
-async def _evaluation(body: bytes) -> Evaluation:
-    """Decoded in slices, so that a large result does not block other requests."""
-    rest, slices = decode.without_rows(body)
-    answer = _json(decode.decode_query)(rest)
-    if answer.status != "success" or answer.data is None:
-        raise _refused(answer)
-    samples: list[Sample] = []
-    for rows in slices if isinstance(answer.data, decode.Vector) else ():
-        samples += map(_sample, _json(decode.decode_rows)(rows))
-        await asyncio.sleep(0)
-    warnings = tuple(answer.warnings or ())
-    return Evaluation(
-        kind=_KINDS[type(answer.data)],
-        samples=(*samples, *_samples(answer.data)),
-        evaluated_at_seconds=time.time(),
-        warnings=warnings + tuple(answer.infos or ()),
-        partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
-    )
+class _Result:
+    """The response to a query while it is read. Each piece is decoded before the next one is read, and other requests get their turn."""
+
+    def __init__(self, claim: Claim, bytes_max: int) -> None:
+        self._claim = claim
+        self._bytes_max = bytes_max
+        self._reader = decode.QueryReader()
+        self._feed = _json(self._reader.feed)
+        self._samples: list[Sample] = []
+        self._read_bytes = 0
+        self.has_waited_in_vain = False
+        """Whether the time for the query has ended while other large results were being read."""
+
+    async def take(self, piece: bytes) -> None:
+        """The next bytes. Raises `NoAnswer`, also for a result that is too large."""
+        self._read_bytes += len(piece)
+        if self._read_bytes > self._bytes_max:
+            raise larger_than(self._bytes_max)
+        rows = self._feed(piece)
+        ratio = _DECODED_RATIO if self._reader.is_undivided else 1
+        await self._grow(ratio * len(piece) + ROW_BYTES * len(rows))
+        if rows:
+            self._samples += map(_sample, rows)
+            await asyncio.sleep(0)
+
+    async def evaluation(self) -> Evaluation:
+        """The result, when all of it was read. Raises `NoAnswer`."""
+        answer = _json(lambda _: self._reader.finish())(b"")
+        if answer.status != "success" or answer.data is None:
+            raise _refused(answer)
+        last = _samples(answer.data)
+        if not self._reader.is_undivided:
+            await self._grow(ROW_BYTES * len(last))
+        warnings = tuple(answer.warnings or ())
+        return Evaluation(
+            kind=_KINDS[type(answer.data)],
+            samples=(*self._samples, *last),
+            evaluated_at_seconds=time.time(),
+            warnings=warnings + tuple(answer.infos or ()),
+            partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
+        )
+
+    async def _grow(self, size_bytes: int) -> None:
+        try:
+            await self._claim.grow(size_bytes)
+        except asyncio.CancelledError:
+            self.has_waited_in_vain = True
+            raise
+        except ResponseTooLarge:
+            # The rest is not read.
+            raise NoAnswer(
+                f"the result is too large: its first {self._read_bytes / MIB:.1f} MiB alone take more than "
+                f"{self._claim.size_bytes_max // MIB} MiB of memory ({len(self._samples)} rows were read). Aggregate in the "
+                "query, or restrict it with matchers, so that it has fewer rows and labels",
+                retryable=False,
+            ) from None
 
 
 async def _indexed(evaluation: Evaluation, plan: Plan) -> Evaluation:

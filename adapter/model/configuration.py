@@ -139,7 +139,7 @@ class Backend(PrometheusOptions, frozen=True, kw_only=True):
     concurrency_max: int = 20
     """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would wait there."""
     answer_bytes_max: int = 64 * 1024 * 1024
-    """A larger response is a mistake in the query, and would exceed the memory of a small pod."""
+    """A larger response is a mistake in the query. Less may be too much: results are bounded by what they take in memory, too."""
 
     @property
     def ref(self) -> BackendRef:

@@ -1,6 +1,6 @@
 """How a configuration becomes the active one: its backends and its catalog are built beside the active ones, then swapped.
 
-Until the swap every request is answered by the old configuration, after it by the new one, and never by a mix of both.
+A request that began before the swap is answered by the old configuration, one that begins after it by the new one, and none by a mix.
 """
 
 import asyncio
@@ -13,7 +13,9 @@ from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import ConfigError, ConfigProblem, Configuration, ProblemCode
 from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.prometheus import Backends, PrometheusClient
+from adapter.fetch.response_budget import ResponseBudget
 from adapter.model import Backend, BackendRef, ResourceMapping
+from adapter.wide.plans import WidePlans
 from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import FileCredentials
@@ -39,10 +41,11 @@ class ConfigurationActivator:
         answers: Answers,
         catalog: DiscoveredCatalog,
         tasks: BackgroundTasks,
+        new_wide_plans: Callable[[], WidePlans] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`default` serves the rules that name no backend; each configuration adds its own to `backends`. `catalog`: without rules, until
-        a configuration is active.
+        a configuration is active. `new_wide_plans`: those of each configuration; None: there are no wide queries.
         """
         self._file = file
         self._default = default
@@ -53,6 +56,7 @@ class ConfigurationActivator:
         self._times = times
         self._answers = answers
         self._tasks = tasks
+        self._new_wide_plans = new_wide_plans
         self._sleep = sleep
         self._listing: asyncio.Task[None] | None = None
         self._resource_changes = 0
@@ -66,8 +70,9 @@ class ConfigurationActivator:
             default=self._default,
             active=self._clients,
         )
-        # New backends first: the series of the new rules are listed before the old rules are dropped.
-        self._backends.add(clients)
+        # New backends first: the series of the new rules are listed before the old rules are dropped. A backend whose limits change
+        # serves the old rules by the old limits until then.
+        self._backends.add({ref: each for ref, each in clients.items() if ref not in self._clients})
         resource_changes = self._resource_changes
         # In a thread: the series that are already known may be many.
         catalog = await asyncio.to_thread(
@@ -90,6 +95,7 @@ class ConfigurationActivator:
         while self._resource_changes != resource_changes:
             resource_changes = self._resource_changes
             await catalog.rebuild()
+        self._backends.add(clients)
         self._swap(configuration, catalog)
         if self._listing:
             self._listing.cancel()
@@ -108,6 +114,7 @@ class ConfigurationActivator:
             catalog=catalog,
             groups=_groups(configuration),
             resource_rules=configuration.resource_rules,
+            wide_plans=self._new_wide_plans() if self._new_wide_plans else None,
         )
 
     def _use_only(self, clients: Mapping[BackendRef, PrometheusClient]) -> None:
@@ -139,12 +146,13 @@ def backend_clients(
     for index, backend in enumerate(backends):
         client = active.get(backend.ref)
         if client is None or client.backend != backend:
-            client = _client(backend, file=file, path=f"backends[{index}]")
+            path = f"backends[{index}]"
+            client = _client(backend, default.budget, file=file, path=path)
         clients[backend.ref] = client
     return clients
 
 
-def _client(backend: Backend, *, file: Path, path: str) -> PrometheusClient:
+def _client(backend: Backend, budget: ResponseBudget, *, file: Path, path: str) -> PrometheusClient:
     credentials = FileCredentials(backend)
     try:
         credentials.check()
@@ -157,7 +165,7 @@ def _client(backend: Backend, *, file: Path, path: str) -> PrometheusClient:
             fix="Check its mount and content.",
         )
         raise ConfigError(str(file), [problem]) from error
-    return PrometheusClient(backend, credentials)
+    return PrometheusClient(backend, credentials, budget)
 
 
 def _groups(configuration: Configuration) -> tuple[str, ...]:

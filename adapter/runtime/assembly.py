@@ -71,7 +71,6 @@ async def assemble(
         objects=objects,
         mapping=mapping,
         active=ActiveConfiguration(catalog=catalog),
-        wide_plans=WidePlans(shared, freshness=freshness) if wide_queries else None,
     )
     paths = MetricPaths(lambda: answers.active)
     activator = ConfigurationActivator(
@@ -83,6 +82,7 @@ async def assemble(
         answers=answers,
         catalog=catalog,
         tasks=tasks,
+        new_wide_plans=(lambda: WidePlans(shared, freshness=freshness)) if wide_queries else None,
     )
     try:
         yield Parts(

@@ -2,13 +2,14 @@
 
 A request is evaluated once per round, however many clients watch it, and through the same path as a GET: so equal queries are
 sent once, and wide queries answer many requests. What no other request shares costs Prometheus a query per round, so the
-number of such requests is limited; a client sends a GET for the others.
+number of such requests is limited; a client sends a GET for the others. It does so too for a request that takes long, and for
+those of a backend that answers none: a round must not wait for them.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Set
 from typing import Final, Protocol
 
 import msgspec
@@ -17,7 +18,7 @@ from adapter import telemetry
 from adapter.answer.answering import AnswerDocument
 from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import AnswerObserver
-from adapter.model import MetricRequest
+from adapter.model import BackendRef, MetricQuery, MetricRequest, UsageQuery
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.status import StatusError, Unavailable, failure, internal_error
@@ -27,8 +28,10 @@ PERIOD_SECONDS: Final = 1.1
 """A little more than the time for which a result is reused, so that each round has new ones."""
 OWN_QUERIES_MAX: Final = 50
 """How many requests may have a query of their own in each round."""
+ANSWER_SECONDS: Final = 2.0
+"""How long a round waits for a request. A client uses a stream for at most 5 s after the beginning of the last round that has ended."""
 REFUSED_SECONDS: Final = 60.0
-"""How long a request beyond that is not evaluated."""
+"""How long a request is not evaluated that is beyond a limit."""
 CONCURRENT: Final = 64
 SLICE_SECONDS: Final = 0.005
 """How long requests that need no waiting may follow each other before everything else gets its turn."""
@@ -86,16 +89,22 @@ class Rounds:
         *,
         period_seconds: float = PERIOD_SECONDS,
         own_queries_max: int = OWN_QUERIES_MAX,
+        answer_seconds: float = ANSWER_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
         busy_seconds: Callable[[], float] = time.process_time,
     ) -> None:
-        """`period_seconds`: between the beginnings of two rounds, at least."""
+        """`period_seconds`: between the beginnings of two rounds, at least. `answer_seconds`: how long a round waits for a request."""
         self._answer = answer
         self._period_seconds = period_seconds
         self._own_queries_max = own_queries_max
+        self._answer_seconds = answer_seconds
         self._monotonic = monotonic
         self._busy_seconds = busy_seconds
         self._watched: dict[MetricRequest, Watched] = {}
+        self._answered_at: dict[BackendRef, float] = {}
+        """When each backend has answered a request in this round last."""
+        self._hung: set[BackendRef] = set()
+        """Those that have answered none while a request has waited its time."""
         self._listeners: set[RoundListener] = set()
         self._has_listeners = asyncio.Event()
 
@@ -146,12 +155,14 @@ class Rounds:
         listeners = tuple(self._listeners)
         for listener in listeners:
             listener.round_begins()
+        self._answered_at.clear()
+        self._hung.clear()
         now_seconds = self._monotonic()
         due = iter(
             [each for each in self._watched.values() if each.refused_until_seconds <= now_seconds]
         )
         await asyncio.gather(*(self._evaluate_all(due) for _ in range(CONCURRENT)))
-        self._refuse_own_queries(now_seconds)
+        self._refuse_own_queries()
         for listener in listeners:
             listener.round_ended()
 
@@ -164,9 +175,13 @@ class Rounds:
                 slice_ends_at = self._monotonic() + SLICE_SECONDS
 
     async def _evaluate(self, watched: Watched) -> None:
-        steps = _Steps()
+        steps, began_at_seconds = _Steps(self._hung), self._monotonic()
         try:
-            document = await self._answer(watched.known, steps)
+            async with asyncio.timeout(self._answer_seconds):
+                document = await self._answer(watched.known, steps)
+        except (TimeoutError, _BackendHangs):
+            self._refuse_slow(watched, steps.backend, began_at_seconds)
+            return
         except StatusError as error:
             _fail(watched, error)
         except Unavailable as error:
@@ -178,30 +193,57 @@ class Rounds:
             )
         else:
             watched.become(200, _values(document), lambda: msgspec.json.encode(document))
+        if steps.backend is not None:
+            self._answered_at[steps.backend] = self._monotonic()
         watched.has_own_query = steps.has_own_query
 
-    def _refuse_own_queries(self, now_seconds: float) -> None:
+    def _refuse_slow(
+        self, watched: Watched, backend: BackendRef | None, began_at_seconds: float
+    ) -> None:
+        """If its backend has answered nothing else meanwhile, no other request waits for it either."""
+        if (
+            backend is not None
+            and self._answered_at.get(backend, float("-inf")) <= began_at_seconds
+        ):
+            self._hung.add(backend)
+        seconds = self._answer_seconds
+        self._refuse(watched, f"Prometheus did not answer within {seconds:g} s: send a GET")
+
+    def _refuse(self, watched: Watched, message: str) -> None:
+        watched.refused_until_seconds = self._monotonic() + REFUSED_SECONDS
+        watched.has_own_query = False
+        _fail(watched, failure(429, message))
+
+    def _refuse_own_queries(self) -> None:
         """Those that were watched first stay."""
         own = [each for each in self._watched.values() if each.has_own_query]
-        for each in own[self._own_queries_max :]:
-            each.refused_until_seconds = now_seconds + REFUSED_SECONDS
-            each.has_own_query = False
-            _fail(
-                each,
-                failure(
-                    429,
-                    f"more than {self._own_queries_max} watched metrics have a query of their own: send a GET",
-                ),
+        limit = self._own_queries_max
+        for each in own[limit:]:
+            self._refuse(
+                each, f"more than {limit} watched metrics have a query of their own: send a GET"
             )
 
 
+class _BackendHangs(Exception):
+    """The request would wait for a backend that answers nothing."""
+
+
 class _Steps(AnswerObserver):
-    """Whether the answer needed a query of its own, which may have failed."""
+    """Which backend is queried, and whether the answer needed a query of its own, which may have failed."""
 
     explains = False
 
-    def __init__(self) -> None:
+    def __init__(self, hung: Set[BackendRef]) -> None:
+        """Nothing is requested from a backend of `hung`."""
+        self._hung = hung
+        self.backend: BackendRef | None = None
         self.has_own_query = False
+
+    def query_built(self, query: MetricQuery | UsageQuery) -> None:
+        if isinstance(query, MetricQuery):
+            self.backend = query.plan.backend
+            if self.backend in self._hung:
+                raise _BackendHangs
 
     def needs_own_query(self) -> None:
         self.has_own_query = True

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.e2e.crd_cases import CPU, QUEUE, spec
+from tests.e2e.crd_cases import CPU, QUEUE, describing, spec
 
 
 def suspend(**fields: Any) -> dict[str, Any]:
@@ -128,6 +128,10 @@ ACCEPTED = {
 }
 
 REFUSED = {
+    "every object of a kind": (
+        describing(name="*"),
+        'spec.metrics[0].object.describedObject.name: Invalid value: "*": must be the name of one object',
+    ),
     "a formula without an expression": (
         formula(""),
         "spec.metrics[1].formula.expression in body should be at least 1 chars long",

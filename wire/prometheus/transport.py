@@ -7,7 +7,7 @@ user and parameters, and credentials are never shown.
 import asyncio
 import os
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from http import HTTPStatus
 from urllib.parse import urlencode
@@ -18,7 +18,7 @@ from yarl import URL
 from wire.prometheus.access import Credentials, PrometheusURL
 from wire.prometheus.responses import decode_refusal
 
-PIECE_BYTES = 256 * 1024
+PIECE_BYTES = 128 * 1024
 REFUSAL_BYTES_MAX = 64 * 1024
 KEEPALIVE_SECONDS = 75.0
 URL_BYTES_MAX = 4 * 1024
@@ -62,12 +62,14 @@ class Transport:
         parameters: dict[str, str],
         *,
         seconds: float,
-        take: Callable[[bytes], None],
+        take: Callable[[bytes], Awaitable[None]],
         compressed: bool = False,
         may_post: bool = False,
         turn: AbstractAsyncContextManager[None] | None = None,
     ) -> None:
         """Pass the body of a 2xx response to `take`, piece by piece; raises `NoAnswer`, also when `take` does.
+
+        The next piece is read when `take` has returned, within `seconds` for all of them.
 
         `compressed` is for large responses: for one number, gzip costs both ends more than it saves. `may_post`: parameters
         that are longer than some proxies accept in a URL are sent in the body. `turn` is waited for before, within `seconds`.
@@ -101,13 +103,10 @@ class Transport:
         """The whole body of a 2xx response; raises `NoAnswer`."""
         body = bytearray()
 
-        def take(piece: bytes) -> None:
+        async def take(piece: bytes) -> None:
             body.extend(piece)
             if len(body) > bytes_max:
-                raise NoAnswer(
-                    f"the response is larger than {bytes_max} bytes: aggregate in the query",
-                    retryable=False,
-                )
+                raise larger_than(bytes_max)
 
         await self.send(path, parameters, seconds=seconds, take=take, may_post=may_post, turn=turn)
         return bytes(body)
@@ -121,7 +120,7 @@ class Transport:
         self,
         path: str,
         encoded: str,
-        take: Callable[[bytes], None],
+        take: Callable[[bytes], Awaitable[None]],
         compressed: bool,
         posted: bool,
     ) -> None:
@@ -146,7 +145,7 @@ class Transport:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await self._refusal(response)
             async for piece in response.content.iter_chunked(PIECE_BYTES):
-                take(piece)
+                await take(piece)
 
     def _session(self) -> aiohttp.ClientSession:
         if self._http is None:
@@ -175,6 +174,13 @@ class Transport:
         elif code == HTTPStatus.NOT_FOUND:
             cause += ": check the path in --prometheus-url"
         return NoAnswer(cause, retryable=retryable)
+
+
+def larger_than(bytes_max: int) -> NoAnswer:
+    """A response has more bytes than are read of one."""
+    return NoAnswer(
+        f"the response is larger than {bytes_max} bytes: aggregate in the query", retryable=False
+    )
 
 
 def _in_words(error: Exception) -> str:

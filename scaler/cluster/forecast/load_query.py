@@ -13,6 +13,7 @@ import msgspec
 from scaler.algorithm.amounts import milli
 from scaler.api.autoscaler import CrossVersionObjectReference, MetricSpec
 from scaler.cluster.metrics.custom import (
+    EVERY_OBJECT,
     OF_NAMESPACE,
     group_of,
     is_namespace,
@@ -45,11 +46,26 @@ class ExplainedQuery(msgspec.Struct, frozen=True, rename="camel"):
     row_labels: dict[str, str] = {}
 
 
+class ExplainedRequest(msgspec.Struct, frozen=True):
+    """What the adapter has read from the path. The metric of a namespace has it as its `name`."""
+
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    def is_within(self, namespace: str) -> bool:
+        """Whether it is for one object of the namespace, for the namespace itself, or for an external metric there."""
+        if self.namespace:
+            return self.namespace == namespace and self.name != EVERY_OBJECT
+        return self.resource == "namespaces" and self.name == namespace
+
+
 class Explained(msgspec.Struct, frozen=True, rename="camel"):
     """The part of an explanation that names the query."""
 
     code: int
     message: str = ""
+    request: ExplainedRequest | None = None
     queries: tuple[ExplainedQuery, ...] = ()
 
 
@@ -77,15 +93,23 @@ async def load_query(
     try:
         path = metric_path(mapper, namespace, metric)
         body = await adapter.get(EXPLAIN, {"path": path})
-        return query_of(msgspec.json.decode(body, type=Explained))
+        return query_of(msgspec.json.decode(body, type=Explained), namespace)
     except (StatusError, Unavailable, LookupError, ValueError) as error:
         raise NoRecordedLoad(f"the adapter does not explain the metric: {error}") from error
 
 
-def query_of(explained: Explained) -> str:
-    """The sum of the rows that belong to the request. Raises `NoRecordedLoad`."""
+def query_of(explained: Explained, namespace: str) -> str:
+    """The sum of the rows that belong to the request. Raises `NoRecordedLoad`.
+
+    The scaler may read every namespace, and a status shows what it has read: so it is checked that the adapter has explained a request
+    within the namespace of the autoscaler. The query or the labels of its rows have that namespace then, as for a GET.
+    """
     if explained.code != HTTPStatus.OK or not explained.queries:
         raise NoRecordedLoad(f"the adapter does not explain the metric: {explained.message}")
+    if explained.request is None or not explained.request.is_within(namespace):
+        raise NoRecordedLoad(
+            f"the adapter explains another request than one for a metric within the namespace {namespace!r}"
+        )
     found = explained.queries[0]
     if found.backend != DEFAULT_BACKEND:
         raise NoRecordedLoad(
@@ -106,6 +130,10 @@ def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
             path = external_path(namespace, name)
             parameters = selector_params(labelSelector=selector)
         case ObjectRequest(metric=name, described=described, selector=selector):
+            if described.name == EVERY_OBJECT:
+                raise ValueError(
+                    f"describedObject.name {EVERY_OBJECT!r} stands for every object, and the load is that of one: name it"
+                )
             resource = _resource(mapper, described)
             path = f"/apis/{V1BETA2}/{object_path(namespace, resource, described.name, name)}"
             parameters = selector_params(metricLabelSelector=selector)

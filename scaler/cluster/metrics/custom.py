@@ -26,6 +26,8 @@ from wire.process.single_flight import SingleFlight
 KNOWN_VERSIONS = ("v1beta2", "v1beta1")
 # Stands for the resource in the path of a metric of a Namespace.
 OF_NAMESPACE = "metrics"
+# As the name of an object in a path.
+EVERY_OBJECT = "*"
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -129,8 +131,8 @@ class CustomMetrics:
         """The metric of every pod that the selector matches."""
         params = selector_params(labelSelector=pods, metricLabelSelector=metric_selector)
         # Upstream maps the kind Pod with its REST mapper, which always returns this resource.
-        path = f"namespaces/{namespace}/pods/*/{quote(metric, safe='')}"
-        return await self._get(kube, path, params, resource="pods", name="*")
+        path = f"namespaces/{namespace}/pods/{EVERY_OBJECT}/{quote(metric, safe='')}"
+        return await self._get(kube, path, params, resource="pods", name=EVERY_OBJECT)
 
     async def of_object(
         self,

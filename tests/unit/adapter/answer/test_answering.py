@@ -1,5 +1,7 @@
 """From a request to its document; every failure says what to do."""
 
+import math
+
 import pytest
 
 from adapter.answer import ActiveConfiguration, Answers
@@ -10,6 +12,7 @@ from adapter.model import (
     PODS,
     CustomMetricRequest,
     DiscoveryRule,
+    Evaluation,
     ExternalMetricRequest,
     Gap,
     GroupResource,
@@ -22,6 +25,7 @@ from adapter.model import (
     ResourceMetricRequest,
     ResourceRule,
     ResourceRules,
+    Sample,
     SignalContract,
 )
 from adapter.ports import QueryFailed
@@ -283,6 +287,27 @@ async def test_one_pod_without_figures_is_404(name, why):
     refused = await refusal(answers(FakePrometheus(USAGE)).usage(requested))
     assert refused.code == 404
     assert why in refused.message
+
+
+@pytest.mark.parametrize(
+    ("value", "is_histogram", "why"),
+    [
+        pytest.param(math.inf, False, "its cpu usage in Prometheus is inf", id="infinite"),
+        pytest.param(math.nan, True, "is a native histogram", id="histogram"),
+    ],
+)
+async def test_the_404_of_a_pod_says_which_usage_cannot_be_served(value, is_histogram, why):
+    sample = Sample({"pod": "db-1", "container": "app"}, value, 1_000.0, is_histogram=is_histogram)
+    query = 'cpu{namespace="shop",pod="db-1"}'
+    usage = {
+        query: Evaluation(samples=(sample,), evaluated_at_seconds=1_000.0),
+        query.replace("cpu", "memory"): vector(({"pod": "db-1", "container": "app"}, 1.0)),
+    }
+    requested = usage_of(PODS, namespace="shop", name="db-1")
+    refused = await refusal(answers(FakePrometheus(usage)).usage(requested))
+    assert refused.code == 404
+    assert why in refused.message
+    assert "no cpu or no memory" not in refused.message
 
 
 async def test_a_failure_of_prometheus_is_not_an_empty_list_of_usage():

@@ -79,8 +79,8 @@ def answers(usage, *, wide=True):
             resource_rules=ResourceRules(
                 cpu=rule("cpu"), memory=rule("memory"), window_seconds=60.0
             ),
+            wide_plans=WidePlans(usage, freshness=Freshness()) if wide else None,
         ),
-        wide_plans=WidePlans(usage, freshness=Freshness()) if wide else None,
         now=lambda: 1_000.0,
     )
 

@@ -23,6 +23,7 @@ from adapter.model import (
     ListedRule,
     MetricEntry,
     Offer,
+    Sample,
     Series,
 )
 from adapter.ports import QueryFailed
@@ -39,7 +40,7 @@ metrics:
 - {name: named, describes: pods, query: named}
 - {name: aged, describes: pods, query: aged, signal: {onStale: fail, staleAfter: 1m}}
 - {name: zeros, describes: pods, query: zeros, signal: {onEmpty: zero}}
-- {name: omitted, describes: pods, query: omitted, signal: {onEmpty: omit}}
+- {name: omitted, describes: pods, query: omitted, signal: {onEmpty: omit, onNaN: omit}}
 - {name: depth, query: depth, signal: {onNaN: zero}}
 """
 )
@@ -72,9 +73,8 @@ def explainer(
         objects=FakeObjects(
             {PODS: [KubeObject(name=name, namespace="n", labels={"app": "a"}) for name in pods]}
         ),
-        wide_plans=wide_plans,
         mapping=mapping,
-        active=ActiveConfiguration(catalog=catalog, groups=tuple(VERSIONS)),
+        active=ActiveConfiguration(catalog=catalog, groups=tuple(VERSIONS), wide_plans=wide_plans),
         now=lambda: 1_000.0,
     )
     paths = MetricPaths(lambda: answers.active)
@@ -180,6 +180,42 @@ class SharedRows(WidePlans):
 
     async def evaluation_for(self, *_: object, **__: object) -> Evaluation:
         return self.rows_of_all
+
+
+HISTOGRAM = Evaluation(
+    samples=(Sample({"pod": "p", "namespace": "n"}, math.nan, 1_000.0, is_histogram=True),),
+    evaluated_at_seconds=1_000.0,
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        pytest.param(HISTOGRAM, "a native histogram", id="a histogram"),
+        pytest.param(vector(({"pod": "p", "namespace": "n"}, math.inf)), "inf", id="infinity"),
+        pytest.param(vector(), "has no row", id="nothing"),
+    ],
+)
+async def test_a_single_value_that_is_left_out_is_404_for_the_reason_of_its_finding(rows, says):
+    explanation = await explainer(FakePrometheus({"omitted": rows})).explain(
+        f"{ROOT}/pods/p/omitted"
+    )
+    assert explanation.code == 404
+    assert says in explanation.message.lower()
+    assert ("has no row" in explanation.message) is (rows.samples == ())
+
+
+async def test_an_explanation_that_a_reload_interrupts_is_about_one_configuration():
+    class Reloading(FakePrometheus):
+        async def series(self, **_: object) -> Sequence[Series]:
+            explaining._answers.active = ActiveConfiguration(catalog=FakeCatalog())
+            return ()
+
+    explaining = explainer(Reloading())
+    explanation = await explaining.explain(f"{ROOT}/pods/p/loaf")
+    assert not explaining._answers.active.groups, "the new configuration has no metrics"
+    assert explanation.findings[0].reason == "NoRule"
+    assert "pods/load" in explanation.similar
 
 
 async def test_rows_of_other_objects_are_counted_and_not_shown():

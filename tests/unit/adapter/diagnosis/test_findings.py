@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from adapter.diagnosis.findings import about_values
 from adapter.documents.metric_values import custom_values, external_values
+from adapter.documents.signal_contract import Outcome
 from adapter.model import (
     EVERY_OBJECT,
     PODS,
@@ -75,20 +76,38 @@ def query_of(contract):
 
 
 def served(evaluation, query, request, names, *, has_last):
-    """The values, and the code of the response."""
+    """The values, the code of the response, and its findings."""
     at = NOW - 10.0
+    judged = []
+    values, code = None, 200
     try:
         if isinstance(request, ExternalMetricRequest):
             last = (ExternalValue(labels={}, value_milli=LAST_MILLI, timestamp_seconds=at),)
-            return external_values(
-                evaluation, query, request, now_seconds=NOW, last=last if has_last else ()
-            ), 200
-        last = {"a": ObjectValue(name="a", value_milli=LAST_MILLI, timestamp_seconds=at)}
-        return custom_values(
-            evaluation, query, request, names, now_seconds=NOW, last=last if has_last else {}
-        ).values, 200
+            values = external_values(
+                evaluation,
+                query,
+                request,
+                now_seconds=NOW,
+                last=last if has_last else (),
+                judged=judged.extend,
+            )
+        else:
+            last = {"a": ObjectValue(name="a", value_milli=LAST_MILLI, timestamp_seconds=at)}
+            values = custom_values(
+                evaluation,
+                query,
+                request,
+                names,
+                now_seconds=NOW,
+                last=last if has_last else {},
+                judged=judged.extend,
+            ).values
     except StatusError as refused:
-        return None, refused.code
+        code = refused.code
+    found = about_values(
+        query, evaluation, request, judged, is_refused=values is None, now_seconds=NOW
+    )
+    return values, code, found
 
 
 def became(values, code, kind):
@@ -122,8 +141,7 @@ def test_a_finding_says_what_is_served(contract, wrong, kind, has_other, has_las
     request = request_of(kind)
     names = {"list": ("a", "b") if has_other else ("a",), "object": ("a",), "external": ()}[kind]
     query = query_of(contract)
-    values, code = served(evaluation, query, request, names, has_last=has_last)
-    found = about_values(query, evaluation, request, names, values, now_seconds=NOW)
+    values, code, found = served(evaluation, query, request, names, has_last=has_last)
     of_a = [
         each
         for each in found
@@ -139,8 +157,7 @@ def test_of_several_rows_for_one_object_the_served_one_counts(value):
     )
     rows = vector(({"pod": "a"}, value), ({"pod": "a"}, 1.0))
     request = request_of("list")
-    values, _ = served(rows, query_of(contract), request, ("a",), has_last=False)
-    assert about_values(query_of(contract), rows, request, ("a",), values, now_seconds=NOW) == []
+    assert served(rows, query_of(contract), request, ("a",), has_last=False)[2] == []
 
 
 def test_objects_with_different_outcomes_have_a_finding_each_and_errors_are_first():
@@ -149,10 +166,7 @@ def test_objects_with_different_outcomes_have_a_finding_each_and_errors_are_firs
     )
     rows = vector(({"pod": "a"}, math.nan), ({"pod": "b"}, math.inf))
     request = request_of("list")
-    values, _ = served(rows, query_of(contract), request, ("a", "b"), has_last=False)
-    zero, left_out = about_values(
-        query_of(contract), rows, request, ("a", "b"), values, now_seconds=NOW
-    )
+    *_, (zero, left_out) = served(rows, query_of(contract), request, ("a", "b"), has_last=False)
     assert "NaN for a; by signal.onNaN, this counts as 0" in zero.message
     assert "+Inf for b; by signal.onNaN, this is left out" in left_out.message
 
@@ -172,7 +186,93 @@ def test_a_scalar_is_refused_where_serving_refuses_it(kind, result, reasons):
     evaluation = msgspec.structs.replace(vector(({}, 1.0)), kind=result)
     request = request_of(kind)
     names = () if kind == "external" else ("a",)
-    values, code = served(evaluation, query_of(contract), request, names, has_last=False)
-    found = about_values(query_of(contract), evaluation, request, names, values, now_seconds=NOW)
+    _, code, found = served(evaluation, query_of(contract), request, names, has_last=False)
     assert [each.reason for each in found] == reasons
     assert (code == 200) is (not reasons)
+
+
+WRONG = st.sampled_from(["NaN", "infinite", "histogram", "stale"])
+
+
+@given(contract=CONTRACTS, first=WRONG, second=WRONG, has_last=st.booleans())
+def test_the_response_to_several_wrong_rows_does_not_depend_on_their_order(
+    contract, first, second, has_last
+):
+    outcomes = []
+    for several in ((first, second), (second, first)):
+        evaluation = Evaluation(
+            samples=tuple(ROWS[each] for each in several), evaluated_at_seconds=NOW
+        )
+        values, code, found = served(evaluation, query_of(contract), DEPTH, (), has_last=has_last)
+        assert any("is an error" in each.message for each in found) is (code != 200)
+        replaced = any("replaced by the last good value" in each.message for each in found)
+        if code == 200:
+            assert (LAST_MILLI in {each.value_milli for each in values}) is replaced
+        outcomes.append((code, sorted(each.value_milli for each in values or ())))
+    assert outcomes[0] == outcomes[1]
+
+
+@given(
+    contract=CONTRACTS,
+    wrongs=st.lists(st.sampled_from([*sorted(set(ROWS) - {"partial"})]), min_size=2, max_size=4),
+    last_of=st.sets(st.integers(0, 3)),
+)
+def test_of_a_list_with_several_wrong_values_each_has_the_outcome_of_its_finding(
+    contract, wrongs, last_of
+):
+    """Also if the response is an error because of one of them: of the others, it is what they would have had."""
+    names = tuple("abcd"[: len(wrongs)])
+    rows = [
+        msgspec.structs.replace(ROWS[each], labels={"pod": name})
+        for name, each in zip(names, wrongs, strict=True)
+        if ROWS[each] is not None
+    ]
+    last = {
+        names[each]: ObjectValue(
+            name=names[each], value_milli=LAST_MILLI, timestamp_seconds=NOW - 10.0
+        )
+        for each in last_of
+        if each < len(names)
+    }
+    judged = []
+    query, evaluation = query_of(contract), Evaluation(samples=rows, evaluated_at_seconds=NOW)
+    values, code = {}, 200
+    try:
+        found = custom_values(
+            evaluation,
+            query,
+            request_of("list"),
+            names,
+            now_seconds=NOW,
+            last=last,
+            judged=judged.extend,
+        )
+        values = {each.name: each.value_milli for each in found.values}
+    except StatusError as refused:
+        code = refused.code
+    errors = {Outcome.NOT_FOUND: 404, Outcome.FAILED: 500}
+    assert code in {errors.get(each.outcome) for each in judged} | {200}
+    assert (code == 200) is all(each.outcome not in errors for each in judged)
+    assert sorted(each.name for each in judged) == sorted(names)
+    for each in judged:
+        if each.name in values:
+            assert each.outcome in (Outcome.LAST, Outcome.ZERO)
+            assert (each.outcome is Outcome.LAST) is (values[each.name] == LAST_MILLI)
+        elif values:
+            assert each.outcome is Outcome.LEFT_OUT
+        elif each.outcome is Outcome.LAST:
+            assert each.name in last
+
+
+def test_the_fix_of_an_infinity_does_not_promise_a_zero():
+    contract = SignalContract(
+        on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT
+    )
+    *_, [finding] = served(
+        vector(({"pod": "a"}, math.inf)),
+        query_of(contract),
+        request_of("object"),
+        ("a",),
+        has_last=False,
+    )
+    assert "`zero` puts no 0 in its place" in finding.fix

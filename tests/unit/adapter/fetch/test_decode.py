@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,9 +122,19 @@ rows = st.lists(
 )
 
 
-@given(rows, st.integers(1, 3))
-def test_a_large_result_in_slices_has_the_rows_of_the_whole_in_order(labels, copies):
-    """Long enough to be cut, by a label that fills half a slice."""
+def read_result(body: bytes, size_bytes: int) -> tuple[decode.QueryAnswer, list[decode.Row], int]:
+    """The response, all its rows, and the most bytes that were held undecoded."""
+    reader, found, held = decode.QueryReader(), [], 0
+    for begin in range(0, len(body), size_bytes):
+        found += reader.feed(body[begin : begin + size_bytes])
+        held = max(held, reader.held_bytes)
+    answer = reader.finish()
+    return answer, found + getattr(answer.data, "result", []), held
+
+
+@given(rows, st.integers(1, 3), st.sampled_from([9_999, decode.ROWS_SLICE_BYTES]), st.booleans())
+def test_a_result_in_pieces_has_the_rows_of_the_whole_in_order(labels, copies, size, is_compact):
+    """Long enough to be divided, by a label that fills half a slice; also if it is not written as Prometheus writes it."""
     filler = {"filler": "x" * (decode.ROWS_SLICE_BYTES // 2)}
     result = [
         {"metric": {**each, **filler}, "value": [number, str(number)]}
@@ -134,12 +145,30 @@ def test_a_large_result_in_slices_has_the_rows_of_the_whole_in_order(labels, cop
         "data": {"resultType": "vector", "result": result},
         "warnings": ['a },{"metric":{ in a warning'],
     }
-    body = json.dumps(document, separators=(",", ":")).encode()
-    rest, slices = decode.without_rows(body)
-    answer = decode.decode_query(rest)
-    found = [row for each in slices for row in decode.decode_rows(each)] + answer.data.result
+    body = json.dumps(document, separators=(",", ":") if is_compact else None).encode()
+    answer, found, held = read_result(body, size)
     assert [(row.metric, list(row.value)) for row in found] == [
         (row["metric"], row["value"]) for row in result
     ]
     assert answer.warnings == document["warnings"]
-    assert len(slices) == (len(result) - 1) // 2 if len(result) > 1 else not slices
+    if is_compact:
+        assert held < 3 * decode.ROWS_SLICE_BYTES
+
+
+@pytest.mark.parametrize("kind", ["vector", "matrix"])
+def test_of_a_large_result_little_more_than_a_slice_is_held(kind):
+    row = '{"metric":{"pod":"a"},"values":[[1,"2"]],"value":[1,"2"]}'
+    body = f'{{"status":"success","data":{{"resultType":"{kind}","result":[{",".join([row] * 20_000)}]}}}}'
+    answer, found, held = read_result(body.encode(), 10_000)
+    assert held <= decode.ROWS_SLICE_BYTES + 10_000 < len(body) // 4
+    assert type(answer.data) is (decode.Vector if kind == "vector" else decode.Matrix)
+    if kind == "vector":
+        assert len(found) == 20_000
+
+
+@pytest.mark.parametrize("cut", [1, 2, 40, 70_000])
+def test_a_result_that_was_cut_off_is_refused(cut):
+    row = '{"metric":{"pod":"a"},"value":[1,"2"]}'
+    body = f'{{"status":"success","data":{{"resultType":"vector","result":[{",".join([row] * 9_000)}]}}}}'
+    with pytest.raises(msgspec.DecodeError):
+        read_result(body.encode()[:-cut], 10_000)

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from adapter.fetch.prometheus import Backends, PrometheusClient
+from adapter.fetch.response_budget import ResponseBudget
 from adapter.model import Backend, BackendRef, Plan, ResultKind, Sending, Series
 from adapter.ports import QueryFailed
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
@@ -306,3 +307,32 @@ async def test_only_large_answers_are_compressed(server, connect):
         "identity",
         "gzip",
     ]
+
+
+async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_the_fix(server):
+    server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
+    backend = Backend(url=server.url, timeout_seconds=5.0)
+    budget = ResponseBudget(result_bytes_max=1024 * 1024)
+    client = PrometheusClient(backend, FileCredentials(backend), budget)
+    with pytest.raises(QueryFailed, match=r"take more than 1 MiB of memory.*Aggregate") as failed:
+        await client.evaluate(PLAN)
+    assert not failed.value.retryable, "a wide query is suspended, and narrow queries answer"
+    assert PLAN.query in str(failed.value)
+    assert budget.used_bytes == 0
+    server.says = vector(({"pod": "a"}, "1"))
+    assert (await client.evaluate(PLAN)).samples
+    await client.close()
+
+
+async def test_a_large_result_that_waits_for_others_too_long_says_so(server):
+    server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
+    backend = Backend(url=server.url, timeout_seconds=0.5)
+    budget = ResponseBudget(0, free_bytes=0)
+    client = PrometheusClient(backend, FileCredentials(backend), budget)
+    with budget.claim() as other:
+        await other.grow(1)
+        with pytest.raises(QueryFailed, match="while other large results were read") as failed:
+            await client.evaluate(PLAN)
+    assert failed.value.retryable
+    assert (await client.evaluate(PLAN)).samples
+    await client.close()

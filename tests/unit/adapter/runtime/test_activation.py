@@ -1,6 +1,7 @@
 """A configuration becomes active as a whole, and what did not change is kept."""
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -215,7 +216,9 @@ async def kept(activator, backends, answers, server):
     """Everything that is kept of a backend: a result, a wide query, a listing and a last good value."""
     answers._evaluator = SharedEvaluations(backends, freshness=Freshness.always(60.0))
     answers._now = lambda: 1001.0
-    answers._wide_plans = WidePlans(answers._evaluator, freshness=Freshness.always(60.0))
+    activator._new_wide_plans = lambda: WidePlans(
+        answers._evaluator, freshness=Freshness.always(60.0)
+    )
     server.says = answer({"status": "success", "data": [{"__name__": "listed"}]})
     await activator.activate(parse(KEPT.replace("URL", server.url)))
     await activator.catalog.tried()
@@ -242,7 +245,7 @@ async def test_nothing_that_is_kept_of_a_backend_serves_another_one(
 ):
     token = tmp_path / "token"
     token.write_text("secret")
-    known = set(answers._wide_plans._queries)
+    known = set(answers.active.wide_plans._queries)
     await activator.activate(parse(kept.replace(*change).replace("TOKEN", str(token))))
     assert [each.path.rpartition("/")[2] for each in server.requested] == ["series"]
     assert answers.active.catalog.external_metrics() == ["queue"]
@@ -251,7 +254,7 @@ async def test_nothing_that_is_kept_of_a_backend_serves_another_one(
         await answers.external(QUEUE)
     assert server.requested[-1].path.endswith("/query")
     assert known
-    assert len(set(answers._wide_plans._queries) - known) == 1
+    assert len(set(answers.active.wide_plans._queries) - known) == 1
 
 
 async def test_what_is_kept_of_a_backend_stays_when_only_a_limit_changes(
@@ -263,10 +266,67 @@ async def test_what_is_kept_of_a_backend_stays_when_only_a_limit_changes(
     assert "listed" in answers.active.catalog.external_metrics()
     assert (await answers.external(QUEUE)).items
     assert not [each for each in server.requested if each.path.endswith("/query")]
-    answers._evaluator, answers._wide_plans = answers._evaluator._behind, None
+    answers._evaluator, activator._new_wide_plans = answers._evaluator._behind, None
+    await activator.activate(parse(kept.replace("url:", limits)))
+    server.requested.clear()
     assert (await answers.external(QUEUE)).items
     (queried,) = [each for each in server.requested if each.path.endswith("/query")]
     assert queried.method == "POST"
+
+
+async def test_a_wide_query_that_failed_is_tried_again_after_a_reload(
+    activator, backends, answers, server
+):
+    """The reload may have raised the limit because of which it failed."""
+    activator._new_wide_plans = lambda: WidePlans(backends, freshness=Freshness())
+    configuration = KEPT.replace("URL", server.url)
+
+    async def wide_queries() -> int:
+        server.requested.clear()
+        for number in range(8):
+            selector = parse_selector(f"queue=q{number}")
+            with contextlib.suppress(StatusError):
+                await answers.external(
+                    ExternalMetricRequest(namespace="n", metric="queue", selector=selector)
+                )
+        queries = [each.parameters.get("query", ['queue="q'])[0] for each in server.requested]
+        return sum('queue="q' not in each for each in queries)
+
+    server.says = answer({"status": "success", "data": []})
+    await activator.activate(parse(configuration))
+    await activator.catalog.tried()
+    server.says = answer(
+        {"status": "error", "errorType": "execution", "error": "too many samples"}, "422 Refused"
+    )
+    assert await wide_queries() == 1, "it is suspended then"
+    server.says = vector()
+    assert await wide_queries() == 0
+    await activator.activate(parse(configuration.replace("url:", "timeout: 7s, url:")))
+    assert await wide_queries() > 1
+
+
+async def test_until_a_reload_is_complete_requests_have_the_former_limits_of_their_backend(
+    activator, answers, server
+):
+    configuration = TWO_BACKENDS.replace("URL", server.url)
+    await activator.activate(parse(configuration))
+    server.may_answer.clear()
+    new = configuration.replace("url:", "verb: POST, url:")
+    new += "externalRules:\n- {seriesQuery: one, metricsQuery: one}\n"
+    reloading = asyncio.create_task(activator.activate(parse(new)))
+    await asyncio.wait_for(server.filled.wait(), 5)
+    queue = ExternalMetricRequest(namespace="n", metric="queue", selector=EVERYTHING)
+    requesting = asyncio.create_task(answers.external(queue))
+    server.filled_at = 2
+    server.filled.clear()
+    await asyncio.wait_for(server.filled.wait(), 5)
+    server.says = vector(({}, "7"))
+    server.may_answer.set()
+    await requesting
+    await reloading
+    await answers.external(queue)
+    queries = [each for each in server.requested if each.path.endswith("/query")]
+    assert [each.method for each in queries] == ["GET", "POST"]
 
 
 async def test_a_resource_that_is_created_while_a_reload_waits_is_served(

@@ -41,7 +41,7 @@ class Answers:
         self.active = ActiveConfiguration(catalog=FakeCatalog({}, {}), groups=GROUPS)
         self.served: list[MetricRequest] = []
 
-    async def answer(self, known: KnownRequest, _: object = None) -> msgspec.Struct:
+    async def answer(self, known: KnownRequest, *_: object) -> msgspec.Struct:
         self.served.append(known.request)
         return ExternalMetricValueList(items=[])
 

@@ -7,6 +7,7 @@ from scaler.api.autoscaler import MetricSpec
 from scaler.cluster.forecast.load_query import (
     Explained,
     ExplainedQuery,
+    ExplainedRequest,
     NoRecordedLoad,
     load_query,
     metric_path,
@@ -35,6 +36,8 @@ def of_object(kind, api_version, name):
     return metric("Object", "object", metric={"name": "requests"}, describedObject=described)
 
 
+UP = ExplainedQuery(backend="default", query="up")
+OF_SHOP = ExplainedRequest(namespace="shop")
 PODS = metric("Pods", "pods", metric={"name": "requests"})
 SELECTED = external(selector={"matchLabels": {"queue": "mail"}})
 
@@ -81,7 +84,7 @@ def test_the_path_is_that_of_the_request_of_a_reconcile(of, path):
 )
 def test_the_load_is_the_sum_of_the_rows_that_belong_to_the_request(labels, promql):
     query = ExplainedQuery(backend="default", query="up > 0", row_labels=labels)
-    assert query_of(Explained(code=200, queries=(query,))) == promql
+    assert query_of(Explained(code=200, request=OF_SHOP, queries=(query,)), "shop") == promql
 
 
 @pytest.mark.parametrize(
@@ -90,15 +93,39 @@ def test_the_load_is_the_sum_of_the_rows_that_belong_to_the_request(labels, prom
         pytest.param(Explained(code=404, message="no such metric"), "no such metric", id="404"),
         pytest.param(Explained(code=200), "does not explain", id="no query"),
         pytest.param(
-            Explained(code=200, queries=(ExplainedQuery(backend="thanos", query="up"),)),
+            Explained(
+                code=200,
+                request=OF_SHOP,
+                queries=(ExplainedQuery(backend="thanos", query="up"),),
+            ),
             "backend thanos",
             id="another Prometheus",
+        ),
+        pytest.param(
+            Explained(code=200, request=ExplainedRequest(namespace="bank"), queries=(UP,)),
+            "another request",
+            id="another namespace",
+        ),
+        pytest.param(
+            Explained(code=200, request=ExplainedRequest(name="shop"), queries=(UP,)),
+            "another request",
+            id="no namespace",
+        ),
+        pytest.param(
+            Explained(
+                code=200, request=ExplainedRequest(namespace="shop", name="*"), queries=(UP,)
+            ),
+            "another request",
+            id="every object",
+        ),
+        pytest.param(
+            Explained(code=200, queries=(UP,)), "another request", id="an unknown request"
         ),
     ],
 )
 def test_what_is_not_the_load_of_the_metric_is_not_used(explained, problem):
     with pytest.raises(NoRecordedLoad, match=problem):
-        query_of(explained)
+        query_of(explained, "shop")
 
 
 class Adapter:
@@ -116,7 +143,9 @@ class Adapter:
 
 
 async def test_the_running_adapter_explains_about_the_path_of_the_metric():
-    adapter = Adapter(b'{"code": 200, "queries": [{"backend": "default", "query": "up"}]}')
+    adapter = Adapter(
+        b'{"code": 200, "request": {"namespace": "shop"}, "queries": [{"backend": "default", "query": "up"}]}'
+    )
     assert await load_query(adapter, MAPPER, "shop", external()) == "sum((up))"
     path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue%3Alen"
     assert adapter.requests == [("/debug/explain", {"path": path})]
@@ -126,6 +155,14 @@ async def test_the_running_adapter_explains_about_the_path_of_the_metric():
 async def test_an_adapter_that_does_not_explain_is_a_reason(response):
     with pytest.raises(NoRecordedLoad, match="the adapter does not explain the metric: "):
         await load_query(Adapter(response), MAPPER, "shop", external())
+
+
+async def test_every_object_of_a_kind_is_not_requested():
+    adapter = Adapter(b"{}")
+    of = of_object("Ingress", "networking.k8s.io/v1", "*")
+    with pytest.raises(NoRecordedLoad, match=r"describedObject\.name '\*'.*name it"):
+        await load_query(adapter, MAPPER, "shop", of)
+    assert adapter.requests == []
 
 
 async def test_an_unknown_kind_is_a_reason():

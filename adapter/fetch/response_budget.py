@@ -1,0 +1,109 @@
+"""What the responses that are being read and decoded may take in memory together, in the whole process.
+
+A result of Prometheus has any number of rows, and a row takes seven times its JSON. Small responses are free: the limits on
+concurrent requests bound them. Of the others, as many are read at a time as fit; one that needs more is read alone.
+"""
+
+import asyncio
+from collections import deque
+from types import TracebackType
+from typing import Final, Self
+
+from adapter.caches import EVALUATIONS_BYTES, MIB
+
+READING_BYTES: Final = 16 * MIB
+"""All responses that are being read, without the first part of each, and beside one that may need more."""
+RESULT_BYTES_MAX: Final = EVALUATIONS_BYTES
+"""A single result. A larger one could not be kept for the next request, which would read all of it again."""
+FREE_BYTES: Final = MIB
+"""What each response may take without being counted."""
+ROW_BYTES: Final = 480
+"""A decoded row of a few labels, beside the texts in it, which are about as long as its JSON."""
+
+
+class ResponseTooLarge(Exception):
+    """A single result takes more than `RESULT_BYTES_MAX`."""
+
+
+class ResponseBudget:
+    """The budget of one process. Use it within one event loop."""
+
+    def __init__(
+        self,
+        bytes_max: int = READING_BYTES,
+        *,
+        result_bytes_max: int = RESULT_BYTES_MAX,
+        free_bytes: int = FREE_BYTES,
+    ) -> None:
+        self.bytes_max = bytes_max
+        self.result_bytes_max = result_bytes_max
+        self.free_bytes = free_bytes
+        self.used_bytes = 0
+        self._exceeding: Claim | None = None
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def claim(self) -> "Claim":
+        """The share of a response that is about to be read."""
+        return Claim(self)
+
+    async def take(self, claim: "Claim", size_bytes: int) -> None:
+        """Wait until it fits. One response at a time gets what it needs: of several that wait for each other, none would end."""
+        while not self._fits(claim, size_bytes):
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            await waiter
+        self.used_bytes += size_bytes
+
+    def give_back(self, claim: "Claim", size_bytes: int) -> None:
+        """The response has been read, or has failed."""
+        self.used_bytes -= size_bytes
+        if self._exceeding is claim:
+            self._exceeding = None
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _fits(self, claim: "Claim", size_bytes: int) -> bool:
+        if self.used_bytes + size_bytes <= self.bytes_max:
+            return True
+        if self._exceeding is None:
+            self._exceeding = claim
+        return self._exceeding is claim
+
+
+class Claim:
+    """What one response takes, while it is entered."""
+
+    def __init__(self, budget: ResponseBudget) -> None:
+        self._budget = budget
+        self._counted_bytes = 0
+        self.size_bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if self._counted_bytes:
+            self._budget.give_back(self, self._counted_bytes)
+
+    @property
+    def size_bytes_max(self) -> int:
+        """What a single result may take."""
+        return self._budget.result_bytes_max
+
+    async def grow(self, size_bytes: int) -> None:
+        """It takes so much more: wait until it fits. Raises `ResponseTooLarge`."""
+        self.size_bytes += size_bytes
+        if self.size_bytes > self._budget.result_bytes_max:
+            raise ResponseTooLarge
+        counted_bytes = max(0, self.size_bytes - self._budget.free_bytes)
+        more_bytes = counted_bytes - self._counted_bytes
+        if more_bytes:
+            await self._budget.take(self, more_bytes)
+            self._counted_bytes = counted_bytes

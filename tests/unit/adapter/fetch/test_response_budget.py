@@ -1,0 +1,85 @@
+"""What may be read at a time: a bound for all responses, one that may exceed it, and a bound for a single one."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.fetch.response_budget import ResponseBudget, ResponseTooLarge
+
+SIZES = st.lists(st.lists(st.integers(1, 40), min_size=1, max_size=8), min_size=1, max_size=8)
+
+
+def budget() -> ResponseBudget:
+    return ResponseBudget(100, result_bytes_max=150, free_bytes=10)
+
+
+async def turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_a_small_response_waits_for_nothing():
+    used = budget()
+    with used.claim() as large, used.claim() as small:
+        await large.grow(140)
+        await asyncio.wait_for(small.grow(10), 1)
+    assert used.used_bytes == 0
+
+
+async def test_a_response_waits_until_those_before_it_were_read():
+    used = budget()
+    second = used.claim()
+    with used.claim() as first:
+        await first.grow(140)
+        growing = asyncio.create_task(second.grow(60))
+        await turns()
+        assert not growing.done()
+    await asyncio.wait_for(growing, 1)
+
+
+async def test_one_that_gave_up_waiting_leaves_nothing_behind():
+    used = budget()
+    with used.claim() as first:
+        await first.grow(140)
+        with used.claim() as second:
+            growing = asyncio.create_task(second.grow(60))
+            await turns()
+            growing.cancel()
+            await asyncio.gather(growing, return_exceptions=True)
+    assert used.used_bytes == 0
+    with used.claim() as third:
+        await asyncio.wait_for(third.grow(110), 1)
+
+
+async def test_a_response_that_takes_too_much_is_refused_and_given_back():
+    used = budget()
+    with used.claim() as claim:
+        await claim.grow(100)
+        with pytest.raises(ResponseTooLarge):
+            await claim.grow(51)
+    assert used.used_bytes == 0
+
+
+@given(SIZES)
+def test_all_are_read_and_take_no_more_than_the_bound_and_one_beside_it(sizes):
+    async def scenario() -> None:
+        used, most = budget(), 0
+
+        async def read(pieces: list[int]) -> None:
+            nonlocal most
+            with used.claim() as claim:
+                try:
+                    for each in pieces:
+                        await claim.grow(each)
+                        most = max(most, used.used_bytes)
+                        await asyncio.sleep(0)
+                except ResponseTooLarge:
+                    assert sum(pieces) > used.result_bytes_max
+
+        await asyncio.wait_for(asyncio.gather(*map(read, sizes)), 5)
+        assert used.used_bytes == 0
+        assert most <= used.bytes_max + used.result_bytes_max
+
+    asyncio.run(scenario())
