@@ -1,10 +1,11 @@
 """What autoscalers notice of clients without valid credentials that try to fill the adapter.
 
-1,000 connections, from one address and from many, send requests with wrong tokens of 900 kB for as long as `--seconds` says, each again as
-soon as it has a response or was disconnected, but not more than once a second. Meanwhile the HPA controller sends its requests every 5 s over the
+1,000 connections, from one address and from many, send requests with wrong tokens of 900 kB for as long as `--seconds` says, each again about
+a second later. Meanwhile the HPA controller sends its requests every 5 s over the
 connections of the aggregator. Every response to it is checked. Rights and tokens are reviewed by a real kube-apiserver.
 """
 
+import statistics
 import tempfile
 import time
 from contextlib import ExitStack
@@ -113,8 +114,9 @@ def _measured(
         if attack is not None:
             report(f"the hostile clients: {attack()}")
         return {
-            "p50_ms": max(each.p50_ms for each in outcomes),
-            "p99_ms": max(each.p99_ms for each in outcomes),
+            "p50_ms": statistics.median(each.p50_ms for each in outcomes),
+            "p99_ms": statistics.median(each.p99_ms for each in outcomes),
+            "worst_wave_p99_ms": max(each.p99_ms for each in outcomes),
             "growth_mib": proc.peak_rss_mib(adapter.pid) - before_mib,
             "adapter_cores": cpu_seconds / (time.monotonic() - began),
         }

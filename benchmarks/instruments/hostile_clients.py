@@ -1,12 +1,13 @@
 """Clients without valid credentials, in a process of their own.
 
 `python -m benchmarks.instruments.hostile_clients SPECIFICATION.json` opens all connections at once, sends a request with a long, wrong
-token on each, and does so again as soon as it has a response or is disconnected, but not more than once a second on each.
+token on each, and does so again about a second later, or as soon as it has a response or is disconnected, if that takes longer.
 It prints the `Attack` in a line.
 """
 
 import asyncio
 import contextlib
+import random
 import ssl
 import subprocess
 import sys
@@ -22,7 +23,8 @@ import uvloop
 from testbed.processes import dying_with_parent
 from testbed.programs import REPOSITORY
 
-PERIOD_SECONDS = 1.0
+PERIOD_SECONDS = (0.5, 1.5)
+"""Between two requests of a client, at random: only the first ones are sent at the same time."""
 ANSWER_SECONDS = 30.0
 CLOSED = "closed"
 """Instead of a status code: the connection was not accepted, or ended before a response."""
@@ -82,6 +84,7 @@ class HostileClients:
     async def _client(self, number: int, ends_at: float) -> None:
         addresses = self._hostility.addresses
         attempt = 0
+        chance = random.Random(number)  # noqa: S311 - the same in each run
         while (began := time.monotonic()) < ends_at:
             attempt += 1
             try:
@@ -92,7 +95,8 @@ class HostileClients:
             except (OSError, EOFError):
                 outcome = CLOSED
             self._outcomes[outcome] += 1
-            await asyncio.sleep(max(0.0, began + PERIOD_SECONDS - time.monotonic()))
+            next_at = began + chance.uniform(*PERIOD_SECONDS)
+            await asyncio.sleep(max(0.0, next_at - time.monotonic()))
 
     async def _request(self, address: str, token: str) -> str:
         reader, writer = await asyncio.open_connection(
