@@ -16,8 +16,10 @@ SMALL_BYTES: Final = 2 * CONNECTION_BYTES
 """What a connection may take without giving way to a new one of the same address."""
 RECEIVE_BUFFER_BYTES: Final = 128 << 10
 """What a connection receives at once: the kernel keeps no more for it (`SO_RCVBUF`)."""
-COPIES: Final = 2
-"""What was received is kept encrypted and decrypted, and a header as bytes and as text."""
+COPIES: Final = 3
+"""What was received is kept encrypted and decrypted, in buffers that grow by a third, and a header as bytes, as text, and once more
+while the parser appends to it.
+"""
 
 
 class Group(Enum):

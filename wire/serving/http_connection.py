@@ -7,6 +7,7 @@ bounded by `connection_shares`.
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -88,9 +89,11 @@ class HTTPConnection(web.RequestHandler):
         self._place = place
         self._own: asyncio.Transport | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
-        # Of the head that is not complete yet, and of the requests that wait or are being answered.
+        # Of the head that is not complete yet, of the requests that wait or are being answered, and of the one that was answered
+        # last, which aiohttp keeps until the next one.
         self._head_bytes = 0
         self._request_bytes = 0
+        self._answered_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._refused = False
@@ -156,6 +159,7 @@ class HTTPConnection(web.RequestHandler):
         """
         finished = await super().finish_response(request, resp, start_time)
         self._request_bytes = sum(_head_size(message) for message, _ in self._messages)
+        self._answered_bytes = _size(request.raw_path, request.raw_headers)
         self._account()
         if self._buffer_paused:
             self._resume_reading_if_drained()
@@ -230,7 +234,7 @@ class HTTPConnection(web.RequestHandler):
         """Count what the connection holds; end it if that is too much, and read no more than one head beyond what waits."""
         if self._refused:
             return
-        self._place.held_bytes = self._head_bytes + self._request_bytes
+        self._place.held_bytes = self._head_bytes + self._request_bytes + self._answered_bytes
         if not self._shared.shares.resize(self._place):
             self._refuse(
                 503,
@@ -305,7 +309,11 @@ class HTTPConnection(web.RequestHandler):
 def _head_size(message: object) -> int:
     if not isinstance(message, RawRequestMessage):
         return 0
-    return len(message.path) + sum(len(name) + len(value) for name, value in message.raw_headers)
+    return _size(message.path, message.raw_headers)
+
+
+def _size(path: str, headers: Iterable[tuple[bytes, bytes]]) -> int:
+    return len(path) + sum(len(name) + len(value) for name, value in headers)
 
 
 # yarl keeps the last URLs that it parsed, whatever their length; a listener bounds only their number.

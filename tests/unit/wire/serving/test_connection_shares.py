@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from wire.serving.connection_shares import (
     CONNECTION_BYTES,
+    COPIES,
     RECEIVE_BUFFER_BYTES,
     ConnectionShares,
     Group,
@@ -49,7 +50,7 @@ def test_an_address_that_has_its_part_gets_no_more_connections_and_others_do():
 def test_a_large_connection_gives_way_to_a_new_one_of_its_address():
     listener = Listener()
     large, *_ = [listener.admit("a") for _ in range(2)]
-    assert listener.receive(large, 30_000)
+    assert listener.receive(large, 20_000)
     assert listener.admit("a") is not None
     assert listener.closed == [large]
 
@@ -67,7 +68,7 @@ def test_when_all_is_taken_the_address_with_most_loses_its_oldest_connection():
 def test_the_connection_that_takes_most_ends_first():
     listener = Listener(unknown=Share(1_000_000, 1_000_000))
     small, large = listener.admit("a"), listener.admit("a")
-    assert listener.receive(large, 200_000)
+    assert listener.receive(large, 100_000)
     for number in range(6):
         listener.admit(f"b{number}")
     assert listener.closed == [large]
@@ -131,7 +132,7 @@ def test_the_buffers_of_a_connection_count_until_it_ends():
     listener.receive(place, 2_000_000)
     place.held_bytes = 0
     assert listener.shares.resize(place)
-    expected = CONNECTION_BYTES + 2 * RECEIVE_BUFFER_BYTES
+    expected = CONNECTION_BYTES + COPIES * RECEIVE_BUFFER_BYTES
     assert listener.shares.size_bytes(Group.UNKNOWN) == expected
 
 
