@@ -1,4 +1,4 @@
-"""What the caches on the way of one request may take in memory: one budget, and the share of each.
+"""What the clients and the caches on the way of one request may take in memory: one budget, and the share of each.
 
 Bytes are estimated from what was measured: the size of a few texts and numbers. The rest of the pod's memory is for the program,
 the copies of objects and series, whose size the cluster determines, and the responses that are being read.
@@ -11,7 +11,7 @@ from cachetools import LRUCache
 
 MIB: Final = 1024 * 1024
 
-CACHES_BYTES: Final = 384 * MIB
+CACHES_BYTES: Final = 464 * MIB
 """The budget for the sum of the shares."""
 
 REQUESTS_BYTES: Final = 144 * MIB
@@ -24,6 +24,11 @@ LAST_GOOD_BYTES: Final = 40 * MIB
 """Last good values: 50,000 metrics with a contract that may fall back on them, of two objects each."""
 REVIEWS_BYTES: Final = 48 * MIB
 """What `wire.serving.review_cache` keeps: the tokens and the rights of 50,000 clients."""
+CONNECTIONS_BYTES: Final = 32 * MIB
+"""What `wire.serving.connection_shares` lets clients take whose certificate is not verified: 16 MiB each for those that are
+authenticated and for all others."""
+STREAMS_BYTES: Final = 48 * MIB
+"""What is watched, with the newest responses: 20,000 requests."""
 WIDE_QUERIES_BYTES: Final = 36 * MIB
 """4,096 wide queries, and 100,000 namespaces in them."""
 

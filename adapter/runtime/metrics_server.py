@@ -114,7 +114,7 @@ class _Server:
         api = MetricsAPI(self._parts.answers, self._parts.paths, version=self._version)
         api.add_routes(server.app)
         self._streams = MetricStreams(
-            self._rounds, self._parts.paths.of_url, server.authenticator, server.authorizer
+            self._rounds, self._parts.paths.of_url, server.admit, server.authorizer
         )
         self._streams.add_route(server.app)
         add_explain_route(server.app, self._parts.explainer, server.authorizer)

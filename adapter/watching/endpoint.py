@@ -1,14 +1,15 @@
 """`/watch/metrics`: a WebSocket over which a client gets the metrics that have changed (see `wire.api.metric_stream`).
 
-Access to the path is checked before, as for every path. Access to each metric is checked as for a GET, and again while it
-is watched, and so are the credentials. What waits to be sent is at most the newest response of each path; a client that
-does not read it in time is disconnected.
+Access to the path is checked before, as for every path, and again while the stream is open, with the credentials and the
+impersonated user. Access to each metric is checked as for a GET, before it is evaluated, and again while it is watched. What
+waits to be sent is at most the newest response of each path; a client that does not read it in time is disconnected.
 """
 
 import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -17,7 +18,7 @@ from aiohttp import WSMsgType, web
 from adapter import telemetry
 from adapter.answer import KnownRequest
 from adapter.model import CustomMetricRequest, ExternalMetricRequest
-from adapter.watching.rounds import Rounds, Watched
+from adapter.watching.rounds import Rounds, Watched, too_large
 from wire.api.metric_stream import (
     PATH,
     PATHS_MAX,
@@ -29,9 +30,8 @@ from wire.api.metric_stream import (
     encode,
 )
 from wire.api.status import StatusError, Unavailable, bad_request, failure
-from wire.serving.access_guard import USER
+from wire.serving.access_guard import USER, Admit
 from wire.serving.attributes import Attributes, User, attributes_of
-from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.rendering import as_status
 from wire.serving.request_path import split_url
@@ -42,6 +42,8 @@ RECHECK_SECONDS: Final = 5.0
 SEND_SECONDS: Final = 5.0
 UPDATE_BYTES: Final = 1 << 20
 """Of one message, unless a single response is larger."""
+PATH_BYTES: Final = 600
+"""What a path of a stream takes beside its text, roughly."""
 IDLE_SECONDS: Final = 30.0
 """A client that sends nothing for so long is gone."""
 
@@ -56,19 +58,19 @@ class MetricStreams:
         self,
         rounds: Rounds,
         read: Read,
-        authenticator: Authenticator,
+        admit: Admit,
         authorizer: Authorizer,
         *,
         send_seconds: float = SEND_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`send_seconds`: how long a client may take to read what was sent after a round."""
+        """`admit`: as the server has admitted each stream. `send_seconds`: how long a client may take to read what was sent after a round."""
         self._rounds = rounds
         self._read = read
         self._send_seconds = send_seconds
         self._sleep = sleep
-        self._authenticator = authenticator
+        self._admit = admit
         self._authorizer = authorizer
         self._monotonic = monotonic
         self._open: set[web.WebSocketResponse] = set()
@@ -100,7 +102,7 @@ class MetricStreams:
         tasks = [
             asyncio.create_task(stream.send_updates(request, self._send_seconds)),
             asyncio.create_task(stream.receive()),
-            asyncio.create_task(self._stay_authenticated(request)),
+            asyncio.create_task(self._stay_admitted(request)),
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -114,35 +116,50 @@ class MetricStreams:
             stream.release()
         return socket
 
-    async def _stay_authenticated(self, request: web.Request) -> None:
-        """Until the credentials are no longer valid."""
+    async def _stay_admitted(self, request: web.Request) -> None:
+        """Until the client would not be admitted any more, or as somebody else: with other groups, for example."""
         while True:
             await self._sleep(RECHECK_SECONDS)
-            with contextlib.suppress(Unavailable):
-                try:
-                    await self._authenticator.authenticate(request)
-                except StatusError:
-                    telemetry.STREAMS_ENDED.labels("not_admitted").inc()
-                    return
+            try:
+                if await self._admit(request) == request[USER]:
+                    continue
+            except Unavailable:
+                continue
+            except StatusError as refused:
+                if refused.code == HTTPStatus.TOO_MANY_REQUESTS:
+                    continue
+            telemetry.STREAMS_ENDED.labels("not_admitted").inc()
+            return
 
 
 class _Path:
     """A path that a client watches."""
 
-    __slots__ = ("attributes", "checked_at_seconds", "refused", "sent", "watched")
+    __slots__ = ("attributes", "checked_at_seconds", "known", "refused", "sent", "size_bytes", "watched")  # fmt: skip
 
-    def __init__(self, attributes: Attributes, watched: Watched) -> None:
+    def __init__(self, known: KnownRequest, attributes: Attributes, size_bytes: int) -> None:
+        self.known = known
         self.attributes = attributes
-        self.watched = watched
+        self.size_bytes = size_bytes
+        self.watched: Watched | None = None
+        """None while it is not known if the client may read it, and while it may not."""
         self.sent: object = None
         """What the client has: a version, or the refusal."""
         self.refused: StatusError | None = None
         self.checked_at_seconds = float("-inf")
 
-    @property
-    def is_checked(self) -> bool:
-        """Whether it is known if the client may read it."""
-        return self.refused is not None or self.checked_at_seconds > float("-inf")
+    def unsent(self, number: int, is_evaluated: bool) -> StreamedResponse | None:
+        """What the client does not have yet."""
+        if self.refused is not None:
+            if self.sent is self.refused:
+                return None
+            self.sent = self.refused
+            return _refusal(number, self.refused)
+        watched = self.watched
+        if watched is None or not is_evaluated or watched.version in (0, self.sent):
+            return None
+        self.sent = watched.version
+        return StreamedResponse(number, watched.code, msgspec.Raw(watched.body))
 
 
 class _Round(msgspec.Struct, frozen=True):
@@ -179,7 +196,8 @@ class _Stream:
 
     def round_begins(self) -> None:
         """Everything that is watched from now on is evaluated in the next round."""
-        self._in_round = _Round(self._client_now, frozenset(self._paths))
+        evaluated = (number for number, path in self._paths.items() if path.watched is not None)
+        self._in_round = _Round(self._client_now, frozenset(evaluated))
 
     def round_ended(self) -> None:
         """Send what has changed."""
@@ -188,9 +206,8 @@ class _Stream:
 
     def release(self) -> None:
         """Watch nothing any more."""
-        for path in self._paths.values():
-            self._rounds.release(path.watched)
-        self._paths.clear()
+        for number in tuple(self._paths):
+            self._forget(number)
 
     async def receive(self) -> None:
         """Follow what the client wants, until it disconnects or sends something else."""
@@ -206,14 +223,13 @@ class _Stream:
             except (msgspec.DecodeError, ValueError):
                 telemetry.STREAMS_ENDED.labels("protocol").inc()
                 return
+            await self._check_rights()
 
     def _apply(self, request: StreamRequest) -> None:
         """Raises `ValueError` for more paths than one client may watch."""
         self._client_now = request.now
         for number in request.stop:
-            path = self._paths.pop(number, None)
-            if path is not None:
-                self._rounds.release(path.watched)
+            self._forget(number)
         for each in request.watch:
             if len(self._paths) + len(self._invalid) >= PATHS_MAX or each.id in self._paths:
                 raise ValueError(each.id)
@@ -226,7 +242,21 @@ class _Stream:
         known = self._read(path)
         if not isinstance(known.request, CustomMetricRequest | ExternalMetricRequest):
             raise bad_request("only custom and external metrics can be watched")
-        return _Path(attributes_of("GET", *split_url(path)), self._rounds.watch(known))
+        size_bytes = PATH_BYTES + len(path)
+        if not self._rounds.budget.take(size_bytes):
+            raise too_large()
+        return _Path(known, attributes_of("GET", *split_url(path)), size_bytes)
+
+    def _forget(self, number: int) -> None:
+        path = self._paths.pop(number, None)
+        if path is not None:
+            self._rounds.budget.give(path.size_bytes)
+            self._stop_watching(path)
+
+    def _stop_watching(self, path: _Path) -> None:
+        if path.watched is not None:
+            self._rounds.release(path.watched)
+            path.watched = None
 
     async def send_updates(self, request: web.Request, send_seconds: float) -> None:
         """What has changed, after each round. Ends when the client does not read it in time."""
@@ -251,20 +281,11 @@ class _Stream:
         for number, refused in self._invalid.items():
             responses.append(_refusal(number, refused))
         self._invalid.clear()
-        for number in evaluated:
-            path = self._paths.get(number)
-            if path is None or not path.is_checked:
+        # Those that were refused are not evaluated. The client may stop some meanwhile.
+        for number, path in tuple(self._paths.items()):
+            response = path.unsent(number, number in evaluated)
+            if response is None:
                 continue
-            state = path.refused or path.watched.version
-            if state == path.sent:
-                continue
-            path.sent = state
-            if path.refused is not None:
-                response = _refusal(number, path.refused)
-            else:
-                response = StreamedResponse(
-                    number, path.watched.code, msgspec.Raw(path.watched.body)
-                )
             responses.append(response)
             size += len(bytes(response.body))
             if size >= UPDATE_BYTES:
@@ -277,26 +298,37 @@ class _Stream:
         """Refuse the paths that may no longer be read, and those for which that cannot be reviewed, as a GET is refused then."""
         now_seconds = self._monotonic()
         due = [
-            each
-            for each in self._paths.values()
+            number
+            for number, each in self._paths.items()
             if now_seconds - each.checked_at_seconds >= RECHECK_SECONDS
         ]
         for first in range(0, len(due), 64):
             await asyncio.gather(
-                *(self._check(each, now_seconds) for each in due[first : first + 64])
+                *(self._check(number, now_seconds) for number in due[first : first + 64])
             )
 
-    async def _check(self, path: _Path, now_seconds: float) -> None:
+    async def _check(self, number: int, now_seconds: float) -> None:
+        path = self._paths.get(number)
+        if path is None:
+            return
+        refused: StatusError | None = None
+        is_reviewed = True
         try:
             await self._authorizer.authorize(self._user, path.attributes)
-        except StatusError as refused:
-            path.refused = path.refused or refused
+            if path.watched is None and self._paths.get(number) is path:
+                path.watched = self._rounds.watch(path.known)
+        except StatusError as error:
+            refused = error
         except Unavailable as error:
-            path.refused = path.refused or as_status(error)
-            return
-        else:
+            refused, is_reviewed = as_status(error), False
+        if refused is None:
             path.refused = None
-        path.checked_at_seconds = now_seconds
+        else:
+            # The first one stays, so that it is sent once.
+            path.refused = path.refused or refused
+            self._stop_watching(path)
+        if is_reviewed:
+            path.checked_at_seconds = now_seconds
 
 
 def _refusal(number: int, error: StatusError) -> StreamedResponse:

@@ -18,7 +18,9 @@ from adapter import telemetry
 from adapter.answer.answering import AnswerDocument
 from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import AnswerObserver
+from adapter.caches import STREAMS_BYTES
 from adapter.model import BackendRef, MetricQuery, MetricRequest, UsageQuery
+from adapter.watching.byte_budget import ByteBudget
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.status import StatusError, Unavailable, failure, internal_error
@@ -32,6 +34,10 @@ ANSWER_SECONDS: Final = 2.0
 """How long a round waits for a request. A client uses a stream for at most 5 s after the beginning of the last round that has ended."""
 REFUSED_SECONDS: Final = 60.0
 """How long a request is not evaluated that is beyond a limit."""
+WATCHED_BYTES: Final = 1_500
+"""What a watched request takes beside its response, roughly."""
+COPIES: Final = 3
+"""A response is kept as JSON and as values, to compare with the next one."""
 CONCURRENT: Final = 64
 SLICE_SECONDS: Final = 0.005
 """How long requests that need no waiting may follow each other before everything else gets its turn."""
@@ -60,7 +66,7 @@ class RoundListener(Protocol):
 class Watched:
     """A request, and its newest response. `version` changes with the response; 0 before the first."""
 
-    __slots__ = ("body", "code", "has_own_query", "known", "refused_until_seconds", "users", "values", "version")  # fmt: skip
+    __slots__ = ("body", "code", "has_own_query", "known", "refused_until_seconds", "size_bytes", "users", "values", "version")  # fmt: skip
 
     def __init__(self, known: KnownRequest) -> None:
         self.known = known
@@ -71,6 +77,12 @@ class Watched:
         self.values: object = None
         self.has_own_query = False
         self.refused_until_seconds = float("-inf")
+        self.size_bytes = WATCHED_BYTES
+
+    @property
+    def needed_bytes(self) -> int:
+        """What it takes with its newest response."""
+        return WATCHED_BYTES + COPIES * len(self.body)
 
     def become(self, code: int, values: object, encoded: Callable[[], bytes]) -> None:
         """Take a response. One that differs only in the timestamps of its values is the same."""
@@ -92,8 +104,13 @@ class Rounds:
         answer_seconds: float = ANSWER_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
         busy_seconds: Callable[[], float] = time.process_time,
+        budget: ByteBudget | None = None,
     ) -> None:
-        """`period_seconds`: between the beginnings of two rounds, at least. `answer_seconds`: how long a round waits for a request."""
+        """`period_seconds`: between the beginnings of two rounds, at least. `answer_seconds`: how long a round waits for a request.
+
+        `budget`: for the requests and their responses.
+        """
+        self.budget = budget or ByteBudget(STREAMS_BYTES)
         self._answer = answer
         self._period_seconds = period_seconds
         self._own_queries_max = own_queries_max
@@ -123,9 +140,14 @@ class Rounds:
             self._has_listeners.clear()
 
     def watch(self, known: KnownRequest) -> Watched:
-        """Evaluate it from the next round on, until it is released as often as it was watched."""
+        """Evaluate it from the next round on, until it is released as often as it was watched.
+
+        Raises `StatusError` 429 if what is watched takes too much memory.
+        """
         watched = self._watched.get(known.request)
         if watched is None:
+            if not self.budget.take(WATCHED_BYTES):
+                raise too_large()
             watched = self._watched[known.request] = Watched(known)
             telemetry.WATCHED.set(len(self._watched))
         watched.users += 1
@@ -136,6 +158,7 @@ class Rounds:
         watched.users -= 1
         if not watched.users:
             self._watched.pop(watched.known.request, None)
+            self.budget.give(watched.size_bytes)
             telemetry.WATCHED.set(len(self._watched))
 
     async def run(self) -> None:
@@ -196,6 +219,25 @@ class Rounds:
         if steps.backend is not None:
             self._answered_at[steps.backend] = self._monotonic()
         watched.has_own_query = steps.has_own_query
+        self._count(watched)
+
+    def _count(self, watched: Watched) -> None:
+        """Count its newest response, or refuse the request for a while if that is too large. Smaller ones still fit."""
+        if not watched.users:
+            return  # Released while it was evaluated.
+        if not self._resized(watched):
+            watched.refused_until_seconds = self._monotonic() + REFUSED_SECONDS
+            _fail(watched, too_large())
+            self._resized(watched)
+
+    def _resized(self, watched: Watched) -> bool:
+        more = watched.needed_bytes - watched.size_bytes
+        if more > 0 and not self.budget.take(more):
+            return False
+        if more < 0:
+            self.budget.give(-more)
+        watched.size_bytes += more
+        return True
 
     def _refuse_slow(
         self, watched: Watched, backend: BackendRef | None, began_at_seconds: float
@@ -247,6 +289,11 @@ class _Steps(AnswerObserver):
 
     def needs_own_query(self) -> None:
         self.has_own_query = True
+
+
+def too_large() -> StatusError:
+    """What is watched takes too much memory: this request does not fit."""
+    return failure(429, "the watched metrics take too much memory: send a GET")
 
 
 def _fail(watched: Watched, error: StatusError) -> None:

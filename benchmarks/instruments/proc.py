@@ -19,8 +19,13 @@ def rss_mib(pid: int) -> float:
 
 
 def peak_rss_mib(pid: int) -> float:
-    """Greatest resident set size since its start."""
+    """Greatest resident set size since its start, or since `forget_peak`."""
     return _memory_mib(pid, "VmHWM")
+
+
+def forget_peak(pid: int) -> None:
+    """Count `peak_rss_mib` from now on."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def _memory_mib(pid: int, field: str) -> float:

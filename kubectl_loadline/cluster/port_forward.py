@@ -17,6 +17,7 @@ from yarl import URL
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import Connection
+from wire.process.http_redirects import refuse_redirects
 
 PROTOCOL: Final = "v4.channel.k8s.io"
 DATA: Final = 0
@@ -38,6 +39,7 @@ class ForwardedPort:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=connection.tls or True, limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
+            middlewares=(refuse_redirects,),
         )
         self._opened: aiohttp.ClientWebSocketResponse | None = None
         self._server: asyncio.Server | None = None

@@ -76,9 +76,7 @@ async def recorded(url: str, query: str, *, start: float, end: float, step: floa
     """Value by Unix time. Raises `Unavailable` with the reason that Prometheus gives."""
     # The certificate of a pod does not name 127.0.0.1, and no credentials are sent.
     credentials = NoCredentials(verifies=urlsplit(url).hostname != "127.0.0.1")
-    transport = Transport(
-        url, credentials, user_agent="kubectl-loadline", verb="POST", follows_redirects=False
-    )
+    transport = Transport(url, credentials, user_agent="kubectl-loadline", verb="POST")
     queries = PrometheusQueries(transport, seconds=TIMEOUT_SECONDS, bytes_max=RESPONSE_BYTES_MAX)
     try:
         found = await queries.range(query, start=start, end=end, step=step)

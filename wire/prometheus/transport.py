@@ -26,12 +26,16 @@ URL_BYTES_MAX = 4 * 1024
 
 
 class NoAnswer(Exception):
-    """There is no usable response; `retryable` when the same request may succeed a moment later."""
+    """There is no usable response; `retryable` when the same request may succeed a moment later.
 
-    def __init__(self, cause: str, *, retryable: bool = True) -> None:
+    `quotes`: the cause has the words of the server, which may quote the query and name series.
+    """
+
+    def __init__(self, cause: str, *, retryable: bool = True, quotes: bool = False) -> None:
         super().__init__(cause)
         self.cause = cause
         self.retryable = retryable
+        self.quotes = quotes
 
 
 class Transport:
@@ -45,7 +49,6 @@ class Transport:
         user_agent: str,
         headers: Sequence[tuple[str, str]] = (),
         verb: str = "GET",
-        follows_redirects: bool = True,
     ) -> None:
         """`headers` are sent with every request. They, and the URL, may contain secrets."""
         self._credentials = credentials
@@ -53,7 +56,6 @@ class Transport:
         self._user_agent = user_agent
         self._headers = headers
         self._verb = verb
-        self._follows_redirects = follows_redirects
         self._http: aiohttp.ClientSession | None = None
 
     async def send(
@@ -140,7 +142,8 @@ class Transport:
             data=body,
             headers=headers,
             ssl=self._credentials.tls(),
-            allow_redirects=self._follows_redirects,
+            # The token and the headers are for this server.
+            allow_redirects=False,
         ) as response:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await self._refusal(response)
@@ -165,7 +168,11 @@ class Transport:
         retryable = code >= HTTPStatus.INTERNAL_SERVER_ERROR or code == HTTPStatus.TOO_MANY_REQUESTS
         status = f"HTTP {code} {response.reason or ''}".strip()
         if refusal:
-            return NoAnswer(f"{refusal.error_type or status}: {refusal.error}", retryable=retryable)
+            return NoAnswer(
+                f"{refusal.error_type or status}: {refusal.error}",
+                retryable=retryable,
+                quotes=True,
+            )
         cause = f"{self._address.base} responded with {status}"
         if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             cause += (
@@ -173,6 +180,8 @@ class Transport:
             )
         elif code == HTTPStatus.NOT_FOUND:
             cause += ": check the path in --prometheus-url"
+        elif code < HTTPStatus.BAD_REQUEST:
+            cause += f"{_target(response)}: redirects are not followed, so set --prometheus-url to the address to which it leads"
         return NoAnswer(cause, retryable=retryable)
 
 
@@ -181,6 +190,15 @@ def larger_than(bytes_max: int) -> NoAnswer:
     return NoAnswer(
         f"the response is larger than {bytes_max} bytes: aggregate in the query", retryable=False
     )
+
+
+def _target(response: aiohttp.ClientResponse) -> str:
+    """Where a redirect leads, without the parameters, which may contain secrets."""
+    try:
+        target = URL(response.headers.get("Location", "")).with_user(None)
+    except ValueError:
+        return ""
+    return f" to {target.with_query(None).with_fragment(None)}" if target.host else ""
 
 
 def _in_words(error: Exception) -> str:

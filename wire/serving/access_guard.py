@@ -14,15 +14,17 @@ from wire.api.status import (
     internal_error,
     method_not_allowed,
 )
-from wire.serving.attributes import Attributes, User, attributes_of
+from wire.serving.attributes import ANONYMOUS, Attributes, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
+from wire.serving.http_connection import HTTPConnection
 from wire.serving.impersonation import impersonation
 from wire.serving.rendering import as_status, respond_with_error
 from wire.serving.request_path import check_path
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 AttributesOf = Callable[[web.Request], Attributes]
+Admit = Callable[[web.Request], Awaitable[User]]
 
 USER: web.RequestKey[User] = web.RequestKey("user", User)
 """The user of a request that passed `guard`: `request[USER]`."""
@@ -68,22 +70,35 @@ async def errors_to_status(request: web.Request, handler: Handler) -> web.Stream
         )
 
 
-def guard(
+def admission(
     authenticator: Authenticator,
     authorizer: Authorizer,
     attributes: AttributesOf = request_attributes,
-) -> Middleware:
-    """A middleware that authenticates and authorizes each request, and sets `request[USER]` for the handler: the impersonated user,
-    if the client may impersonate it.
+) -> Admit:
+    """Authenticate and authorize a request: the user that it is for, which is the impersonated one if the client may impersonate it.
+
+    It may be called again while a long request is answered. Raises `StatusError`, and `Unavailable` if a review failed.
     """
+
+    async def admit(request: web.Request) -> User:
+        check_path(request.raw_path.partition("?")[0])
+        requested = attributes(request)
+        client = await authenticator.authenticate(request)
+        if client.name != ANONYMOUS and isinstance(request.protocol, HTTPConnection):
+            request.protocol.authenticated()
+        user = await _impersonated(client, request, authorizer)
+        await authorizer.authorize(user, requested, address=request.remote or "")
+        return user
+
+    return admit
+
+
+def guard(admit: Admit) -> Middleware:
+    """A middleware that admits each request, and sets `request[USER]` for the handler."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-        check_path(request.raw_path.partition("?")[0])
-        requested = attributes(request)
-        user = await _impersonated(await authenticator.authenticate(request), request, authorizer)
-        await authorizer.authorize(user, requested)
-        request[USER] = user
+        request[USER] = await admit(request)
         return await handler(request)
 
     return guarded
@@ -95,6 +110,6 @@ async def _impersonated(user: User, request: web.Request, authorizer: Authorizer
     if found is None:
         return user
     for attributes in found.required:
-        await authorizer.authorize(user, attributes)
+        await authorizer.authorize(user, attributes, address=request.remote or "")
     log.debug("%s impersonates %s", user.name, found.user.name)
     return found.user

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import msgspec
 from aiohttp import web
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 from multidict import CIMultiDictProxy
 
 from wire.api.status import unauthorized
@@ -29,7 +29,13 @@ from wire.serving.attributes import (
     sorted_extra,
 )
 from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
-from wire.serving.review_cache import TOKENS_SIZE_MAX, ReviewCache
+from wire.serving.review_cache import (
+    ACCEPTED_BEFORE_SIZE_MAX,
+    TOKENS_SIZE_MAX,
+    UNKNOWN_TOKENS_SIZE_MAX,
+    ReviewCache,
+)
+from wire.serving.review_queue import ReviewQueue
 from wire.serving.reviews import review
 from wire.serving.trust import FrontProxy, TrustSource
 
@@ -37,6 +43,11 @@ TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a 
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 # TTL of a verified certificate; its expiry is noticed at most this much late.
 IDENTITY_SECONDS = 60.0
+
+# Of a token in bytes, roughly. Tokens of service accounts have 1 kB, those of identity providers with hundreds of groups some 10 kB.
+TOKEN_LENGTH_MAX = 64 << 10
+# A digest in a dict of those that were accepted before, as measured.
+DIGEST_BYTES = 256
 
 _DER = 2  # _ssl.ENCODING_DER
 Headers = CIMultiDictProxy[str]
@@ -52,31 +63,38 @@ class Authenticator:
         reviewer: Writer | None,
         *,
         token_cache_seconds: float = 10.0,
+        queue: ReviewQueue | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`reviewer` None: no token is accepted."""
+        """`reviewer` None: no token is accepted. `queue`: for tokens that were never accepted."""
         self._trust = trust
         self._reviewer = reviewer
         self._identities: TTLCache[tuple[Bundle, tuple[bytes, ...]], ClientIdentity | str] = (
             TTLCache(1024, IDENTITY_SECONDS, timer=monotonic)
         )
+        self._queue = queue or ReviewQueue()
         # By hash, so that a memory dump does not show tokens.
-        self._tokens: ReviewCache[bytes, User | None] = ReviewCache(
-            ttl_seconds=lambda _: token_cache_seconds,
-            size_max=TOKENS_SIZE_MAX,
-            monotonic=monotonic,
+        self._tokens = _token_cache(token_cache_seconds, TOKENS_SIZE_MAX, monotonic)
+        # Garbage must not displace the tokens above.
+        self._unknown_tokens = _token_cache(token_cache_seconds, UNKNOWN_TOKENS_SIZE_MAX, monotonic)
+        self._accepted_before: LRUCache[bytes, None] = LRUCache(
+            ACCEPTED_BEFORE_SIZE_MAX // DIGEST_BYTES
         )
 
     async def authenticate(self, request: web.BaseRequest) -> User:
-        """Raises `StatusError` 401, and `Unavailable` if the token could not be reviewed."""
-        return await self.identify(client_chain(request), request.headers)
+        """Raises `StatusError` 401, 429 if too many unknown tokens wait for a review, and `Unavailable` if the token could not be reviewed."""
+        return await self.identify(
+            client_chain(request), request.headers, address=request.remote or ""
+        )
 
-    async def identify(self, chain: tuple[bytes, ...], headers: Headers) -> User:
-        """The user by the client's certificates (DER, leaf first) and headers; raises as `authenticate`."""
+    async def identify(
+        self, chain: tuple[bytes, ...], headers: Headers, *, address: str = ""
+    ) -> User:
+        """The user by the client's certificates (DER, leaf first), headers and address; raises as `authenticate`."""
         failures: list[str] = []
         user = self._by_certificate(chain, headers, failures) if chain else None
         if user is None:
-            user = await self._by_token(headers, failures)
+            user = await self._by_token(headers, address, failures)
         if user is not None:
             return _with_group(user)
         if failures:
@@ -139,19 +157,36 @@ class Authenticator:
             raise CertificateError(outcome)
         return outcome
 
-    async def _by_token(self, headers: Headers, failures: list[str]) -> User | None:
+    async def _by_token(self, headers: Headers, address: str, failures: list[str]) -> User | None:
         scheme, _, rest = headers.get("Authorization", "").strip().partition(" ")
-        token = rest.split(" ")[0]
+        token = rest.split(" ", 1)[0]
         reviewer = self._reviewer
         if scheme.lower() != "bearer" or not token or reviewer is None:
             return None
+        if len(token) > TOKEN_LENGTH_MAX:
+            raise unauthorized(
+                f"Unauthorized: the bearer token is longer than {TOKEN_LENGTH_MAX} bytes"
+            )
         if _is_not_text(token):
             failures.append("the bearer token is not valid UTF-8")
             return None
-        digest = hashlib.sha256(token.encode()).digest()
-        user = await self._tokens.get(digest, lambda: _review(reviewer, token))
+        user = await self._user_of(reviewer, token, address)
         if user is None:
             failures.append("invalid bearer token")
+        return user
+
+    async def _user_of(self, reviewer: Writer, token: str, address: str) -> User | None:
+        digest = hashlib.sha256(token.encode()).digest()
+        if digest in self._accepted_before and digest not in self._unknown_tokens:
+            user = await self._tokens.get(digest, lambda: _review(reviewer, token))
+        else:
+            user = await self._unknown_tokens.get(
+                digest, lambda: self._queue.make(address, lambda: _review(reviewer, token))
+            )
+        if user is None:
+            self._accepted_before.pop(digest, None)
+        else:
+            self._accepted_before[digest] = None
         return user
 
 
@@ -177,6 +212,12 @@ def _intermediates(tls: ssl.SSLObject) -> list[bytes]:
     inner = tls if hasattr(tls, "get_unverified_chain") else getattr(tls, "_sslobj", None)
     chain = inner.get_unverified_chain() if inner is not None else None
     return [one if isinstance(one, bytes) else one.public_bytes(_DER) for one in chain or ()][1:]
+
+
+def _token_cache(
+    ttl_seconds: float, size_max: int, monotonic: Callable[[], float]
+) -> ReviewCache[bytes, User | None]:
+    return ReviewCache(ttl_seconds=lambda _: ttl_seconds, size_max=size_max, monotonic=monotonic)
 
 
 class _ReviewedUser(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ responsewriters/errors.go for the text of a refusal).
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from wire.kube.requests import Writer
 from wire.serving.attributes import ANONYMOUS, PRIVILEGED_GROUP, Attributes, User
 from wire.serving.options import ALWAYS_ALLOWED
 from wire.serving.review_cache import ANONYMOUS_SIZE_MAX, DECISIONS_SIZE_MAX, ReviewCache
+from wire.serving.review_queue import ReviewQueue
 from wire.serving.reviews import review
 
 # Upstream caches no decision on longer attributes (maxControlledAttrCacheSize).
@@ -44,10 +45,12 @@ class Authorizer:
         always_allow_paths: tuple[str, ...] = ALWAYS_ALLOWED,
         allowed_cache_seconds: float = 10.0,
         denied_cache_seconds: float = 10.0,
+        queue: ReviewQueue | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`reviewer` None: only `system:masters` and the always allowed paths pass."""
+        """`reviewer` None: only `system:masters` and the always allowed paths pass. `queue`: for what anonymous clients ask."""
         self._reviewer = reviewer
+        self._queue = queue or ReviewQueue()
         self._allowed_paths = {path for path in always_allow_paths if not path.endswith("*")}
         self._allowed_prefixes = tuple(
             path[:-1] for path in always_allow_paths if path.endswith("*")
@@ -79,22 +82,31 @@ class Authorizer:
             bool(self._allowed_prefixes) and path.startswith(self._allowed_prefixes)
         )
 
-    async def authorize(self, user: User, attributes: Attributes) -> None:
-        """Return if `user` may. Raises `StatusError` 403, and `Unavailable` if the review failed."""
+    async def authorize(self, user: User, attributes: Attributes, *, address: str = "") -> None:
+        """Return if `user`, who sends from `address`, may. Raises `StatusError` 403, 429 if an anonymous user
+        has to wait for too many others, and `Unavailable` if the review failed.
+        """
         if PRIVILEGED_GROUP in user.groups or self.is_always_allowed(attributes):
             return
         decision = Decision(allowed=False, reason="there is no connection to an API server")
         if (reviewer := self._reviewer) is not None:
-            decision = await self._decision(reviewer, user, attributes)
+            decision = await self._decision(reviewer, user, attributes, address)
         if not decision.allowed:
             raise refusal(user, attributes, decision.reason)
 
-    async def _decision(self, reviewer: Writer, user: User, attributes: Attributes) -> Decision:
+    async def _decision(
+        self, reviewer: Writer, user: User, attributes: Attributes, address: str
+    ) -> Decision:
+        def reviewed() -> Coroutine[Any, Any, Decision]:
+            if user.name == ANONYMOUS:
+                return self._queue.make(address, lambda: _review(reviewer, user, attributes))
+            return _review(reviewer, user, attributes)
+
         key = (user, attributes)
         if _size_of(key) >= UNCACHED_SIZE:
-            return await _review(reviewer, user, attributes)
+            return await reviewed()
         cache = self._anonymous if user.name == ANONYMOUS else self._decisions
-        return await cache.get(key, lambda: _review(reviewer, user, attributes))
+        return await cache.get(key, reviewed)
 
 
 def _size_of(key: tuple[User, Attributes]) -> int:

@@ -1,11 +1,14 @@
 """One HTTP connection: aiohttp's, with the limits of Kubernetes' generic API server.
 
 Upstream: apiserver v0.36.3, server/secure_serving.go, and Go's net/http. What a client sends before it
-is authenticated is bounded in size and time, and nothing of it is kept afterwards.
+is authenticated is bounded in size and time, and nothing of it is kept afterwards. What all connections take together is
+bounded by `connection_shares`.
 """
 
 import asyncio
 import logging
+from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any, cast
 
 import msgspec
@@ -16,6 +19,7 @@ from aiohttp.http_exceptions import LineTooLong
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from wire.api.status import failure, internal_error
+from wire.serving.connection_shares import ConnectionShares, Group, Place
 from wire.serving.rendering import respond_with_error
 from wire.serving.request_path import canonical
 
@@ -23,6 +27,8 @@ from wire.serving.request_path import canonical
 _NO_ACCESS_LOG = logging.Logger("no access log", level=logging.CRITICAL)
 # A URL of this length or more is not worth a place in yarl's caches.
 _LONG_URL = 2048
+# A response to an unknown client is small; more is not written before it has read the rest.
+_UNKNOWN_WRITE_BYTES = 16 << 10
 # Time for a client to read why its request was refused before the connection is reset (Go's net/http).
 _LINGER_SECONDS = 0.5
 
@@ -44,17 +50,15 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Number of headers; Go has no limit, but each costs Python half a kilobyte."""
     stalled_write_seconds: float = 60.0
     """While a client does not read its response."""
-    unfinished_bytes_max: int = 32 << 20
-    """Unfinished heads of all connections, in total."""
 
 
 class Connections:
     """What the connections of a listener share."""
 
-    def __init__(self, limits: ConnectionLimits) -> None:
+    def __init__(self, limits: ConnectionLimits, shares: ConnectionShares) -> None:
         self.limits = limits
+        self.shares = shares
         self.open: set[asyncio.Transport] = set()
-        self.unfinished_bytes = 0
         self.closed = asyncio.Event()
         """Set when a connection has ended."""
 
@@ -63,7 +67,12 @@ class HTTPConnection(web.RequestHandler):
     """A connection that refuses invalid and oversized requests with a Status, without a traceback in the log."""
 
     def __init__(
-        self, shared: Connections, manager: web.Server, *, loop: asyncio.AbstractEventLoop
+        self,
+        shared: Connections,
+        manager: web.Server,
+        place: Place,
+        *,
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         limits = shared.limits
         super().__init__(
@@ -77,9 +86,14 @@ class HTTPConnection(web.RequestHandler):
             max_headers=limits.headers_max,
         )
         self._shared = shared
+        self._place = place
         self._own: asyncio.Transport | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
+        # Of the head that is not complete yet, of the requests that wait or are being answered, and of the one that was answered
+        # last, which aiohttp keeps until the next one.
         self._head_bytes = 0
+        self._request_bytes = 0
+        self._answered_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._refused = False
@@ -97,6 +111,11 @@ class HTTPConnection(web.RequestHandler):
         # A TLS transport of uvloop does not derive from asyncio.Transport.
         self._own = cast("asyncio.Transport", transport)
         self._shared.open.add(self._own)
+        self._place.close = self._own.abort
+        self._own.set_write_buffer_limits(high=_UNKNOWN_WRITE_BYTES)
+        tls = self._own.get_extra_info("ssl_object")
+        if tls is not None and tls.getpeercert(binary_form=True):
+            self._know(Group.VERIFIED)
         super().connection_made(transport)
         self._start_head_timer()
 
@@ -105,6 +124,7 @@ class HTTPConnection(web.RequestHandler):
         if self._own is not None:
             self._shared.open.discard(self._own)
             self._shared.closed.set()
+        self._shared.shares.leave(self._place)
         self._end_head()
         if self._write_timer is not None:
             self._write_timer.cancel()
@@ -123,9 +143,33 @@ class HTTPConnection(web.RequestHandler):
         super().data_received(data)
         if self._request_count != parsed_before:
             self._body = self._messages[-1][1] if self._messages else EMPTY_PAYLOAD
-            self._end_head(oversized=self._head_bytes + len(data) > self._limits.head_bytes_max)
+            self._complete_head(len(data))
         elif data and not in_body:
             self._extend_head(len(data))
+        if data:
+            self._place.received_bytes += len(data)
+            self._account()
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send the response, and answer the next request when the client has read enough of it.
+
+        Otherwise a client that sends requests and reads no responses would have them all in memory.
+        """
+        finished = await super().finish_response(request, resp, start_time)
+        self._request_bytes = sum(_head_size(message) for message, _ in self._messages)
+        self._answered_bytes = _size(request.raw_path, request.raw_headers)
+        self._account()
+        if self._buffer_paused:
+            self._resume_reading_if_drained()
+        await self._drain_helper()
+        return finished
+
+    def authenticated(self) -> None:
+        """A request on this connection was authenticated: it no longer shares what unknown clients may take."""
+        if self._place.group is Group.UNKNOWN:
+            self._know(Group.AUTHENTICATED)
 
     def pause_writing(self) -> None:
         """The client reads more slowly than it is sent to."""
@@ -182,52 +226,79 @@ class HTTPConnection(web.RequestHandler):
     def _limits(self) -> ConnectionLimits:
         return self._shared.limits
 
+    def _know(self, group: Group) -> None:
+        if self._shared.shares.move(self._place, group) and self._own is not None:
+            self._own.set_write_buffer_limits()
+
+    def _account(self) -> None:
+        """Count what the connection holds; end it if that is too much, and read no more than one head beyond what waits."""
+        if self._refused:
+            return
+        self._place.held_bytes = self._head_bytes + self._request_bytes + self._answered_bytes
+        if not self._shared.shares.resize(self._place):
+            self._refuse(
+                503,
+                "the requests of clients that are not authenticated take too much memory: try again later",
+            )
+        elif self._holds_enough() and not self._buffer_paused:
+            self._pause_reading_for_buffer()
+
+    def _holds_enough(self) -> bool:
+        """Whether requests wait behind another one that are as large as one may be."""
+        waiting = len(self._messages) + self._request_in_progress > 1
+        return waiting and self._request_bytes > self._limits.head_bytes_max
+
+    def _resume_reading_if_drained(self) -> None:
+        if not self._holds_enough():
+            super()._resume_reading_if_drained()
+
     def _extend_head(self, size: int) -> None:
         self._head_bytes += size
-        self._shared.unfinished_bytes += size
         self._start_head_timer()
         if self._head_bytes > self._limits.head_bytes_max:
-            self._refuse(
-                431, "Request Header Fields Too Large", "the request line and headers are too large"
-            )
-        elif self._shared.unfinished_bytes > self._limits.unfinished_bytes_max:
-            self._refuse(
-                503, "Service Unavailable", "too many unfinished requests: try again later"
-            )
+            self._refuse_head()
 
-    def _end_head(self, *, oversized: bool = False) -> None:
-        self._shared.unfinished_bytes -= self._head_bytes
+    def _complete_head(self, size: int) -> None:
+        head_bytes = self._head_bytes + size
+        self._request_bytes += head_bytes
+        self._end_head()
+        if (
+            head_bytes > self._limits.head_bytes_max
+            and self._messages
+            and _head_size(self._messages[-1][0]) > self._limits.head_bytes_max
+        ):
+            self._refuse_head()
+
+    def _end_head(self) -> None:
         self._head_bytes = 0
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
-        if (
-            oversized
-            and self._messages
-            and _head_size(self._messages[-1][0]) > (self._limits.head_bytes_max)
-        ):
-            self._messages.pop()
-            self._refuse(
-                431, "Request Header Fields Too Large", "the request line and headers are too large"
-            )
+
+    def _refuse_head(self) -> None:
+        self._refuse(431, "the request line and headers are too large")
 
     def _start_head_timer(self) -> None:
         if self._head_timer is None:
             self._head_timer = self._loop.call_later(self._limits.head_seconds, self._abort)
 
-    def _refuse(self, code: int, phrase: str, message: str) -> None:
-        """Respond outside of aiohttp, which has no request to respond to yet, and disconnect."""
+    def _refuse(self, code: int, message: str) -> None:
+        """Respond outside of aiohttp, which has no request to respond to yet, forget all others, and disconnect."""
         self._refused = True
         self._end_head()
-        if self._own is None:
+        self._messages.clear()
+        self._parser = None
+        if self._own is None or self._closing:
             return
         if not self._request_in_progress:
             body = msgspec.json.encode(failure(code, message).to_status())
             self._own.write(
-                f"HTTP/1.1 {code} {phrase}\r\nContent-Type: application/json\r\n"
+                f"HTTP/1.1 {code} {HTTPStatus(code).phrase}\r\nContent-Type: application/json\r\n"
                 f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
                 + body
             )
+        if self._task_handler is not None:
+            self._task_handler.cancel()
         self._loop.call_later(_LINGER_SECONDS, self._abort)
 
     def _abort(self) -> None:
@@ -238,7 +309,11 @@ class HTTPConnection(web.RequestHandler):
 def _head_size(message: object) -> int:
     if not isinstance(message, RawRequestMessage):
         return 0
-    return len(message.path) + sum(len(name) + len(value) for name, value in message.raw_headers)
+    return _size(message.path, message.raw_headers)
+
+
+def _size(path: str, headers: Iterable[tuple[bytes, bytes]]) -> int:
+    return len(path) + sum(len(name) + len(value) for name, value in headers)
 
 
 # yarl keeps the last URLs that it parsed, whatever their length; a listener bounds only their number.

@@ -17,8 +17,11 @@ V = TypeVar("V")
 
 # What an entry weighs besides its key.
 ENTRY_BYTES = 512
-# Tokens, also those that were refused; the rights of the clients of 50,000 autoscalers; those of clients without credentials.
-TOKENS_SIZE_MAX = 8 << 20
+# Accepted tokens; the others; the digests of those that were accepted before; the rights of the clients of 50,000 autoscalers; those
+# of clients without credentials.
+TOKENS_SIZE_MAX = 4 << 20
+UNKNOWN_TOKENS_SIZE_MAX = 1 << 20
+ACCEPTED_BEFORE_SIZE_MAX = 3 << 20
 DECISIONS_SIZE_MAX = 39 << 20
 ANONYMOUS_SIZE_MAX = 1 << 20
 
@@ -55,6 +58,9 @@ class ReviewCache(Generic[K, V]):
         self.size = 0
         """The size of all results that are kept."""
         self._reviews: SingleFlight[K, V] = SingleFlight()
+
+    def __contains__(self, key: K) -> bool:
+        return self._valid(key) is not None
 
     async def get(self, key: K, review: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """The cached result, or that of `review`. Raises what `review` raises."""

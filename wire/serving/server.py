@@ -20,7 +20,13 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.requests import Writer
 from wire.process.background_tasks import BackgroundTasks, stopped
-from wire.serving.access_guard import AttributesOf, errors_to_status, guard, request_attributes
+from wire.serving.access_guard import (
+    AttributesOf,
+    admission,
+    errors_to_status,
+    guard,
+    request_attributes,
+)
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.certificates import Pair
@@ -34,6 +40,7 @@ from wire.serving.metrics_and_version import (
     version_of,
 )
 from wire.serving.options import ServingOptions
+from wire.serving.review_queue import ReviewQueue
 from wire.serving.tls import ServerTLS
 from wire.serving.trust import TrustSource
 
@@ -127,20 +134,22 @@ class Server:
         self._tasks: list[asyncio.Task[None]] = []
         self._tls = ServerTLS(options) if options.secure_port else None
         self._trust = TrustSource(options, delegates.authentication, on_change=self._trusted)
+        queue = ReviewQueue()
         self.authenticator = Authenticator(
             self._trust,
             delegates.authentication,
             token_cache_seconds=options.authentication_token_cache_seconds,
+            queue=queue,
         )
         self.authorizer = Authorizer(
             delegates.authorization,
             always_allow_paths=options.authorization_always_allow_paths,
             allowed_cache_seconds=options.authorization_allowed_cache_seconds,
             denied_cache_seconds=options.authorization_denied_cache_seconds,
+            queue=queue,
         )
-        self.app = web.Application(
-            middlewares=[errors_to_status, guard(self.authenticator, self.authorizer, attributes)]
-        )
+        self.admit = admission(self.authenticator, self.authorizer, attributes)
+        self.app = web.Application(middlewares=[errors_to_status, guard(self.admit)])
         self.health = Health(alive=alive, ready=(*self._checks(), *ready))
         self.health.add_routes(self.app)
         add_metrics_route(self.app, registry, metrics)

@@ -36,7 +36,6 @@ class RecordedLoad:
             user_agent=self._user_agent,
             headers=self._options.headers,
             verb="POST",
-            follows_redirects=False,
         )
         queries = PrometheusQueries(
             transport, seconds=TIMEOUT_SECONDS, bytes_max=RESPONSE_BYTES_MAX

@@ -1,14 +1,17 @@
 """Memory and time that unauthenticated clients can take from the real adapter, over raw TLS connections."""
 
+import asyncio
 import socket
 import ssl
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from benchmarks.instruments.hostile_clients import CLOSED, HostileClients, Hostility
 from testbed.programs import LoadlineProcess
 from testbed.waiting import until
 
@@ -55,11 +58,16 @@ def request_of(path: str, *headers: str) -> bytes:
     return "\r\n".join(lines).encode()
 
 
+def plain_connection(adapter: LoadlineProcess, address: str = "127.0.0.1") -> socket.socket:
+    return socket.create_connection(
+        ("127.0.0.1", adapter.port), timeout=20.0, source_address=(address, 0)
+    )
+
+
 def connection(adapter: LoadlineProcess) -> ssl.SSLSocket:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    plain = socket.create_connection(("127.0.0.1", adapter.port), timeout=20.0)
-    return context.wrap_socket(plain)
+    return context.wrap_socket(plain_connection(adapter))
 
 
 def exchange(adapter: LoadlineProcess, data: bytes) -> bytes:
@@ -170,6 +178,50 @@ def test_half_sent_requests_leave_nothing_behind(adapter):
         with half_sent_requests(adapter):
             pass
     until(lambda: growth_mebibytes(adapter, after_first) < 8, what="the memory to be returned")
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        pytest.param(("127.0.0.2",), id="one address"),
+        pytest.param(tuple(f"127.0.1.{number}" for number in range(1, 251)), id="many addresses"),
+    ],
+)
+def test_a_thousand_connections_with_long_tokens_take_little_memory(adapter, addresses):
+    hostility = Hostility(
+        port=adapter.port, addresses=addresses, connections=1_000, token_bytes=900_000, seconds=3.0
+    )
+    before = resident_bytes(adapter)
+    with ThreadPoolExecutor(1) as thread:
+        attack = thread.submit(asyncio.run, HostileClients(hostility).run())
+        largest, alive = 0.0, 0
+        while not attack.done():
+            alive += is_alive(adapter)
+            largest = max(largest, growth_mebibytes(adapter, before))
+    outcomes = attack.result().outcomes
+    assert outcomes.keys() <= {CLOSED, "401", "503"}
+    assert sum(outcomes.values()) >= 1_000
+    assert largest < 64
+    assert alive >= 3, "probes from another address are answered meanwhile"
+
+
+def test_connections_that_begin_no_handshake_leave_room_for_other_addresses(adapter):
+    silent = [plain_connection(adapter, "127.0.0.2") for _ in range(300)]
+    for each in silent:
+        each.settimeout(0.01)
+    until(lambda: sum(map(is_closed, silent)) >= 300 - 128, what="the others to be closed")
+    assert is_alive(adapter)
+    for each in silent:
+        each.close()
+
+
+def is_closed(opened: socket.socket) -> bool:
+    try:
+        return opened.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def test_a_client_that_sends_a_header_byte_by_byte_is_disconnected(adapter):

@@ -5,7 +5,8 @@ import yaml
 from adapter import caches
 from adapter.wide import plans
 from testbed.programs import REPOSITORY
-from wire.serving import review_cache
+from wire.serving import connection_shares, review_cache
+from wire.serving.connection_shares import Group
 
 SHARES = [
     getattr(caches, name)
@@ -17,7 +18,7 @@ REST_BYTES = 128 * caches.MIB
 
 
 def test_the_shares_fit_in_the_budget():
-    assert len(SHARES) == 6
+    assert len(SHARES) == 8
     assert sum(SHARES) <= caches.CACHES_BYTES
 
 
@@ -31,10 +32,18 @@ def test_the_budget_leaves_memory_for_the_rest_of_the_pod():
 def test_reviews_stay_within_their_share():
     kept = (
         review_cache.TOKENS_SIZE_MAX,
+        review_cache.UNKNOWN_TOKENS_SIZE_MAX,
+        review_cache.ACCEPTED_BEFORE_SIZE_MAX,
         review_cache.DECISIONS_SIZE_MAX,
         review_cache.ANONYMOUS_SIZE_MAX,
     )
     assert sum(kept) <= caches.REVIEWS_BYTES
+
+
+def test_connections_stay_within_their_share():
+    shares = connection_shares.SHARES
+    limited = [shares[group].bytes_max for group in shares if group is not Group.VERIFIED]
+    assert sum(limited) <= caches.CONNECTIONS_BYTES
 
 
 def test_wide_queries_stay_within_their_share():

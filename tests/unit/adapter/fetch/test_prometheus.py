@@ -153,6 +153,25 @@ async def test_label_sets_are_whole_series(server, connect):
     assert (request.path, request.parameters["match[]"]) == ("/api/v1/series", ["up"])
 
 
+@pytest.mark.parametrize(
+    "status", ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent"]
+)
+async def test_credentials_are_not_sent_to_the_address_to_which_a_server_redirects(
+    server, connect, status
+):
+    client = connect(headers=(("X-Scope-OrgID", "a secret"),))
+    async with CannedServer().listening() as other:
+        head = f"HTTP/1.1 {status}\r\nLocation: http://me:pass@{other.address}/p?token=secret\r\n"
+        server.says = f"{head}Content-Length: 0\r\nConnection: close\r\n\r\n".encode()
+        with pytest.raises(QueryFailed) as failed:
+            await client.evaluate(PLAN)
+    assert other.requested == []
+    assert f"to http://{other.address}/p: redirects are not followed" in failed.value.cause
+    assert "--prometheus-url" in failed.value.cause
+    assert "secret" not in failed.value.cause
+    assert "pass" not in failed.value.cause
+
+
 async def test_headers_and_a_token_are_sent_and_a_new_token_at_once(server, connect, tmp_path):
     token = tmp_path / "token"
     token.write_text("first\n")

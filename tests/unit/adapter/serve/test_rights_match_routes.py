@@ -27,7 +27,7 @@ from adapter.serve.app import MetricsAPI
 from adapter.serve.explain_endpoint import EXPLAIN, add_explain_route
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakePrometheus
 from wire.api.external_metrics import ExternalMetricValueList
-from wire.serving.access_guard import errors_to_status, guard
+from wire.serving.access_guard import admission, errors_to_status, guard
 from wire.serving.attributes import Attributes, User
 from wire.serving.listener import Listener
 
@@ -55,7 +55,7 @@ class Rights:
     async def authenticate(self, _: web.BaseRequest) -> User:
         return User(name="alice")
 
-    async def authorize(self, _: User, attributes: Attributes) -> None:
+    async def authorize(self, _: User, attributes: Attributes, *, address: str = "") -> None:
         self.authorized.append(attributes)
 
 
@@ -67,7 +67,8 @@ class World:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
-        app = web.Application(middlewares=[errors_to_status, guard(self.rights, self.rights)])
+        admit = admission(self.rights, self.rights)
+        app = web.Application(middlewares=[errors_to_status, guard(admit)])
         paths = MetricPaths(lambda: self.answers.active)
         MetricsAPI(self.answers, paths, version="1").add_routes(app)
         explainer = Explainer(self.answers, paths, index=FakePrometheus(), mapping=FakeMapping())

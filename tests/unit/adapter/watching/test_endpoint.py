@@ -7,9 +7,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from adapter.caches import STREAMS_BYTES
 from adapter.watching import endpoint
-from adapter.watching.endpoint import MetricStreams
-from adapter.watching.rounds import Rounds
+from adapter.watching.byte_budget import ByteBudget
+from adapter.watching.endpoint import PATH_BYTES, MetricStreams
+from adapter.watching.rounds import WATCHED_BYTES, Rounds
 from tests.unit.adapter.watching.test_rounds import FakeAnswers, document, request
 from wire.api.metric_stream import (
     PATH,
@@ -18,7 +20,7 @@ from wire.api.metric_stream import (
     decode_update,
     encode,
 )
-from wire.api.status import Unavailable, forbidden, not_found, unauthorized
+from wire.api.status import Unavailable, failure, forbidden, not_found, unauthorized
 from wire.serving.access_guard import USER
 from wire.serving.attributes import User
 from wire.serving.listener import Listener
@@ -27,18 +29,26 @@ from wire.serving.request_path import check_path
 QUEUE = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
 
 
+SCALER = User(name="scaler", groups=("scalers", "system:authenticated"))
+
+
 class Access:
     """Authenticates and authorizes as the test says."""
 
     def __init__(self):
         self.is_authenticated = True
+        self.user = SCALER
+        self.refusal = None
         self.is_away = False
         self.forbidden = set()
         self.checked = []
 
-    async def authenticate(self, _):
+    async def admit(self, _):
         if not self.is_authenticated:
             raise unauthorized()
+        if self.refusal is not None:
+            raise self.refusal
+        return self.user
 
     async def authorize(self, user, attributes):
         self.checked.append((user.name, attributes.verb, attributes.namespace, attributes.resource))
@@ -58,14 +68,14 @@ def read(path):
 class Adapter:
     """A listener with nothing but the stream; the test begins the rounds."""
 
-    def __init__(self):
+    def __init__(self, bytes_max=STREAMS_BYTES):
         self.answers, self.access, self.seconds = FakeAnswers(), Access(), 1000.0
         self.time_passes = asyncio.Event()
-        self.rounds = Rounds(self.answers.answer)
+        self.rounds = Rounds(self.answers.answer, budget=ByteBudget(bytes_max))
         self.streams = MetricStreams(
             self.rounds,
             read,
-            self.access,
+            self.access.admit,
             self.access,
             send_seconds=0.5,
             sleep=self.sleep,
@@ -74,7 +84,7 @@ class Adapter:
 
         @web.middleware
         async def authenticated(requested, handler):
-            requested[USER] = User(name="scaler")
+            requested[USER] = SCALER
             return await handler(requested)
 
         app = web.Application(middlewares=[authenticated])
@@ -154,10 +164,11 @@ async def test_each_path_is_authorized_as_a_get_of_it(adapter):
     adapter.access.forbidden = {"secret"}
     async with adapter.client() as client:
         await client.send(_1=QUEUE, _2=QUEUE.replace("queue", "secret"))
-        _, found = await client.round(watched=2)
+        _, found = await client.round(watched=1)
     assert {number: code for number, (code, _) in found.items()} == {1: 200, 2: 403}
     assert b'"value"' not in found[2][1]
     assert ("scaler", "list", "shop", "queue") in adapter.access.checked
+    assert adapter.answers.requested == ["queue"], "what may not be read is not evaluated"
 
 
 async def test_a_permission_that_is_revoked_ends_the_responses_of_its_path(adapter):
@@ -169,10 +180,13 @@ async def test_a_permission_that_is_revoked_ends_the_responses_of_its_path(adapt
         adapter.seconds += endpoint.RECHECK_SECONDS
         _, found = await client.round(watched=1)
         assert found[1][0] == 403
+        evaluated = len(adapter.answers.requested)
         adapter.answers.responses["queue"] = document("3")
-        assert (await client.round(watched=1))[1] == {}
+        assert (await client.round(watched=0))[1] == {}
+        assert len(adapter.answers.requested) == evaluated
         adapter.access.forbidden = set()
         adapter.seconds += endpoint.RECHECK_SECONDS
+        await client.round(watched=0)
         _, found = await client.round(watched=1)
         assert found[1][0] == 200
 
@@ -181,10 +195,12 @@ async def test_a_permission_that_cannot_be_reviewed_is_a_failure_until_it_can_be
     async with adapter.client() as client:
         adapter.access.is_away = True
         await client.send(_1=QUEUE)
-        _, found = await client.round(watched=1)
+        await arrives(lambda: adapter.access.checked)
+        _, found = await client.round(watched=0)
         assert found[1][0] == 503
-        assert (await client.round(watched=1))[1] == {}
+        assert (await client.round(watched=0))[1] == {}
         adapter.access.is_away = False
+        await client.round(watched=0)
         _, found = await client.round(watched=1)
         assert found[1][0] == 200
 
@@ -229,6 +245,78 @@ async def test_a_token_that_is_no_longer_valid_ends_the_stream(adapter):
         adapter.time_passes.set()
         message = await client.socket.receive(timeout=5)
         assert message.type is aiohttp.WSMsgType.CLOSE
+
+
+@pytest.mark.parametrize(
+    ("user", "refusal"),
+    [
+        pytest.param(User(name="scaler", groups=("system:authenticated",)), None, id="a group"),
+        pytest.param(SCALER, forbidden("cannot impersonate"), id="impersonation"),
+        pytest.param(SCALER, forbidden(f"cannot get {PATH}"), id="the path of streams"),
+    ],
+)
+async def test_what_a_client_has_lost_ends_its_stream(adapter, user, refusal):
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE)
+        await client.round(watched=1)
+        adapter.access.user, adapter.access.refusal = user, refusal
+        adapter.time_passes.set()
+        message = await client.socket.receive(timeout=5)
+        assert message.type is aiohttp.WSMsgType.CLOSE
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(Unavailable("no connection to kube-apiserver"), id="no review"),
+        pytest.param(failure(429, "too many reviews"), id="a full queue"),
+    ],
+)
+async def test_a_stream_stays_open_while_its_client_cannot_be_reviewed(adapter, refusal):
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE)
+        await client.round(watched=1)
+        adapter.access.refusal = refusal
+        adapter.time_passes.set()
+        await arrives(lambda: not adapter.time_passes.is_set())
+        assert await client.round(watched=1) == (1.0, {})
+
+
+@pytest.mark.parametrize(
+    ("bytes_max", "codes"),
+    [
+        pytest.param(3 * (PATH_BYTES + WATCHED_BYTES + 2_000), {200}, id="all fit"),
+        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 1_500, {200, 429}, id="not all fit"),
+        pytest.param(100, {429}, id="none fits"),
+    ],
+)
+async def test_what_is_watched_has_a_budget_of_bytes(bytes_max, codes):
+    adapter = Adapter(bytes_max)
+    await adapter.listener.start("127.0.0.1", 0, tls=None)
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE, _2=f"{QUEUE}_2", _3=f"{QUEUE}_3")
+        await arrives(lambda: len(adapter.rounds) == min(3, bytes_max // 2_100))
+        await asyncio.sleep(0)
+        _, found = await client.round(watched=len(adapter.rounds))
+        assert {code for code, _ in found.values()} == codes
+        assert found.keys() == {1, 2, 3}
+        assert adapter.rounds.budget.taken <= bytes_max
+    await arrives(lambda: adapter.rounds.budget.taken == 0)
+    await adapter.listener.stop()
+
+
+async def test_a_response_that_does_not_fit_is_refused_and_smaller_ones_are_sent():
+    adapter = Adapter(20_000)
+    await adapter.listener.start("127.0.0.1", 0, tls=None)
+    adapter.answers.responses["queue"] = document("1", labels={"large": "x" * 10_000})
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE, _2=f"{QUEUE}_2")
+        _, found = await client.round(watched=2)
+        assert {number: code for number, (code, _) in found.items()} == {1: 429, 2: 200}
+        await client.send(stop=(1,))
+        assert (await client.round(watched=1))[1] == {}
+    await arrives(lambda: adapter.rounds.budget.taken == 0)
+    await adapter.listener.stop()
 
 
 async def test_a_plain_get_is_refused(adapter):

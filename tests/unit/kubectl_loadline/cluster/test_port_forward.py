@@ -134,3 +134,22 @@ async def test_an_api_server_that_is_down_is_unavailable():
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1"):
         async with forwarded(connection, namespace="monitoring", pod="scaler-0", port=1):
             pass
+
+
+async def test_the_credentials_are_not_sent_to_the_address_to_which_a_server_redirects(serve):
+    seen = []
+
+    async def record(request: web.Request) -> web.Response:
+        seen.append(dict(request.headers))
+        return web.Response(status=404)
+
+    elsewhere = await serve(record)
+
+    async def redirect(_: web.Request) -> web.Response:
+        raise web.HTTPFound(elsewhere.server + POD)
+
+    connection = await serve(redirect)
+    with pytest.raises(Unavailable, match="redirects to another address"):
+        async with forwarded(connection, namespace="monitoring", pod="scaler-0", port=1):
+            pass
+    assert seen == []

@@ -30,6 +30,7 @@ class World:
     def __init__(self):
         self.sockets, self.tokens, self.watched = [], [], []
         self.refusal = 0
+        self.redirects, self.redirected = False, []
         self.client = None
         self.stream = MetricStream(asyncio.get_running_loop().time)
         self.telemetry = Telemetry()
@@ -44,6 +45,8 @@ class World:
 
     async def serve(self, request):
         self.tokens.append(request.headers["Authorization"])
+        if self.redirects:
+            raise web.HTTPFound("/elsewhere")
         if self.refusal:
             return web.Response(status=self.refusal)
         socket = web.WebSocketResponse()
@@ -57,6 +60,10 @@ class World:
                 await socket.send_bytes(encode(StreamUpdate(responses=(response,))))
             await socket.send_bytes(encode(StreamUpdate(as_of=found.now)))
         return socket
+
+    async def elsewhere(self, request):
+        self.redirected.append(dict(request.headers))
+        return web.Response(status=404)
 
     @property
     def is_open(self):
@@ -80,6 +87,7 @@ async def world():
     made = World()
     app = web.Application()
     app.router.add_get(PATH, made.serve)
+    app.router.add_get("/elsewhere", made.elsewhere)
     runner = web.AppRunner(app, shutdown_timeout=0.01)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -131,3 +139,11 @@ async def test_a_stream_that_the_adapter_refuses_is_reported_and_tried_again(wor
     await world.becomes(lambda: len(world.tokens) > 1)
     world.refusal = 0
     await world.becomes(world.has_response)
+
+
+async def test_a_stream_is_not_opened_at_the_address_to_which_a_server_redirects(world, caplog):
+    await world.becomes(lambda: world.is_open)
+    world.redirects = True
+    await world.sockets[0].close()
+    await world.becomes(lambda: "redirects to another address" in caplog.text)
+    assert world.redirected == []

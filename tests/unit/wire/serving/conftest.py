@@ -17,6 +17,7 @@ from testbed.waiting import until
 from wire.kube.cache import NameAndLabels
 from wire.kube.requests import JSON, OnAccepted
 from wire.serving.access_guard import USER
+from wire.serving.attributes import ANONYMOUS
 from wire.serving.health import Check
 from wire.serving.options import ServingOptions
 from wire.serving.server import Delegates, Server
@@ -37,6 +38,9 @@ class FakeApiServer:
         self.requested = asyncio.Event()
         self.answering = asyncio.Event()
         self.answering.set()
+        self.reviews_garbage = asyncio.Event()
+        """Until then, the reviews of unknown tokens and of what anonymous clients may do have no result."""
+        self.reviews_garbage.set()
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
@@ -66,9 +70,13 @@ class FakeApiServer:
         spec = review["spec"]
         if review["kind"] == "TokenReview":
             user = self.users_by_token.get(spec["token"])
+            if user is None:
+                await self.reviews_garbage.wait()
             return msgspec.json.encode(
                 {"status": {"authenticated": bool(user), "user": user or {}}}
             )
+        if spec["user"] == ANONYMOUS:
+            await self.reviews_garbage.wait()
         attributes = spec.get("resourceAttributes") or spec["nonResourceAttributes"]
         target = attributes.get("resource") or attributes["path"]
         allowed = (spec["user"], target) in self.allowed

@@ -8,8 +8,13 @@ import aiohttp
 import pytest
 
 from testbed.certificates import Authority
+from testbed.waiting import until
 from wire.api.status import Unavailable, forbidden
+from wire.serving.authentication import TOKEN_LENGTH_MAX
+from wire.serving.connection_shares import Group
 from wire.serving.options import RequestHeaderFlags, ServingOptions
+from wire.serving.review_cache import ENTRY_BYTES
+from wire.serving.review_queue import ADDRESS_MAX
 
 PROXIED = {
     "X-Remote-User": "alice",
@@ -107,6 +112,100 @@ async def test_flags_override_the_clusters_configuration(serve, tmp_path):
     )
     pair = proxies.client("any name will do")
     assert await name_of(served, pair=pair, headers={"x-who": "dave"}) == (200, "dave")
+
+
+async def test_a_token_that_is_too_long_is_refused_without_a_review(serve, world):
+    served = await serve()
+    code, message = await name_of(served, headers=bearer("a" * (TOKEN_LENGTH_MAX + 1)))
+    assert (code, world.api.reviews) == (401, [])
+    assert "longer than 65536 bytes" in message
+    assert (await name_of(served, headers=bearer("a" * TOKEN_LENGTH_MAX)))[0] == 401
+    assert len(world.api.reviews) == 1
+
+
+async def test_garbage_does_not_delay_the_reviews_of_accepted_tokens(serve, world):
+    world.api.users_by_token["good"] = {"username": "robot"}
+    served = await serve(
+        ServingOptions(
+            secure_port=1,
+            authentication_token_cache_seconds=0.0,
+            authorization_always_allow_paths=("/who",),
+        )
+    )
+    assert await name_of(served, headers=bearer("good")) == (200, "robot")
+    world.api.reviews_garbage.clear()
+    waiting = [
+        asyncio.create_task(name_of(served, headers=bearer(f"garbage-{number}")))
+        for number in range(ADDRESS_MAX + 10)
+    ]
+    done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    assert {(await each)[0] for each in done} == {429}
+    assert await name_of(served, headers=bearer("good")) == (200, "robot")
+    world.api.reviews_garbage.set()
+    codes = [(await each)[0] for each in waiting]
+    assert (codes.count(401), codes.count(429)) == (ADDRESS_MAX, 10)
+    garbage = [each for each in world.api.reviews if each["spec"]["token"] != "good"]
+    assert len(garbage) == ADDRESS_MAX
+
+
+async def test_garbage_does_not_displace_accepted_tokens(serve, world, monkeypatch):
+    monkeypatch.setattr("wire.serving.authentication.UNKNOWN_TOKENS_SIZE_MAX", 3 * ENTRY_BYTES)
+    world.api.users_by_token["good"] = {"username": "robot"}
+    served = await serve()
+    await name_of(served, headers=bearer("good"))
+    for number in range(10):
+        await name_of(served, headers=bearer(f"garbage-{number}"))
+    await name_of(served, headers=bearer("good"))
+    reviews = len(world.api.reviews)
+    for number in range(10, 20):
+        await name_of(served, headers=bearer(f"garbage-{number}"))
+    assert await name_of(served, headers=bearer("good")) == (200, "robot")
+    assert len(world.api.reviews) == reviews + 10
+
+
+async def test_what_anonymous_clients_ask_does_not_delay_authenticated_ones(serve, world):
+    world.api.allowed.add(("bob", "/version"))
+    served = await serve(ServingOptions(secure_port=1, authorization_always_allow_paths=()))
+    world.api.reviews_garbage.clear()
+    waiting = [asyncio.create_task(served.get(f"/{number}")) for number in range(ADDRESS_MAX + 10)]
+    done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    assert {(await each)[0] for each in done} == {429}
+    assert (await served.get("/version", pair=world.clients.client("bob")))[0] == 200
+    world.api.reviews_garbage.set()
+    assert {(await each)[0] for each in waiting} == {403, 429}
+
+
+async def test_connections_of_known_clients_do_not_count_as_those_of_unknown_ones(serve, world):
+    world.api.users_by_token["good"] = {"username": "robot"}
+    served = await serve()
+    shares = served.server._listener._connections.shares
+
+    async def group_of(headers, pair=None):
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+        if pair is not None:
+            tls.load_cert_chain(*pair.write(served.folder, "known"))
+        async with (
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls)) as session,
+            session.get(f"{served.base}/who", headers=headers),
+        ):
+            return [group for group in Group if shares.size_bytes(group)]
+
+    assert await group_of({}) == [Group.UNKNOWN]
+    await no_connections(shares)
+    assert await group_of(bearer("garbage")) == [Group.UNKNOWN]
+    await no_connections(shares)
+    assert await group_of(bearer("good")) == [Group.AUTHENTICATED]
+    await no_connections(shares)
+    assert await group_of({}, world.clients.client("bob")) == [Group.VERIFIED]
+
+
+async def no_connections(shares):
+    await asyncio.to_thread(until, lambda: not len(shares), what="the end of the connection")
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
 
 
 async def test_the_review_of_a_token_is_cached(serve, world):

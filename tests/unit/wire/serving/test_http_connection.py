@@ -2,12 +2,19 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 import pytest
 from aiohttp import web
 
 from testbed.waiting import until
+from wire.serving.connection_shares import (
+    CONNECTION_BYTES,
+    RECEIVE_BUFFER_BYTES,
+    SHARES,
+    Group,
+    Share,
+)
 from wire.serving.http_connection import ConnectionLimits
 from wire.serving.listener import Listener
 
@@ -16,8 +23,10 @@ SHORT = ConnectionLimits(
     head_seconds=0.3,
     idle_seconds=0.3,
     stalled_write_seconds=0.3,
-    unfinished_bytes_max=15_000,
 )
+# Two connections with small requests, or one with a large one.
+ROOM_BYTES = 2 * CONNECTION_BYTES + 4 * 15_000
+SMALL = {group: Share(ROOM_BYTES, ROOM_BYTES) for group in Group}
 OK = b"GET /ok HTTP/1.1\r\nHost: a\r\n\r\n"
 
 Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
@@ -32,11 +41,23 @@ async def large(_: web.Request) -> web.Response:
 
 
 @pytest.fixture
-async def listener() -> AsyncIterator[Listener]:
+def shares() -> Mapping[Group, Share]:
+    return SHARES
+
+
+@pytest.fixture
+def limits() -> ConnectionLimits:
+    return SHORT
+
+
+@pytest.fixture
+async def listener(
+    shares: Mapping[Group, Share], limits: ConnectionLimits
+) -> AsyncIterator[Listener]:
     app = web.Application()
     app.router.add_route("*", "/ok", ok)
     app.router.add_get("/large", large)
-    listener = Listener(app, drain_seconds=0.1, limits=SHORT)
+    listener = Listener(app, drain_seconds=0.1, limits=limits, shares=shares)
     await listener.start("127.0.0.1", 0, tls=None)
     yield listener
     await listener.stop()
@@ -150,21 +171,107 @@ async def test_a_body_does_not_count_as_headers(connect):
     assert b"200 OK" in await response(reader)
 
 
+@pytest.mark.parametrize(("shares", "limits"), [(SMALL, ConnectionLimits())])
 async def test_unfinished_requests_have_a_limit_in_total(connect, listener):
     half = b"GET /ok HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9_000
     first, first_writer = await connect()
     first_writer.write(half)
-    await asyncio.to_thread(
-        until, lambda: listener._connections.unfinished_bytes, what="half a request"
-    )
+    await asyncio.to_thread(until, lambda: taken(listener) > 2 * len(half), what="half a request")
     second, second_writer = await connect()
     second_writer.write(half)
     assert b"503 Service Unavailable" in await second.read(100)
+    await seconds_to_end(second)
     first_writer.write(b"\r\n\r\n")
     assert b"200 OK" in await response(first)
+    first_writer.close()
+    await asyncio.to_thread(until, lambda: not listener._connections.open, what="the end")
     third, third_writer = await connect()
     third_writer.write(half + b"\r\n\r\n")
     assert b"200 OK" in await response(third)
+
+
+def taken(listener: Listener) -> int:
+    """Beyond what connections take that have sent nothing."""
+    shares = listener._connections.shares
+    return shares.size_bytes(Group.UNKNOWN) - len(shares) * CONNECTION_BYTES
+
+
+async def test_requests_that_are_being_answered_count_until_they_are_answered():
+    answers = asyncio.Event()
+
+    async def waits(_: web.Request) -> web.Response:
+        await answers.wait()
+        return web.Response(text="ok")
+
+    listener, reader, writer = await requested(waits, shares=SMALL)
+    large = b"GET /parts HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 5_000 + b"\r\n\r\n"
+    writer.write(large)
+    await asyncio.to_thread(until, lambda: taken(listener) > 4 * 5_000, what="two requests")
+    second, second_writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    second_writer.write(large * 3)
+    assert b"503 Service Unavailable" in await second.read(100)
+    answers.set()
+    assert b"200 OK" in await response(reader)
+    assert b"200 OK" in await response(reader)
+    for each in (writer, second_writer):
+        each.close()
+    await listener.stop()
+
+
+async def test_a_connection_reads_no_more_than_one_large_request_ahead():
+    answers, begun = asyncio.Event(), []
+
+    async def waits(request: web.Request) -> web.Response:
+        begun.append(request)
+        await answers.wait()
+        return web.Response(text="ok")
+
+    listener, reader, writer = await requested(waits)
+    large = b"GET /parts HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 8_000 + b"\r\n\r\n"
+    for _ in range(30):
+        writer.write(large)
+        await asyncio.sleep(0)
+    await asyncio.to_thread(until, lambda: begun, what="the first request")
+    for _ in range(200):
+        await asyncio.sleep(0)
+    (place,) = listener._connections.shares._groups[Group.UNKNOWN].places["127.0.0.1"]
+    assert place.received_bytes < SHORT.head_bytes_max + RECEIVE_BUFFER_BYTES
+    answers.set()
+    for _ in range(31):
+        assert b"200 OK" in await response(reader)
+    writer.close()
+    await listener.stop()
+
+
+async def test_requests_wait_until_the_responses_before_them_were_read():
+    begun = []
+
+    async def many(request: web.Request) -> web.Response:
+        begun.append(request)
+        return web.Response(body=b"a" * 30_000)
+
+    listener, reader, writer = await requested(many, limits=ConnectionLimits())
+    reader._transport.pause_reading()
+    writer.write(b"GET /parts HTTP/1.1\r\nHost: a\r\n\r\n" * 2_000)
+    for _ in range(20_000):
+        await asyncio.sleep(0)
+        if len(begun) > 2_000:
+            break
+    # The kernel keeps a few megabytes.
+    assert len(begun) < 1_000
+    writer.transport.abort()
+    await listener.stop()
+
+
+async def test_a_connection_for_which_there_is_no_room_is_closed_before_it_sends_anything():
+    room = Share(CONNECTION_BYTES + 10_000, CONNECTION_BYTES + 10_000)
+    listener, reader, writer = await requested(ok, shares=dict.fromkeys(Group, room))
+    assert b"200 OK" in await response(reader)
+    second, second_writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    assert await asyncio.wait_for(second.read(), 5.0) == b""
+    for each in (writer, second_writer):
+        each.close()
+    await listener.stop()
 
 
 async def test_a_client_that_does_not_read_is_disconnected(connect, listener):
@@ -186,11 +293,13 @@ async def test_pipelined_requests_are_served_in_order(connect):
 
 async def requested(
     handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
+    shares: Mapping[Group, Share] = SHARES,
+    limits: ConnectionLimits = SHORT,
 ) -> tuple[Listener, asyncio.StreamReader, asyncio.StreamWriter]:
     """A listener with this handler, and a connection on which a request for it was sent."""
     app = web.Application()
     app.router.add_get("/parts", handler)
-    listener = Listener(app, drain_seconds=0.1, limits=SHORT)
+    listener = Listener(app, drain_seconds=0.1, limits=limits, shares=shares)
     await listener.start("127.0.0.1", 0, tls=None)
     reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
     writer.write(b"GET /parts HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -19,7 +19,8 @@ from wire.serving import http_connection
 from wire.serving.http_connection import HTTPConnection
 
 ATTRIBUTES = {
-    "_loop", "_messages", "_payload_parser", "_request_count", "_request_factory", "_request_in_progress",
+    "_buffer_paused", "_loop", "_messages", "_parser", "_payload_parser", "_request_count", "_request_factory", "_request_in_progress",
+    "_task_handler",
 }  # fmt: skip
 METHODS = {
     "connection_made": ("self", "transport"),
@@ -27,6 +28,8 @@ METHODS = {
     "data_received": ("self", "data"),
     "pause_writing": ("self",),
     "resume_writing": ("self",),
+    "finish_response": ("self", "request", "resp", "start_time"),
+    "_resume_reading_if_drained": ("self",),
     "handle_error": ("self", "request", "status", "exc", "message"),
 }
 ROOT = Path(__file__).resolve().parents[4]
@@ -54,6 +57,11 @@ def test_the_overridden_methods_have_the_same_parameters(name):
     parameters = tuple(inspect.signature(getattr(web.RequestHandler, name)).parameters)
     assert parameters == METHODS[name]
     assert name in vars(HTTPConnection)
+
+
+@pytest.mark.parametrize("name", ["_drain_helper", "_pause_reading_for_buffer"])
+def test_the_called_methods_exist_and_need_no_arguments(name):
+    assert tuple(inspect.signature(getattr(web.RequestHandler, name)).parameters) == ("self",)
 
 
 def test_a_message_is_queued_with_its_body():
