@@ -8,7 +8,8 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +20,7 @@ from adapter.model import (
     FOR_AUTOSCALER,
     Backend,
     BackendRef,
+    Cost,
     Evaluation,
     Plan,
     ResultKind,
@@ -47,8 +49,15 @@ _KINDS = {
 class PrometheusClient:
     """The client of one backend. Use and `close` it within one event loop."""
 
-    def __init__(self, backend: Backend, credentials: Credentials) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        credentials: Credentials,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.backend = backend
+        self._monotonic = monotonic
         self._gate = LaneGate(backend.concurrency_max)
         self._transport = Transport(
             backend.url,
@@ -65,17 +74,21 @@ class PrometheusClient:
     async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """Evaluate the plan's query at Prometheus' current time, which is independent of this machine's clock."""
         log.debug("%s: %s", self.backend.name, plan.query)
-        seconds = self.backend.timeout_seconds
+        seconds = min(self.backend.timeout_seconds, sending.seconds_max)
         parameters = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
+        if sending.counts_samples:
+            parameters["stats"] = "all"
+        turn = _TimedTurn(self._gate.slot(sending.lane), self._monotonic)
         with telemetry.prometheus_request(self.backend.name, "query"):
             try:
                 body = await self._body(
                     "/api/v1/query",
                     parameters,
                     seconds=seconds,
-                    sending=sending,
+                    turn=turn,
+                    may_post=sending.may_post,
                 )
-                evaluation = await _evaluation(body)
+                evaluation = await _evaluation(body, turn.seconds)
             except NoAnswer as error:
                 raise self._failed(plan.query, error) from error
         return await _indexed(evaluation, plan)
@@ -123,7 +136,8 @@ class PrometheusClient:
         parameters: dict[str, str],
         *,
         seconds: float,
-        sending: Sending = FOR_AUTOSCALER,
+        turn: AbstractAsyncContextManager[None] | None = None,
+        may_post: bool = False,
     ) -> bytes:
         """A whole response."""
         return await self._transport.body(
@@ -131,8 +145,8 @@ class PrometheusClient:
             parameters,
             seconds=seconds,
             bytes_max=self.backend.answer_bytes_max,
-            may_post=sending.may_post,
-            turn=self._gate.slot(sending.lane),
+            may_post=may_post,
+            turn=turn or self._gate.slot(FOR_AUTOSCALER.lane),
         )
 
     def _failed(self, query: str, error: NoAnswer) -> QueryFailed:
@@ -216,7 +230,27 @@ def _recent(match: str, max_age_seconds: float) -> dict[str, str]:
     return {"match[]": match, "start": f"{time.time() - max_age_seconds:.3f}"}
 
 
-async def _evaluation(body: bytes) -> Evaluation:
+class _TimedTurn(AbstractAsyncContextManager[None]):
+    """A slot of the gate, and for how long it was used: the time of a query without its wait for the slot."""
+
+    def __init__(
+        self, slot: AbstractAsyncContextManager[None], monotonic: Callable[[], float]
+    ) -> None:
+        self._slot = slot
+        self._monotonic = monotonic
+        self._began_at = 0.0
+        self.seconds = 0.0
+
+    async def __aenter__(self) -> None:
+        await self._slot.__aenter__()
+        self._began_at = self._monotonic()
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        self.seconds = self._monotonic() - self._began_at
+        return await self._slot.__aexit__(*raised)
+
+
+async def _evaluation(body: bytes, seconds: float) -> Evaluation:
     """Decoded in slices, so that a large result does not block other requests."""
     rest, slices = decode.without_rows(body)
     answer = _json(decode.decode_query)(rest)
@@ -227,12 +261,14 @@ async def _evaluation(body: bytes) -> Evaluation:
         samples += map(_sample, _json(decode.decode_rows)(rows))
         await asyncio.sleep(0)
     warnings = tuple(answer.warnings or ())
+    stats = answer.data.stats if isinstance(answer.data, decode.Vector) else msgspec.Raw()
     return Evaluation(
         kind=_KINDS[type(answer.data)],
         samples=(*samples, *_samples(answer.data)),
         evaluated_at_seconds=time.time(),
         warnings=warnings + tuple(answer.infos or ()),
         partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
+        cost=Cost(seconds=seconds, samples=decode.samples_read(stats)),
     )
 
 
