@@ -22,11 +22,16 @@ WEIGHT: Final = 0.1
 """Of a new measurement in a mean."""
 
 
+UNKNOWN: Final = Cost()
+
+
 class Costs:
     """What a wide query and the own queries of its requests took."""
 
+    __slots__ = ("_own_measured_at", "_own_samples", "_own_seconds", "wide")
+
     def __init__(self) -> None:
-        self.wide = Cost()
+        self.wide = UNKNOWN
         """Of its last evaluation."""
         self._own_seconds: float | None = None
         self._own_samples: float | None = None

@@ -8,9 +8,7 @@ from typing import Final
 
 from adapter.model import Cost
 from adapter.model.freshness import ROW_SECONDS, Freshness
-from adapter.wide.costs import Costs
-
-UNKNOWN: Final = Cost()
+from adapter.wide.costs import UNKNOWN, Costs
 
 REQUESTS_MIN: Final = 2.0
 """Fewer different requests per evaluation save nothing: a lone autoscaler keeps its own query."""
@@ -35,6 +33,8 @@ TRIED_AGAIN_SECONDS_MAX: Final = 3_600.0
 class Suspension:
     """The time for which a wide query is not sent, because it failed; then it is tried again."""
 
+    __slots__ = ("_failures", "_until")
+
     def __init__(self) -> None:
         self._until = float("-inf")
         self._failures = 0
@@ -58,6 +58,12 @@ class Suspension:
 class Demand:
     """The demand for one wide query."""
 
+    # There may be thousands, and few of them are in use.
+    __slots__ = (
+        "_began_at", "_cost_more", "_freshness", "_measured_at", "_period", "_requests", "_rows", "_rows_allowed", "_rows_allowed_now",
+        "_tried_again_seconds", "_without_rows", "costs", "suspension",
+    )  # fmt: skip
+
     def __init__(self, freshness: Freshness) -> None:
         """`freshness`: how long an evaluation serves requests."""
         self.suspension = Suspension()
@@ -66,9 +72,8 @@ class Demand:
         self._began_at = float("-inf")
         self._period: set[int] = set()
         """The requests of this period, as hashes of their narrow queries."""
-        self._without_rows: set[int] = set()
-        self._without_rows_before: set[int] = set()
-        """Those whose narrow queries returned nothing, in this period and the one before. No wide query replaces them."""
+        self._without_rows: dict[int, float] = {}
+        """Those whose narrow queries returned nothing, in this period or the one before, and when. No wide query replaces them."""
         self._rows_allowed_now = 0
         self._requests = 0.0
         self._rows_allowed = 0.0
@@ -86,20 +91,22 @@ class Demand:
         """A request arrived whose narrow query is `query` and returns so many rows."""
         if now_seconds - self._began_at >= self.period_seconds:
             self._requests, self._rows_allowed = self._averages(now_seconds)
+            self._without_rows = {
+                key: at for key, at in self._without_rows.items() if at >= self._began_at
+            }
             self._began_at = now_seconds
             self._period.clear()
             self._rows_allowed_now = 0
-            self._without_rows_before, self._without_rows = self._without_rows, set()
         key = hash(query)
-        if key in self._period or key in self._without_rows or key in self._without_rows_before:
+        if key in self._period or key in self._without_rows:
             return
         self._period.add(key)
         self._rows_allowed_now += row_count + ROWS_PER_REQUEST
 
-    def not_replaced(self, query: str) -> None:
+    def not_replaced(self, query: str, now_seconds: float) -> None:
         """The narrow query of a request returned nothing."""
         self._period.discard(hash(query))
-        self._without_rows.add(hash(query))
+        self._without_rows[hash(query)] = now_seconds
 
     def is_worthwhile(self, now_seconds: float) -> bool:
         """Whether the wide query should answer: it replaces enough queries for what it costs."""

@@ -137,7 +137,7 @@ class WidePlans:
             return
         chunk.demand.costs.own_took(evaluation.cost, now_seconds)
         if not evaluation.samples:
-            chunk.demand.not_replaced(narrow)
+            chunk.demand.not_replaced(narrow, now_seconds)
 
     async def of_namespaces(
         self,

@@ -116,7 +116,7 @@ def test_a_slow_prometheus_is_asked_once_for_many_requests(filled):
 def test_a_wide_query_that_reads_a_huge_namespace_for_a_few_requests_is_given_up(filled):
     """Ten queues are requested of the 2,000 that there are: few rows, but all series of the namespace are read."""
     found = filled(1, 2_000, series=10)
-    for _ in range(6):
+    for _ in range(12):
         found.wave(1, 10)
         ends_at = time.monotonic() + 1.1
         until(lambda at=ends_at: time.monotonic() > at, what="the end of a period")
