@@ -70,7 +70,7 @@ ANSWERS = Counter(
 )
 WIDE_SUSPENSIONS = Counter(
     "loadline_adapter_wide_query_suspensions",
-    "Times that a query for many requests was replaced by one query per request for a while: it failed, or Prometheus refused it.",
+    "Times that a query for many requests was replaced by one query per request for a while: it failed, Prometheus refused it, or it was costly.",
     ["reason"],
 )
 LEFT_OUT_OBJECTS = Counter(

@@ -35,7 +35,8 @@ async def own_rows(
     Raises as `evaluated`.
     """
     plans = [query.plan, query.ages.plan] if query.ages else [query.plan]
-    sending = Sending(lane=Lane.COMMAND) if observer.explains else FOR_AUTOSCALER
+    lane = Lane.COMMAND if observer.explains else Lane.AUTOSCALER
+    sending = Sending(lane=lane, counts_samples=query.wide is not None)
     evaluation, *ages = await together(
         [evaluated(evaluator, plan, sending, rule=query.rule) for plan in plans]
     )

@@ -210,7 +210,11 @@ class UsageAnswers:
                 if found is not None:
                     observer.answered_together()
                     return found
-            return await evaluated(self._evaluator, plan, Sending(lane=lane), rule=rule)
+            sending = Sending(lane=lane, counts_samples=wide is not None)
+            found = await evaluated(self._evaluator, plan, sending, rule=rule)
+            if self._wide_plans and not observer.explains:
+                self._wide_plans.own_query_answered(wide, plan.query, found)
+            return found
 
         cpu, memory = await asyncio.gather(
             rows(query.cpu, cpu_wide, rule=rules.cpu.path),

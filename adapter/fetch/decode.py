@@ -27,6 +27,8 @@ class Vector(msgspec.Struct, tag_field="resultType", tag="vector"):
     """The instantaneous value of any number of series."""
 
     result: list[Row] | None
+    stats: msgspec.Raw = msgspec.Raw()
+    """Where it was requested; each backend has a form of its own."""
 
 
 class Scalar(msgspec.Struct, tag_field="resultType", tag="scalar"):
@@ -64,7 +66,20 @@ class SeriesAnswer(Envelope, rename="camel", kw_only=True):
     data: list[dict[str, str]] | None = None
 
 
+class ReadSamples(msgspec.Struct, rename="camel"):
+    """How many stored samples Prometheus has read."""
+
+    total_queryable_samples: int
+
+
+class Statistics(msgspec.Struct):
+    """The statistics of a query, as Prometheus and Thanos write them."""
+
+    samples: ReadSamples
+
+
 _query_decoder = msgspec.json.Decoder(QueryAnswer)
+_statistics_decoder = msgspec.json.Decoder(Statistics)
 _series_decoder = msgspec.json.Decoder(SeriesAnswer)
 _elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
 _rows_decoder = msgspec.json.Decoder(list[Row])
@@ -85,6 +100,14 @@ _BETWEEN_ELEMENTS = b'"},{"'
 # After such a string. After a real boundary follows a label name, and a name that begins so only delays the split.
 _BACKSLASH = ord("\\")
 _AFTER_A_STRING = b',}: \t\r\n"'
+
+
+def samples_read(stats: msgspec.Raw) -> int | None:
+    """The samples that were read, by the statistics of a query; None when they do not say."""
+    try:
+        return _statistics_decoder.decode(stats).samples.total_queryable_samples
+    except ValueError:
+        return None
 
 
 class QueryReader:

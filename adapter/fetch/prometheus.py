@@ -8,7 +8,8 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -21,6 +22,7 @@ from adapter.model import (
     FOR_AUTOSCALER,
     Backend,
     BackendRef,
+    Cost,
     Evaluation,
     Plan,
     ResultKind,
@@ -57,11 +59,17 @@ class PrometheusClient:
     """The client of one backend. Use and `close` it within one event loop."""
 
     def __init__(
-        self, backend: Backend, credentials: Credentials, budget: ResponseBudget | None = None
+        self,
+        backend: Backend,
+        credentials: Credentials,
+        budget: ResponseBudget | None = None,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`budget`: of all clients of the process; None: it is the only one."""
         self.backend = backend
         self.budget = budget or ResponseBudget()
+        self._monotonic = monotonic
         self._gate = LaneGate(backend.concurrency_max)
         self._transport = Transport(
             backend.url,
@@ -78,8 +86,11 @@ class PrometheusClient:
     async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """Evaluate the plan's query at Prometheus' current time, which is independent of this machine's clock."""
         log.debug("%s: %s", self.backend.name, plan.query)
-        seconds = self.backend.timeout_seconds
+        seconds = min(self.backend.timeout_seconds, sending.seconds_max)
         parameters = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
+        if sending.counts_samples:
+            parameters["stats"] = "all"
+        turn = _TimedTurn(self._gate.slot(sending.lane), self._monotonic)
         with self.budget.claim() as claim:
             result = _Result(claim, self.backend.answer_bytes_max)
             with telemetry.prometheus_request(self.backend.name, "query"):
@@ -90,9 +101,9 @@ class PrometheusClient:
                         seconds=seconds,
                         take=result.take,
                         may_post=sending.may_post,
-                        turn=self._gate.slot(sending.lane),
+                        turn=turn,
                     )
-                    evaluation = await result.evaluation()
+                    evaluation = await result.evaluation(turn)
                 except NoAnswer as error:
                     reason = _CROWDED if result.has_waited_in_vain else error
                     raise self._failed(plan.query, reason) from error
@@ -224,6 +235,26 @@ def _recent(match: str, max_age_seconds: float) -> dict[str, str]:
     return {"match[]": match, "start": f"{time.time() - max_age_seconds:.3f}"}
 
 
+class _TimedTurn(AbstractAsyncContextManager[None]):
+    """A slot of the gate, and for how long it was used: the time of a query without its wait for the slot."""
+
+    def __init__(
+        self, slot: AbstractAsyncContextManager[None], monotonic: Callable[[], float]
+    ) -> None:
+        self._slot = slot
+        self._monotonic = monotonic
+        self._began_at = 0.0
+        self.seconds = 0.0
+
+    async def __aenter__(self) -> None:
+        await self._slot.__aenter__()
+        self._began_at = self._monotonic()
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        self.seconds = self._monotonic() - self._began_at
+        return await self._slot.__aexit__(*raised)
+
+
 class _Result:
     """The response to a query while it is read. Each piece is decoded before the next one is read, and other requests get their turn."""
 
@@ -249,8 +280,8 @@ class _Result:
             self._samples += map(_sample, rows)
             await asyncio.sleep(0)
 
-    async def evaluation(self) -> Evaluation:
-        """The result, when all of it was read. Raises `NoAnswer`."""
+    async def evaluation(self, turn: _TimedTurn) -> Evaluation:
+        """The result, when all of it was read. Raises `NoAnswer`. `turn`: that of the request."""
         answer = _json(lambda _: self._reader.finish())(b"")
         if answer.status != "success" or answer.data is None:
             raise _refused(answer)
@@ -258,12 +289,14 @@ class _Result:
         if not self._reader.is_undivided:
             await self._grow(ROW_BYTES * len(last))
         warnings = tuple(answer.warnings or ())
+        stats = answer.data.stats if isinstance(answer.data, decode.Vector) else msgspec.Raw()
         return Evaluation(
             kind=_KINDS[type(answer.data)],
             samples=(*self._samples, *last),
             evaluated_at_seconds=time.time(),
             warnings=warnings + tuple(answer.infos or ()),
             partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
+            cost=Cost(seconds=turn.seconds, samples=decode.samples_read(stats)),
         )
 
     async def _grow(self, size_bytes: int) -> None:

@@ -1,12 +1,14 @@
 """Evaluations shared by requests: equal plans in flight wait for one answer, and a fresh answer serves the next request.
 
-A hundred autoscalers on one metric request it within a second. An answer is fresh for 1 s, or up to 3 s if it is large
-(`adapter.model.freshness`). It is an `Evaluator` around an `Evaluator`, so a test or a benchmark can leave it out.
+A hundred autoscalers on one metric request it within a second. An answer is fresh for 1 s, or up to 3 s if it is large, and longer
+if Prometheus is slow (`adapter.model.freshness`). It is an `Evaluator` around an `Evaluator`, so a test or a benchmark can leave it out.
 """
 
 import time
 from collections.abc import Callable
 from typing import Final
+
+import msgspec
 
 from adapter import telemetry
 from adapter.caches import EVALUATIONS_BYTES
@@ -20,6 +22,14 @@ _ROW_BYTES: Final = 560
 _SENT = telemetry.EVALUATIONS.labels("sent")
 _SHARED = telemetry.EVALUATIONS.labels("shared")
 _FRESH = telemetry.EVALUATIONS.labels("fresh")
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """An answer, when its query was sent, and until when it is fresh."""
+
+    sent_at: float
+    fresh_until: float
+    evaluation: Evaluation
 
 
 class SharedEvaluations:
@@ -39,21 +49,17 @@ class SharedEvaluations:
         self._monotonic = monotonic
         # By lane: an autoscaler must not wait for a query that lets others go first.
         self._flights: SingleFlight[tuple[Plan, Sending], Evaluation] = SingleFlight()
-        self._fresh: dict[Plan, tuple[float, Evaluation]] = {}
+        self._fresh: dict[Plan, _Kept] = {}
         self._bytes_max = bytes_max
         self.size_bytes = 0
         """What the kept evaluations take, by the estimates."""
 
     async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
-        now_seconds = self._monotonic()
         held = self._fresh.get(plan)
-        is_fresh = held is not None and now_seconds - held[0] < self._freshness.of(
-            len(held[1].samples)
-        )
-        if held and is_fresh:
+        if held is not None and self._monotonic() < held.fresh_until:
             _FRESH.inc()
-            return held[1]
+            return held.evaluation
         flight = (plan, sending)
         (_SHARED if flight in self._flights else _SENT).inc()
         return await self._flights.do(flight, lambda: self._send(plan, sending))
@@ -62,10 +68,12 @@ class SharedEvaluations:
         sent_at = self._monotonic()
         evaluation = await self._behind.evaluate(plan, sending)
         held = self._fresh.get(plan)
-        if held is not None and held[0] > sent_at:
+        if held is not None and held.sent_at > sent_at:
             return evaluation  # Another lane was faster.
-        self._drop(plan)  # So that the dict is in the order of sending.
-        self._fresh[plan] = (sent_at, evaluation)
+        self._drop(plan)  # So that the dict is in the order of arrival.
+        taken_seconds = self._monotonic() - sent_at
+        bound_seconds = self._freshness.of(len(evaluation.samples), taken_seconds)
+        self._fresh[plan] = _Kept(sent_at, sent_at + bound_seconds, evaluation)
         self.size_bytes += _size_bytes(plan, evaluation)
         self._forget()
         return evaluation
@@ -75,8 +83,7 @@ class SharedEvaluations:
         now_seconds = self._monotonic()
         while self._fresh:
             oldest = next(iter(self._fresh))
-            sent_at, evaluation = self._fresh[oldest]
-            is_fresh = now_seconds - sent_at < self._freshness.of(len(evaluation.samples))
+            is_fresh = now_seconds < self._fresh[oldest].fresh_until
             if is_fresh and self.size_bytes <= self._bytes_max:
                 return
             self._drop(oldest)
@@ -84,7 +91,7 @@ class SharedEvaluations:
     def _drop(self, plan: Plan) -> None:
         held = self._fresh.pop(plan, None)
         if held:
-            self.size_bytes -= _size_bytes(plan, held[1])
+            self.size_bytes -= _size_bytes(plan, held.evaluation)
 
 
 def _size_bytes(plan: Plan, evaluation: Evaluation) -> int:

@@ -66,6 +66,7 @@ from adapter.model.resources import (
     UnknownResource,
 )
 from adapter.model.results import (
+    Cost,
     Evaluation,
     ResultKind,
     Sample,
@@ -87,6 +88,7 @@ __all__ = [
     "Ages",
     "Backend",
     "BackendRef",
+    "Cost",
     "CustomMetricRequest",
     "DiscoveryRule",
     "Evaluation",

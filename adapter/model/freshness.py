@@ -11,10 +11,13 @@ ROWS_PER_SECOND: Final = round(0.01 / ROW_SECONDS)
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True):
-    """A bound for the age of a result, counted from when it was sent for.
+    """A bound for the age of a result, counted from when its query was sent.
 
     A small result is evaluated again after `seconds`. A large one costs more and answers more requests: it is reused for a second
     per 1,000 rows, at most `longest_seconds`.
+
+    Where Prometheus is slow, a result is old when it arrives, as that of any other query would be. It may become twice as old, but no older
+    than that and the bound together; otherwise nothing would be reused where that saves the most.
     """
 
     seconds: float = 1.0
@@ -26,6 +29,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
         """The same bound for all results; 0 shares only what is in flight."""
         return cls(seconds=seconds, longest_seconds=seconds)
 
-    def of(self, rows: int) -> float:
-        """The bound, in seconds, for a result of so many rows."""
-        return max(self.seconds, min(rows / ROWS_PER_SECOND, self.longest_seconds))
+    def of(self, rows: int, taken_seconds: float = 0.0) -> float:
+        """The bound, in seconds, for a result of so many rows that arrived after `taken_seconds`."""
+        bound_seconds = max(self.seconds, min(rows / ROWS_PER_SECOND, self.longest_seconds))
+        return max(bound_seconds, taken_seconds + min(taken_seconds, bound_seconds))

@@ -27,10 +27,16 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Sending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a plan is sent. `may_post`: a long text by POST, even if the backend's verb is GET."""
+    """How a plan is sent.
+
+    `may_post`: a long text by POST, even if the backend's verb is GET. `counts_samples`: Prometheus says how many samples it has read.
+    `seconds_max`: the result is of no use after that, so neither Prometheus nor the client goes on.
+    """
 
     lane: Lane = Lane.AUTOSCALER
     may_post: bool = False
+    counts_samples: bool = False
+    seconds_max: float = float("inf")
 
 
 FOR_AUTOSCALER = Sending()

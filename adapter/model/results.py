@@ -27,6 +27,15 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     is_histogram: bool = False  # a native histogram, which has no single value: NaN
 
 
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What an evaluation took."""
+
+    seconds: float = 0.0
+    """From when the query was sent until the response was complete."""
+    samples: int | None = None
+    """Stored samples that Prometheus has read for it; None if the backend does not say."""
+
+
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a plan. `samples` is empty for kinds without usable values (matrix, string).
 
@@ -39,3 +48,4 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     partial: bool = False  # some of the stores behind the backend did not answer
     by_key: Mapping[tuple[str, ...], Sequence[Sample]] = {}
+    cost: Cost = Cost()

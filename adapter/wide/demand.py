@@ -1,4 +1,4 @@
-"""How much a wide query is worth: how many different requests each of its evaluations would answer, and for how many rows.
+"""How much a wide query is worth: how many different requests each of its evaluations would answer, for how many rows, and at what cost.
 
 Pure: time is an argument. What is counted is the same while narrow queries answer and while the wide one does, so that each
 decision can be revised.
@@ -6,7 +6,9 @@ decision can be revised.
 
 from typing import Final
 
+from adapter.model import Cost
 from adapter.model.freshness import ROW_SECONDS, Freshness
+from adapter.wide.costs import UNKNOWN, Costs
 
 REQUESTS_MIN: Final = 2.0
 """Fewer different requests per evaluation save nothing: a lone autoscaler keeps its own query."""
@@ -19,73 +21,138 @@ FORGOTTEN_SECONDS: Final = 300.0
 """A namespace that was not requested for so long is dropped, and so is what was counted of a wide query."""
 
 REFUSED_SECONDS: Final = 600.0
-"""After an error that the same query will meet again (many-to-many matching, too many samples), and after too many rows."""
+"""After an error that the same query will meet again (many-to-many matching, too many samples). The longest time after other errors."""
 FAILED_SECONDS: Final = 30.0
-"""After an error that may be over soon: a timeout, no connection."""
+"""After an error that may be over soon: a timeout, no connection. It doubles with each further one."""
+
+TRIED_AGAIN_SECONDS_MIN: Final = 30.0
+"""When a wide query that does not save anything is evaluated again. The time doubles each time that it cost more than what it replaces."""
+TRIED_AGAIN_SECONDS_MAX: Final = 3_600.0
 
 
 class Suspension:
     """The time for which a wide query is not sent, because it failed; then it is tried again."""
 
+    __slots__ = ("_failures", "_until")
+
     def __init__(self) -> None:
         self._until = float("-inf")
+        self._failures = 0
 
     def is_active(self, now_seconds: float) -> bool:
         """Whether narrow queries answer."""
         return now_seconds < self._until
 
-    def begin(self, now_seconds: float, seconds: float) -> None:
-        """Answer with narrow queries for a while."""
-        self._until = now_seconds + seconds
+    def begin(self, now_seconds: float, seconds: float) -> float:
+        """Answer with narrow queries for a while, which is longer after each failure. Returns for how long."""
+        grown_seconds = min(seconds * 2.0**self._failures, max(seconds, REFUSED_SECONDS))
+        self._failures += 1
+        self._until = now_seconds + grown_seconds
+        return grown_seconds
+
+    def succeeded(self) -> None:
+        """The wide query has answered."""
+        self._failures = 0
 
 
 class Demand:
     """The demand for one wide query."""
 
+    # There may be thousands, and few of them are in use.
+    __slots__ = (
+        "_began_at", "_cost_more", "_freshness", "_measured_at", "_period", "_requests", "_rows", "_rows_allowed", "_rows_allowed_now",
+        "_tried_again_seconds", "_without_rows", "costs", "suspension",
+    )  # fmt: skip
+
     def __init__(self, freshness: Freshness) -> None:
         """`freshness`: how long an evaluation serves requests."""
         self.suspension = Suspension()
+        self.costs = Costs()
         self._freshness = freshness
         self._began_at = float("-inf")
         self._period: set[int] = set()
         """The requests of this period, as hashes of their narrow queries."""
+        self._without_rows: dict[int, float] = {}
+        """Those whose narrow queries returned nothing, in this period or the one before, and when. No wide query replaces them."""
         self._rows_allowed_now = 0
         self._requests = 0.0
         self._rows_allowed = 0.0
         self._rows = 0
         self._measured_at = float("-inf")
+        self._cost_more = False
+        self._tried_again_seconds = TRIED_AGAIN_SECONDS_MIN
 
     @property
     def period_seconds(self) -> float:
-        """How long an evaluation serves requests: longer if it is large."""
-        return self._freshness.of(self._rows)
+        """How long an evaluation serves requests: longer if it is large, or slow."""
+        return self._freshness.of(self._rows, self.costs.wide.seconds)
 
     def requested(self, query: str, row_count: int, now_seconds: float) -> None:
         """A request arrived whose narrow query is `query` and returns so many rows."""
         if now_seconds - self._began_at >= self.period_seconds:
             self._requests, self._rows_allowed = self._averages(now_seconds)
+            self._without_rows = {
+                key: at for key, at in self._without_rows.items() if at >= self._began_at
+            }
             self._began_at = now_seconds
             self._period.clear()
             self._rows_allowed_now = 0
-        if hash(query) not in self._period:
-            self._period.add(hash(query))
-            self._rows_allowed_now += row_count + ROWS_PER_REQUEST
+        key = hash(query)
+        if key in self._period or key in self._without_rows:
+            return
+        self._period.add(key)
+        self._rows_allowed_now += row_count + ROWS_PER_REQUEST
+
+    def not_replaced(self, query: str, now_seconds: float) -> None:
+        """The narrow query of a request returned nothing."""
+        self._period.discard(hash(query))
+        self._without_rows[hash(query)] = now_seconds
 
     def is_worthwhile(self, now_seconds: float) -> bool:
-        """Whether the wide query should answer: it replaces enough queries for the rows that it returns."""
+        """Whether the wide query should answer: it replaces enough queries for what it costs."""
         if self.suspension.is_active(now_seconds):
             return False
-        requests, rows_allowed = self._averages(now_seconds)
-        if max(requests, len(self._period) * BURST_RATIO) < REQUESTS_MIN:
+        if self.replaced(now_seconds) < REQUESTS_MIN:
             return False
-        if now_seconds - self._measured_at > REFUSED_SECONDS:
-            return True
-        return self._rows <= min(ROWS_MAX, max(rows_allowed, self._rows_allowed_now * BURST_RATIO))
+        return self._is_due(now_seconds) or self._saves(now_seconds)
 
-    def evaluated(self, row_count: int, now_seconds: float) -> None:
-        """The wide query returned so many rows."""
-        self._rows = row_count
+    def wait_seconds(self, now_seconds: float) -> float:
+        """How long a request waits for the wide query before it sends its own."""
+        is_measured = self._measured_at > float("-inf")
+        return self.costs.wait_seconds(is_trusted=is_measured and self._saves(now_seconds))
+
+    def evaluated(self, row_count: int, now_seconds: float, cost: Cost = UNKNOWN) -> bool:
+        """The wide query returned so many rows. Returns whether that has shown that it costs more than what it replaces."""
+        was_due = self._is_due(now_seconds)
         self._measured_at = now_seconds
+        if not was_due and (row_count, cost) == (self._rows, self.costs.wide):
+            return False  # The same evaluation has answered another request.
+        self._rows = row_count
+        self.costs.wide = cost
+        self.suspension.succeeded()
+        cost_more, self._cost_more = self._cost_more, not self._saves(now_seconds)
+        if not self._cost_more:
+            self._tried_again_seconds = TRIED_AGAIN_SECONDS_MIN
+            return False
+        if cost_more and not was_due:
+            return False
+        self._tried_again_seconds = min(2 * self._tried_again_seconds, TRIED_AGAIN_SECONDS_MAX)
+        return True
+
+    def replaced(self, now_seconds: float) -> float:
+        """How many narrow queries an evaluation replaces."""
+        return max(self._averages(now_seconds)[0], len(self._period) * BURST_RATIO)
+
+    def _is_due(self, now_seconds: float) -> bool:
+        """Whether the wide query was never measured, or so long ago that it is measured again whatever it took."""
+        return now_seconds - self._measured_at > self._tried_again_seconds
+
+    def _saves(self, now_seconds: float) -> bool:
+        """Whether what the wide query took when it was measured is less than what it replaces now."""
+        requests, rows_allowed = self._averages(now_seconds)
+        if self._rows > min(ROWS_MAX, max(rows_allowed, self._rows_allowed_now * BURST_RATIO)):
+            return False
+        return self.costs.are_saved(max(requests, len(self._period) * BURST_RATIO))
 
     def _averages(self, now_seconds: float) -> tuple[float, float]:
         """The requests of a period and the rows allowed for them, with the last period if it has ended."""

@@ -1,7 +1,7 @@
 """Wide queries in use: which namespaces they are for, and when they are better than the narrow queries of the requests.
 
-A wide query must not hurt. It is used while it replaces several queries, is restricted to the namespaces that were requested
-recently, and where it fails, is slow or returns too much, the narrow queries answer. Its text and its errors name other
+A wide query must not hurt. It is used while it replaces several queries and costs less than they do, is restricted to the namespaces that
+were requested recently, and where it fails, is slow or returns too much, the narrow queries answer. Its text and its errors name other
 namespaces and objects, so they are never shown to a client: every message is about the narrow query.
 """
 
@@ -37,11 +37,14 @@ from adapter.wide.demand import (
     Suspension,
 )
 from adapter.wide.text import text_for
+from wire.process.single_flight import SingleFlight
 
 NAMESPACES_PER_PLAN: Final = 400
 """Namespaces in one query; at most 25 kB of text."""
 WAIT_SECONDS: Final = 5.0
-"""How long requests wait for a wide query, which is at most a sixth of what they may wait for their own."""
+"""How long a wide query may take, which is at most a sixth of what requests may wait for their own. Most requests wait less
+(`Demand.wait_seconds`).
+"""
 QUERIES_MAX: Final = 4_096
 """Wide queries that are known; the least recently used are dropped first."""
 NAMESPACES_MAX: Final = 100_000
@@ -52,9 +55,9 @@ that invents namespaces cannot fill the memory.
 log = logging.getLogger(__name__)
 
 # A wide query may be longer than some proxies accept in a URL; then narrow ones answer.
-_FOR_REQUESTS: Final = Sending(may_post=True)
-_FOR_LISTS: Final = Sending(lane=Lane.LIST, may_post=True)
-_FOR_EXPLANATIONS: Final = Sending(lane=Lane.COMMAND, may_post=True)
+_FOR_REQUESTS: Final = Sending(may_post=True, counts_samples=True, seconds_max=WAIT_SECONDS)
+_FOR_LISTS: Final = Sending(lane=Lane.LIST, may_post=True, seconds_max=WAIT_SECONDS)
+_FOR_EXPLANATIONS: Final = Sending(lane=Lane.COMMAND, may_post=True, seconds_max=WAIT_SECONDS)
 
 
 class WidePlans:
@@ -66,6 +69,7 @@ class WidePlans:
         *,
         freshness: Freshness,
         wait_seconds: float = WAIT_SECONDS,
+        queries_max: int = QUERIES_MAX,
         namespaces_max: int = NAMESPACES_MAX,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -73,9 +77,10 @@ class WidePlans:
         self._wait_seconds = wait_seconds
         self._freshness = freshness
         self._monotonic = monotonic
-        self._queries: LRUCache[WideQuery, _Chunks] = LRUCache(QUERIES_MAX)
-        self._namespaces = 0
+        self._queries = _KnownQueries(queries_max)
         self._namespaces_max = namespaces_max
+        self._landings: SingleFlight[_Chunk, None] = SingleFlight()
+        """Wide queries that no request waits for any more, but whose results count."""
 
     async def evaluation_for(
         self,
@@ -98,21 +103,41 @@ class WidePlans:
             return None
         if not explains:
             chunk.demand.requested(narrow, len(names), now_seconds)
-        sending = _FOR_EXPLANATIONS if explains else _FOR_REQUESTS
-        suspension = None if explains else chunk.demand.suspension
         plans = chunk.plans(wide.namespace, now_seconds)
-        found = await self._evaluated(plans, sending, suspension) if plans else None
-        if plans is None or found is None:
+        if not plans:
+            return None
+        if explains:
+            found = await self._in_time(plans, _FOR_EXPLANATIONS, None)
+        elif chunk.demand.costs.measures_own(now_seconds):
+            return None
+        else:
+            found = await self._awaited(chunk, plans, now_seconds)
+        if found is None:
             return None
         evaluation, *ages = found
-        chunk.demand.evaluated(len(evaluation.samples), self._monotonic())
         rows = selected(evaluation, plans[0], wide.rows, names)
+        if not rows.samples:
+            # That something is missing is an error for most autoscalers: it is never concluded from a query for many.
+            return None
         if not several and wide.rows.object_label and not has_one_row_per_object(rows, wide.rows):
+            suspension = None if explains else chunk.demand.suspension
             self._suspend(suspension, "several rows for one object", retryable=False)
             return None
         if ages:
             rows = dated(rows, ages[0], plans[1].key_labels)
         return without_labels(rows, wide.rows.dropped)
+
+    def own_query_answered(self, wide: Wide | None, narrow: str, evaluation: Evaluation) -> None:
+        """A request had its own query, whose text is `narrow`, and this is what it returned and cost."""
+        if wide is None or not self._freshness.seconds:
+            return
+        now_seconds = self._monotonic()
+        chunk = self._chunk(wide, now_seconds, is_known=True)
+        if chunk is None:
+            return
+        chunk.demand.costs.own_took(evaluation.cost, now_seconds)
+        if not evaluation.samples:
+            chunk.demand.not_replaced(narrow, now_seconds)
 
     async def of_namespaces(
         self,
@@ -136,7 +161,7 @@ class WidePlans:
                 for first in range(0, len(namespaces), NAMESPACES_PER_PLAN)
             ]
             suspension = None if explains else self._chunks(query).of_lists
-            found = await self._evaluated(plans, sending, suspension)
+            found = await self._in_time(plans, sending, suspension)
             return list(zip(plans, found, strict=True)) if found else []
 
         found = await together([evaluated(query) for query in queries])
@@ -144,14 +169,14 @@ class WidePlans:
 
     def _chunk(self, wide: Wide, now_seconds: float, *, is_known: bool) -> "_Chunk | None":
         """The chunk of a request; only one that requests have already, if `is_known`."""
-        if self._namespaces > self._namespaces_max:
-            self._namespaces = 0
+        if self._queries.namespaces > self._namespaces_max:
             self._queries.clear()
+            self._queries.namespaces = 0
         chunks = self._chunks(wide.query)
         before = len(chunks)
         find = chunks.known if is_known else chunks.of
         found = find(wide.namespace, now_seconds)
-        self._namespaces += len(chunks) - before
+        self._queries.namespaces += len(chunks) - before
         return found
 
     def _chunks(self, query: WideQuery) -> "_Chunks":
@@ -160,35 +185,95 @@ class WidePlans:
             chunks = self._queries[query] = _Chunks(query, self._freshness)
         return chunks
 
+    async def _awaited(
+        self, chunk: "_Chunk", plans: Sequence[Plan], now_seconds: float
+    ) -> list[Evaluation] | None:
+        """The results for requests. None if they are late: then nobody waits for them any more, until they have arrived."""
+        if chunk.awaited_since is None:
+            chunk.awaited_since = now_seconds
+        wait_seconds = min(chunk.demand.wait_seconds(now_seconds), self._wait_seconds)
+        left_seconds = chunk.awaited_since + wait_seconds - now_seconds
+        if left_seconds <= 0:
+            return None
+        try:
+            async with asyncio.timeout(left_seconds):
+                found = await self._evaluated(plans, _FOR_REQUESTS, chunk.demand.suspension)
+        except TimeoutError:
+            self._landings.start(chunk, lambda: self._land(chunk, plans))
+            return None
+        finally:
+            if chunk not in self._landings:
+                chunk.awaited_since = None
+        if found is not None:
+            self._measure(chunk, found[0])
+        return found
+
+    async def _land(self, chunk: "_Chunk", plans: Sequence[Plan]) -> None:
+        """Wait for results that are late, so that what they cost is known."""
+        suspension = chunk.demand.suspension
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                found = await self._evaluated(plans, _FOR_REQUESTS, suspension)
+        except TimeoutError:
+            self._suspend(suspension, _late(self._wait_seconds), retryable=True)
+        else:
+            if found is not None:
+                self._measure(chunk, found[0])
+        finally:
+            chunk.awaited_since = None
+
+    def _measure(self, chunk: "_Chunk", evaluation: Evaluation) -> None:
+        """Compare what an evaluation cost with what it replaces."""
+        now_seconds = self._monotonic()
+        row_count = len(evaluation.samples)
+        if chunk.demand.evaluated(row_count, now_seconds, evaluation.cost):
+            telemetry.WIDE_SUSPENSIONS.labels("costly").inc()
+            replaced = chunk.demand.replaced(now_seconds)
+            log.info(
+                "narrow queries, not one for all, which returns %d rows and costs more: %s",
+                row_count,
+                chunk.demand.costs.sentence(replaced),
+            )
+
     async def _evaluated(
         self, plans: Sequence[Plan], sending: Sending, suspension: Suspension | None
     ) -> list[Evaluation] | None:
-        """The complete results; None, after a suspension has begun, if one of them is not."""
+        """The complete results; None, after a suspension has begun, if one of them is not. Raises `TimeoutError` of the caller."""
         try:
-            async with asyncio.timeout(self._wait_seconds):
-                found = await together([self._evaluator.evaluate(plan, sending) for plan in plans])
+            found = await together([self._evaluator.evaluate(plan, sending) for plan in plans])
         except QueryFailed as error:
             self._suspend(suspension, error.cause, retryable=error.retryable)
-            return None
-        except TimeoutError:
-            cause = f"no response within {self._wait_seconds:g} s"
-            self._suspend(suspension, cause, retryable=True)
             return None
         if any(map(_is_incomplete, found)):
             self._suspend(suspension, "the result is not complete", retryable=True)
             return None
         return found
 
+    async def _in_time(
+        self, plans: Sequence[Plan], sending: Sending, suspension: Suspension | None
+    ) -> list[Evaluation] | None:
+        """The same for requests that need no short response; None, after a suspension has begun, if it takes too long."""
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                return await self._evaluated(plans, sending, suspension)
+        except TimeoutError:
+            self._suspend(suspension, _late(self._wait_seconds), retryable=True)
+            return None
+
     def _suspend(self, suspension: Suspension | None, cause: str, *, retryable: bool) -> None:
         if suspension is None:
             return
-        seconds = FAILED_SECONDS if retryable else REFUSED_SECONDS
         now_seconds = self._monotonic()
         # Many requests may have waited for the query; the first one reports it.
-        if not suspension.is_active(now_seconds):
-            telemetry.WIDE_SUSPENSIONS.labels("failed" if retryable else "refused").inc()
-            log.info("narrow queries for the next %g s, not one for all: %s", seconds, cause)
-        suspension.begin(now_seconds, seconds)
+        if suspension.is_active(now_seconds):
+            return
+        seconds = suspension.begin(now_seconds, FAILED_SECONDS if retryable else REFUSED_SECONDS)
+        telemetry.WIDE_SUSPENSIONS.labels("failed" if retryable else "refused").inc()
+        log.info("narrow queries for the next %g s, not one for all: %s", seconds, cause)
+
+
+def _late(wait_seconds: float) -> str:
+    return f"no response within {wait_seconds:g} s"
 
 
 def _is_incomplete(evaluation: Evaluation) -> bool:
@@ -197,6 +282,18 @@ def _is_incomplete(evaluation: Evaluation) -> bool:
 
 def _plan(query: WideQuery, parts: Sequence[str], namespaces: Sequence[str]) -> Plan:
     return Plan(text_for(parts, namespaces), query.backend, key_labels=query.key_labels)
+
+
+class _KnownQueries(LRUCache[WideQuery, "_Chunks"]):
+    """The chunks of wide queries, and how many namespaces are in all of them."""
+
+    namespaces = 0
+
+    def popitem(self) -> tuple[WideQuery, "_Chunks"]:
+        """Forget the least recently used query."""
+        query, chunks = super().popitem()
+        self.namespaces -= len(chunks)
+        return query, chunks
 
 
 class _Chunks:
@@ -222,6 +319,7 @@ class _Chunks:
                 break
             del self._chunk_of[oldest]
             chunk.namespaces.discard(oldest)
+            self._join_chunks()
         found = self._chunk_of.get(namespace)
         return found[0] if found else None
 
@@ -238,6 +336,19 @@ class _Chunks:
         self._chunk_of.move_to_end(namespace)
         return chunk
 
+    def _join_chunks(self) -> None:
+        """Where few namespaces are left of many, one query is for those of several chunks: those of the smallest one move to the others.
+
+        Their requests have narrow queries until then. Otherwise, each chunk would keep a few namespaces, and a query, for ever.
+        """
+        others = len(self._chunks) - 1
+        if not others or len(self._chunk_of) > others * NAMESPACES_PER_PLAN // 2:
+            return
+        smallest = min(self._chunks, key=lambda each: len(each.namespaces))
+        self._chunks.remove(smallest)
+        for namespace in smallest.namespaces:
+            del self._chunk_of[namespace]
+
 
 class _Chunk:
     """One plan for some of the namespaces."""
@@ -245,6 +356,8 @@ class _Chunk:
     def __init__(self, query: WideQuery, freshness: Freshness) -> None:
         self.demand = Demand(freshness)
         self.namespaces: set[str] = set()
+        self.awaited_since: float | None = None
+        """When the first request began to wait for the results that are not there yet."""
         self._query = query
         self._included: frozenset[str] = frozenset()
         self._built_at = float("-inf")

@@ -80,9 +80,10 @@ class _Constant:
 
 
 class _Separated(msgspec.Struct, frozen=True):
-    """The wide rows have these labels in addition."""
+    """The wide rows have these labels in addition. `is_bare`: the narrow result is a single row, which has no labels."""
 
     extra: frozenset[str]
+    is_bare: bool = False
 
 
 class _NotProven(Exception):
@@ -189,12 +190,13 @@ class _Proof:
         ]
         if len(separated) != 1:
             raise _NotProven
-        extra = separated[0].extra
+        inner = separated[0]
         if name in ("label_replace", "label_join"):
-            self._check_written_labels(name, [_text(each) for each in narrow.args[1:]], extra)
-        elif name not in _BY_SERIES or (name in _BY_BUCKET and _BUCKET_LABEL in self._labels):
+            self._check_written_labels(name, [_text(each) for each in narrow.args[1:]], inner.extra)
+            return _Separated(inner.extra)
+        if name not in _BY_SERIES or (name in _BY_BUCKET and _BUCKET_LABEL in self._labels):
             raise _NotProven
-        return _Separated(extra)
+        return inner
 
     def _check_written_labels(
         self, name: str, arguments: Sequence[str | None], extra: frozenset[str]
@@ -221,7 +223,8 @@ class _Proof:
                 raise _NotProven
             return inner
         self._check_kept(labels, wide_labels)
-        return _Separated(self._extra(labels, inner.extra))
+        is_bare = not labels and operator != "count_values"
+        return _Separated(self._extra(labels, inner.extra), is_bare)
 
     def _check_parameter(self, narrow: p.Expr | None, wide: p.Expr | None) -> None:
         """The φ of `quantile` does not depend on the request; the label of `count_values` overwrites none of its labels."""
@@ -262,10 +265,21 @@ class _Proof:
             self._check_kept(matching.labels, wide.labels)
         elif matching.labels != wide.labels or matching.labels & self._labels:
             raise _NotProven
+        self._check_not_scalar(left, right, matching)
         keeps_all = matching.is_set or matching.is_many_to_one or matching.is_one_to_many
         if matching.on and not keeps_all:
             return _Separated(self._extra(matching.labels, left.extra))
-        return left
+        return _Separated(left.extra, left.is_bare and right.is_bare and not matching.included)
+
+    def _check_not_scalar(self, left: _Separated, right: _Separated, matching: "_Matching") -> None:
+        """VictoriaMetrics takes a single row without labels for a scalar, and so matches it with all rows, unless `on` or `ignoring` is given.
+
+        Wide rows always have labels, so there it would find fewer partners. With a label of the request, narrow rows have one too.
+        """
+        is_explicit = matching.is_given or matching.is_set
+        if is_explicit or left.extra != self._labels or (left.is_bare and right.is_bare):
+            return
+        raise _NotProven
 
     def _with_constant(
         self, separated: _Separated, matching: "_Matching", *, many: bool, on_left: bool
@@ -280,7 +294,7 @@ class _Proof:
                 raise _NotProven
             return separated
         if many:
-            return separated
+            return _Separated(separated.extra)
         if matching.is_many_to_one or matching.is_one_to_many:
             raise _NotProven
         # One to one: the result has the compared labels only.
@@ -314,6 +328,7 @@ class _Matching:
         matching = modifier.matching if modifier else None
         self.operator = str(node.op)
         self.is_set = self.operator in _SET_OPERATORS
+        self.is_given = matching is not None
         self.on = bool(matching and matching.type == LabelModifierType.Include)
         self.labels = frozenset(matching.labels if matching else ())
         self.included = frozenset((modifier.group_labels if modifier else None) or ())

@@ -13,6 +13,7 @@ from testbed.backends import Thanos, thanos_query, thanos_sidecar, victoria_metr
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
+from tests import wide_shapes
 from tests.wide_comparison import EXACT_DIGITS, NAMESPACES, expose
 from wire.prometheus.access import FileCredentials
 
@@ -46,6 +47,7 @@ def beside_victoria_metrics(directory: Path) -> Iterator[SideBySide]:
             {
                 "avg_over_time(depth[5s])",  # keeps the name
                 "scalar(sum(depth))",  # a vector
+                "sum by (queue) (depth) / sum(depth)",  # takes the right side for a scalar
             }
         ),
         digits=12,
@@ -108,6 +110,7 @@ def _server(directory: Path, replica: str) -> PrometheusServer:
 
 def _fill(exporter: Exporter, prometheus: PrometheusServer) -> None:
     expose(exporter)
+    wide_shapes.expose(exporter)
     exporter.set("gone", 1, namespace="n1")
     for number, namespace in enumerate(NAMESPACES):
         for queue in range(3):

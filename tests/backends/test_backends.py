@@ -11,6 +11,7 @@ import pytest
 
 from adapter.ports import QueryFailed
 from testbed.waiting import until
+from tests import wide_shapes
 from tests.backends.side_by_side import BACKENDS, SideBySide, client_of, evaluated, listed
 from tests.wide_comparison import compare
 
@@ -30,7 +31,21 @@ CONSTANT = (
     "avg_over_time(depth[5s])",
     "scalar(sum(depth))",
     "depth > 4",
+    "sum by (queue) (depth) / sum(depth)",
+    "sum by (queue) (depth) / on () group_left sum(depth)",
+    "sum by (queue) (depth) unless sum(depth)",
 )
+SHAPES = [
+    pytest.param(shape, moved, id=f"{moved.object_label or 'queue'}: {shape.id}")
+    for shapes, moved in (
+        (wide_shapes.POD_SHAPES, wide_shapes.OF_PODS),
+        (wide_shapes.QUEUE_SHAPES, wide_shapes.OF_QUEUES),
+    )
+    for shape in shapes
+    if shape.extra is not None
+]
+DIGITS = 9
+"""Some of them compute with the time."""
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -66,6 +81,19 @@ def test_wide_queries_have_the_values_of_the_requests_own_queries(both):
             await client.close()
 
     asyncio.run(compared())
+
+
+@pytest.mark.parametrize(("shape", "moved"), SHAPES)
+def test_a_wide_query_of_each_accepted_shape_has_the_rows_of_the_own_query(both, shape, moved):
+    regroup = moved is wide_shapes.OF_QUEUES
+    narrow, wide = wide_shapes.texts(shape.template, moved, regroup=regroup)
+    for url in (both.prometheus.url, both.backend_url):
+        try:
+            own, shared = evaluated(url, narrow), evaluated(url, wide)
+        except QueryFailed:
+            continue  # Where one is refused, own queries answer.
+        share = wide_shapes.share(shared, moved, shape.extra, DIGITS)
+        assert share == wide_shapes.rows(own, DIGITS), (url, narrow, wide)
 
 
 @pytest.mark.parametrize(

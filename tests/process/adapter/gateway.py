@@ -1,9 +1,11 @@
-"""Something in front of a real Prometheus that can fail in every way a network can."""
+"""Something in front of a real Prometheus that can fail in every way a network can, and be slow."""
 
 import contextlib
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Literal, Self
@@ -17,6 +19,9 @@ class Gateway:
     def __init__(self, upstream: str) -> None:
         self.fault: Fault = "none"
         self.passed = 0
+        self.delay_seconds: Callable[[str], float] = lambda _: 0.0
+        """How long a query waits before it is passed on."""
+        self.queries: list[str] = []
         self._upstream = upstream
         self._let_go = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -48,6 +53,12 @@ class Gateway:
         self._thread.join()
         self._server.server_close()
 
+    def _delay(self, path: str) -> None:
+        parameters = urllib.parse.parse_qs(urllib.parse.urlsplit(path).query)
+        for query in parameters.get("query", ()):
+            self.queries.append(query)
+            self._let_go.wait(self.delay_seconds(query))
+
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         gateway = self
 
@@ -73,6 +84,7 @@ class Gateway:
 
             def _pass_on(self) -> None:
                 gateway.passed += 1
+                gateway._delay(self.path)
                 try:
                     with urllib.request.urlopen(gateway._upstream + self.path) as answer:
                         self._say(answer.status, answer.read())

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import math
+import time
 
 import pytest
 
@@ -27,10 +28,10 @@ async def connect(server):
     """A client of the server, by the settings of a backend."""
     clients = []
 
-    def connected(**settings: object) -> PrometheusClient:
+    def connected(monotonic=time.monotonic, **settings: object) -> PrometheusClient:
         settings = {"url": server.url, "timeout_seconds": 5.0, **settings}
         backend = Backend(**settings)
-        clients.append(PrometheusClient(backend, FileCredentials(backend)))
+        clients.append(PrometheusClient(backend, FileCredentials(backend), monotonic=monotonic))
         return clients[-1]
 
     yield connected
@@ -94,6 +95,54 @@ async def test_get_sends_the_query_behind_the_base_path_and_keeps_its_parameters
     [requested] = server.requested
     assert requested.path == f"{path.rstrip('/')}/api/v1/query"
     assert requested.parameters == {"tenant": ["a&b"], "query": [PLAN.query], "timeout": ["5000ms"]}
+
+
+STATISTICS = {
+    "timings": {"evalTotalTime": 0.001},
+    "samples": {"totalQueryableSamples": 500_000, "peakSamples": 7},
+}
+
+
+@pytest.mark.parametrize(
+    ("stats", "samples"),
+    [
+        pytest.param({"stats": STATISTICS}, 500_000, id="Prometheus"),
+        pytest.param({}, None, id="none"),
+        pytest.param({"stats": None}, None, id="null"),
+        pytest.param({"stats": {"seriesFetched": "4"}}, None, id="of another form"),
+        pytest.param({"stats": {"samples": {"totalQueryableSamples": "4"}}}, None, id="a text"),
+        pytest.param({"stats": [1]}, None, id="a list"),
+    ],
+)
+@pytest.mark.parametrize("row_count", [1, 5_000])
+async def test_an_evaluation_says_how_many_samples_were_read_for_it(
+    server, connect, stats, samples, row_count
+):
+    rows = [{"metric": {"pod": f"web-{n}"}, "value": [1000, "1"]} for n in range(row_count)]
+    data = {"resultType": "vector", "result": rows, **stats}
+    server.says = answer({"status": "success", "data": data})
+    found = await connect().evaluate(PLAN, Sending(counts_samples=True))
+    assert (found.cost.samples, len(found.samples)) == (samples, row_count)
+    assert server.requested[0].parameters["stats"] == ["all"]
+
+
+async def test_the_time_of_an_evaluation_does_not_include_the_wait_for_a_slot(server, connect):
+    now_seconds = [100.0]
+    client = connect(monotonic=lambda: now_seconds[0], concurrency_max=1)
+    server.may_answer.clear()
+    both = [asyncio.create_task(client.evaluate(Plan(query))) for query in ("a", "b")]
+    await server.filled.wait()
+    now_seconds[0] += 5.0
+    server.may_answer.set()
+    assert [(await each).cost.seconds for each in both] == [5.0, 0.0]
+
+
+@pytest.mark.parametrize(("seconds_max", "sent"), [(2.0, "2000ms"), (60.0, "5000ms")])
+async def test_a_query_whose_result_is_of_no_use_later_ends_earlier(
+    server, connect, seconds_max, sent
+):
+    await connect().evaluate(PLAN, Sending(seconds_max=seconds_max))
+    assert server.requested[0].parameters["timeout"] == [sent]
 
 
 @pytest.mark.parametrize(

@@ -109,11 +109,37 @@ async def test_an_answer_serves_again_only_while_it_is_fresh(
     assert len(behind.requested) == requested
 
 
-async def test_age_counts_from_the_request_and_not_from_the_response(shared, behind, clock):
+@pytest.mark.parametrize(
+    ("taken_seconds", "later_seconds", "requested"),
+    [
+        pytest.param(0.4, 0.59, 1, id="within a second of the request"),
+        pytest.param(0.4, 0.6, 2, id="not within a second of the response"),
+        pytest.param(0.8, 0.79, 1, id="not yet twice as old as it was when it arrived"),
+        pytest.param(0.8, 0.8, 2, id="twice as old"),
+        pytest.param(20.0, 0.99, 1, id="less than the bound older than when it arrived"),
+        pytest.param(20.0, 1.0, 2, id="older than that"),
+    ],
+)
+async def test_age_counts_from_the_request_and_only_a_slow_response_may_be_older_than_the_bound(
+    shared, behind, clock, taken_seconds, later_seconds, requested
+):
     waiting = asyncio.create_task(shared.evaluate(PLAN))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    clock.now_seconds += 2
+    clock.now_seconds += taken_seconds
+    behind.may_answer.set()
+    await waiting
+    clock.now_seconds += later_seconds
+    await shared.evaluate(PLAN)
+    assert len(behind.requested) == requested
+
+
+async def test_without_a_bound_a_slow_response_is_not_reused_either(behind, clock):
+    shared = SharedEvaluations(behind, freshness=Freshness.always(0.0), monotonic=clock)
+    waiting = asyncio.create_task(shared.evaluate(PLAN))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    clock.now_seconds += 2.0
     behind.may_answer.set()
     await waiting
     await shared.evaluate(PLAN)

@@ -1,0 +1,92 @@
+"""Whether a wide query costs less than the own queries that it replaces, by what both took when they were evaluated last.
+
+Two things are compared: the time, which is what requests wait for, and the samples that Prometheus has read, which is what it works for. A
+result of a few rows may need all series of a large namespace. A backend that does not count samples is judged by the time only.
+"""
+
+from typing import Final
+
+from adapter.model import Cost
+
+TOLERATED_SECONDS: Final = 0.1
+"""A wide query may take so much longer: a busy machine delays any response by as much."""
+AT_ONCE: Final = 10
+"""So many own queries are in progress at once: twice the workers of the HPA controller, and the time of a wave is that of a tenth of its queries."""
+OWN_QUERIES_MIN: Final = 2
+"""A wide query may also take as long as so many own queries one after the other."""
+SAMPLES_PER_QUERY: Final = 1_000
+"""Samples, beside those that an own query reads, that cost less than the query itself: 2.5 ms at most."""
+OWN_MEASURED_SECONDS: Final = 600.0
+"""How long a measurement of own queries counts while none is needed."""
+WEIGHT: Final = 0.1
+"""Of a new measurement in a mean."""
+
+
+UNKNOWN: Final = Cost()
+
+
+class Costs:
+    """What a wide query and the own queries of its requests took."""
+
+    __slots__ = ("_own_measured_at", "_own_samples", "_own_seconds", "wide")
+
+    def __init__(self) -> None:
+        self.wide = UNKNOWN
+        """Of its last evaluation."""
+        self._own_seconds: float | None = None
+        self._own_samples: float | None = None
+        self._own_measured_at = 0.0
+
+    def own_took(self, cost: Cost, now_seconds: float) -> None:
+        """Take the cost of an own query.
+
+        A shorter time counts at once, and a longer one slowly: the first queries of a connection take longer than those that follow.
+        """
+        known_seconds = self._own_seconds
+        if known_seconds is None or cost.seconds < known_seconds:
+            self._own_seconds = cost.seconds
+        else:
+            self._own_seconds = known_seconds + WEIGHT * (cost.seconds - known_seconds)
+        if cost.samples is not None:
+            known = cost.samples if self._own_samples is None else self._own_samples
+            self._own_samples = known + WEIGHT * (cost.samples - known)
+        self._own_measured_at = now_seconds
+
+    def measures_own(self, now_seconds: float) -> bool:
+        """Whether a request should have its own query only to measure it, which is true for one request at a time."""
+        if self._own_seconds is None or now_seconds - self._own_measured_at <= OWN_MEASURED_SECONDS:
+            return False
+        self._own_measured_at = now_seconds
+        return True
+
+    def are_saved(self, replaced: float) -> bool:
+        """Whether the wide query costs no more than so many own queries; also while one of both is not known."""
+        if self._own_seconds is None:
+            return True
+        allowed_seconds = self._own_seconds * max(OWN_QUERIES_MIN, replaced / AT_ONCE)
+        if self.wide.seconds > TOLERATED_SECONDS + allowed_seconds:
+            return False
+        if self.wide.samples is None or self._own_samples is None:
+            return True
+        return self.wide.samples <= replaced * (self._own_samples + SAMPLES_PER_QUERY)
+
+    def wait_seconds(self, *, is_trusted: bool) -> float:
+        """How long a request waits for the wide query before it sends its own.
+
+        `is_trusted`: the wide query has cost no more than what it replaced. Otherwise only own queries say how long a result may take.
+        """
+        expected_seconds = self._own_seconds or 0.0
+        if is_trusted:
+            expected_seconds = max(expected_seconds, self.wide.seconds)
+        return 2 * (expected_seconds + TOLERATED_SECONDS)
+
+    def sentence(self, replaced: float) -> str:
+        """What was compared."""
+        return (
+            f"it took {_words(self.wide.seconds, self.wide.samples)}, "
+            f"and each of the {replaced:.0f} own queries {_words(self._own_seconds or 0.0, self._own_samples)}"
+        )
+
+
+def _words(seconds: float, samples: float | None) -> str:
+    return f"{seconds:.3f} s" + ("" if samples is None else f" and {samples:.0f} samples")
