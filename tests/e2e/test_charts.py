@@ -16,7 +16,10 @@ KIND = {
     *(f"customresourcedefinition.apiextensions.k8s.io/{each}.loadline.io" for each in PLURALS),
     "apiservice.apiregistration.k8s.io/v1beta1.loadline.io",
 }
-CLUSTER_KINDS = "clusterroles,clusterrolebindings,apiservices,customresourcedefinitions"
+CLUSTER_KINDS = (
+    "clusterroles,clusterrolebindings,apiservices,customresourcedefinitions,"
+    "validatingadmissionpolicies,validatingadmissionpolicybindings"
+)
 NAMESPACE_KINDS = (
     "deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,"
     "poddisruptionbudgets,networkpolicies"

@@ -108,3 +108,18 @@ securityContext:
 {{- with .Values.rules.metrics }}{{ $_ := set $configuration "metrics" . }}{{ end }}
 {{- toYaml $configuration }}
 {{- end -}}
+
+{{/* "true" if the adapter may patch its APIServices. */}}
+{{- define "loadline-adapter.patchesAPIServices" -}}
+{{- if and .Values.rbac.create (eq (include "loadline-adapter.tlsSource" .) "managed") (include "loadline-adapter.apiServiceNames" . | fromJson).names }}true{{ end -}}
+{{- end -}}
+
+{{/*
+"true" if kube-apiserver has ValidatingAdmissionPolicies, or `rbac.admissionPolicy` says so. The version decides, because `helm template` knows no
+kinds of a cluster.
+*/}}
+{{- define "loadline-adapter.createsAdmissionPolicy" -}}
+{{- $create := .Values.rbac.admissionPolicy -}}
+{{- if kindIs "invalid" $create }}{{ $create = semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}{{ end -}}
+{{- if $create }}true{{ end -}}
+{{- end -}}

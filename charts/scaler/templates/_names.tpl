@@ -98,3 +98,40 @@ or were applied with another tool: this release does not change them. Without ac
 {{- end -}}
 {{- toJson (dict "install" $install "other" $other) -}}
 {{- end -}}
+
+{{/* "true" if the scaler may patch pods. */}}
+{{- define "loadline-scaler.patchesPods" -}}
+{{- if and .Values.rbac.create .Values.rbac.podDeletionCost (eq .Values.watch "loadautoscalers") }}true{{ end -}}
+{{- end -}}
+
+{{/*
+"true" if kube-apiserver has ValidatingAdmissionPolicies, or `rbac.admissionPolicy` says so. The version decides, because `helm template` knows no
+kinds of a cluster.
+*/}}
+{{- define "loadline-scaler.createsAdmissionPolicy" -}}
+{{- $create := .Values.rbac.admissionPolicy -}}
+{{- if kindIs "invalid" $create }}{{ $create = semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}{{ end -}}
+{{- if $create }}true{{ end -}}
+{{- end -}}
+
+{{/*
+How Prometheus verifies the scaler: the field `tlsConfig` of a ServiceMonitor. Prometheus connects to the IP address of a pod, so the name in the
+certificate is given. The CA can only be read from the namespace of the ServiceMonitor.
+*/}}
+{{- define "loadline-scaler.scrapeTls" -}}
+{{- $namespace := include "loadline-scaler.namespace" . -}}
+{{- $fix := "set serviceMonitor.tlsConfig, for example to {insecureSkipVerify: true}, which does not verify it" -}}
+{{- if .Values.serviceMonitor.tlsConfig -}}
+{{- toYaml .Values.serviceMonitor.tlsConfig -}}
+{{- else if not .Values.tls.existingSecret -}}
+{{- fail (printf "serviceMonitor.enabled without tls.existingSecret: Prometheus cannot verify a certificate that each pod creates at its start. Set tls.existingSecret, or %s" $fix) -}}
+{{- else if ne (.Values.serviceMonitor.namespace | default $namespace) $namespace -}}
+{{- fail (printf "serviceMonitor.namespace is not %s, where tls.existingSecret is: Prometheus reads the CA from the namespace of the ServiceMonitor. Remove serviceMonitor.namespace, or %s" $namespace $fix) -}}
+{{- else -}}
+serverName: {{ include "loadline-scaler.fullname" . }}.{{ $namespace }}.svc
+ca:
+  secret:
+    name: {{ .Values.tls.existingSecret }}
+    key: ca.crt
+{{- end -}}
+{{- end -}}
