@@ -26,19 +26,23 @@
 {{- end -}}
 
 {{- define "loadline-scaler.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "loadline-scaler.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "loadline-scaler.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "loadline-scaler.labels" -}}
-{{ include "loadline-scaler.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: loadline
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-{{- with .Values.customLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- include "loadline-scaler.labelsAnd" (dict "root" .) -}}
+{{- end -}}
+
+{{/*
+Labels of an object: those of the chart, `customLabels`, and .more; the later ones take precedence. Not for the labels that the selectors and Helm
+need.
+*/}}
+{{- define "loadline-scaler.labelsAnd" -}}
+{{- $chart := .root.Chart -}}
+{{- $labels := dict "app.kubernetes.io/version" $chart.AppVersion "app.kubernetes.io/part-of" "loadline" "helm.sh/chart" (printf "%s-%s" $chart.Name $chart.Version | replace "+" "_") -}}
+{{- $fixed := set (include "loadline-scaler.selectorLabels" .root | fromYaml) "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- toYaml (mergeOverwrite $labels (.root.Values.customLabels | default dict) (.more | default dict) $fixed) -}}
 {{- end -}}
 
 {{/* Labels and annotations of all objects. */}}
@@ -58,6 +62,18 @@ annotations:
 {{- else -}}
 {{ $repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
+{{- end -}}
+
+{{/* Labels and annotations of the pod of a hook (.purpose), with annotations for Helm (.helm). No selector of the release matches it. */}}
+{{- define "loadline-scaler.hookMetadata" -}}
+{{- $values := .root.Values -}}
+{{- $own := dict "app.kubernetes.io/name" (printf "%s-%s" (include "loadline-scaler.name" .root) .purpose) "app.kubernetes.io/instance" .root.Release.Name -}}
+labels:
+  {{- toYaml (mergeOverwrite (dict) ($values.customLabels | default dict) ($values.hookPods.labels | default dict) $own) | nindent 2 }}
+{{- with merge (dict) (.helm | default dict) ($values.hookPods.annotations | default dict) ($values.customAnnotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* "true" if several pods may run at a time: with leader election or with sharding. */}}
