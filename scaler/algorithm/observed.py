@@ -15,7 +15,7 @@ class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 OWN_DELETION_COST = "loadline.io/pod-deletion-cost"
-"""The deletion cost that the scaler has set: another cost is somebody else's."""
+"""The deletion cost that the scaler has set: another client has set every other cost."""
 
 
 class PodAnnotations(_Json, frozen=True, kw_only=True):

@@ -55,7 +55,7 @@ def deletion_costs(
     by_load = sorted(
         measured, key=lambda pod: (samples[pod.metadata.name].value_milli, pod.metadata.name)
     )
-    # Those that somebody else lets go first go as well.
+    # Those with such a cost of another client go as well.
     others = sum(_goes_before_the_rest(each) for each in live if _has_another_cost(each))
     chosen = {pod.metadata.name for pod in by_load[: max(deleted - others, 0)]}
     patches = (_patch(each, is_chosen=each.metadata.name in chosen) for each in live)

@@ -1,4 +1,4 @@
-"""Admission policies of both charts: when they exist, for whom, and under which name. tests/e2e shows what they reject."""
+"""Admission policies of both charts: when they exist, for which user, and under which name. tests/e2e shows what they reject."""
 
 import pytest
 
