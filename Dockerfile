@@ -1,20 +1,20 @@
-# syntax=docker/dockerfile:1
 # One image for both programs: docker build -t registry.example.com/loadline-autoscaler:VERSION .
 #
-# The base image is pinned by tag. To pin it by the digest in your registry:
-#   docker build --build-arg PYTHON=python:3.11.14-slim-bookworm@sha256:... .
-ARG PYTHON=python:3.11.14-slim-bookworm
+# The base image is pinned by the digest of its index, which has all architectures. For a copy in your registry:
+#   docker build --build-arg PYTHON=registry.example.com/python:3.11.14-slim-bookworm@sha256:... .
+ARG PYTHON=python:3.11.14-slim-bookworm@sha256:65a93d69fa75478d554f4ad27c85c1e69fa184956261b4301ebaf6dbb0a3543d
 
 FROM ${PYTHON} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
-# Dependencies first: this layer is rebuilt only if a pin changes.
+# Dependencies first: this layer is rebuilt only if a pin changes. Wheels only: building a source distribution would run its
+# code, with build tools that no file pins.
 COPY constraints-runtime.txt constraints.txt ./
 RUN python -m venv --without-pip /opt/loadline \
- && pip --python /opt/loadline/bin/python install --require-hashes -r constraints-runtime.txt
+ && pip --python /opt/loadline/bin/python install --only-binary=:all: --require-hashes -r constraints-runtime.txt
 # The only build tool, pinned in the same file as the development tools.
 RUN awk '/^[^ ]/ {wanted = /^setuptools==/} wanted' constraints.txt > constraints-build.txt \
- && pip install --require-hashes -r constraints-build.txt
+ && pip install --only-binary=:all: --require-hashes -r constraints-build.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY wire wire
 COPY adapter adapter

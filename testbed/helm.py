@@ -49,6 +49,19 @@ class Helm:
         """`helm upgrade --wait` with these values and no others. Raises HelmFailed."""
         return self._deploy("upgrade", chart, release, values)
 
+    def template(
+        self,
+        chart: Literal["adapter", "scaler"],
+        *,
+        release: str,
+        values: Mapping[str, Any] | None = None,
+    ) -> str:
+        """`helm template`, as tools that render charts without a cluster: the manifests, with those of hooks. Raises HelmFailed."""
+        return self._run(
+            ["template", release, str(CHARTS / chart), "--values=-"],
+            msgspec.json.encode({"image": IMAGE, **(values or {})}).decode(),
+        )
+
     def rollback(self, release: str, *, revision: int) -> None:
         """`helm rollback --wait`. Raises HelmFailed."""
         self._run(["rollback", release, str(revision), *WAITING])

@@ -101,7 +101,7 @@ def parser() -> FlagParser:
         examples=[
             (
                 "In the scaler's pod",
-                "kubectl exec -n loadline deploy/loadline-scaler -- loadline-scaler why shop/web",
+                "kubectl exec -n monitoring deploy/loadline-scaler -- loadline-scaler why shop/web",
             ),
             (
                 "From outside, after `kubectl port-forward deploy/loadline-scaler 10443`",

@@ -1,6 +1,7 @@
 """What must be measured, what was decided, and what is then to be written and reported."""
 
 import math
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -65,12 +66,13 @@ class Action(StrEnum):
     SCALE_DOWN = "scale_down"
 
 
-class PodAnnotation(msgspec.Struct, frozen=True, kw_only=True):
-    """An annotation that a pod is to have before a scale-down; without a value it is removed."""
+class PodPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Annotations that a pod is to have before a scale-down; one without a value is removed."""
 
     pod_name: str
-    name: str
-    value: str | None
+    resource_version: str
+    """Of the pod that was observed: another client may have annotated it since."""
+    annotations: Mapping[str, str | None]
     failed_reason: str
     """That of the event when it cannot be written."""
 
@@ -91,7 +93,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     desired_replicas: int | None = None
     rescale: bool = False
     rescale_reason: str = ""
-    pod_annotations: tuple[PodAnnotation, ...] = ()
+    pod_annotations: tuple[PodPatch, ...] = ()
     conditions: tuple[Condition, ...] = ()
     current_metrics: tuple[MetricStatus, ...] = ()
     events: tuple[Event, ...] = ()

@@ -17,7 +17,7 @@ from scaler.algorithm.times import past_times, shifted_times
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus, MetricSpec
 
 if TYPE_CHECKING:
-    from scaler.algorithm.decision import PodAnnotation
+    from scaler.algorithm.decision import PodPatch
     from scaler.algorithm.draft import Draft, Turn
     from scaler.algorithm.settings import Settings
 
@@ -121,7 +121,7 @@ class Extension(Generic[Rules, State]):
     def final(self, rules: Rules, draft: "Draft") -> None:
         """The last word on what is written, whether metrics, a bound or a failure decided."""
 
-    def pod_annotations(self, rules: Rules, draft: "Draft") -> "tuple[PodAnnotation, ...]":
+    def pod_annotations(self, rules: Rules, draft: "Draft") -> "tuple[PodPatch, ...]":
         """What to write to pods before a scale-down from `draft.turn.current_replicas` to `draft.replicas`."""
         return ()
 

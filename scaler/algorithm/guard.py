@@ -7,7 +7,7 @@ change, hold back or only show a count applies to all of them, and it is the onl
 import msgspec
 
 from scaler.algorithm.conditions import Conditions
-from scaler.algorithm.decision import Branch, Decision, ErrorClass, Event, PodAnnotation, warning
+from scaler.algorithm.decision import Branch, Decision, ErrorClass, Event, PodPatch, warning
 from scaler.algorithm.draft import Draft, Turn
 
 OUTDATED_CACHE = "OutdatedCache"
@@ -100,7 +100,7 @@ def _written(draft: Draft, conditions: Conditions) -> Decision:
         # Remembered before it is written, since the answer to the write may get lost.
         draft.memory = msgspec.structs.replace(draft.memory, scaled_to_zero=True)
     decision = _decision(draft, conditions)
-    annotations: tuple[PodAnnotation, ...] = ()
+    annotations: tuple[PodPatch, ...] = ()
     if rescale and desired < current:
         annotations = tuple(
             each

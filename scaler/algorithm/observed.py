@@ -14,12 +14,15 @@ class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+OWN_DELETION_COST = "loadline.io/pod-deletion-cost"
+"""The deletion cost that the scaler has set: another client has set every other cost."""
 
 
 class PodAnnotations(_Json, frozen=True, kw_only=True):
-    """The only annotation that is read, because those of many pods are long."""
+    """The only annotations that are read, because those of many pods are long."""
 
     deletion_cost: str = msgspec.field(default="", name=DELETION_COST)
+    own_deletion_cost: str = msgspec.field(default="", name=OWN_DELETION_COST)
 
 
 class PodMetadata(_Json, frozen=True, kw_only=True):

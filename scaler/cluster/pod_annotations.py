@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scaler.algorithm.decision import Event, PodAnnotation, warning
+from scaler.algorithm.decision import Event, PodPatch, warning
 from scaler.cluster.failed_requests import worded
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
@@ -16,26 +16,28 @@ REQUESTS_MAX = 10
 
 
 async def write_pod_annotations(
-    kube: Writer, namespace: str, annotations: Sequence[PodAnnotation]
+    kube: Writer, namespace: str, patches: Sequence[PodPatch]
 ) -> Event | None:
     """PATCH each pod; returns the event of the first problem."""
     limit = asyncio.Semaphore(REQUESTS_MAX)
 
-    async def write(one: PodAnnotation) -> str | None:
+    async def write(one: PodPatch) -> str | None:
         async with limit:
             return await _problem_of_write(kube, namespace, one)
 
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            problems = await asyncio.gather(*map(write, annotations))
+            problems = await asyncio.gather(*map(write, patches))
     except TimeoutError:
         problems = [f"not all pods were marked within {DEADLINE_SECONDS:g} s"]
-    failed = zip(annotations, problems, strict=False)
+    failed = zip(patches, problems, strict=False)
     return next((warning(each.failed_reason, problem) for each, problem in failed if problem), None)
 
 
-async def _problem_of_write(kube: Writer, namespace: str, one: PodAnnotation) -> str | None:
-    body = msgspec.json.encode({"metadata": {"annotations": {one.name: one.value}}})
+async def _problem_of_write(kube: Writer, namespace: str, one: PodPatch) -> str | None:
+    # If another client has changed the pod since it was observed, the API server responds with 409.
+    metadata = {"resourceVersion": one.resource_version, "annotations": one.annotations}
+    body = msgspec.json.encode({"metadata": metadata})
     try:
         await kube.patch(f"/api/v1/namespaces/{namespace}/pods/{one.pod_name}", body)
     except (StatusError, Unavailable) as error:

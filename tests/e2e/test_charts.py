@@ -16,7 +16,10 @@ KIND = {
     *(f"customresourcedefinition.apiextensions.k8s.io/{each}.loadline.io" for each in PLURALS),
     "apiservice.apiregistration.k8s.io/v1beta1.loadline.io",
 }
-CLUSTER_KINDS = "clusterroles,clusterrolebindings,apiservices,customresourcedefinitions"
+CLUSTER_KINDS = (
+    "clusterroles,clusterrolebindings,apiservices,customresourcedefinitions,"
+    "validatingadmissionpolicies,validatingadmissionpolicybindings"
+)
 NAMESPACE_KINDS = (
     "deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,"
     "poddisruptionbudgets,networkpolicies"
@@ -172,6 +175,43 @@ def test_an_upgrade_to_an_invalid_configuration_fails_and_changes_nothing(
         valid = {"metrics": [QUEUE]}
         helm.upgrade("adapter", release="a", values={**UNSCHEDULED, "rules": valid})
     assert "queue_length" in stored()
+
+
+def test_an_existing_configuration_is_checked_before_an_upgrade_if_it_exists(
+    cluster, helm, restricted, tmp_path
+):
+    values = {
+        **UNSCHEDULED,
+        "rules": {"existing": "mine"},
+        "apiServices": {"custom": "never", "external": "never"},
+    }
+    helm.install("adapter", release="a", values=values)
+    helm.upgrade("adapter", release="a", values=values | {"logLevel": 3})
+    invalid = '{"rules": [{"seriesQuery": "up", "metricsQuery": "<<.Series"}]}'
+    cluster.kubectl(
+        "create", "configmap", "mine", f"-n{restricted}", f"--from-literal=config.yaml={invalid}"
+    )
+    with HookPods(cluster, restricted, tmp_path) as hooks:
+        with pytest.raises(HelmFailed, match="pre-upgrade hooks failed"):
+            helm.upgrade("adapter", release="a", values=values)
+        assert "metricsQuery" in next(iter(hooks.output.values()))
+
+
+QUOTA = "requests.cpu=8,limits.cpu=8,requests.memory=8Gi,limits.memory=8Gi"
+
+
+def test_hooks_run_where_a_quota_requires_limits(cluster, helm, restricted, tmp_path):
+    cluster.kubectl("create", "quota", "all", f"-n{restricted}", f"--hard={QUOTA}")
+    path = f"/api/v1/namespaces/{restricted}/resourcequotas/all"
+    until(lambda: cluster.get(path).get("status", {}).get("used"), what="the quota to be counted")
+    limited = {"limits": {"cpu": "1", "memory": "256Mi"}}
+    values = {**UNSCHEDULED, "resources": limited}
+    helm.install("adapter", release="a", values=values)
+    helm.install("scaler", release="s", values=values)
+    with HookPods(cluster, restricted, tmp_path) as hooks:
+        helm.upgrade("adapter", release="a", values=values)
+        assert "Succeeded" in helm.test("s")
+    assert len(hooks.output) == 2
 
 
 def test_helm_test_reports_whether_the_apis_are_served(cluster, helm, restricted, tmp_path):

@@ -1,10 +1,12 @@
 """Alerts and dashboards of both charts, evaluated by a real Prometheus that scrapes both programs while they work."""
 
+import base64
 import json
 import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 import yaml
@@ -19,15 +21,14 @@ from testbed.waiting import until
 
 SCRAPE_INTERVAL_SECONDS = 0.5
 SCRAPE_JOB = """\
-- job_name: loadline
+- job_name: loadline-{program}
   scheme: https
-  tls_config: {{insecure_skip_verify: true}}
+  tls_config: {{ca_file: {ca_file}, server_name: {server_name}}}
   authorization: {{credentials: {token}}}
   static_configs:
+  - targets: ['127.0.0.1:{port}']
+    labels: {{job: loadline, namespace: {namespace}, pod: {program}-0}}
 """
-TARGET = (
-    "  - targets: ['127.0.0.1:{port}']\n    labels: {{namespace: {namespace}, pod: {program}-0}}\n"
-)
 METRICS = [
     {"name": "load", "describes": "pods", "query": "sum by (namespace, pod) (watched_load)"},
 ]
@@ -73,7 +74,9 @@ def watched(
         "syncPeriod": "1s",
         "serviceMonitor": monitor,
         "watchNamespaces": [namespace],
+        "tls": {"existingSecret": "scaler-certificate"},
     }
+    create_certificate(cluster, namespace, "scaler-certificate")
     helm.install("scaler", release="s", values=scaler_values)
     token = cluster.kubectl("create", "token", "scraper", f"-n{namespace}").strip()
     place = {"namespace": namespace, "directory": directory}
@@ -83,9 +86,19 @@ def watched(
         PrometheusServer(
             PrometheusOptions(
                 scrape_interval_seconds=SCRAPE_INTERVAL_SECONDS,
-                extra_configuration=SCRAPE_JOB.format(token=token)
-                + TARGET.format(port=adapter.port, namespace=namespace, program="adapter")
-                + TARGET.format(port=scaler.port, namespace=namespace, program="scaler"),
+                extra_configuration="".join(
+                    SCRAPE_JOB.format(
+                        program=program,
+                        port=running.port,
+                        token=token,
+                        namespace=namespace,
+                        **verification(cluster, namespace, helm, program, chart_values, directory),
+                    )
+                    for program, running, chart_values in (
+                        ("adapter", adapter, values),
+                        ("scaler", scaler, scaler_values),
+                    )
+                ),
             ),
             directory=directory / "watching",
         ) as watching,
@@ -101,6 +114,38 @@ def watched(
         helm.uninstall(release)
     exporter.remove("watched_load", namespace=namespace)
     cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+def create_certificate(cluster: Cluster, namespace: str, name: str) -> None:
+    """A Secret for the value `tls.existingSecret` of the scaler."""
+    certificate, key = cluster.serving_certificate(name, (f"s-loadline-scaler.{namespace}.svc",))
+    files = {"tls.crt": certificate, "tls.key": key, "ca.crt": cluster.authority_path}
+    arguments = [f"--from-file={file}={path}" for file, path in files.items()]
+    cluster.kubectl("create", "secret", "generic", name, f"-n{namespace}", *arguments)
+
+
+def verification(
+    cluster: Cluster,
+    namespace: str,
+    helm: Helm,
+    program: Literal["adapter", "scaler"],
+    values: dict[str, Any],
+    directory: Path,
+) -> dict[str, str]:
+    """What the ServiceMonitor of the chart says about the certificate. Its CRD is not installed here."""
+    monitor = {**values["serviceMonitor"], "enabled": True}
+    text = helm.template(program, release=program[0], values={**values, "serviceMonitor": monitor})
+    (spec,) = [
+        each["spec"]
+        for each in yaml.safe_load_all(text)
+        if each and each["kind"] == "ServiceMonitor"
+    ]
+    tls = spec["endpoints"][0]["tlsConfig"]
+    source = tls["ca"]["secret"]
+    secret = cluster.get(f"/api/v1/namespaces/{namespace}/secrets/{source['name']}")
+    ca_file = directory / f"{program}-ca.crt"
+    ca_file.write_bytes(base64.b64decode(secret["data"][source["key"]]))
+    return {"ca_file": str(ca_file), "server_name": tls["serverName"]}
 
 
 def scale_a_deployment(cluster: Cluster, exporter: Exporter, namespace: str) -> None:

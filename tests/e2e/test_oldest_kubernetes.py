@@ -48,8 +48,11 @@ def installed(
         "prometheus": {"url": "http://127.0.0.1", "port": prometheus.port},
         "rules": {"default": False, "metrics": METRICS},
     }
-    helm.install("adapter", release="a", values=adapter)
-    helm.install("scaler", release="s", values={"syncPeriod": "1s"})
+    notes = helm.install("adapter", release="a", values=adapter)
+    assert "No ValidatingAdmissionPolicy restricts that to\ncaBundle" in notes
+    scaler = {"syncPeriod": "1s", "rbac": {"podDeletionCost": True}}
+    notes = helm.install("scaler", release="s", values=scaler)
+    assert "No ValidatingAdmissionPolicy restricts that to\ntheir deletion cost" in notes
     directory = Path(tmp_path_factory.mktemp("programs"))
     with (
         start_chart_program(

@@ -310,6 +310,40 @@ def test_the_least_busy_pod_is_deleted(cluster, exporter, workspace):
     until(lambda: pods() == [first, third], what="the idle pod to be deleted")
 
 
+def test_a_deletion_cost_that_a_user_has_set_stays(cluster, exporter, workspace):
+    """The least busy pod has one, so the next one is deleted."""
+    exporter.set("queue_length", 90, namespace=workspace.namespace, queue="mail")
+    connections = connections_per_pod("10", name="connections", use="Input")
+    down = {"podDeletionCost": {"metric": "connections"}, "stabilizationWindowSeconds": 0}
+    path = f"/api/v1/namespaces/{workspace.namespace}/pods"
+    cluster.apply(workload("Deployment", workspace.namespace, 3))
+    until(lambda: len(cluster.get(path)["items"]) == 3, what="three pods")
+    names = sorted(each["metadata"]["name"] for each in cluster.get(path)["items"])
+    idle, quiet, busy = names
+    for pod, amount in ((idle, 1), (quiet, 5), (busy, 9)):
+        exporter.set("connections", amount, namespace=workspace.namespace, pod=pod)
+    cluster.kubectl("annotate", f"pod/{idle}", f"-n{workspace.namespace}", f"{DELETION_COST}=100")
+    applied(cluster, workspace, queue("30"), connections, replicas=3, behavior={"scaleDown": down})
+    until(
+        lambda: (
+            len(workspace.status().get("currentMetrics", ())) == 2
+            and workspace.status()["currentMetrics"][1].get("pods", {}).get("current")
+            == {"averageValue": "5"}
+        ),
+        what="the connections of all pods",
+    )
+    exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
+    workspace.reaches(2)
+
+    def kept() -> bool:
+        found = {each["metadata"]["name"]: each["metadata"] for each in cluster.get(path)["items"]}
+        assert sorted(found) == [idle, busy]
+        assert found[idle]["annotations"] == {DELETION_COST: "100"}
+        return True
+
+    until(kept, what="the pod with the second lowest value to be deleted")
+
+
 def test_a_simulation_decides_like_the_running_scaler(cluster, exporter, workspace, capsys):
     exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
     applied(cluster, workspace, queue("30"))

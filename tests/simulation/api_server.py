@@ -262,11 +262,17 @@ class ApiServer:
         return Response(body=msgspec.json.encode(document))
 
     def _patched_pod(self, request: Request, *, namespace: str, name: str) -> Response:
-        given = msgspec.json.decode(request.body)["metadata"]["annotations"]
+        given = msgspec.json.decode(request.body)["metadata"]
         pods = self._cluster["pods"]
-        annotations = {**pods.find(namespace, name)["metadata"].get("annotations", {}), **given}
+        before = pods.find(namespace, name)["metadata"].get("annotations", {})
+        annotations = {**before, **given["annotations"]}
         kept = {key: value for key, value in annotations.items() if value is not None}
-        pods.update(namespace, name, lambda found: found["metadata"].update(annotations=kept))
+        pods.update(
+            namespace,
+            name,
+            lambda found: found["metadata"].update(annotations=kept),
+            given={"resourceVersion": given["resourceVersion"]},
+        )
         return Response(body=pods.encoded(namespace, name))
 
     def _status(self, request: Request, *, plural: str, namespace: str, name: str) -> Response:

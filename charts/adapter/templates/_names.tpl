@@ -26,19 +26,23 @@
 {{- end -}}
 
 {{- define "loadline-adapter.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "loadline-adapter.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "loadline-adapter.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "loadline-adapter.labels" -}}
-{{ include "loadline-adapter.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: loadline
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-{{- with .Values.customLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- include "loadline-adapter.labelsAnd" (dict "root" .) -}}
+{{- end -}}
+
+{{/*
+Labels of an object: those of the chart, `customLabels`, and .more; the later ones take precedence. Not for the labels that the selectors and Helm
+need.
+*/}}
+{{- define "loadline-adapter.labelsAnd" -}}
+{{- $chart := .root.Chart -}}
+{{- $labels := dict "app.kubernetes.io/version" $chart.AppVersion "app.kubernetes.io/part-of" "loadline" "helm.sh/chart" (printf "%s-%s" $chart.Name $chart.Version | replace "+" "_") -}}
+{{- $fixed := set (include "loadline-adapter.selectorLabels" .root | fromYaml) "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- toYaml (mergeOverwrite $labels (.root.Values.customLabels | default dict) (.more | default dict) $fixed) -}}
 {{- end -}}
 
 {{/* Labels and annotations of all objects. */}}
@@ -61,6 +65,18 @@ annotations:
 {{- else -}}
 {{ $repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
+{{- end -}}
+
+{{/* Labels and annotations of the pod of a hook (.purpose), with annotations for Helm (.helm). No selector of the release matches it. */}}
+{{- define "loadline-adapter.hookMetadata" -}}
+{{- $values := .root.Values -}}
+{{- $own := dict "app.kubernetes.io/name" (printf "%s-%s" (include "loadline-adapter.name" .root) .purpose) "app.kubernetes.io/instance" .root.Release.Name -}}
+labels:
+  {{- toYaml (mergeOverwrite (dict) ($values.customLabels | default dict) ($values.hookPods.labels | default dict) $own) | nindent 2 }}
+{{- with merge (dict) (.helm | default dict) ($values.hookPods.annotations | default dict) ($values.customAnnotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* Fields of the pods of hooks. */}}
@@ -96,6 +112,10 @@ imagePullPolicy: {{ . }}
 securityContext:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.hookPods.resources | default .Values.resources }}
+resources:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* The configuration file, from `rules`. */}}
@@ -107,4 +127,19 @@ securityContext:
 {{- with .Values.rules.resource }}{{ $_ := set $configuration "resourceRules" . }}{{ end }}
 {{- with .Values.rules.metrics }}{{ $_ := set $configuration "metrics" . }}{{ end }}
 {{- toYaml $configuration }}
+{{- end -}}
+
+{{/* "true" if the adapter may patch its APIServices. */}}
+{{- define "loadline-adapter.patchesAPIServices" -}}
+{{- if and .Values.rbac.create (eq (include "loadline-adapter.tlsSource" .) "managed") (include "loadline-adapter.apiServiceNames" . | fromJson).names }}true{{ end -}}
+{{- end -}}
+
+{{/*
+"true" if kube-apiserver has ValidatingAdmissionPolicies, or `rbac.admissionPolicy` says so. The version decides, because `helm template` knows no
+kinds of a cluster.
+*/}}
+{{- define "loadline-adapter.createsAdmissionPolicy" -}}
+{{- $create := .Values.rbac.admissionPolicy -}}
+{{- if kindIs "invalid" $create }}{{ $create = semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}{{ end -}}
+{{- if $create }}true{{ end -}}
 {{- end -}}

@@ -114,3 +114,38 @@ insecureSkipTLSVerify: true
 {{- fail (printf "%s requires tls.%s: %s in PEM format" .because .name .what) -}}
 {{- end -}}
 {{- end -}}
+
+{{/* "true" if the chart knows the CA of the certificate only from `tls.ca`, and not from a Secret of the release. */}}
+{{- define "loadline-adapter.hasGivenCA" -}}
+{{- if has (include "loadline-adapter.tlsSource" .) (list "inline" "existing") }}true{{ end -}}
+{{- end -}}
+
+{{/*
+How Prometheus verifies the adapter: the field `tlsConfig` of a ServiceMonitor. Prometheus connects to the IP address of a pod, so the name in the
+certificate is given. The CA can only be read from the namespace of the ServiceMonitor.
+*/}}
+{{- define "loadline-adapter.scrapeTls" -}}
+{{- $source := include "loadline-adapter.tlsSource" . -}}
+{{- $fullname := include "loadline-adapter.fullname" . -}}
+{{- $namespace := include "loadline-adapter.namespace" . -}}
+{{- $fix := "set serviceMonitor.tlsConfig, for example to {insecureSkipVerify: true}, which does not verify it" -}}
+{{- if .Values.serviceMonitor.tlsConfig -}}
+{{- toYaml .Values.serviceMonitor.tlsConfig -}}
+{{- else if eq $source "self-signed" -}}
+{{- fail (printf "serviceMonitor.enabled with tls.managed: false: Prometheus cannot verify a certificate that each pod creates at its start. Choose another source of the certificate, or %s" $fix) -}}
+{{- else -}}
+serverName: {{ $fullname }}.{{ $namespace }}.svc
+ca:
+{{- if include "loadline-adapter.hasGivenCA" . }}
+  configMap:
+    name: {{ $fullname }}-serving-ca
+    key: ca.crt
+{{- else if ne (.Values.serviceMonitor.namespace | default $namespace) $namespace }}
+{{- fail (printf "serviceMonitor.namespace is not %s, where the Secret with the CA of the adapter is: Prometheus reads it from the namespace of the ServiceMonitor. Remove serviceMonitor.namespace, or %s" $namespace $fix) }}
+{{- else }}
+  secret:
+    name: {{ ternary (include "loadline-adapter.managedSecret" .) (include "loadline-adapter.tlsSecret" .) (eq $source "managed") }}
+    key: ca.crt
+{{- end }}
+{{- end -}}
+{{- end -}}

@@ -26,19 +26,23 @@
 {{- end -}}
 
 {{- define "loadline-scaler.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "loadline-scaler.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "loadline-scaler.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "loadline-scaler.labels" -}}
-{{ include "loadline-scaler.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: loadline
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-{{- with .Values.customLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- include "loadline-scaler.labelsAnd" (dict "root" .) -}}
+{{- end -}}
+
+{{/*
+Labels of an object: those of the chart, `customLabels`, and .more; the later ones take precedence. Not for the labels that the selectors and Helm
+need.
+*/}}
+{{- define "loadline-scaler.labelsAnd" -}}
+{{- $chart := .root.Chart -}}
+{{- $labels := dict "app.kubernetes.io/version" $chart.AppVersion "app.kubernetes.io/part-of" "loadline" "helm.sh/chart" (printf "%s-%s" $chart.Name $chart.Version | replace "+" "_") -}}
+{{- $fixed := set (include "loadline-scaler.selectorLabels" .root | fromYaml) "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- toYaml (mergeOverwrite $labels (.root.Values.customLabels | default dict) (.more | default dict) $fixed) -}}
 {{- end -}}
 
 {{/* Labels and annotations of all objects. */}}
@@ -58,6 +62,18 @@ annotations:
 {{- else -}}
 {{ $repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
+{{- end -}}
+
+{{/* Labels and annotations of the pod of a hook (.purpose), with annotations for Helm (.helm). No selector of the release matches it. */}}
+{{- define "loadline-scaler.hookMetadata" -}}
+{{- $values := .root.Values -}}
+{{- $own := dict "app.kubernetes.io/name" (printf "%s-%s" (include "loadline-scaler.name" .root) .purpose) "app.kubernetes.io/instance" .root.Release.Name -}}
+labels:
+  {{- toYaml (mergeOverwrite (dict) ($values.customLabels | default dict) ($values.hookPods.labels | default dict) $own) | nindent 2 }}
+{{- with merge (dict) (.helm | default dict) ($values.hookPods.annotations | default dict) ($values.customAnnotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* "true" if several pods may run at a time: with leader election or with sharding. */}}
@@ -97,4 +113,41 @@ or were applied with another tool: this release does not change them. Without ac
 {{- end -}}
 {{- end -}}
 {{- toJson (dict "install" $install "other" $other) -}}
+{{- end -}}
+
+{{/* "true" if the scaler may patch pods. */}}
+{{- define "loadline-scaler.patchesPods" -}}
+{{- if and .Values.rbac.create .Values.rbac.podDeletionCost (eq .Values.watch "loadautoscalers") }}true{{ end -}}
+{{- end -}}
+
+{{/*
+"true" if kube-apiserver has ValidatingAdmissionPolicies, or `rbac.admissionPolicy` says so. The version decides, because `helm template` knows no
+kinds of a cluster.
+*/}}
+{{- define "loadline-scaler.createsAdmissionPolicy" -}}
+{{- $create := .Values.rbac.admissionPolicy -}}
+{{- if kindIs "invalid" $create }}{{ $create = semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}{{ end -}}
+{{- if $create }}true{{ end -}}
+{{- end -}}
+
+{{/*
+How Prometheus verifies the scaler: the field `tlsConfig` of a ServiceMonitor. Prometheus connects to the IP address of a pod, so the name in the
+certificate is given. The CA can only be read from the namespace of the ServiceMonitor.
+*/}}
+{{- define "loadline-scaler.scrapeTls" -}}
+{{- $namespace := include "loadline-scaler.namespace" . -}}
+{{- $fix := "set serviceMonitor.tlsConfig, for example to {insecureSkipVerify: true}, which does not verify it" -}}
+{{- if .Values.serviceMonitor.tlsConfig -}}
+{{- toYaml .Values.serviceMonitor.tlsConfig -}}
+{{- else if not .Values.tls.existingSecret -}}
+{{- fail (printf "serviceMonitor.enabled without tls.existingSecret: Prometheus cannot verify a certificate that each pod creates at its start. Set tls.existingSecret, or %s" $fix) -}}
+{{- else if ne (.Values.serviceMonitor.namespace | default $namespace) $namespace -}}
+{{- fail (printf "serviceMonitor.namespace is not %s, where tls.existingSecret is: Prometheus reads the CA from the namespace of the ServiceMonitor. Remove serviceMonitor.namespace, or %s" $namespace $fix) -}}
+{{- else -}}
+serverName: {{ include "loadline-scaler.fullname" . }}.{{ $namespace }}.svc
+ca:
+  secret:
+    name: {{ .Values.tls.existingSecret }}
+    key: ca.crt
+{{- end -}}
 {{- end -}}

@@ -19,6 +19,9 @@ IMAGE = {"repository": "registry.example.com/loadline-autoscaler"}
 FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The CRDs of the scaler chart have 100 KB."""
 
+UNVERIFIED = {"insecureSkipVerify": True}
+"""`serviceMonitor.tlsConfig` where Prometheus has nothing to verify a program with."""
+
 Manifest = dict[str, Any]
 
 
@@ -84,22 +87,24 @@ class Chart:
         read: Manifest = yaml.safe_load((self.path / "values.yaml").read_text())
         return read
 
-    def render(self, values: Manifest | None = None, *, release: str = "r") -> Rendered:
-        """Render with these values, and with an image if they set none.
+    def render(
+        self, values: Manifest | None = None, *, release: str = "r", kubernetes: str = "v1.36.0"
+    ) -> Rendered:
+        """Render for a version of Kubernetes with these values, and with an image if they set none.
 
         Raises:
             Refused: the schema or a template rejected them.
         """
-        return Rendered(
-            helm_template(release, self.path, yaml.safe_dump({"image": IMAGE, **(values or {})}))
-        )
+        text = yaml.safe_dump({"image": IMAGE, **(values or {})})
+        return Rendered(helm_template(release, self.path, text, kubernetes))
 
 
 @cache
-def helm_template(release: str, chart: Path, values: str) -> str:
+def helm_template(release: str, chart: Path, values: str, kubernetes: str) -> str:
     """The output of Helm, cached by values."""
+    flags = ("--namespace", "metrics", "--kube-version", kubernetes, "--values", "-")
     done = subprocess.run(
-        [HELM, "template", release, chart, "--namespace", "metrics", "--values", "-"],
+        [HELM, "template", release, chart, *flags],
         input=values,
         capture_output=True,
         text=True,

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.charts.conftest import UNVERIFIED
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -197,6 +199,7 @@ def test_who_scrapes_may_get_metrics_and_nothing_else(chart):
         {
             "serviceMonitor": {
                 "enabled": True,
+                "tlsConfig": UNVERIFIED,
                 "labels": {"release": "kube-prometheus"},
                 "scrapers": [{"name": "prometheus-k8s", "namespace": "monitoring"}],
             }
@@ -217,6 +220,11 @@ def test_a_network_policy_lets_in_the_https_port_only(chart):
     policy = chart.render({"networkPolicy": {"enabled": True}}).one("NetworkPolicy")["spec"]
     assert policy["policyTypes"] == ["Ingress"]
     assert policy["ingress"] == [{"ports": [{"port": "https", "protocol": "TCP"}]}]
+
+
+def test_requests_are_not_logged_by_default(chart):
+    """The adapter logs each request from 3 on: a line for every metric of every autoscaler, every 15 seconds."""
+    assert "--v=2" in chart.render().arguments
 
 
 def test_a_missing_image_repository_is_reported_with_the_fix(chart, refused):
@@ -269,6 +277,7 @@ def test_null_leaves_a_value_to_its_default(chart):
     for feature in FEATURES:
         if feature in values:
             values[feature]["enabled"] = True
+    values["serviceMonitor"]["tlsConfig"] = UNVERIFIED
     rendered = chart.render(values)
     found = [f"{m['kind']}: {path}" for m in rendered.manifests for path in nulls_of(m)]
     assert not found
@@ -298,7 +307,7 @@ EVERYTHING = {
     "customAnnotations": {"team": "a"},
     "networkPolicy": {"enabled": True},
     "podDisruptionBudget": {"enabled": True},
-    "serviceMonitor": {"enabled": True, "namespace": "monitoring"},
+    "serviceMonitor": {"enabled": True, "namespace": "monitoring", "tlsConfig": UNVERIFIED},
     "prometheusRule": {"enabled": True},
     "grafanaDashboard": {"enabled": True},
 }
@@ -329,7 +338,7 @@ def test_custom_annotations_are_added_to_every_object(chart, values):
 
 
 def test_prometheus_authenticates_with_a_token_that_may_only_get_metrics(chart):
-    monitor = {"enabled": True, "namespace": "monitoring"}
+    monitor = {"enabled": True, "namespace": "monitoring", "tlsConfig": UNVERIFIED}
     rendered = chart.render({"serviceMonitor": monitor})
     (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
     credentials = endpoint["authorization"]["credentials"]
@@ -350,7 +359,8 @@ def test_prometheus_authenticates_with_a_token_that_may_only_get_metrics(chart):
 
 def test_given_credentials_replace_the_created_token(chart):
     given = {"type": "Bearer", "credentials": {"name": "mine", "key": "token"}}
-    rendered = chart.render({"serviceMonitor": {"enabled": True, "authorization": given}})
+    monitor = {"enabled": True, "authorization": given, "tlsConfig": UNVERIFIED}
+    rendered = chart.render({"serviceMonitor": monitor})
     (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
     assert endpoint["authorization"] == given
     assert not [s for s in rendered.of("Secret") if s["metadata"]["name"].endswith("-scraper")]

@@ -24,10 +24,43 @@ def test_an_upgrade_first_checks_the_configuration_that_it_installs(adapter):
     ]
 
 
-def test_an_existing_configmap_is_checked_too(adapter):
-    job = adapter.render({"rules": {"existing": "mine"}}).hook("Job")
-    volumes = job["spec"]["template"]["spec"]["volumes"]
-    assert volumes == [{"name": "config", "configMap": {"name": "mine"}}]
+def test_an_existing_configmap_is_not_waited_for_by_tools_that_render_without_a_cluster(adapter):
+    """Argo CD runs the check before the sync that creates it. tests/e2e shows that Helm checks one that exists."""
+    hooks = adapter.render({"rules": {"existing": "mine"}}).hooks
+    assert [hook["kind"] for hook in hooks] == ["Pod"]
+
+
+def pods_of_hooks(rendered):
+    """Metadata and spec of each."""
+    templates = [
+        hook["spec"]["template"] if hook["kind"] == "Job" else hook
+        for hook in rendered.hooks
+        if hook["kind"] in {"Job", "Pod"}
+    ]
+    assert templates
+    return [(each["metadata"], each["spec"]) for each in templates]
+
+
+def test_the_pods_of_hooks_have_the_resources_of_the_program_or_their_own(chart):
+    """A ResourceQuota rejects pods without."""
+    limited = {"limits": {"cpu": "1", "memory": "256Mi"}}
+    for values in ({}, {"resources": limited}):
+        rendered = chart.render(values)
+        for _, spec in pods_of_hooks(rendered):
+            assert spec["containers"][0]["resources"] == rendered.container["resources"]
+    for _, spec in pods_of_hooks(chart.render({"hookPods": {"resources": limited}})):
+        assert spec["containers"][0]["resources"] == limited
+
+
+def test_a_service_mesh_adds_no_sidecar_to_the_pods_of_hooks(chart):
+    """With one, a Job never ends."""
+    for metadata, _ in pods_of_hooks(chart.render({"customAnnotations": {"team": "a"}})):
+        assert metadata["labels"]["sidecar.istio.io/inject"] == "false"
+        assert metadata["annotations"]["linkerd.io/inject"] == "disabled"
+        assert metadata["annotations"]["team"] == "a"
+    own = {"hookPods": {"annotations": {"linkerd.io/inject": "enabled", "a": "b"}}}
+    for metadata, _ in pods_of_hooks(chart.render(own)):
+        assert metadata["annotations"].items() >= own["hookPods"]["annotations"].items()
 
 
 def test_the_check_before_an_upgrade_can_be_disabled(adapter):

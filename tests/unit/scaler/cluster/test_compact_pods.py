@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from benchmarks.pod_memory import pod as kube_pod
-from scaler.algorithm.observed import DELETION_COST, Pod, PodMetadata, PodStatus
+from scaler.algorithm.observed import DELETION_COST, OWN_DELETION_COST, Pod, PodMetadata, PodStatus
 from scaler.algorithm.pod_requests import pod_requests
 from scaler.cluster.compact_pods import WITHOUT_ANNOTATIONS, PodCompactor
 from wire.api import kube_json
@@ -58,9 +58,10 @@ def test_the_creation_time_is_kept_while_there_is_no_start_time(started, kept):
     assert (PodCompactor().compact(pod).metadata.creation_timestamp is not None) is kept
 
 
-def test_of_the_annotations_only_the_deletion_cost_is_kept():
-    body = b'{"metadata": {"name": "web-1", "annotations": {"a": "b", "%s": "-1"}}}'
-    pod = kube_json.decode(body % DELETION_COST.encode(), Pod)
-    assert PodCompactor().compact(pod).metadata.annotations.deletion_cost == "-1"
+def test_of_the_annotations_only_the_deletion_costs_are_kept():
+    body = b'{"metadata": {"name": "web-1", "annotations": {"a": "b", "%s": "7", "%s": "-1"}}}'
+    pod = kube_json.decode(body % (DELETION_COST.encode(), OWN_DELETION_COST.encode()), Pod)
+    kept = PodCompactor().compact(pod).metadata.annotations
+    assert (kept.deletion_cost, kept.own_deletion_cost) == ("7", "-1")
     bare = kube_json.decode(b'{"metadata": {"name": "web-1", "annotations": {"a": "b"}}}', Pod)
     assert PodCompactor().compact(bare).metadata.annotations is WITHOUT_ANNOTATIONS

@@ -1,17 +1,20 @@
 """Annotations of pods are written before a scale-down, and writing them may fail."""
 
-import json
-
-from scaler.algorithm.decision import PodAnnotation, warning
+from scaler.algorithm.decision import PodPatch, warning
 from scaler.cluster.pod_annotations import write_pod_annotations
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube
-from wire.api.status import Unavailable, forbidden, not_found
+from wire.api.status import Unavailable, conflict, forbidden, not_found
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 COSTS = tuple(
-    PodAnnotation(pod_name=name, name=DELETION_COST, value=cost, failed_reason="FailedCost")
-    for name, cost in (("web-1", "-1"), ("web-2", None))
+    PodPatch(
+        pod_name=name,
+        resource_version=version,
+        annotations={DELETION_COST: cost},
+        failed_reason="FailedCost",
+    )
+    for name, version, cost in (("web-1", "11", "-1"), ("web-2", "12", None))
 )
 
 
@@ -19,9 +22,22 @@ async def test_each_pod_is_patched():
     kube = FakeKube()
     assert await write_pod_annotations(kube, "shop", COSTS) is None
     assert kube.patched == [
-        ("/api/v1/namespaces/shop/pods/web-1", annotated("-1")),
-        ("/api/v1/namespaces/shop/pods/web-2", annotated(None)),
+        ("/api/v1/namespaces/shop/pods/web-1", annotated("-1", "11")),
+        ("/api/v1/namespaces/shop/pods/web-2", annotated(None, "12")),
     ]
+
+
+async def test_a_pod_that_was_changed_meanwhile_is_left_alone_and_reported():
+    """By a user who has just set another cost, for example."""
+    kube = FakeKube()
+    changed = conflict(
+        'Operation cannot be fulfilled on pods "web-1": the object has been modified'
+    )
+    kube.patch_answers = [changed, b"{}"]
+    assert await write_pod_annotations(kube, "shop", COSTS) == warning(
+        "FailedCost", changed.message
+    )
+    assert len(kube.patched) == 2
 
 
 async def test_a_missing_permission_is_reported_once():
@@ -59,5 +75,5 @@ def test_a_scale_down_does_not_wait_for_long():
     virtual_time.run(scenario())
 
 
-def annotated(cost: str | None) -> object:
-    return json.loads(json.dumps({"metadata": {"annotations": {DELETION_COST: cost}}}))
+def annotated(cost: str | None, version: str) -> object:
+    return {"metadata": {"resourceVersion": version, "annotations": {DELETION_COST: cost}}}
