@@ -130,6 +130,7 @@ class Server:
         self.authenticator = Authenticator(
             self._trust,
             delegates.authentication,
+            audiences=options.api_audiences,
             token_cache_seconds=options.authentication_token_cache_seconds,
         )
         self.authorizer = Authorizer(
@@ -154,6 +155,11 @@ class Server:
     def port(self) -> int:
         """The port it listens on, once started."""
         return self._listener.port
+
+    @property
+    def serving_certificate(self) -> bytes:
+        """What is served now, with its chain (PEM); empty with --secure-port=0."""
+        return self._tls.certificate if self._tls is not None else b""
 
     async def start(self, *, port: int | None = None) -> None:
         """Accept connections; `port` overrides the flag (0: any free port). Does nothing with --secure-port=0.

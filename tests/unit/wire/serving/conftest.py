@@ -23,6 +23,7 @@ from wire.serving.server import Delegates, Server
 from wire.serving.trust import ConfigMap
 
 CONFIG_MAP = "extension-apiserver-authentication"
+OWN_AUDIENCE = "https://kubernetes.default.svc"
 
 
 class FakeApiServer:
@@ -31,6 +32,9 @@ class FakeApiServer:
     def __init__(self, published: Mapping[str, str]) -> None:
         self.published = published
         self.users_by_token: dict[str, dict[str, object]] = {}
+        self.audiences_by_token: dict[str, set[str]] = {}
+        """The token is for kube-apiserver, if it is not in here."""
+        self.knows_audiences = True
         self.allowed: set[tuple[str, str]] = set()
         self.reviews: list[dict[str, dict[str, object]]] = []
         self.failure: Exception | None = None
@@ -66,9 +70,12 @@ class FakeApiServer:
         spec = review["spec"]
         if review["kind"] == "TokenReview":
             user = self.users_by_token.get(spec["token"])
-            return msgspec.json.encode(
-                {"status": {"authenticated": bool(user), "user": user or {}}}
-            )
+            found = self.audiences_by_token.get(spec["token"], {OWN_AUDIENCE})
+            found &= set(spec.get("audiences") or [OWN_AUDIENCE])
+            if not self.knows_audiences:
+                return msgspec.json.encode({"status": {"authenticated": True, "user": user}})
+            status = {"authenticated": bool(user and found), "user": user or {}}
+            return msgspec.json.encode({"status": {**status, "audiences": sorted(found)}})
         attributes = spec.get("resourceAttributes") or spec["nonResourceAttributes"]
         target = attributes.get("resource") or attributes["path"]
         allowed = (spec["user"], target) in self.allowed
