@@ -9,6 +9,7 @@ import aiohttp
 
 from wire.api.status import Unavailable, from_response
 from wire.kube.connection import Connection
+from wire.kube.redirects import refuse_redirects
 
 CONNECT_SECONDS: Final = 5.0
 SEND_SECONDS: Final = 5.0
@@ -51,7 +52,9 @@ async def websocket(
     if authorization:
         headers["Authorization"] = authorization
     address = connection.server + path
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
+    async with aiohttp.ClientSession(
+        cookie_jar=aiohttp.DummyCookieJar(), middlewares=(refuse_redirects,)
+    ) as session:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 socket = await session.ws_connect(

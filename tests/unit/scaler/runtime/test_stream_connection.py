@@ -30,6 +30,7 @@ class World:
     def __init__(self):
         self.sockets, self.tokens, self.watched = [], [], []
         self.refusal = 0
+        self.location = ""
         self.client = None
         self.stream = MetricStream(asyncio.get_running_loop().time)
         self.telemetry = Telemetry()
@@ -44,6 +45,8 @@ class World:
 
     async def serve(self, request):
         self.tokens.append(request.headers["Authorization"])
+        if self.location and "elsewhere" not in request.query:
+            raise web.HTTPTemporaryRedirect(self.location)
         if self.refusal:
             return web.Response(status=self.refusal)
         socket = web.WebSocketResponse()
@@ -131,3 +134,9 @@ async def test_a_stream_that_the_adapter_refuses_is_reported_and_tried_again(wor
     await world.becomes(lambda: len(world.tokens) > 1)
     world.refusal = 0
     await world.becomes(world.has_response)
+
+
+async def test_a_redirect_is_not_followed_with_the_token(world, caplog):
+    world.location = f"{PATH}?elsewhere"
+    await world.becomes(lambda: "metrics are not streamed" in caplog.text)
+    assert world.sockets == []
