@@ -134,3 +134,35 @@ async def test_an_api_server_that_is_down_is_unavailable():
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1"):
         async with forwarded(connection, namespace="monitoring", pod="scaler-0", port=1):
             pass
+
+
+async def test_a_redirect_is_not_followed_with_the_credentials(serve):
+    followed = []
+
+    async def redirect(request: web.Request) -> web.StreamResponse:
+        if "elsewhere" in request.query:
+            followed.append(dict(request.headers))
+            return await kubelet(request)
+        raise web.HTTPTemporaryRedirect(f"{POD}?elsewhere=1&ports=1")
+
+    connection = await serve(redirect)
+    with pytest.raises(StatusError, match="307"):
+        async with forwarded(connection, namespace="monitoring", pod="scaler-0", port=1):
+            pass
+    assert followed == []
+
+
+async def test_other_users_of_this_machine_cannot_connect_to_a_forward_at_a_unix_socket(
+    serve, tmp_path
+):
+    """Prometheus has no users: a port would be open to every user of this machine."""
+    connection = await serve(kubelet)
+    socket = tmp_path / "socket"
+    async with forwarded(
+        connection, namespace="monitoring", pod="scaler-0", port=1, socket=socket
+    ) as forward:
+        assert forward.local_port == 0
+        reader, writer = await asyncio.open_unix_connection(socket)
+        writer.write(b"first")
+        assert await reader.read(100) == b"FIRST"
+        writer.close()
