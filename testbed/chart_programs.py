@@ -93,7 +93,8 @@ def container_arguments(
     local_folders = {
         mounts[volume["name"]]: str(_copied(cluster, namespace, volume, directory, account))
         for volume in pod.get("volumes", [])
-        if volume["name"] in mounts
+        # The volume that every pod has for kube-apiserver is a projected one too; the kubeconfig takes its place.
+        if volume["name"] in mounts and ("projected" not in volume or _tokens(volume))
     }
     return [_with_local_path(argument, local_folders) for argument in container["args"]]
 
@@ -116,14 +117,19 @@ def _copied(
         )
         files = {name: base64.b64decode(text) for name, text in read["data"].items()}
     elif "projected" in volume:
-        tokens = (each.get("serviceAccountToken") for each in volume["projected"]["sources"])
-        for token in filter(None, tokens):
+        for token in _tokens(volume):
             flags = (f"--audience={token['audience']}", f"--duration={token['expirationSeconds']}s")
             created = cluster.kubectl("create", "token", account, f"-n{namespace}", *flags)
             files[token["path"]] = created.strip().encode()
     for name, content in files.items():
         (folder / name).write_bytes(content)
     return folder
+
+
+def _tokens(volume: Object) -> list[Object]:
+    """The tokens for other audiences than kube-apiserver in a projected volume."""
+    found = (each.get("serviceAccountToken", {}) for each in volume["projected"]["sources"])
+    return [each for each in found if "audience" in each]
 
 
 def _with_local_path(argument: str, local_folders: dict[str, str]) -> str:
