@@ -85,20 +85,24 @@ def container_arguments(
     cluster: Cluster, namespace: str, pod: Object, directory: Path
 ) -> list[str]:
     """The container's arguments, with local folders in place of the mounted ones."""
+    account = pod.get("serviceAccountName", "default")
     container = pod["containers"][0]
     mounts: dict[str, str] = {
         mount["name"]: mount["mountPath"].rstrip("/") for mount in container.get("volumeMounts", [])
     }
     local_folders = {
-        mounts[volume["name"]]: str(_copied(cluster, namespace, volume, directory))
+        mounts[volume["name"]]: str(_copied(cluster, namespace, volume, directory, account))
         for volume in pod.get("volumes", [])
-        if volume["name"] in mounts and "projected" not in volume
+        # The volume that every pod has for kube-apiserver is a projected one too; the kubeconfig takes its place.
+        if volume["name"] in mounts and ("projected" not in volume or _tokens(volume))
     }
     return [_with_local_path(argument, local_folders) for argument in container["args"]]
 
 
-def _copied(cluster: Cluster, namespace: str, volume: Object, directory: Path) -> Path:
-    """Copy a volume to a local folder, with the files that a kubelet would mount."""
+def _copied(
+    cluster: Cluster, namespace: str, volume: Object, directory: Path, account: str
+) -> Path:
+    """Copy a volume to a local folder, with the files that a kubelet would mount into a pod of this ServiceAccount."""
     folder = directory / str(volume["name"])
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
@@ -112,9 +116,20 @@ def _copied(cluster: Cluster, namespace: str, volume: Object, directory: Path) -
             f"/api/v1/namespaces/{namespace}/secrets/{volume['secret']['secretName']}"
         )
         files = {name: base64.b64decode(text) for name, text in read["data"].items()}
+    elif "projected" in volume:
+        for token in _tokens(volume):
+            flags = (f"--audience={token['audience']}", f"--duration={token['expirationSeconds']}s")
+            created = cluster.kubectl("create", "token", account, f"-n{namespace}", *flags)
+            files[token["path"]] = created.strip().encode()
     for name, content in files.items():
         (folder / name).write_bytes(content)
     return folder
+
+
+def _tokens(volume: Object) -> list[Object]:
+    """The tokens for other audiences than kube-apiserver in a projected volume."""
+    found = (each.get("serviceAccountToken", {}) for each in volume["projected"]["sources"])
+    return [each for each in found if "audience" in each]
 
 
 def _with_local_path(argument: str, local_folders: dict[str, str]) -> str:

@@ -13,6 +13,7 @@ CUSTOM, EXTERNAL = "custom.metrics.k8s.io", "external.metrics.k8s.io"
 SERVED: Final = ((CUSTOM, "v1beta1"), (CUSTOM, "v1beta2"), (EXTERNAL, "v1beta1"))
 SERVICE: Final = "direct-adapter"
 NAMESPACE: Final = "default"
+AUDIENCE: Final = f"{SERVICE}.{NAMESPACE}.svc"
 
 
 class DirectAdapter:
@@ -30,13 +31,13 @@ class DirectAdapter:
         self.port = ports.reserve()
         self._directory = directory
         (directory / "config.yaml").write_text(configuration)
-        hosts = (f"{SERVICE}.{NAMESPACE}.svc",)
-        file, key = certificate or cluster.serving_certificate(SERVICE, hosts)
+        file, key = certificate or cluster.serving_certificate(SERVICE, (AUDIENCE,))
         self._flags = (
             f"--config={directory / 'config.yaml'}",
             f"--lister-kubeconfig={cluster.kubeconfig}",
             f"--tls-cert-file={file}",
             f"--tls-private-key-file={key}",
+            f"--api-audiences={AUDIENCE}",
             "--metrics-relist-interval=1s",
             *flags,
         )

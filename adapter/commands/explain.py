@@ -35,6 +35,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     output: str
     server: str
     ca_file: Path | None
+    tls_server_name: str | None
     insecure_skip_tls_verify: bool
     kubeconfig: Path | None
     context: str | None
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _hint(given: _Given) -> str:
     """For a user outside the cluster, unless the plugin itself runs this command."""
-    if given.config or given.insecure_skip_tls_verify:
+    if given.config or given.insecure_skip_tls_verify or given.tls_server_name:
         return ""
     target = target_of(given.target)
     words = f"{target.name} -n {target.namespace}" if isinstance(target, Autoscaler) else target
@@ -111,6 +112,7 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
                 running_explainer(
                     given.server,
                     ca_file=given.ca_file,
+                    server_name=given.tls_server_name,
                     insecure_skip_tls_verify=given.insecure_skip_tls_verify,
                     kubeconfig=given.kubeconfig,
                     context=given.context,
@@ -163,6 +165,11 @@ def parser() -> FlagParser:
         help="file with the CA certificates to verify the adapter's certificate with; "
         "required unless explain runs in the adapter's pod",
     )
+    parser.add_argument(
+        "--tls-server-name",
+        metavar="NAME",
+        help="name for which the adapter's certificate must be valid (default: the host of --server)",
+    )
     parser.add_boolean(
         "--insecure-skip-tls-verify",
         help="do not verify the adapter's certificate; credentials are then sent to whatever listens at --server",
@@ -189,6 +196,7 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         output=given.output,
         server=given.server,
         ca_file=given.ca_file,
+        tls_server_name=given.tls_server_name,
         insecure_skip_tls_verify=given.insecure_skip_tls_verify,
         kubeconfig=given.kubeconfig,
         context=given.context,

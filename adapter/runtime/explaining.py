@@ -14,7 +14,7 @@ from adapter.runtime.assembly import assemble
 from adapter.runtime.server_settings import PrometheusSettings
 from adapter.serve.explain_endpoint import EXPLAIN
 from wire.kube.client import KubeClient
-from wire.kube.connection import connect_to
+from wire.kube.server_connection import connect_to
 
 Explain = Callable[[str], Awaitable[Explanation]]
 
@@ -27,6 +27,7 @@ async def running_explainer(
     server: str,
     *,
     ca_file: Path | None,
+    server_name: str | None,
     insecure_skip_tls_verify: bool,
     kubeconfig: Path | None,
     context: str | None,
@@ -36,6 +37,7 @@ async def running_explainer(
     connection = await connect_to(
         server,
         ca_file=ca_file,
+        server_hostname=server_name,
         insecure_skip_tls_verify=insecure_skip_tls_verify,
         kubeconfig=kubeconfig,
         context=context,

@@ -1,12 +1,19 @@
 """Runs a command of `loadline-adapter`, which is in the same wheel. The two programs share no code, so as a process."""
 
 import asyncio
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+from kubectl_loadline.cluster.connecting import Session
+from kubectl_loadline.cluster.deployments import RunningProgram
 from kubectl_loadline.cluster.flags import Cluster
+from kubectl_loadline.cluster.port_forward import ForwardedPort
+from kubectl_loadline.cluster.programs import pods_of, tunnel
+from kubectl_loadline.cluster.server_identity import identity_of_adapter
 
 
 async def run_adapter(command: str, arguments: Sequence[str], *, stdin: bytes | None = None) -> int:
@@ -26,6 +33,26 @@ async def run_adapter(command: str, arguments: Sequence[str], *, stdin: bytes | 
         process.terminate()
         raise
     return process.returncode or 0
+
+
+@contextlib.asynccontextmanager
+async def adapter_arguments(
+    session: Session, adapter: RunningProgram, *, skips_verification: bool
+) -> AsyncIterator[tuple[ForwardedPort, list[str]]]:
+    """A port that is forwarded to the running adapter, and the flags with which `explain` reaches and verifies it.
+
+    Raises `Unreachable`, also if its certificate cannot be verified.
+    """
+    verification = ["--insecure-skip-tls-verify"]
+    with tempfile.TemporaryDirectory(prefix="loadline-") as folder:
+        if not skips_verification:
+            identity = await identity_of_adapter(session, adapter)
+            ca_file = Path(folder) / "adapter-ca.crt"
+            ca_file.write_text(identity.ca_pem)
+            verification = [f"--ca-file={ca_file}", f"--tls-server-name={identity.server_name}"]
+        pod, *_ = await pods_of(session, adapter)
+        async with tunnel(session, adapter, pod) as forward:
+            yield forward, [f"--server=https://127.0.0.1:{forward.local_port}", *verification]
 
 
 def cluster_arguments(cluster: Cluster) -> list[str]:

@@ -1,7 +1,7 @@
-"""Pure: which Deployments run Loadline's programs, where they listen, and with which flags."""
+"""Pure: which Deployments run Loadline's programs, where they listen, with which flags, and which pods are theirs."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -43,6 +43,7 @@ class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Template(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
     spec: _PodSpec = _PodSpec()
 
 
@@ -72,6 +73,7 @@ class RunningProgram(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     service_account: str
     selector: LabelSelector
+    pod_labels: Mapping[str, str]
     arguments: tuple[str, ...]
     port: int
     config_maps: tuple[str, ...] = ()
@@ -122,6 +124,7 @@ def _running(deployment: Deployment, program: str) -> RunningProgram | None:
                 name=deployment.metadata.name,
                 service_account=pod.service_account_name or "default",
                 selector=deployment.spec.selector,
+                pod_labels=deployment.spec.template.metadata.labels,
                 arguments=container.args,
                 port=_port(container, program),
                 config_maps=tuple(each.config_map.name for each in pod.volumes if each.config_map),
@@ -147,10 +150,15 @@ class _PodStatus(msgspec.Struct, frozen=True):
     phase: str = ""
 
 
+class _RunningPodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    service_account_name: str = ""
+
+
 class Pod(msgspec.Struct, frozen=True):
-    """The part of a pod that says whether it serves."""
+    """The part of a pod that says whose it is, and whether it serves."""
 
     metadata: ObjectMeta
+    spec: _RunningPodSpec = _RunningPodSpec()
     status: _PodStatus = _PodStatus()
 
 
@@ -158,6 +166,17 @@ class PodList(msgspec.Struct, frozen=True):
     """A list of pods."""
 
     items: tuple[Pod, ...] = ()
+
+
+def belongs_to(pod: Pod, program: RunningProgram) -> bool:
+    """Whether it is a pod of this Deployment with its service account. Its labels alone could be those of any pod."""
+    # The name that the Deployment controller gives to a ReplicaSet (getReplicaSetName).
+    replica_set = f"{program.name}-{pod.metadata.labels.get('pod-template-hash', '')}"
+    owned = any(
+        each.controller and (each.kind, each.name) == ("ReplicaSet", replica_set)
+        for each in pod.metadata.owner_references
+    )
+    return owned and pod.spec.service_account_name == program.service_account
 
 
 def serving(pods: Sequence[Pod]) -> tuple[str, ...]:

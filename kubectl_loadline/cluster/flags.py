@@ -2,11 +2,18 @@
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, autoscaler_name
 from wire.process.command_line.parsing import FlagParser, FlagSet
+
+FOUND: Final = {
+    "scaler": "the one that has the labels of the chart",
+    "adapter": "the one that the APIServices of the metrics APIs lead to",
+}
+"""Which Deployment a command uses if none is named."""
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +57,16 @@ def add_program_flag(parser: FlagSet, program: str) -> None:
         dest="program",
         default="",
         metavar="NAMESPACE/NAME",
-        help=f"Deployment of the {program} (default: ${environment_variable(program)}, or the one that has the labels of the chart)",
+        help=f"Deployment of the {program} (default: ${environment_variable(program)}, or {FOUND[program]})",
+    )
+
+
+def add_verification_flag(parser: FlagSet) -> None:
+    """`--insecure-skip-tls-verify`."""
+    parser.add_boolean(
+        "--insecure-skip-tls-verify",
+        help="do not verify the certificate of the scaler or the adapter: your credentials, with which anyone can act as you "
+        "in the cluster, are then sent to whatever program runs in its pod",
     )
 
 

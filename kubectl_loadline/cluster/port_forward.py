@@ -8,6 +8,7 @@ port. Each local connection has a WebSocket of its own. The user needs the right
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -17,7 +18,7 @@ from yarl import URL
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import Connection
-from wire.process.http_redirects import refuse_redirects
+from wire.kube.redirects import refuse_redirects
 
 PROTOCOL: Final = "v4.channel.k8s.io"
 DATA: Final = 0
@@ -29,13 +30,22 @@ MESSAGE_BYTES_MAX: Final = 2**22
 
 
 class ForwardedPort:
-    """A port of 127.0.0.1. `problem` is what the kubelet reported last, such as a refused connection."""
+    """A port of 127.0.0.1, or a Unix socket. `problem` is what the kubelet reported last, such as a refused connection."""
 
-    def __init__(self, connection: Connection, namespace: str, pod: str, port: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        namespace: str,
+        pod: str,
+        port: int,
+        *,
+        socket: Path | None = None,
+    ) -> None:
         names = (quote(each, safe="") for each in (namespace, pod))
         self._path = "/api/v1/namespaces/{}/pods/{}/portforward".format(*names)
         self._connection = connection
         self._remote_port = port
+        self._socket = socket
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=connection.tls or True, limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -51,6 +61,9 @@ class ForwardedPort:
         """Connect to the pod and listen. Raises `StatusError` and `Unavailable`."""
         # The first connection is made now, so that a missing right is reported and not a closed connection.
         self._opened = await self._websocket()
+        if self._socket is not None:
+            self._server = await asyncio.start_unix_server(self._accept, self._socket)
+            return
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.local_port = self._server.sockets[0].getsockname()[1]
 
@@ -137,10 +150,13 @@ class ForwardedPort:
 
 @contextlib.asynccontextmanager
 async def forwarded(
-    connection: Connection, *, namespace: str, pod: str, port: int
+    connection: Connection, *, namespace: str, pod: str, port: int, socket: Path | None = None
 ) -> AsyncIterator[ForwardedPort]:
-    """Forward a local port until the end of the block. Raises `StatusError` and `Unavailable`."""
-    forward = ForwardedPort(connection, namespace, pod, port)
+    """Forward a local port, or a Unix socket, until the end of the block. Raises `StatusError` and `Unavailable`.
+
+    Every user of this machine can connect to a port: it is for a server that authenticates its clients.
+    """
+    forward = ForwardedPort(connection, namespace, pod, port, socket=socket)
     try:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):

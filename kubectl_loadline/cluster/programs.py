@@ -1,8 +1,8 @@
 """Finds the scaler and the adapter in the cluster and forwards a local port to their pods.
 
-The user's credentials are sent to the pod, as the API server sends them to no other program. A label alone must
-therefore not be enough to receive them: unless the user names the Deployment, its service account must be one that the
-cluster allows to verify tokens (create `tokenreviews`), which a team cannot give to its own pods.
+The adapter is what the APIServices of the metrics APIs lead to. The scaler has the label of the chart, which any team can give to a
+Deployment: unless the user names it, its service account must be one that the cluster allows to verify tokens (create
+`tokenreviews`). Whether credentials may be sent to a pod is decided in `server_identity`.
 """
 
 import contextlib
@@ -20,12 +20,14 @@ from kubectl_loadline.cluster.deployments import (
     DeploymentList,
     PodList,
     RunningProgram,
+    belongs_to,
     reconciles,
     running,
     serving,
 )
 from kubectl_loadline.cluster.flags import environment_variable
 from kubectl_loadline.cluster.port_forward import ForwardedPort, forwarded
+from kubectl_loadline.cluster.registrations import registered_adapters
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
 from wire.api.labels import from_label_selector
 from wire.api.status import StatusError, Unavailable
@@ -43,18 +45,35 @@ class _Review(msgspec.Struct, frozen=True):
 
 
 async def adapter_of(session: Session, named: str) -> RunningProgram:
-    """The adapter: `named` (NAMESPACE/NAME), or the only Deployment with the labels of the chart.
+    """The adapter: `named` (NAMESPACE/NAME), or the only Deployment that the APIServices of the metrics APIs lead to.
 
     Raises `Unreachable`, and `Unavailable` if the API server does not respond.
     """
-    return await _only(session, "adapter", await _installed(session, "adapter", named), named)
+    named = named or os.environ.get(environment_variable("adapter"), "")
+    if named:
+        return await _named(session, "adapter", named)
+    try:
+        found = await registered_adapters(session)
+    except Unreachable as error:
+        raise Unreachable(f"{error} Or name its Deployment with {_flag('adapter')}.") from error
+    if not found:
+        raise Unreachable(
+            "no APIService of a metrics API leads to a Deployment that runs loadline-adapter: install charts/adapter, "
+            f"or name the Deployment with {_flag('adapter')}"
+        )
+    return _only("adapter", found)
 
 
 async def scaler_of(
     session: Session, kind: WatchedKind, namespace: str, named: str
 ) -> RunningProgram:
-    """The scaler that reconciles this kind in this namespace, found and refused as the adapter is."""
-    installed = await _installed(session, "scaler", named)
+    """The scaler that reconciles this kind in this namespace: `named`, or the only Deployment with the labels of the chart whose
+    service account may verify tokens. Raises as `adapter_of`.
+    """
+    named = named or os.environ.get(environment_variable("scaler"), "")
+    installed = (
+        (await _named(session, "scaler", named),) if named else await _labelled_scalers(session)
+    )
     found = [each for each in installed if reconciles(each, kind, namespace)]
     if not found:
         names = " and the ".join(map(str, installed))
@@ -67,37 +86,34 @@ async def scaler_of(
         raise Unreachable(
             f"the {names} {verb} not reconcile {kind.kind}s of the namespace {namespace}{reason}"
         )
-    return await _only(session, "scaler", found, named)
+    return _only("scaler", found if named else await _trusted(session, found))
 
 
-async def _installed(session: Session, program: str, named: str) -> Sequence[RunningProgram]:
-    named = named or os.environ.get(environment_variable(program), "")
-    if named:
-        return (await _named(session, program, named),)
-    found = running(await _labelled(session, program), program)
+async def _labelled_scalers(session: Session) -> Sequence[RunningProgram]:
+    found = running(await _labelled(session), "scaler")
     if not found:
         raise Unreachable(
-            f"no Deployment with the label {LABELS} runs loadline-{program}: install charts/{program}, "
-            f"or name the Deployment with --{program}=NAMESPACE/NAME"
+            f"no Deployment with the label {LABELS} runs loadline-scaler: install charts/scaler, "
+            f"or name the Deployment with {_flag('scaler')}"
         )
     return found
 
 
-async def _only(
-    session: Session, program: str, found: Sequence[RunningProgram], named: str
-) -> RunningProgram:
+def _only(program: str, found: Sequence[RunningProgram]) -> RunningProgram:
     if len(found) > 1:
         names = ", ".join(f"{each.namespace}/{each.name}" for each in found)
         raise Unreachable(
-            f"several Deployments run loadline-{program}: choose one of {names} with --{program}=NAMESPACE/NAME"
+            f"several Deployments run loadline-{program}: choose one of {names} with {_flag(program)}"
         )
-    if not named and environment_variable(program) not in os.environ:
-        await _require_trust(session, found[0])
     return found[0]
 
 
+def _flag(program: str) -> str:
+    return f"--{program}=NAMESPACE/NAME or ${environment_variable(program)}"
+
+
 async def pods_of(session: Session, program: RunningProgram) -> tuple[str, ...]:
-    """The pods that run, those that are ready first. Raises `Unreachable` if there are none."""
+    """The pods of the program that run, those that are ready first. Raises `Unreachable` if there are none."""
     path = f"/api/v1/namespaces/{program.namespace}/pods"
     selector = str(from_label_selector(program.selector))
     try:
@@ -107,10 +123,16 @@ async def pods_of(session: Session, program: RunningProgram) -> tuple[str, ...]:
             f"cannot list the pods of the {program}: {error.message}. "
             f"You need the right to list pods in the namespace {program.namespace}."
         ) from error
-    names = serving(decoded(body, PodList, what="PodList").items)
+    found = decoded(body, PodList, what="PodList").items
+    names = serving([each for each in found if belongs_to(each, program)])
     if not names:
+        others = (
+            "; pods with its labels belong to something else, or have another service account"
+            if serving(found)
+            else ""
+        )
         raise Unreachable(
-            f"the {program} has no running pod: kubectl -n {program.namespace} describe deployment {program.name}"
+            f"the {program} has no running pod{others}: kubectl -n {program.namespace} describe deployment {program.name}"
         )
     return names
 
@@ -161,19 +183,39 @@ async def _named(session: Session, program: str, named: str) -> RunningProgram:
     return found[0]
 
 
-async def _labelled(session: Session, program: str) -> tuple[Deployment, ...]:
+async def _labelled(session: Session) -> tuple[Deployment, ...]:
     try:
         body = await session.client.get("/apis/apps/v1/deployments", {"labelSelector": LABELS})
     except StatusError as error:
         raise Unreachable(
-            f"cannot find the {program}: {error.message}. Name its Deployment with --{program}=NAMESPACE/NAME "
-            f"or ${environment_variable(program)}."
+            f"cannot find the scaler: {error.message}. Name its Deployment with {_flag('scaler')}."
         ) from error
     return decoded(body, DeploymentList, what="DeploymentList").items
 
 
-async def _require_trust(session: Session, program: RunningProgram) -> None:
-    """Raises `Unreachable` unless the service account of the program may verify tokens."""
+async def _trusted(session: Session, found: Sequence[RunningProgram]) -> Sequence[RunningProgram]:
+    """Those whose service account may verify tokens, which a team cannot allow its own pods. Raises `Unreachable` if none may.
+
+    The others do not count, so that a Deployment of the same label cannot turn the search off.
+    """
+    names = " and the ".join(map(str, found))
+    confirm = "If it is the scaler of your cluster, confirm it with " + " or ".join(
+        f"--scaler={each.namespace}/{each.name}" for each in found
+    )
+    try:
+        trusted = [each for each in found if await _may_verify_tokens(session, each)]
+    except StatusError as error:
+        raise Unreachable(
+            f"whether the {names} may verify tokens, as the scaler does, cannot be read: {error.message}. {confirm}."
+        ) from error
+    if not trusted:
+        raise Unreachable(
+            f"the service account of the {names} may not create tokenreviews, so it does not look like the scaler. {confirm}."
+        )
+    return trusted
+
+
+async def _may_verify_tokens(session: Session, program: RunningProgram) -> bool:
     namespace, account = program.namespace, program.service_account
     groups = ["serviceaccounts", f"serviceaccounts:{namespace}", "authenticated"]
     body = {
@@ -189,18 +231,5 @@ async def _require_trust(session: Session, program: RunningProgram) -> None:
             },
         },
     }
-    confirm = (
-        f"If it is the {program.program} of your cluster, confirm it with --{program.program}="
-        f"{program.namespace}/{program.name} or ${environment_variable(program.program)}."
-    )
-    try:
-        answer = await session.client.create(REVIEWS, msgspec.json.encode(body))
-    except StatusError as error:
-        raise Unreachable(
-            f"the {program} would receive your credentials, and whether it may cannot be verified: {error.message}. {confirm}"
-        ) from error
-    if not decoded(answer, _Review, what="SubjectAccessReview").status.allowed:
-        raise Unreachable(
-            f"the {program} would receive your credentials, but its service account {account} may not create "
-            f"tokenreviews, so it does not look like the {program.program}. {confirm}"
-        )
+    answer = await session.client.create(REVIEWS, msgspec.json.encode(body))
+    return decoded(answer, _Review, what="SubjectAccessReview").status.allowed

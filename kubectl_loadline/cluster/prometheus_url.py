@@ -1,11 +1,15 @@
 """A URL of Prometheus that works on this machine.
 
 The URL is the user's, or the one that the adapter uses, or that of the only Service with the label of the Prometheus
-charts. If it names a Service of the cluster, a local port is forwarded to one of its pods. No credentials are sent.
+charts. If it names a Service of the cluster, one of its pods is reached by port-forward: through a Unix socket that only this
+user can connect to, since Prometheus itself lets everyone read. The user's credentials for Prometheus are sent only to a URL that
+the user gives.
 """
 
 import contextlib
+import tempfile
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Final
 
 from kubectl_loadline.cluster.connecting import Session, Unreachable
@@ -18,9 +22,11 @@ from kubectl_loadline.cluster.service_address import (
     ServiceAddress,
     ServiceList,
     forwarded_url,
+    is_encrypted,
     only_port,
     pod_port,
     service_address,
+    url_at_socket,
 )
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
@@ -41,11 +47,18 @@ def add_prometheus_flag(flags: FlagSet) -> None:
 
 
 @contextlib.asynccontextmanager
-async def prometheus_url(session: Session, *, url: str, adapter: str) -> AsyncIterator[str]:
+async def prometheus_url(
+    session: Session, *, url: str, adapter: str, sends_credentials: bool = False
+) -> AsyncIterator[str]:
     """A URL that works on this machine until the end of the block. `url` and `adapter` are flags, empty if not given.
 
-    Raises `Unreachable`, and `Unavailable` if the API server does not respond.
+    Raises `Unreachable`, `Unavailable` if the API server does not respond, and ValueError if credentials would be sent to a
+    Prometheus that the user has not named.
     """
+    if sends_credentials and not url:
+        raise ValueError(
+            "your credentials for Prometheus are sent only to a URL that you give: add --prometheus-url"
+        )
     found = url or await _configured(session, adapter)
     address = service_address(found)
     if address is None:
@@ -58,16 +71,27 @@ async def prometheus_url(session: Session, *, url: str, adapter: str) -> AsyncIt
     selector = ",".join(f"{name}={value}" for name, value in service.spec.selector.items())
     pod, port = await _pod(session, address, service, selector)
     async with contextlib.AsyncExitStack() as stack:
+        socket = None
+        if not is_encrypted(found):
+            # The mode of the directory lets no other user in.
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="loadline-"))
+            socket = Path(folder) / "prometheus"
         try:
             forward = await stack.enter_async_context(
-                forwarded(session.connection, namespace=address.namespace, pod=pod, port=port)
+                forwarded(
+                    session.connection,
+                    namespace=address.namespace,
+                    pod=pod,
+                    port=port,
+                    socket=socket,
+                )
             )
         except (StatusError, Unavailable) as error:
             raise Unreachable(
                 f"cannot reach Prometheus at the Service {address.namespace}/{address.name}: {error.message}. You need the "
                 f"rights to get and create pods/portforward in the namespace {address.namespace}, or another --prometheus-url."
             ) from error
-        yield forwarded_url(found, forward.local_port)
+        yield url_at_socket(found, socket) if socket else forwarded_url(found, forward.local_port)
 
 
 async def _configured(session: Session, adapter: str) -> str:

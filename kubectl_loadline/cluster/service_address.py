@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import msgspec
 
 from wire.api.meta import ObjectMeta
+from wire.prometheus.access import unix_url
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _SERVICE_HOST: Final = re.compile(
@@ -78,10 +80,22 @@ def service_address(url: str) -> ServiceAddress | None:
     return ServiceAddress(namespace=match["namespace"], name=match["name"], port=_port(parts))
 
 
+def is_encrypted(url: str) -> bool:
+    """Whether the Service speaks TLS."""
+    return urlsplit(url).scheme == "https"
+
+
 def forwarded_url(url: str, local_port: int) -> str:
     """The same URL at a local port."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=f"127.0.0.1:{local_port}"))
+
+
+def url_at_socket(url: str, socket: Path) -> str:
+    """The same URL at a Unix socket."""
+    parts = urlsplit(url)
+    query = f"?{parts.query}" if parts.query else ""
+    return unix_url(socket, f"{parts.path}{query}")
 
 
 def pod_port(service: Service, port: int, pod: PodPorts) -> int | None:

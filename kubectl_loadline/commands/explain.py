@@ -3,7 +3,11 @@
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kubectl_loadline.cluster.adapter_program import cluster_arguments, run_adapter
+from kubectl_loadline.cluster.adapter_program import (
+    adapter_arguments,
+    cluster_arguments,
+    run_adapter,
+)
 from kubectl_loadline.cluster.autoscaler_name import (
     FORMS,
     AutoscalerName,
@@ -14,9 +18,10 @@ from kubectl_loadline.cluster.connecting import Unreachable, connected, ended, e
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
+    add_verification_flag,
     cluster_of,
 )
-from kubectl_loadline.cluster.programs import adapter_of, pods_of, tunnel
+from kubectl_loadline.cluster.programs import adapter_of
 from wire.process.command_line.parsing import FlagParser
 
 
@@ -40,16 +45,15 @@ async def _explain(given: Namespace, target: AutoscalerName | str) -> int:
             kind, namespace, _ = await existing(session, target)
             target = f"{short_name(kind)}/{namespace}/{target.name}"
         adapter = await adapter_of(session, given.program)
-        pod, *_ = await pods_of(session, adapter)
-        async with tunnel(session, adapter, pod) as forward:
+        async with adapter_arguments(
+            session, adapter, skips_verification=given.insecure_skip_tls_verify
+        ) as (forward, arguments):
             code = await run_adapter(
                 "explain",
                 (
                     target,
                     f"--output={given.output}",
-                    f"--server=https://127.0.0.1:{forward.local_port}",
-                    # The API server forwards to this very pod.
-                    "--insecure-skip-tls-verify",
+                    *arguments,
                     *cluster_arguments(cluster),
                 ),
             )
@@ -71,8 +75,8 @@ def parser() -> FlagParser:
                 "kubectl loadline explain '/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue_length'",
             ),
         ],
-        notes="You need these rights: get the autoscaler; list deployments in all namespaces, or --adapter; in the adapter's "
-        "namespace list pods, get and create pods/portforward; get the nonResourceURL /debug/explain; and the right to "
+        notes="You need these rights: get the autoscaler; get apiservices, or --adapter; in the adapter's namespace list "
+        "deployments and pods, get services, get and create pods/portforward; get the nonResourceURL /debug/explain; and the right to "
         "read the metrics.\n\n"
         "Exit code 0: every metric has a value. 1: one has none, or the adapter cannot be reached. 2: a flag is wrong.",
     )
@@ -82,4 +86,5 @@ def parser() -> FlagParser:
     add_cluster_flags(parser)
     parser.add_output()
     add_program_flag(parser, "adapter")
+    add_verification_flag(parser)
     return parser

@@ -9,8 +9,14 @@ from contextlib import AsyncExitStack
 from aiohttp import web
 
 from kubectl_loadline.cluster.connecting import OK, Unreachable, connected, ended
-from kubectl_loadline.cluster.flags import add_cluster_flags, add_program_flag, cluster_of
+from kubectl_loadline.cluster.flags import (
+    add_cluster_flags,
+    add_program_flag,
+    add_verification_flag,
+    cluster_of,
+)
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag
+from kubectl_loadline.page.address_file import address_file
 from kubectl_loadline.page.autoscalers import watched
 from kubectl_loadline.page.deciding import Deciding
 from kubectl_loadline.page.guard import new_token
@@ -38,7 +44,13 @@ async def _serve(given: Namespace) -> int:
         stack.push_async_callback(clients.close)
         background = BackgroundTasks()
         stack.push_async_callback(background.stop)
-        deciding = Deciding(session, cluster, clients, scaler=given.scaler)
+        deciding = Deciding(
+            session,
+            cluster,
+            clients,
+            scaler=given.scaler,
+            skips_verification=given.insecure_skip_tls_verify,
+        )
         await deciding.start()
         autoscalers = await watched(clients.watches, session.namespace)
         await autoscalers.start(background)
@@ -57,7 +69,8 @@ async def _serve(given: Namespace) -> int:
         print(f"{len(autoscalers.rows)} autoscalers{where}. Open, and end with Ctrl-C:", flush=True)
         print(address, flush=True)
         if given.open:
-            await asyncio.to_thread(webbrowser.open, address)
+            file = stack.enter_context(address_file(address))
+            await asyncio.to_thread(webbrowser.open, file.as_uri())
         await stop.wait()
     return OK
 
@@ -102,4 +115,5 @@ def parser() -> FlagParser:
     add_prometheus_flag(parser)
     add_cluster_flags(parser)
     add_program_flag(parser, "adapter")
+    add_verification_flag(parser)
     return parser

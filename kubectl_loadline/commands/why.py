@@ -1,6 +1,7 @@
 """`kubectl loadline why NAME`: the running scaler's last decision, from the replica that made it."""
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName, short_name
@@ -16,6 +17,7 @@ from kubectl_loadline.cluster.flags import (
     Cluster,
     add_cluster_flags,
     add_program_flag,
+    add_verification_flag,
     cluster_of,
     given_target,
 )
@@ -32,15 +34,21 @@ def main(arguments: Sequence[str]) -> int:
     flags = parser()
     given = flags.parse_args(arguments)
     target = given_target(flags, given.autoscaler, given.namespace)
-    return ended("why", _why(cluster_of(given), target, given.program, given.output))
+    return ended("why", _why(given, cluster_of(given), target))
 
 
-async def _why(cluster: Cluster, target: AutoscalerName, named: str, output: str) -> int:
+async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> int:
     async with connected(cluster) as session:
         kind, namespace, body = await existing(session, target)
         try:
-            scaler = await scaler_of(session, kind, namespace, named)
-            decision = await decision_of(session, cluster, scaler, f"{namespace}/{target.name}")
+            scaler = await scaler_of(session, kind, namespace, given.program)
+            decision = await decision_of(
+                session,
+                cluster,
+                scaler,
+                f"{namespace}/{target.name}",
+                skips_verification=given.insecure_skip_tls_verify,
+            )
         except Unreachable as error:
             print(f"kubectl loadline why: {error}", file=sys.stderr)
             summary = _summary(body)
@@ -52,7 +60,7 @@ async def _why(cluster: Cluster, target: AutoscalerName, named: str, output: str
                 file=sys.stderr,
             )
             return UNREADABLE
-    print(printed(decision, output))
+    print(printed(decision, given.output))
     return OK
 
 
@@ -72,11 +80,13 @@ def parser() -> FlagParser:
             ("Every number of the decision", "kubectl loadline why la/web -n shop -o json"),
         ],
         notes="You need these rights: get the autoscaler; list deployments in all namespaces, or --scaler; in the scaler's "
-        "namespace list pods, get and create pods/portforward; and get the nonResourceURL /debug/decisions/*.\n\n"
+        "namespace list pods, get and create pods/portforward, get the ConfigMap with its certificates; and get the nonResourceURL "
+        "/debug/decisions/*.\n\n"
         "Exit code 0: there is a decision. 1: it cannot be read. 2: a flag is wrong.",
     )
     parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
     add_cluster_flags(parser)
     parser.add_output()
     add_program_flag(parser, "scaler")
+    add_verification_flag(parser)
     return parser

@@ -17,7 +17,8 @@ from scaler.extensions import EXTENSIONS, STEP_TYPES
 from scaler.runtime.debug_endpoint import DECISIONS
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
-from wire.kube.connection import ConnectionConfigError, connect_to
+from wire.kube.connection import ConnectionConfigError
+from wire.kube.server_connection import connect_to
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
 
@@ -72,13 +73,20 @@ async def read_decision(
     ca_file: Path | None,
     *,
     context: str | None = None,
+    ca_pem: str | None = None,
+    server_name: str | None = None,
     insecure_skip_tls_verify: bool = False,
 ) -> bytes:
-    """The derivation as JSON, from the scaler at `server`. Raises `StatusError`, `Unavailable`, `ConnectionConfigError`."""
+    """The derivation as JSON, from the scaler at `server`, whose certificate is verified for `server_name` if that is another one.
+
+    Raises `StatusError`, `Unavailable`, `ConnectionConfigError`.
+    """
     client = KubeClient(
         await connect_to(
             server,
             ca_file=ca_file,
+            ca_pem=ca_pem,
+            server_hostname=server_name,
             insecure_skip_tls_verify=insecure_skip_tls_verify,
             kubeconfig=kubeconfig,
             context=context,

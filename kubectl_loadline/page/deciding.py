@@ -37,11 +37,19 @@ class Deciding:
     """Explains and simulates with the user's rights. Create and close it within one event loop."""
 
     def __init__(
-        self, session: Session, cluster: Cluster, clients: Clients, *, scaler: str
+        self,
+        session: Session,
+        cluster: Cluster,
+        clients: Clients,
+        *,
+        scaler: str,
+        skips_verification: bool = False,
     ) -> None:
+        """`scaler`: its Deployment, if it is named. `skips_verification`: of its certificate."""
         self._session = session
         self._cluster = cluster
         self._scaler = scaler
+        self._skips_verification = skips_verification
         self._clients = clients
         self._mapper = RestMapper(clients.requests)
         self._kube = RememberedReader(clients.requests, seconds=REMEMBERED_SECONDS)
@@ -61,7 +69,11 @@ class Deciding:
             scaler = await scaler_of(self._session, kind, row.namespace, self._scaler)
             self._settings[kind.plural, row.namespace] = settings_of_program(scaler, kind)
             body = await decision_of(
-                self._session, self._cluster, scaler, f"{row.namespace}/{row.name}"
+                self._session,
+                self._cluster,
+                scaler,
+                f"{row.namespace}/{row.name}",
+                skips_verification=self._skips_verification,
             )
         except (Unreachable, Unavailable) as error:
             decision = await self.simulated(kind, row, {})

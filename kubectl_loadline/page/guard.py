@@ -6,6 +6,7 @@
 | another site sends requests (cross-site) | it does not know the token; a token in a path is not sent along as a cookie is |
 | another site resolves its own name to 127.0.0.1 (DNS rebinding) | the Host header must be 127.0.0.1 or localhost |
 | text of the cluster contains HTML or script | templates escape; the Content-Security-Policy allows only the page's own files |
+| another user of the machine lists command lines, such as that of the browser | the browser opens a file that only this user can read, and which leads to the page (`address_file`) |
 | the token leaks in the Referer header | Referrer-Policy: no-referrer |
 """
 

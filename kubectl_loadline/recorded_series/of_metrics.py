@@ -222,6 +222,11 @@ def start_up_of(client: SeriesClient, autoscaler: Autoscaler, span: TimeSpan) ->
     return StartUp(float(round(median)) or 1.0, float(round(p95)) or 1.0)
 
 
+def sends_credentials(given: argparse.Namespace) -> bool:
+    """Whether the flags have credentials for Prometheus."""
+    return bool(given.prometheus_header or given.prometheus_token_file)
+
+
 def prometheus_server(given: argparse.Namespace, url: str) -> PrometheusServer:
     """The flags; `url` is where Prometheus can be reached. Raises OSError for the file of a token."""
     headers = list(given.prometheus_header)

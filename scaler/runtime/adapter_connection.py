@@ -16,6 +16,7 @@ import msgspec
 
 from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_options import AdapterOptions
+from scaler.runtime.adapter_token import AdapterToken
 from scaler.runtime.clients import MetricsClient
 from scaler.runtime.flags import Options
 from scaler.runtime.websocket import WebSocket
@@ -23,8 +24,9 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.api_services import PATH as API_SERVICES
 from wire.kube.api_services import APIService
 from wire.kube.cache import WatchCache
-from wire.kube.connection import ConnectionConfigError, connect_to
+from wire.kube.connection import ConnectionConfigError, access_source
 from wire.kube.requests import Reader, Watcher
+from wire.kube.server_connection import connect_to
 from wire.process.problem_log import ProblemLog
 
 # kube-apiserver sends a bookmark about once a minute. APIServices that were not confirmed for longer are not relied on.
@@ -53,7 +55,7 @@ class AdapterClient(Reader, Protocol):
 
 
 Connect = Callable[[Address], Awaitable[AdapterClient]]
-"""Makes a client with the credentials of the scaler. Raises `ConnectionConfigError`."""
+"""Makes a client with credentials of the scaler for the adapter. Raises `ConnectionConfigError`."""
 
 
 def adapter_connection(
@@ -64,24 +66,23 @@ def adapter_connection(
     version: str,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> "AdapterConnection | None":
-    """The connection with the credentials of the scaler; None without --adapter-service."""
-    if options.adapter is None:
+    """The connection with credentials of the scaler for the adapter; None without --adapter-service."""
+    adapter = options.adapter
+    if adapter is None:
         return None
 
     async def connect(address: Address) -> AdapterClient:
+        own = access_source(options.kubeconfig, options.context)
         connection = await connect_to(
             address.url,
             ca_pem=address.ca_pem,
             server_hostname=address.server_hostname,
-            kubeconfig=options.kubeconfig,
-            context=options.context,
+            source=AdapterToken(own, adapter.token_file, audience=adapter.host),
             user_agent=f"loadline-scaler/{version}",
         )
         return MetricsClient(connection)
 
-    return AdapterConnection(
-        watches, options.adapter, telemetry, connect=connect, monotonic=monotonic
-    )
+    return AdapterConnection(watches, adapter, telemetry, connect=connect, monotonic=monotonic)
 
 
 class AdapterConnection:
@@ -214,7 +215,7 @@ class AdapterConnection:
             return None
         if not pem or registration.spec.insecure:
             return None
-        host = f"{service.name}.{service.namespace}.svc"
+        host = self._options.host
         url = self._options.url or f"https://{host}:{service.port or 443}"
         return Address(url, host, pem.decode("ascii", "replace"))
 

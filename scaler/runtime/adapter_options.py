@@ -1,6 +1,7 @@
 """The flags of the direct connection to loadline-adapter."""
 
 import argparse
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,11 +17,18 @@ class AdapterOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     service: tuple[str, str]
     url: str = ""
+    token_file: Path | None = None
     streams: bool = False
     reconciles_on_change: bool = False
 
+    @property
+    def host(self) -> str:
+        """The name for which the adapter's certificate is valid, and the audience of tokens for it."""
+        namespace, name = self.service
+        return f"{name}.{namespace}.svc"
 
-def service(text: str) -> tuple[str, str]:
+
+def namespaced_name(text: str) -> tuple[str, str]:
     """`NAMESPACE/NAME`."""
     namespace, _, name = text.partition("/")
     if not namespace or not name or "/" in name:
@@ -39,7 +47,7 @@ def add_adapter_flags(flags: FlagGroup) -> None:
     """Declare the flags."""
     flags.add_argument(
         "--adapter-service",
-        type=service,
+        type=namespaced_name,
         default=None,
         metavar="NAMESPACE/NAME",
         help="Service of loadline-adapter: read metrics directly from it, not through kube-apiserver, for the "
@@ -51,6 +59,11 @@ def add_adapter_flags(flags: FlagGroup) -> None:
         default=None,
         metavar="URL",
         help="URL of this Service for a scaler outside the cluster (default: https://NAME.NAMESPACE.svc)",
+    )
+    flags.add_file(
+        "--adapter-token-file",
+        help="file with a token for the adapter only, whose audience is NAME.NAMESPACE.svc; re-read when it changes. Required "
+        "unless the scaler has a client certificate, since its own token is not sent to the adapter",
     )
     flags.add_boolean(
         "--stream-metrics",
@@ -66,6 +79,7 @@ def adapter_options(flags: argparse.Namespace) -> AdapterOptions | None:
     """The parsed flags; None without a direct connection. Raises `ValueError` when they contradict each other."""
     given = {
         "--adapter-url": flags.adapter_url,
+        "--adapter-token-file": flags.adapter_token_file,
         "--stream-metrics": flags.stream_metrics,
         "--reconcile-on-change": flags.reconcile_on_change,
     }
@@ -79,6 +93,7 @@ def adapter_options(flags: argparse.Namespace) -> AdapterOptions | None:
     return AdapterOptions(
         service=flags.adapter_service,
         url=flags.adapter_url or "",
+        token_file=flags.adapter_token_file,
         streams=flags.stream_metrics,
         reconciles_on_change=flags.reconcile_on_change,
     )

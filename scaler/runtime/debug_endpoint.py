@@ -1,4 +1,8 @@
-"""The scaler's HTTPS server: health and `/metrics`, and the last decision on an autoscaler."""
+"""The scaler's HTTPS server: health and `/metrics`, and the last decision on an autoscaler.
+
+Access to `/debug/decisions/*` is checked before, as for every path. Whether the client may get that autoscaler is checked here
+too, since the decision shows its spec, the values of its metrics and its pods.
+"""
 
 from collections.abc import Callable, Iterable
 
@@ -6,8 +10,11 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from scaler.algorithm.derivation import Derivation, encoded
+from scaler.api.kinds import WatchedKind
 from wire.api.status import not_found
 from wire.process.background_tasks import BackgroundTasks
+from wire.serving.access_guard import USER
+from wire.serving.attributes import Attributes
 from wire.serving.health import Check
 from wire.serving.metrics_and_version import Collect
 from wire.serving.options import ServingOptions
@@ -25,10 +32,11 @@ def scaler_server(
     metrics: Collect = tuple,
     version: str,
     ready: Iterable[Check],
+    kind: WatchedKind,
     derivation: Callable[[str], Derivation | None],
     background: BackgroundTasks,
 ) -> Server:
-    """The server, not yet started. Raises `ServingConfigError`."""
+    """The server, not yet started; `kind` is that of the autoscalers. Raises `ServingConfigError`."""
     server = Server(
         options,
         delegates,
@@ -40,8 +48,10 @@ def scaler_server(
     )
 
     async def decision(request: web.Request) -> web.Response:
-        """The derivation as JSON. The server has authorized the request for this path already."""
-        key = f"{request.match_info['namespace']}/{request.match_info['name']}"
+        """The derivation as JSON."""
+        namespace, name = request.match_info["namespace"], request.match_info["name"]
+        await server.authorizer.authorize(request[USER], _getting(kind, namespace, name))
+        key = f"{namespace}/{name}"
         found = derivation(key)
         if found is None:
             raise not_found(
@@ -52,3 +62,17 @@ def scaler_server(
 
     server.app.router.add_get(DECISIONS + "/{namespace}/{name}", decision)
     return server
+
+
+def _getting(kind: WatchedKind, namespace: str, name: str) -> Attributes:
+    """The attributes of a GET of this autoscaler."""
+    return Attributes(
+        verb="get",
+        path=kind.object(namespace, name),
+        is_resource_request=True,
+        namespace=namespace,
+        api_group=kind.group,
+        api_version=kind.version,
+        resource=kind.plural,
+        name=name,
+    )

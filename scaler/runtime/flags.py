@@ -14,7 +14,12 @@ from scaler.algorithm.settings import Settings
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from scaler.cluster.lease import LeaseTimes
 from scaler.extensions import extensions_of
-from scaler.runtime.adapter_options import AdapterOptions, adapter_options, add_adapter_flags
+from scaler.runtime.adapter_options import (
+    AdapterOptions,
+    adapter_options,
+    add_adapter_flags,
+    namespaced_name,
+)
 from scaler.runtime.prometheus_flags import add_prometheus_flags, prometheus_options
 from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.process.logs import LoggingOptions, add_logging_flags
@@ -55,6 +60,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: PrometheusOptions | None = None
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)
+    certificate_config_map: tuple[str, str] | None = None
     logging: LoggingOptions = LoggingOptions()
 
 
@@ -122,6 +128,13 @@ def add_run_flags(parser: FlagParser) -> None:
     add_prometheus_flags(parser.group("recorded history"))
     _add_leader_flags(parser.group("leader election"))
     add_flags(parser, secure_port=10443, except_ignored=("feature-gates",))
+    parser.group("published certificate").add_argument(
+        "--certificate-config-map",
+        type=namespaced_name,
+        default=None,
+        metavar="NAMESPACE/NAME",
+        help="existing ConfigMap to publish the serving certificate in, for `kubectl loadline` to verify it (default: none)",
+    )
     add_logging_flags(parser.group("logging"), levels="4 also logs debug messages")
 
 
@@ -287,6 +300,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         prometheus=prometheus_options(flags),
         leader_election=_leader_election(flags),
         serving=from_arguments(flags),
+        certificate_config_map=flags.certificate_config_map,
         logging=LoggingOptions(format=flags.logging_format, verbosity=flags.verbosity),
     )
 

@@ -33,6 +33,7 @@ from scaler.runtime.direct_metrics import DirectMetrics
 from scaler.runtime.extension_inputs import ExtensionInputs
 from scaler.runtime.fencing import WritesWhileLeading
 from scaler.runtime.flags import Options
+from scaler.runtime.published_certificate import PublishedCertificate
 from scaler.runtime.reconciling import Reconciling
 from scaler.runtime.target_versions import TargetVersions
 from scaler.runtime.watches import Watches
@@ -245,11 +246,22 @@ class Scaler:
                 *self._watches.checks(),
                 Check("clock", self._clock_problem, public=True, informs=True),
             ),
+            kind=self._options.settings.kind,
             derivation=self._reconciler.derivation,
             background=self._background,
         )
         await server.start()
+        self._publish_certificate_of(server)
         return server
+
+    def _publish_certificate_of(self, server: Server) -> None:
+        config_map = self._options.certificate_config_map
+        if config_map is None or not server.serving_certificate:
+            return
+        published = PublishedCertificate(
+            self._clients.requests, config_map, lambda: server.serving_certificate
+        )
+        self._background.start(published.run(), name="published certificate")
 
     async def _scale(self) -> None:
         """Scale until cancelled: always, while this process leads, or what belongs to its shards."""

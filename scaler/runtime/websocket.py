@@ -9,7 +9,7 @@ import aiohttp
 
 from wire.api.status import Unavailable, from_response
 from wire.kube.connection import Connection
-from wire.process.http_redirects import refuse_redirects
+from wire.kube.redirects import refuse_redirects
 
 CONNECT_SECONDS: Final = 5.0
 SEND_SECONDS: Final = 5.0

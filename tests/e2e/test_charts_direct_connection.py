@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed import apiservices, ports
+from testbed import apiservices, ports, web
 from testbed.chart_programs import start_chart_program
 from testbed.cluster import Cluster
 from testbed.exporter import Exporter
@@ -83,3 +83,16 @@ def test_metrics_are_streamed_with_the_values_and_permissions_of_the_charts(
     assert "metrics are read directly from the adapter" in log
     assert "forbidden" not in log.lower(), scaler.process.log_tail()
     exporter.remove("direct_chart_waiting", **labels)
+
+
+def test_the_token_that_the_adapter_receives_is_refused_by_kube_apiserver(
+    scaler, cluster, namespace, tmp_path
+):
+    """Otherwise an adapter that is taken over could scale whatever the scaler may scale."""
+    token = (tmp_path / "s-loadline-scaler" / "adapter-token" / "token").read_text()
+    headers = {"Authorization": f"Bearer {token}"}
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web/scale"
+    port = int(cluster.api_url.rsplit(":", 1)[1])
+    response = web.get(port, path, tls=web.trusting(None), headers=headers)
+    assert response is not None
+    assert response.status == 401

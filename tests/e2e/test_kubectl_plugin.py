@@ -1,4 +1,4 @@
-"""`kubectl loadline` on a cluster with both charts: found by their labels, and reached by a real port-forward.
+"""`kubectl loadline` on a cluster with both charts: found, verified by their certificates, and reached by a real port-forward.
 
 kubectl runs the plugin as it runs any other. kwok takes the place of the kubelet, and forwards the ports of the pods to
 the programs, which run as local processes with the permissions of their charts.
@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from testbed import apiservices, ports, web
+from testbed.certificates import Authority
 from testbed.chart_programs import start_chart_program
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions, HPAOptions
@@ -147,6 +148,59 @@ def test_simulate_decides_with_another_value(loadline):
     assert "shop/web goes from 4 to 7 replicas." in printed
 
 
+def _decoy(program: str) -> dict:
+    """A Deployment that any team could create: with the labels of the chart, and the command of the program."""
+    labels = {"app.kubernetes.io/part-of": "loadline", "app": "decoy"}
+    container = {"name": "main", "image": "main", "command": [f"loadline-{program}"]}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": f"decoy-{program}", "namespace": SHOP, "labels": labels},
+        "spec": {"selector": {"matchLabels": {"app": "decoy"}}, "template": template},
+    }
+
+
+def test_another_deployment_with_the_labels_of_the_charts_changes_nothing(loadline, installed):
+    installed.apply(_decoy("scaler"), _decoy("adapter"))
+    assert "shop/web stays at 4 replicas." in loadline("why", "web", "-n", SHOP)
+    assert "plugin_queue" in loadline("explain", "la/web", "-n", SHOP)
+    installed.kubectl("delete", "deployment", "decoy-scaler", "decoy-adapter", f"-n{SHOP}")
+
+
+def test_no_credentials_are_sent_to_a_scaler_with_another_certificate(loadline, installed):
+    """The certificate that is published is not the one that is served, as if another program ran in the pod."""
+    other = Authority("other").serving("scaler").certificate.decode()
+    patch = json.dumps({"data": {"ca.crt": other}})
+    config_map = ("configmap", "s-loadline-scaler-serving-certificates", f"-n{NAMESPACE}")
+    installed.kubectl("patch", *config_map, "--type=merge", f"--patch={patch}")
+    why = ("why", "la/web", "-n", SHOP)
+    assert "certificate verify failed" in loadline(*why, code=1)
+    assert "stays at 4" in loadline(*why, "--insecure-skip-tls-verify").splitlines()[0]
+    # The scaler publishes its own again within a minute.
+    until(lambda: "stays at 4" in loadline(*why), what="the certificate", deadline_seconds=90)
+
+
+def test_no_credentials_are_sent_to_an_adapter_that_kube_apiserver_does_not_verify(
+    loadline, installed
+):
+    name = "v1beta1.external.metrics.k8s.io"
+    bundle = installed.get(f"/apis/apiregistration.k8s.io/v1/apiservices/{name}")["spec"][
+        "caBundle"
+    ]
+
+    def patch(**spec: object) -> None:
+        body = json.dumps({"spec": spec})
+        installed.kubectl("patch", "apiservice", name, "--type=merge", f"--patch={body}")
+
+    patch(caBundle=None, insecureSkipTLSVerify=True)
+    explain = ("explain", "la/web", "-n", SHOP)
+    assert f"APIService {name} has no caBundle" in loadline(*explain, code=1)
+    assert "plugin_queue" in loadline(*explain, "--insecure-skip-tls-verify")
+    patch(caBundle=bundle, insecureSkipTLSVerify=False)
+    assert "plugin_queue" in loadline(*explain)
+
+
 def test_check_tries_the_configuration_that_is_running(loadline):
     assert "plugin_queue" in loadline("check")
 
@@ -233,6 +287,10 @@ def test_each_refusal_names_the_right_that_is_missing(on_call, installed):
     assert "--scaler=loadline-system/s-loadline-scaler" in on_call(*why, code=1)
 
     why = (*why, "--scaler=loadline-system/s-loadline-scaler")
+    certificates = "loadline-system/s-loadline-scaler-serving-certificates"
+    assert f"You need the right to get the ConfigMap {certificates}" in on_call(*why, code=1)
+
+    _grant(installed, "on-call-verify", [_rule("", "configmaps", "get")])
     assert "You need the right to list pods in the namespace loadline-system" in on_call(
         *why, code=1
     )
@@ -251,11 +309,25 @@ def test_each_refusal_names_the_right_that_is_missing(on_call, installed):
 
 
 def test_the_page_has_the_decision_of_the_running_scaler(loadline, tmp_path):
-    environment = {"KUBECONFIG": str(loadline.kubeconfig), "PATH": loadline.path}
-    command = [loadline.cluster.kubectl_path, "loadline", "ui", "--open=false"]
+    seen = tmp_path / "seen"
+    browser = tmp_path / "browser"
+    browser.write_text(
+        f'#!/bin/sh\nfile="${{1#file://}}"\n(echo "$@"; stat -c %a "$file"; cat "$file") >{seen}\n'
+    )
+    browser.chmod(0o755)
+    environment = {
+        "KUBECONFIG": str(loadline.kubeconfig),
+        "PATH": loadline.path,
+        "BROWSER": str(browser),
+    }
+    command = [loadline.cluster.kubectl_path, "loadline", "ui"]
     with start("ui", command, log_path=tmp_path / "ui.log", environment=environment) as process:
         process.wait_until(lambda: "http://127.0.0.1:" in process.log(), what="the address")
         address = urlsplit(process.log().split()[-1])
+        process.wait_until(lambda: seen.exists() and "<a" in seen.read_text(), what="the browser")
+        command_line, mode, text = seen.read_text().split("\n", 2)
+        assert address.path not in command_line, "every user of the machine sees command lines"
+        assert (mode, address.geturl() in text) == ("600", True)
 
         def get(path: str) -> str:
             response = web.get(int(address.port or 0), f"{address.path}{path}")

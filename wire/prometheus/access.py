@@ -8,13 +8,21 @@ import base64
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
-from urllib.parse import unquote, urlsplit, urlunsplit
+from typing import Final, Protocol
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 
 from wire.process.followed_file import FollowedFile
 from wire.prometheus.options import PrometheusOptions
+
+UNIX_SCHEME: Final = "http+unix"
+"""`http+unix://%2Frun%2Fprometheus.sock/prefix`: HTTP over a Unix socket, which a port-forward of the plugin is."""
+
+
+def unix_url(socket: Path, path: str = "") -> str:
+    """The URL of a Prometheus behind a Unix socket."""
+    return f"{UNIX_SCHEME}://{quote(str(socket), safe='')}{path}"
 
 
 class PrometheusURL(msgspec.Struct, frozen=True):
@@ -26,11 +34,23 @@ class PrometheusURL(msgspec.Struct, frozen=True):
     """The URL's own query string, sent with every request."""
     userinfo: str
     """`user:password` of the URL, or nothing."""
+    socket: str = ""
+    """The path of a Unix socket, or nothing."""
+
+    @property
+    def requested(self) -> str:
+        """What requests are sent to: `base`, with a host where that has the path of a Unix socket."""
+        if not self.socket:
+            return self.base
+        return f"http://localhost{urlsplit(self.base).path}"
 
     @classmethod
     def of(cls, url: str) -> "PrometheusURL":
         """Split a URL; raises `ValueError` that says the fix."""
         parts = urlsplit(url)
+        if parts.scheme == UNIX_SCHEME and parts.netloc:
+            base = urlunsplit((*parts[:2], parts.path.rstrip("/"), "", ""))
+            return cls(base=base, parameters=parts.query, userinfo="", socket=unquote(parts.netloc))
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(
                 "the URL of Prometheus must look like http://host:9090 or https://host/path"

@@ -10,7 +10,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from http import HTTPStatus
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import aiohttp
 from yarl import URL
@@ -20,6 +20,7 @@ from wire.prometheus.responses import decode_refusal
 
 PIECE_BYTES = 128 * 1024
 REFUSAL_BYTES_MAX = 64 * 1024
+REDIRECTS = (301, 302, 303, 307, 308)
 KEEPALIVE_SECONDS = 75.0
 URL_BYTES_MAX = 4 * 1024
 """Proxies accept at least this much in a URL; nginx accepts 8 kB with all headers."""
@@ -128,6 +129,9 @@ class Transport:
     ) -> None:
         in_url = [self._address.parameters] if self._address.parameters else []
         headers = [*self._headers, *(await self._credentials.headers()).items()]
+        tls = self._credentials.tls()
+        # Another server must not receive what is for this one. A context may have a client certificate.
+        has_secrets = bool(headers or in_url) or isinstance(tls, ssl.SSLContext)
         headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))
         body = None
         if posted:
@@ -135,15 +139,14 @@ class Transport:
             headers.append(("Content-Type", "application/x-www-form-urlencoded"))
         else:
             in_url.append(encoded)
-        url = URL(f"{self._address.base}{path}?{'&'.join(in_url)}", encoded=True)
+        url = URL(f"{self._address.requested}{path}?{'&'.join(in_url)}", encoded=True)
         async with self._session().request(
             "POST" if posted else "GET",
             url,
             data=body,
             headers=headers,
-            ssl=self._credentials.tls(),
-            # The token and the headers are for this server.
-            allow_redirects=False,
+            ssl=tls,
+            allow_redirects=self._follows_redirects and not has_secrets,
         ) as response:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await self._refusal(response)
@@ -153,13 +156,18 @@ class Transport:
     def _session(self) -> aiohttp.ClientSession:
         if self._http is None:
             self._http = aiohttp.ClientSession(
-                # The semaphore is the limit; connections outlive the 15 s between two reconciles of an HPA.
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS),
+                connector=self._connector(),
                 timeout=aiohttp.ClientTimeout(total=None),  # The timeout of `send` is the limit.
                 headers={"User-Agent": self._user_agent, "Accept": "application/json"},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._http
+
+    def _connector(self) -> aiohttp.BaseConnector:
+        # The semaphore is the limit; connections outlive the 15 s between two reconciles of an HPA.
+        if socket := self._address.socket:
+            return aiohttp.UnixConnector(socket, limit=0, keepalive_timeout=KEEPALIVE_SECONDS)
+        return aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS)
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> NoAnswer:
         """Prometheus explains 400, 422 and 503 itself; for any other code the cause is the code."""
@@ -178,10 +186,13 @@ class Transport:
             cause += (
                 ": check the credentials of this backend (--prometheus-token-file and the like)"
             )
+        elif code in REDIRECTS and (location := response.headers.get("Location", "")):
+            cause += (
+                f": it redirects to {_host_of(location)}, and a redirect is not followed with credentials: set --prometheus-url "
+                "(or the url of the backend) to where it leads"
+            )
         elif code == HTTPStatus.NOT_FOUND:
             cause += ": check the path in --prometheus-url"
-        elif code < HTTPStatus.BAD_REQUEST:
-            cause += f"{_target(response)}: redirects are not followed, so set --prometheus-url to the address to which it leads"
         return NoAnswer(cause, retryable=retryable)
 
 
@@ -192,13 +203,10 @@ def larger_than(bytes_max: int) -> NoAnswer:
     )
 
 
-def _target(response: aiohttp.ClientResponse) -> str:
-    """Where a redirect leads, without the parameters, which may contain secrets."""
-    try:
-        target = URL(response.headers.get("Location", "")).with_user(None)
-    except ValueError:
-        return ""
-    return f" to {target.with_query(None).with_fragment(None)}" if target.host else ""
+def _host_of(location: str) -> str:
+    """Scheme, host and path of a redirect; the rest may repeat a secret of the URL."""
+    parts = urlsplit(location)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _in_words(error: Exception) -> str:

@@ -11,6 +11,7 @@ import ssl
 import time
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from urllib.parse import unquote
 
 import msgspec
@@ -19,6 +20,7 @@ from cachetools import LRUCache, TTLCache
 from multidict import CIMultiDictProxy
 
 from wire.api.status import unauthorized
+from wire.api.token_audiences import audiences_of
 from wire.kube.client import decoded
 from wire.kube.requests import Writer
 from wire.serving.attributes import (
@@ -62,12 +64,17 @@ class Authenticator:
         trust: TrustSource,
         reviewer: Writer | None,
         *,
+        audiences: tuple[str, ...] = (),
         token_cache_seconds: float = 10.0,
         queue: ReviewQueue | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`reviewer` None: no token is accepted. `queue`: for tokens that were never accepted."""
+        """`reviewer` None: no token is accepted. `audiences`: those of this server, in addition to the API server's.
+
+        `queue`: for tokens that were never accepted.
+        """
         self._trust = trust
+        self._audiences = frozenset(audiences)
         self._reviewer = reviewer
         self._identities: TTLCache[tuple[Bundle, tuple[bytes, ...]], ClientIdentity | str] = (
             TTLCache(1024, IDENTITY_SECONDS, timer=monotonic)
@@ -177,11 +184,12 @@ class Authenticator:
 
     async def _user_of(self, reviewer: Writer, token: str, address: str) -> User | None:
         digest = hashlib.sha256(token.encode()).digest()
+        reviewed = partial(_review, reviewer, token, self._audiences)
         if digest in self._accepted_before and digest not in self._unknown_tokens:
-            user = await self._tokens.get(digest, lambda: _review(reviewer, token))
+            user = await self._tokens.get(digest, reviewed)
         else:
             user = await self._unknown_tokens.get(
-                digest, lambda: self._queue.make(address, lambda: _review(reviewer, token))
+                digest, lambda: self._queue.make(address, reviewed)
             )
         if user is None:
             self._accepted_before.pop(digest, None)
@@ -230,6 +238,7 @@ class _ReviewedUser(msgspec.Struct, frozen=True):
 class _ReviewStatus(msgspec.Struct, frozen=True):
     authenticated: bool = False
     user: _ReviewedUser = _ReviewedUser()
+    audiences: frozenset[str] = frozenset()
     error: str = ""
 
 
@@ -245,11 +254,16 @@ def _verified(bundle: Bundle, chain: tuple[bytes, ...]) -> ClientIdentity | str:
         return str(error)
 
 
-async def _review(reviewer: Writer, token: str) -> User | None:
-    spec = {"token": token}
+async def _review(reviewer: Writer, token: str, own_audiences: frozenset[str]) -> User | None:
+    """The user of a token for one of these audiences or, as in every aggregated API server, for the API server itself."""
+    spec: dict[str, object] = {"token": token}
+    named = audiences_of(token) & own_audiences
+    if named:
+        spec["audiences"] = sorted(named)
     response = await review(reviewer, TOKEN_REVIEWS, kind="TokenReview", spec=spec)
     status = decoded(response, _TokenReview, what="TokenReview").status
-    if not status.authenticated:
+    # An authenticator that does not know audiences authenticates the token, and returns none.
+    if not status.authenticated or (named and named.isdisjoint(status.audiences)):
         return None
     user = status.user
     return User(

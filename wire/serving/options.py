@@ -120,6 +120,7 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     client_ca_file: Path | None = None
     requestheader: RequestHeaderFlags = RequestHeaderFlags()
     authentication_kubeconfig: Path | None = None
+    api_audiences: tuple[str, ...] = ()
     authentication_skip_lookup: bool = False
     authentication_tolerate_lookup_failure: bool = False
     authentication_token_cache_seconds: float = REVIEW_TTL_SECONDS
@@ -176,6 +177,7 @@ def from_arguments(given: argparse.Namespace) -> ServingOptions:
             extra_headers_prefix=given.requestheader_extra_headers_prefix,
         ),
         authentication_kubeconfig=given.authentication_kubeconfig,
+        api_audiences=given.api_audiences,
         authentication_skip_lookup=given.authentication_skip_lookup,
         authentication_tolerate_lookup_failure=given.authentication_tolerate_lookup_failure,
         authentication_token_cache_seconds=given.authentication_token_webhook_cache_ttl,
@@ -258,6 +260,11 @@ def _add_authentication(flags: FlagGroup) -> None:
     flags.add_file(
         "--authentication-kubeconfig",
         help="kubeconfig for TokenReviews and the CA lookup (default: the program's own connection)",
+    )
+    flags.add_list(
+        "--api-audiences",
+        help="audiences of this server: service account tokens that were issued for one of them are accepted, in addition to "
+        "those for the API server",
     )
     flags.add_boolean(
         "--authentication-skip-lookup",

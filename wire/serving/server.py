@@ -138,6 +138,7 @@ class Server:
         self.authenticator = Authenticator(
             self._trust,
             delegates.authentication,
+            audiences=options.api_audiences,
             token_cache_seconds=options.authentication_token_cache_seconds,
             queue=queue,
         )
@@ -163,6 +164,11 @@ class Server:
     def port(self) -> int:
         """The port it listens on, once started."""
         return self._listener.port
+
+    @property
+    def serving_certificate(self) -> bytes:
+        """What is served now, with its chain (PEM); empty with --secure-port=0."""
+        return self._tls.certificate if self._tls is not None else b""
 
     async def start(self, *, port: int | None = None) -> None:
         """Accept connections; `port` overrides the flag (0: any free port). Does nothing with --secure-port=0.

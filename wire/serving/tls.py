@@ -69,8 +69,10 @@ class ServerTLS:
             failing="the new certificate cannot be loaded, the old one is served",
             recovered="the certificate can be loaded again",
         )
+        self.certificate = b""
+        """What is served to new connections, with its chain (PEM)."""
         if self._files is None:
-            _load_from_memory(self.context, self_signed(own_names()))
+            self.serve(self_signed(own_names()))
             return
         try:
             self._load_pair(self._files)
@@ -119,6 +121,7 @@ class ServerTLS:
     def serve(self, pair: Pair) -> None:
         """Serve this pair to new connections. Its key must be that of its certificate."""
         _load_from_memory(self.context, pair)
+        self.certificate = pair.certificate
 
     def _load_pair(self, files: tuple[FollowedFile, FollowedFile]) -> None:
         found = generations(*files)
@@ -128,6 +131,7 @@ class ServerTLS:
         trial.load_cert_chain(certificate, key, password=_no_password)
         self.context.load_cert_chain(certificate, key, password=_no_password)
         self._loaded = found
+        self.certificate = files[0].read()
 
 
 def _context(options: ServingOptions) -> ssl.SSLContext:

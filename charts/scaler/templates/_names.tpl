@@ -89,6 +89,21 @@ annotations:
 {{- if $enabled }}true{{ end -}}
 {{- end -}}
 
+{{/* The audience of tokens for the adapter whose Service is the argument, NAMESPACE/NAME. */}}
+{{- define "loadline-scaler.adapterAudience" -}}
+{{- $service := splitList "/" . -}}
+{{- printf "%s.%s.svc" (last $service) (first $service) -}}
+{{- end -}}
+
+{{/* "true" if the pods serve decisions, so that clients must be able to verify them. */}}
+{{- define "loadline-scaler.publishesCertificates" -}}
+{{- if and .Values.rbac.authDelegator .Values.securePort }}true{{ end -}}
+{{- end -}}
+
+{{- define "loadline-scaler.certificateConfigMap" -}}
+{{- printf "%s-serving-certificates" (include "loadline-scaler.fullname" .) -}}
+{{- end -}}
+
 {{- define "loadline-scaler.leaseName" -}}
 {{- .Values.leaderElection.resourceName | default (include "loadline-scaler.fullname" .) -}}
 {{- end -}}

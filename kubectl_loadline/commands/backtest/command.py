@@ -23,6 +23,7 @@ from kubectl_loadline.cluster.connecting import OK, Unreachable, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
+    add_verification_flag,
     given_target,
 )
 from kubectl_loadline.cluster.manifests import Manifest, read_manifest
@@ -331,5 +332,6 @@ def parser() -> FlagParser:
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)
     add_program_flag(cluster, "adapter")
+    add_verification_flag(cluster)
     add_algorithm_flags(parser.group("algorithm, with --autoscaler"))
     return parser

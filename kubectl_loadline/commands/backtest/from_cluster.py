@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from kubectl_loadline.cluster.adapter_program import cluster_arguments
+from kubectl_loadline.cluster.adapter_program import adapter_arguments, cluster_arguments
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, short_name
 from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, existing
 from kubectl_loadline.cluster.flags import cluster_of
 from kubectl_loadline.cluster.manifests import Manifest, Target
-from kubectl_loadline.cluster.programs import adapter_of, pods_of, tunnel
+from kubectl_loadline.cluster.programs import adapter_of
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.commands.simulate import settings_for
 from kubectl_loadline.recorded_series.found import RecordedSeries
@@ -20,6 +20,7 @@ from kubectl_loadline.recorded_series.of_metrics import (
     Explained,
     explanations_in,
     read_explanations,
+    sends_credentials,
     series_of_metrics,
 )
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
@@ -80,7 +81,12 @@ async def _history(
     if given.history:
         return series_of_metrics(present, given, candidates=candidates)
     try:
-        async with prometheus_url(session, url=given.prometheus_url, adapter=given.program) as url:
+        async with prometheus_url(
+            session,
+            url=given.prometheus_url,
+            adapter=given.program,
+            sends_credentials=sends_credentials(given),
+        ) as url:
             # In a thread, because the client is synchronous, and the forwarded port needs the event loop.
             return await asyncio.to_thread(
                 series_of_metrics, present, given, explained, url, candidates
@@ -116,19 +122,19 @@ async def _explained(
     name = f"{short_name(present.kind)}/{autoscaler.metadata.namespace}/{autoscaler.metadata.name}"
     try:
         adapter = await adapter_of(session, given.program)
-        pod, *_ = await pods_of(session, adapter)
-        async with tunnel(session, adapter, pod) as forward:
-            server = f"https://127.0.0.1:{forward.local_port}"
-            return await _explain(name, server, cluster_arguments(cluster_of(given)))
+        async with adapter_arguments(
+            session, adapter, skips_verification=given.insecure_skip_tls_verify
+        ) as (_, arguments):
+            return await _explain(name, [*arguments, *cluster_arguments(cluster_of(given))])
     except (Unreachable, Unavailable, StatusError) as error:
         _note(f"without the queries of the adapter, because {error}")
         return ()
 
 
-async def _explain(name: str, server: str, arguments: Sequence[str]) -> Sequence[Explained]:
+async def _explain(name: str, arguments: Sequence[str]) -> Sequence[Explained]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "adapter", "explain", name, "--output=json", f"--server={server}",
-        "--insecure-skip-tls-verify", *arguments, stdout=asyncio.subprocess.PIPE,
+        sys.executable, "-P", "-m", "adapter", "explain", name, "--output=json", *arguments,
+        stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     output, _ = await process.communicate()
     try:

@@ -25,6 +25,7 @@ from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, wor
 from kubectl_loadline.commands.backtest.options import add_history_flags, amount_pair, start_up
 from kubectl_loadline.commands.suggest.recorded_series import RATE_WINDOW, query_of, recorded_series
 from kubectl_loadline.recorded_series.found import RecordedSeries
+from kubectl_loadline.recorded_series.of_metrics import sends_credentials
 from kubectl_loadline.recorded_series.progress import shown_progress
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.suggest.knee import full_load
@@ -64,7 +65,10 @@ async def _suggest(given: argparse.Namespace) -> int:
         async with connected(cluster_of(given)) as session:
             workload = await workload_in_cluster(session, given.name)
             async with prometheus_url(
-                session, url=given.prometheus_url, adapter=given.program
+                session,
+                url=given.prometheus_url,
+                adapter=given.program,
+                sends_credentials=sends_credentials(given),
             ) as url:
                 history = await asyncio.to_thread(recorded_series, workload, given, url)
         return proposed(given, workload, history)

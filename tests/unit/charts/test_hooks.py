@@ -1,8 +1,16 @@
 """Hooks of the adapter chart: the check before an upgrade, and `helm test`."""
 
+import ssl
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+
+from testbed.certificates import Authority
 
 RATE = {"name": "requests", "describes": "pods", "query": "rate(x[1m])"}
 QUEUE = {"name": "queue", "query": "sum(queue)"}
@@ -93,3 +101,44 @@ def test_both_charts_test_the_apis_with_the_same_script():
         (charts / name / "files" / "request_paths.py").read_text() for name in ("adapter", "scaler")
     )
     assert adapter == scaler
+
+
+class Redirecting(BaseHTTPRequestHandler):
+    """kube-apiserver in front of an aggregated API server that redirects."""
+
+    paths: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.paths.append(self.path)
+        self.send_response(302)
+        self.send_header("Location", "/elsewhere")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Not into the output of the tests."""
+
+
+def test_the_token_of_the_pod_is_not_sent_to_where_a_response_redirects(tmp_path):
+    authority = Authority("cluster")
+    (tmp_path / "ca.crt").write_bytes(authority.certificate)
+    (tmp_path / "token").write_text("secret")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.serving("kube-apiserver").write(tmp_path, "server"))
+    script = Path(__file__).parents[3] / "charts/adapter/files/request_paths.py"
+    mounted = "/var/run/secrets/kubernetes.io/serviceaccount"
+    with HTTPServer(("127.0.0.1", 0), Redirecting) as server:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = subprocess.run(
+            [sys.executable, "-c", script.read_text().replace(mounted, str(tmp_path)), "/apis/x"],
+            env={
+                "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+                "KUBERNETES_SERVICE_PORT": str(server.server_port),
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        server.shutdown()
+    assert (done.returncode, "/apis/x: status 302" in done.stderr) == (1, True), done.stderr
+    assert Redirecting.paths == ["/apis/x"]

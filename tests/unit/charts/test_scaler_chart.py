@@ -9,6 +9,7 @@ from scaler.cluster.shards.shard_leases import MEMBERS_MAX, member_name, shard_n
 BOUND = {
     "r-loadline-scaler",
     "r-loadline-scaler:why",
+    "r-loadline-scaler:certificate",
     "system:auth-delegator",
     "extension-apiserver-authentication-reader",
 }
@@ -52,6 +53,19 @@ def test_one_value_lets_the_scaler_read_metrics_directly_from_the_adapter(scaler
     assert permissions(rendered.one("ClusterRole", "loadline-scaler:adapter")) == granted(
         "apiregistration.k8s.io", "apiservices", "list watch"
     )
+
+
+def test_the_adapter_receives_a_token_that_only_this_adapter_accepts(scaler, adapter):
+    name = "adapter-loadline-adapter"
+    rendered = scaler.render({"adapter": {"service": f"{{{{ .Release.Namespace }}}}/{name}"}})
+    (volume,) = [each for each in rendered.pod["volumes"] if each["name"] == "adapter-token"]
+    (source,) = volume["projected"]["sources"]
+    (mount,) = [m for m in rendered.container["volumeMounts"] if m["name"] == "adapter-token"]
+    path = f"{mount['mountPath']}/{source['serviceAccountToken']['path']}"
+    assert f"--adapter-token-file={path}" in rendered.arguments
+    audience = source["serviceAccountToken"]["audience"]
+    assert f"--api-audiences={audience}" in adapter.render(release="adapter").arguments
+    assert "adapter-token" not in scaler.render().text
 
 
 @pytest.mark.parametrize(
@@ -100,10 +114,33 @@ def test_the_scaler_is_bound_to_its_role_and_to_delegated_authentication(scaler)
     assert {binding["roleRef"]["name"] for binding in bindings} == BOUND
 
 
+CERTIFICATES = "r-loadline-scaler-serving-certificates"
+
+
 def test_the_pod_may_read_decisions_for_why_and_no_other_endpoint(scaler):
+    named = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [CERTIFICATES]}
     assert scaler.render().one("ClusterRole", ":why")["rules"] == [
-        {"nonResourceURLs": ["/debug/decisions/*"], "verbs": ["get"]}
+        {"nonResourceURLs": ["/debug/decisions/*"], "verbs": ["get"]},
+        {**named, "verbs": ["get"]},
     ]
+
+
+def test_the_pods_publish_their_certificates_in_one_config_map_that_upgrades_leave_unchanged(
+    scaler,
+):
+    rendered = scaler.render()
+    config_map = rendered.one("ConfigMap", CERTIFICATES)
+    assert "data" not in config_map
+    assert f"--certificate-config-map=metrics/{CERTIFICATES}" in rendered.arguments
+    (rule,) = rendered.one("Role", ":certificate")["rules"]
+    assert (rule["resourceNames"], rule["verbs"]) == ([CERTIFICATES], ["get", "patch"])
+
+
+@pytest.mark.parametrize("values", [{"securePort": 0}, {"rbac": {"authDelegator": False}}])
+def test_without_decisions_to_serve_no_certificate_is_published(scaler, values):
+    text = scaler.render(values).text
+    assert "serving-certificates" not in text
+    assert ":certificate" not in text
 
 
 def test_in_place_of_the_built_in_controller_the_scaler_updates_only_hpas(scaler):
@@ -164,7 +201,9 @@ def test_without_delegated_authentication_the_cas_are_not_looked_up(scaler):
 def test_a_single_pod_needs_no_lease_and_stops_before_its_successor_starts(scaler):
     rendered = scaler.render()
     assert "--leader-elect" not in rendered.arguments
-    assert not rendered.of("Role")
+    assert "coordination.k8s.io" not in {
+        group for rule in rendered.rules() for group in rule.get("apiGroups", ())
+    }
     assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "Recreate"}
 
 

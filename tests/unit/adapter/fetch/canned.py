@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -49,6 +50,13 @@ class CannedServer:
         self.filled = asyncio.Event()
         self.may_answer = asyncio.Event()
         self.may_answer.set()
+
+    @contextlib.asynccontextmanager
+    async def listening_at(self, socket: Path) -> AsyncIterator["CannedServer"]:
+        """At a Unix socket instead of a port."""
+        server = await asyncio.start_unix_server(self._serve, socket)
+        yield self
+        server.close()
 
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncIterator["CannedServer"]:

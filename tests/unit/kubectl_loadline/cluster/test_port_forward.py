@@ -136,20 +136,33 @@ async def test_an_api_server_that_is_down_is_unavailable():
             pass
 
 
-async def test_the_credentials_are_not_sent_to_the_address_to_which_a_server_redirects(serve):
-    seen = []
+async def test_a_redirect_is_not_followed_with_the_credentials(serve):
+    followed = []
 
-    async def record(request: web.Request) -> web.Response:
-        seen.append(dict(request.headers))
-        return web.Response(status=404)
-
-    elsewhere = await serve(record)
-
-    async def redirect(_: web.Request) -> web.Response:
-        raise web.HTTPFound(elsewhere.server + POD)
+    async def redirect(request: web.Request) -> web.StreamResponse:
+        if "elsewhere" in request.query:
+            followed.append(dict(request.headers))
+            return await kubelet(request)
+        raise web.HTTPTemporaryRedirect(f"{POD}?elsewhere=1&ports=1")
 
     connection = await serve(redirect)
-    with pytest.raises(Unavailable, match="redirects to another address"):
+    with pytest.raises(StatusError, match="307"):
         async with forwarded(connection, namespace="monitoring", pod="scaler-0", port=1):
             pass
-    assert seen == []
+    assert followed == []
+
+
+async def test_other_users_of_this_machine_cannot_connect_to_a_forward_at_a_unix_socket(
+    serve, tmp_path
+):
+    """Prometheus has no users: a port would be open to every user of this machine."""
+    connection = await serve(kubelet)
+    socket = tmp_path / "socket"
+    async with forwarded(
+        connection, namespace="monitoring", pod="scaler-0", port=1, socket=socket
+    ) as forward:
+        assert forward.local_port == 0
+        reader, writer = await asyncio.open_unix_connection(socket)
+        writer.write(b"first")
+        assert await reader.read(100) == b"FIRST"
+        writer.close()

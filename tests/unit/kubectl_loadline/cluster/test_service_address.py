@@ -1,5 +1,7 @@
 """Which pod and port a URL inside the cluster leads to."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -11,6 +13,7 @@ from kubectl_loadline.cluster.service_address import (
     only_port,
     pod_port,
     service_address,
+    url_at_socket,
 )
 
 
@@ -35,6 +38,11 @@ def test_a_url_names_a_service_or_another_host(url, expected):
 def test_only_the_host_and_the_port_are_replaced():
     url = "https://prometheus.monitoring.svc:9090/prefix?tenant=a"
     assert forwarded_url(url, 4321) == "https://127.0.0.1:4321/prefix?tenant=a"
+
+
+def test_at_a_socket_the_path_and_the_parameters_stay():
+    url = url_at_socket("http://prometheus.monitoring.svc:9090/prefix?tenant=a", Path("/tmp/a b"))
+    assert url == "http+unix://%2Ftmp%2Fa%20b/prefix?tenant=a"
 
 
 def service(*ports, name="prometheus"):

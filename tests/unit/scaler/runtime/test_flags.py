@@ -114,6 +114,11 @@ def test_the_adapter_is_read_directly_only_on_request():
     assert given.adapter == AdapterOptions(service=("monitoring", "adapter"), url="https://a:1")
 
 
+def test_the_audience_of_tokens_for_the_adapter_is_the_name_of_its_service():
+    given = parse(["--adapter-service=monitoring/adapter", "--adapter-token-file=token"]).adapter
+    assert (given.host, given.token_file) == ("adapter.monitoring.svc", Path("token"))
+
+
 def test_forecasts_learn_from_recorded_history_only_on_request():
     assert parse([]).prometheus is None
     given = parse(

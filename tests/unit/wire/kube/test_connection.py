@@ -14,8 +14,8 @@ from wire.kube.connection import (
     Kubeconfig,
     ServiceAccount,
     connect,
-    connect_to,
 )
+from wire.kube.server_connection import connect_to
 
 IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 

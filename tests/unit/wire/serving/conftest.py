@@ -24,6 +24,7 @@ from wire.serving.server import Delegates, Server
 from wire.serving.trust import ConfigMap
 
 CONFIG_MAP = "extension-apiserver-authentication"
+OWN_AUDIENCE = "https://kubernetes.default.svc"
 
 
 class FakeApiServer:
@@ -32,6 +33,9 @@ class FakeApiServer:
     def __init__(self, published: Mapping[str, str]) -> None:
         self.published = published
         self.users_by_token: dict[str, dict[str, object]] = {}
+        self.audiences_by_token: dict[str, set[str]] = {}
+        """The token is for kube-apiserver, if it is not in here."""
+        self.knows_audiences = True
         self.allowed: set[tuple[str, str]] = set()
         self.reviews: list[dict[str, dict[str, object]]] = []
         self.failure: Exception | None = None
@@ -72,9 +76,12 @@ class FakeApiServer:
             user = self.users_by_token.get(spec["token"])
             if user is None:
                 await self.reviews_garbage.wait()
-            return msgspec.json.encode(
-                {"status": {"authenticated": bool(user), "user": user or {}}}
-            )
+            found = self.audiences_by_token.get(spec["token"], {OWN_AUDIENCE})
+            found &= set(spec.get("audiences") or [OWN_AUDIENCE])
+            if not self.knows_audiences:
+                return msgspec.json.encode({"status": {"authenticated": True, "user": user}})
+            status = {"authenticated": bool(user and found), "user": user or {}}
+            return msgspec.json.encode({"status": {**status, "audiences": sorted(found)}})
         if spec["user"] == ANONYMOUS:
             await self.reviews_garbage.wait()
         attributes = spec.get("resourceAttributes") or spec["nonResourceAttributes"]

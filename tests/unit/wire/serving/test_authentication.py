@@ -1,6 +1,7 @@
 """The user of a request, over real TLS."""
 
 import asyncio
+import base64
 import json
 import ssl
 
@@ -9,6 +10,7 @@ import pytest
 
 from testbed.certificates import Authority
 from testbed.waiting import until
+from tests.unit.wire.serving.conftest import OWN_AUDIENCE
 from wire.api.status import Unavailable, forbidden
 from wire.serving.authentication import TOKEN_LENGTH_MAX
 from wire.serving.connection_shares import Group
@@ -215,6 +217,50 @@ async def test_the_review_of_a_token_is_cached(serve, world):
         code, body = await served.get("/who", headers={"Authorization": "Bearer good"})
         assert (code, json.loads(body)["extra"]) == (200, {"k": ["v"]})
     assert len(world.api.reviews) == 1
+
+
+ADAPTER = "adapter.monitoring.svc"
+WITH_AUDIENCE = ServingOptions(
+    secure_port=1, authorization_always_allow_paths=("/who",), api_audiences=(ADAPTER,)
+)
+
+
+def issued(world, *audiences: str) -> str:
+    """A token of `robot` for these audiences; what is not its payload has no meaning here."""
+    claims = base64.urlsafe_b64encode(json.dumps({"aud": audiences}).encode()).decode().rstrip("=")
+    token = f"e30.{claims}.c2ln"
+    world.api.users_by_token[token] = {"username": "robot"}
+    world.api.audiences_by_token[token] = set(audiences)
+    return token
+
+
+async def test_a_token_for_this_server_alone_is_accepted_and_reviewed_for_it(serve, world):
+    served = await serve(WITH_AUDIENCE)
+    assert await name_of(served, headers=bearer(issued(world, ADAPTER))) == (200, "robot")
+    assert [each["spec"]["audiences"] for each in world.api.reviews] == [[ADAPTER]]
+
+
+async def test_tokens_for_the_api_server_are_still_reviewed_without_an_audience(serve, world):
+    world.api.users_by_token["opaque"] = {"username": "robot"}
+    served = await serve(WITH_AUDIENCE)
+    for token in ("opaque", issued(world, OWN_AUDIENCE)):
+        assert await name_of(served, headers=bearer(token)) == (200, "robot")
+    assert all("audiences" not in each["spec"] for each in world.api.reviews)
+
+
+@pytest.mark.parametrize("options", [None, WITH_AUDIENCE], ids=["no audience", "an audience"])
+async def test_a_token_for_another_server_is_refused(serve, world, options):
+    served = await serve(options)
+    headers = bearer(issued(world, "other.monitoring.svc"))
+    assert await name_of(served, headers=headers) == (401, "Unauthorized")
+
+
+async def test_a_user_of_an_authenticator_that_ignores_the_audience_is_refused(serve, world):
+    """It would authenticate a token that was issued for another server."""
+    world.api.knows_audiences = False
+    served = await serve(WITH_AUDIENCE)
+    headers = bearer(issued(world, ADAPTER))
+    assert await name_of(served, headers=headers) == (401, "Unauthorized")
 
 
 async def test_an_unknown_token_is_refused(serve):
