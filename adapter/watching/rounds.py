@@ -167,6 +167,7 @@ class Rounds:
         steps = _Steps()
         try:
             document = await self._answer(watched.known, steps)
+            watched.become(200, _values(document), lambda: msgspec.json.encode(document))
         except StatusError as error:
             _fail(watched, error)
         except Unavailable as error:
@@ -176,8 +177,6 @@ class Rounds:
             _fail(
                 watched, internal_error("an internal error occurred: send a GET, and see the log")
             )
-        else:
-            watched.become(200, _values(document), lambda: msgspec.json.encode(document))
         watched.has_own_query = steps.has_own_query
 
     def _refuse_own_queries(self, now_seconds: float) -> None:
