@@ -131,8 +131,8 @@ class MemoryStore:
 
     async def read_or_late(self, namespace: str) -> None:
         """Wait until it is read, but no longer than a period: without memories upstream's behavior is right."""
-        reading = self._unread.get(shard_of(namespace))
-        if reading is not None:
+        shard = shard_of(namespace)
+        while (reading := self._unread.get(shard)) and not reading.is_over.is_set():
             await reading.is_over.wait()
 
     async def read(self) -> None:
@@ -189,8 +189,9 @@ class MemoryStore:
 
     def forget(self, shards: Collection[int] = ALL_SHARDS) -> None:
         """Another process writes the objects of these shards, so they have to be read again."""
-        for shard in shards:
-            self._unread.pop(shard, None)
+        given_up = {self._unread.pop(shard) for shard in shards if shard in self._unread}
+        for reading in given_up.difference(self._unread.values()):
+            reading.is_over.set()
         if not self._unread:
             self._has_unread.clear()
         for name, stored in list(self._objects.items()):
@@ -206,7 +207,9 @@ class MemoryStore:
         return stored.get(uid) if stored is not None else None
 
     def put(self, namespace: str, uid: str, history: StoredHistory, *, is_urgent: bool) -> None:
-        """Store this with the next write; `is_urgent`: at once, unless the last write has failed."""
+        """Store this with the next write, if the namespace is read; `is_urgent`: at once, unless the last write has failed."""
+        if not self.is_read(namespace):
+            return
         stored = self._object_of.get(uid)
         if stored is None or not stored.fits(uid, history):
             before, stored = stored, self._object_for(namespace, uid, history)

@@ -72,7 +72,12 @@ class Replica:
         self.telemetry = Telemetry(shards=SHARDS)
         self.hpas = ListedHpas()
         self.watches = Watches(self.hpas, HORIZONTAL_POD_AUTOSCALERS, (), on_change=self._changed)
-        self.store = MemoryStore(server, namespace="loadline", period_seconds=1000.0)
+        self.store = MemoryStore(
+            server,
+            namespace="loadline",
+            period_seconds=1000.0,
+            watches=lambda namespace: namespace in NAMESPACES,
+        )
         world = World(kind=HORIZONTAL_POD_AUTOSCALERS, memory_store=self.store)
         world.autoscalers = self.watches.autoscalers
         self.reconciler = world.started()

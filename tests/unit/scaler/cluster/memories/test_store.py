@@ -8,6 +8,7 @@ import pytest
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
 from scaler.cluster.memories.store import MemoryStore, storing
 from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
+from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.memories.server import (
     Server,
     history,
@@ -178,22 +179,41 @@ async def test_without_the_kind_or_the_permission_it_is_said_once_and_later_ever
 ):
     server = Server()
     server.failures = [error] * 3
-    store = await started(server)
-    for namespace, uid in (("shop", "u1"), ("bank", "u2")):
-        store.put(namespace, uid, history(3), is_urgent=True)
-    await store.flush()
-    await store.flush()
-    assert server.writes == 0
+    store = over(server)
+    store.begin(ALL_SHARDS, dict)
+    async with storing(store):
+        await store.read_or_late("shop")
+        assert not store.is_read("shop")
+        store.put("shop", "u1", history(3), is_urgent=True)
+        await store.flush()
+        assert server.writes == 0, "there may be a memory that was not read"
+        assert [each.levelname for each in caplog.records] == ["WARNING"]
+        while not store.is_read("shop"):
+            await asyncio.sleep(0)
+        for namespace, uid in (("shop", "u1"), ("bank", "u2")):
+            store.put(namespace, uid, history(3), is_urgent=True)
     assert [each.levelname for each in caplog.records] == ["WARNING"]
-    await store.flush()
     assert server.uids() == {"shop": ["u1"], "bank": ["u2"]}
 
 
+def test_without_the_permission_one_request_is_sent_per_period():
+    async def scenario():
+        server = Server()
+        server.failures = [forbidden("no")] * 9
+        store = MemoryStore(server, namespace="loadline", period_seconds=15.0)
+        store.begin(ALL_SHARDS, dict)
+        async with storing(store):
+            await virtual_time.passes(50)
+        assert len(server.failures) == 5
+
+    virtual_time.run(scenario())
+
+
 async def test_without_the_permission_nothing_is_urgent():
-    """A scaler without ScalingMemories sends one request per period."""
+    """A scaler that may not write ScalingMemories sends one request per period."""
     server = Server()
-    server.failures = [forbidden("no")] * 9
     store = await started(server)
+    server.failures = [forbidden("no")] * 9
     async with storing(store):
         for replicas in range(3, 9):
             store.put("shop", "u1", history(replicas), is_urgent=True)
