@@ -237,6 +237,15 @@ class DiscoveredCatalog:
             listing.listed_at_seconds = self._now()
         except QueryFailed as error:
             listing.failure = error
+        except Exception as error:
+            # A bug must not stop the listings of other rules.
+            log.exception("%s: series cannot be listed", ", ".join(self._paths[selection]))
+            listing.failure = QueryFailed(
+                backend=selection.backend.name,
+                query=selection.series_query,
+                cause=f"an internal error occurred: {error!r}",
+                retryable=True,
+            )
         self._count(selection, listing)
         _log_change(self._paths[selection], listing, previous_failure)
         if not listing.failure and await _differ(before or (), listing.series or ()):

@@ -202,6 +202,7 @@ class Rounds:
         try:
             async with asyncio.timeout(self._answer_seconds):
                 document = await self._answer(watched.known, steps)
+            watched.become(200, _values(document), lambda: msgspec.json.encode(document))
         except (TimeoutError, _BackendHangs):
             self._refuse_slow(watched, steps.backend, began_at_seconds)
             return
@@ -214,8 +215,6 @@ class Rounds:
             _fail(
                 watched, internal_error("an internal error occurred: send a GET, and see the log")
             )
-        else:
-            watched.become(200, _values(document), lambda: msgspec.json.encode(document))
         if steps.backend is not None:
             self._answered_at[steps.backend] = self._monotonic()
         watched.has_own_query = steps.has_own_query

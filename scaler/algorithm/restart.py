@@ -54,6 +54,25 @@ def restored(
     return memory
 
 
+def joined(stored: StoredMemory, memory: AnyMemory, now_unix_seconds: float) -> AnyMemory:
+    """What another process stored, continued by one that could not read it when it began.
+
+    Windows and policies count both. The last step is not open here: the first one of `memory` is the count that was found.
+    """
+    if isinstance(memory, StoredMemory) or memory.recommendations is None:
+        return stored
+    before = _without_future(stored.history, now_unix_seconds)
+    steps = (*(before.recommendations or ()), *memory.recommendations)
+    was_at_zero = all(each.replicas == 0 for each in memory.recommendations)
+    return msgspec.structs.replace(
+        memory,
+        recommendations=tuple(sorted(steps, key=lambda each: each.until_unix_seconds)),
+        scale_up_events=before.scale_up_events + memory.scale_up_events,
+        scale_down_events=before.scale_down_events + memory.scale_down_events,
+        scaled_to_zero=memory.scaled_to_zero or (before.scaled_to_zero and was_at_zero),
+    )
+
+
 def resumed(
     before: AnyMemory,
     policy: Policy,

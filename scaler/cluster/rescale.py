@@ -15,7 +15,7 @@ from scaler.algorithm.decision import Decision, Rescaled, RescaleFailed
 from scaler.cluster.failed_requests import worded
 from scaler.cluster.target_scale import TargetScale
 from wire.api import kube_json
-from wire.api.status import StatusError, Unavailable
+from wire.api.status import NotSent, StatusError, Unavailable
 from wire.kube.requests import BeforeEach, Reader, Writer
 
 ATTEMPTS = 5
@@ -63,7 +63,7 @@ def checked_age(
     def check() -> None:
         age_seconds = monotonic() - read_since_seconds
         if age_seconds > max(period_seconds, AGE_SECONDS_MIN):
-            raise Unavailable(
+            raise NotSent(
                 f"not written, because the metrics were read up to {age_seconds:.0f} s ago: kube-apiserver was busy, or "
                 "the scaler was suspended; the next reconcile decides again"
             )
@@ -115,17 +115,19 @@ async def rescale_unchanged(
     try:
         await kube.replace(scale.path, _body(scale, replicas), before_each=before_each)
     except (StatusError, Unavailable) as error:
-        if not _may_be_applied(error):
+        if isinstance(error, StatusError) and error.code < 500:
             return None
         *_, resource, name, _ = scale.path.split("/")
         message = worded(error, verb="put", resource=resource, name=name)
-        return RescaleFailed(message, may_be_applied=True)
+        return RescaleFailed(message, may_be_applied=_may_be_applied(error))
     return Rescaled()
 
 
 def _may_be_applied(error: StatusError | Unavailable) -> bool:
-    """Whether the write may have happened all the same: no answer, or a server error."""
-    return not isinstance(error, StatusError) or error.code >= 500
+    """Whether the write may have happened all the same: it was sent and got no answer, or a server error."""
+    if isinstance(error, StatusError):
+        return error.code >= 500
+    return not isinstance(error, NotSent)
 
 
 def _body(scale: TargetScale, replicas: int) -> bytes:

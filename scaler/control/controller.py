@@ -1,15 +1,13 @@
 """Runs the reconciles of a work queue when they are due, a limited number at a time."""
 
 import asyncio
-import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
 
 from scaler.cluster.telemetry import Telemetry
+from scaler.control.crashes import Crashes
 from scaler.control.workqueue import WorkQueue
-
-log = logging.getLogger(__name__)
 
 # A reconcile needs milliseconds of work. One that takes longer than this waits for a response, and
 # must not keep a worker from the others: a hanging metrics API or webhook delays only its own objects.
@@ -37,18 +35,21 @@ class Controller:
         telemetry: Telemetry,
         *,
         repeat: Repeat = lambda _: False,
+        has_failed: Callable[[str], bool] = lambda _: False,
         is_overloaded: Callable[[], bool] = lambda: False,
         concurrent: int,
         drain_seconds: float = DRAIN_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`concurrent`: how many reconciles may run at once, not counting those that wait for a response.
+        """`has_failed`: whether the last reconcile of this key failed in a way that may be over soon.
 
+        `concurrent`: how many reconciles may run at once, not counting those that wait for a response.
         Those are counted too while `is_overloaded`: kube-apiserver has many requests to respond to.
         """
         self._queue = queue
         self._reconcile = reconcile
         self._repeat = repeat
+        self._has_failed = has_failed
         self._is_overloaded = is_overloaded
         self._telemetry = telemetry
         self._drain_seconds = drain_seconds
@@ -56,7 +57,7 @@ class Controller:
         self._workers = asyncio.Semaphore(concurrent)
         self._running: dict[asyncio.Task[None], str] = {}
         self._changed = asyncio.Event()
-        self._crashes: dict[str, str] = {}
+        self.crashes = Crashes(telemetry)
 
     def enqueue(
         self,
@@ -119,7 +120,7 @@ class Controller:
                 task.cancel()
             if unfinished:
                 await asyncio.wait(unfinished)
-        self._crashes = {key: crash for key, crash in self._crashes.items() if not includes(key)}
+        self.crashes.forget(includes)
 
     def _observe_delay(self, due_seconds: float) -> None:
         delay_seconds = max(0.0, self._monotonic() - due_seconds)
@@ -130,34 +131,35 @@ class Controller:
         try:
             if not self._repeat(key):
                 return False
-        except Exception:
-            # A bug, as in `_process`. The reconcile is the one without this shortcut.
-            log.exception("the reconcile of %s crashed", key)
-            self._telemetry.crashes_total.inc()
+        except Exception as error:
+            # The reconcile is the one without this shortcut.
+            self.crashes.note("repetition of the reconcile", key, error)
             return False
-        self._queue.done(key, self._monotonic(), requeue=True)
+        self.crashes.ended("repetition of the reconcile", key)
+        self._done(key, requeue=True)
         self._workers.release()
         return True
 
     async def _process(self, key: str) -> None:
-        requeue, crash = True, ""
+        requeue = True
         worker = _Worker(self._workers)
         worker.release_later(unless=self._is_overloaded)
         try:
             requeue = await self._reconcile(key)
         except Exception as error:
-            # A bug, since every expected failure is a value: log it, once, and keep the others going.
-            crash = repr(error)
-            if crash != self._crashes.get(key):
-                log.exception("the reconcile of %s crashed", key)
-            self._telemetry.crashes_total.inc()
+            self.crashes.note("reconcile", key, error)
+        else:
+            self.crashes.ended("reconcile", key)
+            if not requeue:
+                self.crashes.forget(key.__eq__)
         finally:
-            self._crashes.pop(key, None)
-            if crash:
-                self._crashes[key] = crash
-            self._queue.done(key, self._monotonic(), requeue=requeue)
+            self._done(key, requeue=requeue)
             worker.release()
             self._changed.set()
+
+    def _done(self, key: str, *, requeue: bool) -> None:
+        is_retried = requeue and self._has_failed(key)
+        self._queue.done(key, self._monotonic(), requeue=requeue, is_retried=is_retried)
 
     async def _next(self) -> tuple[str, float]:
         """The next key that is due, once a worker is free for it."""

@@ -9,7 +9,7 @@ import msgspec
 from scaler.algorithm.decision import Branch, Decision, Outcome
 from scaler.algorithm.memory import AnyMemory, StoredMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
-from scaler.algorithm.readings import Reading
+from scaler.algorithm.readings import MetricFailed, Reading
 from scaler.algorithm.recommendations import only_continues
 from scaler.api.autoscaler import Autoscaler, MetricSpec
 from scaler.cluster.metrics.measurements import MetricReads, TimedReading
@@ -53,6 +53,11 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
     def readings(self) -> tuple[Reading, ...]:
         """What was read; empty if no metrics were needed."""
         return self.measured.readings if self.measured is not None else ()
+
+    @property
+    def has_failed_metric(self) -> bool:
+        """Whether a metric could not be read."""
+        return any(isinstance(each, MetricFailed) for each in self.readings)
 
     @property
     def continues_recommendation(self) -> bool:

@@ -11,15 +11,18 @@ import msgspec
 from scaler.algorithm.decision import Outcome
 from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import AnyMemory, Memory, StoredMemory, remembered
+from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.recommendations import continued
-from scaler.algorithm.restart import restores_alike, shifted
+from scaler.algorithm.restart import joined, restores_alike, shifted
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.history import History, fields_of
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.scaling_memory import StoredHistory
 from scaler.cluster.memories.store import MemoryStore
+from scaler.cluster.replicas_owner import is_set_by_scaler
 from scaler.cluster.status import stored_memory
+from scaler.cluster.target_scale import TargetScale
 from scaler.control.record import KeptMemory, Record
 from wire.kube.requests import Reader
 
@@ -47,16 +50,53 @@ class Memories:
         """
         kept, record.continued = self.current(record), None
         if kept is None:
-            stored = await self._read(autoscaler)
-            known_replicas = stored.known_replicas if stored is not None else ()
-            kept = KeptMemory(
-                memory=stored or Memory(),
-                stored=stored,
-                stored_replicas=known_replicas[0] if known_replicas else None,
-                clock_difference_seconds=self._clock_difference_seconds(),
-            )
+            kept = await self._begun(autoscaler)
+        elif self._is_read_late(kept):
+            kept = self._with_stored(kept, autoscaler)
         record.memory = kept
         return kept.memory
+
+    async def with_former_zero(
+        self, memory: AnyMemory, target: TargetScale | ScaleUnavailable
+    ) -> AnyMemory:
+        """The memory of an autoscaler that is new, but whose target is at a zero that the scaler has set: for one that was deleted.
+
+        Only of a kind that keeps its history, as an HPA does not know it upstream. Raises what `of` raises.
+        """
+        is_new = isinstance(memory, StoredMemory) and memory.history == History()
+        if not is_new or not self._kind.keeps_history or isinstance(target, ScaleUnavailable):
+            return memory
+        if target.view.spec_replicas != 0 or not await is_set_by_scaler(self._kube, target):
+            return memory
+        return StoredMemory(history=History(scaled_to_zero=True))
+
+    async def _begun(self, autoscaler: Autoscaler) -> KeptMemory:
+        namespace = autoscaler.metadata.namespace
+        if self._store is not None:
+            await self._store.read_or_late(namespace)
+        is_read = self._store is None or self._store.is_read(namespace)
+        stored = await self._read(autoscaler)
+        known_replicas = stored.known_replicas if stored is not None else ()
+        return KeptMemory(
+            memory=stored or Memory(),
+            stored=stored,
+            stored_replicas=known_replicas[0] if known_replicas else None,
+            unread_namespace="" if is_read else namespace,
+            clock_difference_seconds=self._clock_difference_seconds(),
+        )
+
+    def _with_stored(self, kept: KeptMemory, autoscaler: Autoscaler) -> KeptMemory:
+        """What is stored was read after the first reconcile: continue it, too."""
+        stored = self._stored_by_hpa(autoscaler)
+        if stored is None:
+            return msgspec.structs.replace(kept, unread_namespace="")
+        return msgspec.structs.replace(
+            kept,
+            memory=joined(stored, kept.memory, self._clock.now()),
+            stored=stored,
+            stored_replicas=stored.known_replicas[0],
+            unread_namespace="",
+        )
 
     def current(self, record: Record) -> KeptMemory | None:
         """The memory of this process as a reconcile would begin with it now; None if it has none."""
@@ -86,8 +126,9 @@ class Memories:
         record.memory = kept
 
     def is_current(self, record: Record) -> bool:
-        """Whether the memory is kept, and the wall clock has not been stepped since."""
-        return record.memory is not None and not self._stepped_seconds(record.memory)
+        """Whether the memory is kept, the wall clock has not been stepped since, and no more of it has been read."""
+        kept = record.memory
+        return kept is not None and not self._stepped_seconds(kept) and not self._is_read_late(kept)
 
     def must_store(self, record: Record, outcome: Outcome) -> bool:
         """Whether a restart could not continue from what the status has stored."""
@@ -103,16 +144,19 @@ class Memories:
         if record.memory is not None and self._kind.keeps_history:
             record.memory = msgspec.structs.replace(record.memory, stored=memory)
 
-    def remove(self, record: Record) -> None:
-        """The autoscaler was deleted."""
+    def remove(self, uid: str) -> None:
+        """The autoscaler with this uid was deleted."""
         if self._store is not None:
-            self._store.remove(record.uid)
+            self._store.remove(uid)
 
     async def _read(self, autoscaler: Autoscaler) -> StoredMemory | None:
         """None for a kind, or an object, of which nothing is stored."""
         if self._kind.keeps_history:
             path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
             return stored_memory(await self._kube.get(path))
+        return self._stored_by_hpa(autoscaler)
+
+    def _stored_by_hpa(self, autoscaler: Autoscaler) -> StoredMemory | None:
         history = self._store.history(autoscaler.metadata.uid) if self._store else None
         if history is None:
             return None
@@ -127,6 +171,8 @@ class Memories:
         seconds_max: float,
     ) -> KeptMemory:
         """Store the memory of an HPA, if a restart could not continue from what is stored."""
+        if kept.unread_namespace:
+            return kept
         memory, stored = kept.memory, kept.stored
         is_known = kept.stored_replicas == replicas
         if is_known and stored is not None and self._restores(stored, memory, seconds_max):
@@ -141,6 +187,10 @@ class Memories:
         metadata = autoscaler.metadata
         store.put(metadata.namespace, metadata.uid, found, is_urgent=is_urgent)
         return msgspec.structs.replace(kept, stored=memory, stored_replicas=replicas)
+
+    def _is_read_late(self, kept: KeptMemory) -> bool:
+        namespace, store = kept.unread_namespace, self._store
+        return bool(namespace) and store is not None and store.is_read(namespace)
 
     def _at_current_time(self, kept: KeptMemory) -> KeptMemory:
         """The same, after a step of the wall clock with the same ages. What is stored has not changed with it."""

@@ -2,7 +2,8 @@
 
 The metric has arrived by the stream of the adapter. Whether it changes the replica count is decided by the functions of a
 reconcile, from what the last one has read. That costs CPU time and no request; a change within the tolerance, or one that
-a window or a policy holds back, brings nothing forward.
+a window or a policy holds back, brings nothing forward. It is an addition to the reconciles of each period, so an autoscaler
+for which it fails is left to those.
 """
 
 import asyncio
@@ -10,10 +11,16 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from scaler.control.crashes import Crashes
+
 # The part of the CPU time that these decisions may take: with very many changes some autoscalers are left to their period.
 BUSY_RATIO: Final = 0.25
 # How long decisions may follow each other before everything else gets its turn.
 SLICE_SECONDS: Final = 0.005
+
+# What may crash, as the log names it.
+DECODING: Final = "decoding"
+DECISION: Final = "decision on a changed metric"
 
 FollowersOf = Callable[[str], Awaitable[tuple[str, ...]]]
 """Decode the new response of this path; the keys of the autoscalers that are decided from it."""
@@ -30,6 +37,7 @@ class Reaction:
         followers_of: FollowersOf,
         may_rescale: MayRescale,
         bring_forward: BringForward,
+        crashes: Crashes,
         *,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -37,6 +45,7 @@ class Reaction:
         self._followers_of = followers_of
         self._may_rescale = may_rescale
         self._bring_forward = bring_forward
+        self._crashes = crashes
         self._monotonic = monotonic
         self._sleep = sleep
         # In the order of their changes; a path that changes again keeps its place.
@@ -57,16 +66,31 @@ class Reaction:
                 path = next(iter(self._changed))
                 del self._changed[path]
                 await self._react(path)
+                await self._sleep(0)
 
     async def _react(self, path: str) -> None:
-        keys = await self._followers_of(path)
+        keys = await self._keys(path)
         # Only the decisions count, not the time in which other tasks had their turn.
         slice_began_at = self._monotonic()
         for key in keys:
-            if self._may_rescale(key):
-                self._bring_forward(key)
+            self._decide(key)
             busy_seconds = self._monotonic() - slice_began_at
             if busy_seconds > SLICE_SECONDS:
                 await self._sleep(busy_seconds * (1 / BUSY_RATIO - 1))
                 slice_began_at = self._monotonic()
-        await self._sleep(0)
+
+    async def _keys(self, path: str) -> tuple[str, ...]:
+        try:
+            return await self._followers_of(path)
+        except Exception as error:
+            self._crashes.note(DECODING, "changed metrics", error)
+            return ()
+
+    def _decide(self, key: str) -> None:
+        try:
+            if self._may_rescale(key):
+                self._bring_forward(key)
+        except Exception as error:
+            self._crashes.note(DECISION, key, error)
+        else:
+            self._crashes.ended(DECISION, key)

@@ -6,7 +6,7 @@ events is theirs; what is written is decided by `plan`, `decide` and `settle`, w
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -23,6 +23,7 @@ from scaler.algorithm.decision import (
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.memory import AnyMemory, Memory
 from scaler.algorithm.observed import ScaleUnavailable
+from scaler.algorithm.readings import MetricFailed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import memory_after_refusal, replicas_after, settle
 from scaler.api.autoscaler import Autoscaler
@@ -37,6 +38,7 @@ from scaler.control.last_decision import LastDecision, Measured
 from scaler.control.memories import Memories
 from scaler.control.record import Continued, Record
 from scaler.control.reports import Reports
+from wire.api.labels import NOTHING
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import BeforeEach
 
@@ -91,24 +93,18 @@ class Reconciler:
             if includes(key):
                 self._pop(key)
 
-    def expect(self, autoscalers: Iterable[Autoscaler]) -> None:
-        """Their memories are read: of one that is deleted before its first reconcile, that has to be removed, too."""
-        for each in autoscalers:
-            self._record_of(each)
+    def deleted(self, autoscaler: Autoscaler) -> None:
+        """Forget it, also while another process leads: another autoscaler of its name begins without its memory."""
+        record = self._records.get(autoscaler.key)
+        if record is not None and record.uid == autoscaler.metadata.uid:
+            self._pop(autoscaler.key)
+        self._memories.remove(autoscaler.metadata.uid)
 
-    def forget_deleted(self) -> None:
-        """Forget the autoscalers that were deleted while this process did not lead."""
-        for key in tuple(self._records):
-            if self._with.autoscalers.get(key) is None:
-                self._forget_deleted(key)
-
-    def leave(self, includes: Callable[[str], bool] = every) -> None:
-        """Other processes may scale these from now on; the memories stay, in case that none does."""
+    def leave(self) -> None:
+        """Other processes may scale them from now on; the memories stay, in case that none does."""
         for key, record in tuple(self._records.items()):
-            if includes(key):
-                self._pop(key)
-                # A reconcile in progress goes on with the old one, and leaves nothing behind.
-                self._records[key] = record.with_memory_only()
+            self._pop(key)
+            self._records[key] = record.with_memory_only()
 
     def repeat(self, key: str) -> bool:
         """Reconcile, if that neither needs a request nor changes anything; False if it may."""
@@ -120,6 +116,11 @@ class Reconciler:
         readings = [TimedReading(each, 0.0) for each in last.readings]
         self._repeat(record, last, readings, started_seconds)
         return True
+
+    def has_failed(self, key: str) -> bool:
+        """Whether the last reconcile failed in a way that may be over soon, also if it could decide by other metrics."""
+        record = self._records.get(key)
+        return record is not None and record.has_failed
 
     def may_rescale(self, key: str) -> bool:
         """Whether a reconcile might change the replica count now; True if that is not known without a request."""
@@ -135,14 +136,21 @@ class Reconciler:
         record = self._record_of(autoscaler)
         try:
             await self._reconcile_existing(record, autoscaler)
+        except asyncio.CancelledError:
+            record.reported.cancel()
+            raise
         except Exception as error:
             # A bug. The controller logs and counts it; the owner of the autoscaler sees it there.
             event = warning("InternalError", f"the reconcile failed: {error!r}")
             self._reports.emit(record, autoscaler, (event,))
+            record.reported.finish()
             raise
         finally:
-            if record.reported.finish():
-                log.info("%s: reconciled without errors again", key)
+            if self._records.get(key) is not record:
+                # It was deleted, or given up, meanwhile.
+                self._stop_following(key)
+        if record.reported.finish():
+            log.info("%s: reconciled without errors again", key)
         return True
 
     def _record_of(self, autoscaler: Autoscaler) -> Record:
@@ -158,6 +166,7 @@ class Reconciler:
     async def _reconcile_existing(self, record: Record, autoscaler: Autoscaler) -> None:
         key = autoscaler.key
         started_seconds = self._clock.monotonic()
+        record.has_failed = True
         last, measured = self._decisions.unchanged(record), None
         if last is not None:
             measured = await measured_again(last)
@@ -167,21 +176,26 @@ class Reconciler:
                 return
         try:
             memory = await self._memories.of(record, autoscaler)
+            now = self._clock.steady_now()
+            target = record.scale_of(autoscaler) or await self._read_scale(record, autoscaler)
+            memory = await self._memories.with_former_zero(memory, target)
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
             self._reports.log(
-                record, key, f"not scaled, because its history cannot be read: {error}"
+                record,
+                key,
+                f"not scaled, because its history or its target cannot be read: {error}",
             )
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
             return
-        now = self._clock.steady_now()
         try:
             made, outcome = await self._reconcile(
-                record, autoscaler, memory, now, measured, started_seconds
+                record, autoscaler, memory, target, now, measured, started_seconds
             )
         except asyncio.CancelledError:
             record.memory = None
             raise
         self._keep(record, made, outcome)
+        record.has_failed = made.has_failed_metric or outcome.error_class is ErrorClass.INTERNAL
         if isinstance(outcome.memory, Memory) and self._records.get(key) is record:
             for observer in self._with.observers:
                 observer.decided(autoscaler, made.decision.policy, outcome.memory)
@@ -210,6 +224,7 @@ class Reconciler:
         if last.continues_recommendation:
             record.continued = Continued(now, last.decision.policy.longest_window_seconds)
         record.repeated_at_unix_seconds = now
+        record.has_failed = any(isinstance(each.reading, MetricFailed) for each in readings)
         record.selectors_version = self._with.selectors.version
         self._with.telemetry.repeated_decisions_total.inc()
         self._count_metrics(last, readings)
@@ -220,12 +235,12 @@ class Reconciler:
         record: Record,
         autoscaler: Autoscaler,
         memory: AnyMemory,
+        target: TargetScale | ScaleUnavailable,
         now: Callable[[], float],
         measured: Measured | None,
         started_seconds: float,
     ) -> tuple[LastDecision, Outcome]:
         """`now` in Unix seconds; a step of the wall clock does not move it."""
-        target = record.scale_of(autoscaler) or await self._read_scale(record, autoscaler)
         # Metrics that are not measured yet are read from now on.
         is_measured = measured is not None and bool(measured.timed_readings)
         check = self._checked_age(started_seconds if is_measured else self._clock.monotonic())
@@ -324,14 +339,19 @@ class Reconciler:
     def _forget_deleted(self, key: str) -> None:
         record = self._pop(key)
         if record is not None:
-            self._memories.remove(record)
+            self._memories.remove(record.uid)
 
     def _pop(self, key: str) -> Record | None:
-        """Forget the autoscaler, also in what goes on beside its reconciles."""
+        self._stop_following(key)
+        return self._records.pop(key, None)
+
+    def _stop_following(self, key: str) -> None:
+        """Forget the autoscaler in what goes on beside its reconciles, and what they noted for those of others."""
         self._with.followers.forget(key)
+        # Another process may see that its target changes.
+        self._with.selectors.store(key, NOTHING)
         for observer in self._with.observers:
             observer.forget(key)
-        return self._records.pop(key, None)
 
     def _count(self, action: Action, error: ErrorClass, started_seconds: float) -> None:
         seconds = self._clock.monotonic() - started_seconds

@@ -22,12 +22,14 @@ class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
     """The memory, and what is stored of it, from which a restart would continue.
 
     `stored_replicas`: the count that was stored with the memory of an HPA.
+    `unread_namespace`: that of an HPA, if what is stored there was not known when this memory was begun.
     `clock_difference_seconds`: wall clock less monotonic clock, when the reconcile began that made this memory.
     """
 
     memory: AnyMemory
     stored: AnyMemory | None
     stored_replicas: int | None = None
+    unread_namespace: str = ""
     clock_difference_seconds: float
 
 
@@ -55,6 +57,8 @@ class Record(msgspec.Struct, kw_only=True):
     """How the last decision was computed, and when it was made again without computing it."""
     repeated_at_unix_seconds: float | None = None
     desired_replicas: int | None = None
+    has_failed: bool = False
+    """A metric failed in the last reconcile, or something else that may be over soon."""
     status_written_at_seconds: float = -math.inf
     reported: Repetition = msgspec.field(default_factory=Repetition)
 

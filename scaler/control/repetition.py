@@ -30,3 +30,7 @@ class Repetition:
         """End the reconcile. True when the last one reported something and this one nothing."""
         before, self._last, self._current = self._last, self._current, {}
         return bool(before) and not self._last
+
+    def cancel(self) -> None:
+        """The reconcile was cancelled, so what it did not report may last."""
+        self._current.clear()

@@ -5,7 +5,7 @@ the first reconcile is at most one period after an autoscaler appears, a change 
 bring the next one forward (a changed metric may, see `reaction`), one autoscaler is never reconciled twice at once, and an error is not
 retried before the next period. Different: each autoscaler has its own moment within the period, by a
 hash of its uid, and keeps it. However many are created together, or exist at startup, their
-reconciles are spread evenly. An autoscaler may have its own period.
+reconciles are spread evenly. An autoscaler may have its own period; if that is longer, errors are retried as without it.
 """
 
 import heapq
@@ -121,16 +121,17 @@ class WorkQueue:
         earliest_seconds = max(now_seconds, entry.began_seconds + FORWARD_SECONDS_MIN)
         if entry.due_seconds <= earliest_seconds:
             return False
-        if entry.regular_due_seconds is None:
-            entry.regular_due_seconds = entry.due_seconds
-        self._set_due(key, entry, earliest_seconds)
+        self._set_due_once(key, entry, earliest_seconds)
         return True
 
-    def done(self, key: str, now_seconds: float, *, requeue: bool) -> None:
+    def done(
+        self, key: str, now_seconds: float, *, requeue: bool, is_retried: bool = False
+    ) -> None:
         """The key has been processed. With `requeue` it is due again at the next multiple of the period.
 
         Due times that have passed meanwhile are skipped, and so is one that follows at once: that
         reconcile would read the autoscaler from before our own status write, and conflict.
+        With `is_retried`, one whose period is longer than that of the queue is due after the latter, too.
         """
         entry = self._entries[key]
         if not requeue or entry.is_removed:
@@ -145,6 +146,9 @@ class WorkQueue:
         earliest_seconds = now_seconds + PAUSE_PERIODS_MIN * period
         skipped = max(0, int((earliest_seconds - due_seconds) // period))
         self._set_due(key, entry, due_seconds + (skipped + 1) * period)
+        if is_retried and period > self._period_seconds:
+            retry_seconds = now_seconds + self._period_seconds
+            self._set_due_once(key, entry, min(retry_seconds, entry.due_seconds))
         if entry.brings_forward:
             entry.brings_forward = False
             self.bring_forward(key, earliest_seconds)
@@ -173,6 +177,12 @@ class WorkQueue:
     def _set_due(self, key: str, entry: _Entry, due_seconds: float) -> None:
         entry.due_seconds = due_seconds
         heapq.heappush(self._heap, (due_seconds, key))
+
+    def _set_due_once(self, key: str, entry: _Entry, due_seconds: float) -> None:
+        """Earlier than in the order of reconciles."""
+        if entry.regular_due_seconds is None:
+            entry.regular_due_seconds = entry.due_seconds
+        self._set_due(key, entry, due_seconds)
 
     def _drop_outdated(self) -> None:
         while self._heap and not self._is_due(*self._heap[0]):

@@ -64,6 +64,7 @@ class DirectMetrics:
                 followers_of,
                 reconciler.may_rescale,
                 controller.bring_forward,
+                controller.crashes,
                 monotonic=self._monotonic,
             )
             self.stream.on_change = reaction.changed

@@ -7,12 +7,12 @@ that is minutes old, and before its election has noticed that another replica le
 from collections.abc import Callable, Mapping
 
 from scaler.runtime.watches import namespace_of
-from wire.api.status import Unavailable
+from wire.api.status import NotSent
 from wire.kube.requests import JSON, BeforeEach, Writer
 
 
 class WritesWhileLeading(Writer):
-    """The requests of `client`; a write to a namespace with a `refusal` raises `Unavailable`."""
+    """The requests of `client`; a write to a namespace with a `refusal` raises `NotSent`."""
 
     def __init__(self, client: Writer, refusal: Callable[[str], str | None]) -> None:
         """`refusal`: why this replica must not write to a namespace; None while it may."""
@@ -35,7 +35,7 @@ class WritesWhileLeading(Writer):
 
         def check() -> None:
             if method != "GET" and (refusal := self._refusal(namespace)):
-                raise Unavailable(f"{path} was not written: {refusal}")
+                raise NotSent(f"{path} was not written: {refusal}")
             if before_each is not None:
                 before_each()
 

@@ -47,10 +47,12 @@ class Reconciling:
         """Those that are reconciled here; another replica has the metrics of the others."""
         return (each for each in self._watches.autoscalers if self._is_active(each))
 
-    def changed(self, autoscaler: Autoscaler) -> None:
-        """It was created or updated."""
-        if self._is_active(autoscaler):
-            self._enqueue(autoscaler)
+    def changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
+        """An autoscaler was created, updated or deleted, or deleted and created again."""
+        if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
+            self._reconciler.deleted(old)
+        if new is not None and self._is_active(new):
+            self._enqueue(new)
 
     async def synced(self) -> None:
         """Wait for the first LIST of everything that is watched, once."""
@@ -69,24 +71,22 @@ class Reconciling:
             self._reconciler.leave()
 
     async def begin(self, shards: frozenset[int], *, continues: bool) -> None:
-        """Reconcile these too, once what is stored was read. `continues`: no other replica has reconciled them since this one did."""
-        in_shards, is_key_in = _in(shards), _of_key(_in(shards))
+        """Reconcile these too. `continues`: no other replica has reconciled them since this one did.
+
+        What is stored is read meanwhile: neither claims nor releases of other shards wait for it.
+        """
+        in_shards = _in(shards)
         if not continues:
             self._remembered -= shards
-        if not shards <= self._remembered:
-            self._reconciler.forget(is_key_in)
         await self.synced()
-        if self._store is not None and not shards <= self._remembered:
-            found = self._found(in_shards)
-            self._reconciler.expect(found)
-            existing = {each.metadata.uid: each.metadata.namespace for each in found}
-            await self._store.load(existing, in_shards)
-        self._reconciler.forget_deleted()
+        if not shards <= self._remembered:
+            self._reconciler.forget(_of_key(in_shards))
+            if self._store is not None:
+                self._store.begin(shards, lambda: self._namespaces(in_shards))
         self._remembered |= shards
         self._active |= shards
         self._show_share()
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
-        # Also those that were created while the memories were read.
         found = self._found(in_shards)
         is_taken_over = shards != ALL_SHARDS
         within_seconds = len(found) / TAKEN_OVER_PER_SECOND_MAX if is_taken_over else math.inf
@@ -95,21 +95,24 @@ class Reconciling:
 
     async def end(self, shards: frozenset[int]) -> None:
         """Another replica will reconcile these: reconciles in progress have ended, and their memories are stored."""
-        in_shards, is_key_in = _in(shards), _of_key(_in(shards))
+        is_key_in = _of_key(_in(shards))
         self._active -= shards
         await self._controller.stop(is_key_in)
         if self._store is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FLUSH_SECONDS):
                     await self._store.flush()
-            self._store.forget(in_shards)
+            self._store.forget(shards)
         self._remembered -= shards
-        self._reconciler.leave(is_key_in)
         self._reconciler.forget(is_key_in)
         self._show_share()
 
     def _found(self, includes: Callable[[str], bool]) -> list[Autoscaler]:
         return [each for each in self._watches.autoscalers if includes(each.metadata.namespace)]
+
+    def _namespaces(self, includes: Callable[[str], bool]) -> dict[str, str]:
+        """Of the autoscalers, by uid."""
+        return {each.metadata.uid: each.metadata.namespace for each in self._found(includes)}
 
     def _is_active(self, autoscaler: Autoscaler) -> bool:
         return shard_of(autoscaler.metadata.namespace) in self._active

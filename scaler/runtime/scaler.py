@@ -132,6 +132,7 @@ class Scaler:
             self._reconciler.reconcile,
             self._telemetry,
             repeat=self._reconciler.repeat,
+            has_failed=self._reconciler.has_failed,
             is_overloaded=clients.is_overloaded,
             concurrent=options.concurrent_syncs,
             drain_seconds=drain_seconds(options.leader_election.times),
@@ -201,10 +202,12 @@ class Scaler:
         """None for a kind that has its memory in its status."""
         if self._options.settings.kind.keeps_history:
             return None
+        namespaces = self._options.namespaces
         return MemoryStore(
             self._clients.requests,
             namespace=self._lease_namespace,
             period_seconds=self._options.settings.sync_period_seconds,
+            watches=lambda namespace: not namespaces or namespace in namespaces,
             may_write=lambda namespace: not self._refusal(namespace),
         )
 
@@ -224,9 +227,8 @@ class Scaler:
             self._options.settings, self._reconciling.autoscalers, self._reconciler.derivation
         ).collect
 
-    def _autoscaler_changed(self, _: Autoscaler | None, new: Autoscaler | None) -> None:
-        if new is not None:
-            self._reconciling.changed(new)
+    def _autoscaler_changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
+        self._reconciling.changed(old, new)
         self._telemetry.autoscalers.set(len(self._watches.autoscalers))
 
     async def _started_server(self) -> Server:

@@ -104,7 +104,7 @@ class FakePrometheus:
         self,
         answers: Mapping[str, Evaluation | QueryFailed] | None = None,
         *,
-        series: Mapping[str, Sequence[Series] | QueryFailed] | None = None,
+        series: Mapping[str, Sequence[Series] | Exception] | None = None,
         otherwise: Evaluation | None = None,
     ) -> None:
         self.answers = dict(answers or {})
@@ -133,7 +133,7 @@ class FakePrometheus:
     ) -> Sequence[Series]:
         self.matched.append((match, backend, max_age_seconds))
         found = self.known_series.get(match, ())
-        if isinstance(found, QueryFailed):
+        if isinstance(found, Exception):
             raise found
         return found
 

@@ -178,10 +178,12 @@ THEMES: tuple[list[str], ...] = (
 
 
 def matcher(fault: Fault) -> Callable[[Request], bool]:
-    """Which requests a fault of the kinds api, writes, metrics, watches and discovery hits."""
+    """Which requests a fault of the kinds api, reads, writes, metrics, watches and discovery hits."""
     if fault.kind == "writes":
         methods = ("PUT", "POST", "PATCH")
         return lambda request: request.method in methods and fault.where in request.parts
+    if fault.kind == "reads":
+        return lambda request: request.method == "GET" and fault.where in request.parts
     if fault.kind == "metrics":
         return lambda request: _is_measured(request, fault.where)
     if fault.kind == "watches":

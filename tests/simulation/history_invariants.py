@@ -23,6 +23,8 @@ from tests.simulation.scenario import AutoscalerPlan, Rules
 TOLERANCE = 0.1
 # Stored times are in whole seconds, and a write takes a moment.
 ROUNDING_SECONDS = 3.0
+# While these faults last, a process may begin without the memories of HPAs.
+UNREADABLE = ("crd", "reads", "api", "partition", "pause")
 
 
 def stabilized(run: Run) -> Iterator[Violation]:
@@ -250,17 +252,28 @@ def _is_by_rival(run: Run, plan: AutoscalerPlan, change: ScaleWritten) -> bool:
 
 
 def _began_without_memories(run: Run, written: ScaleWritten) -> bool:
-    """As upstream, an HPA forgets its changes with its process where the CustomResourceDefinition does not exist."""
+    """As upstream, an HPA forgets its changes with its process while its memory cannot be read.
+
+    A reconcile that has begun before it was read does not know it either.
+    """
     began = [
         each.at
         for each in run.journal.held(written.target.partition("/")[0])
         if each.process == written.process and each.at <= written.sent_at
     ]
-    return not run.scenario.kind.keeps_history and any(
-        fault.kind == "crd" and fault.at <= began[-1] <= fault.at + fault.seconds
-        for fault in run.faults
-        if began
+    if run.scenario.kind.keeps_history or not began:
+        return False
+    read_before = written.sent_at - run.scenario.period
+    is_read = any(
+        (each.process, each.key) == (written.process, written.target)
+        and began[-1] <= each.at <= read_before
+        for each in run.journal.memories_read
     )
+    return not is_read and any(
+        fault.kind in UNREADABLE and fault.at <= written.sent_at
+        and began[-1] <= fault.at + fault.seconds
+        for fault in run.faults
+    )  # fmt: skip
 
 
 def _own(changes: list[ScaleWritten], written: ScaleWritten) -> list[ScaleWritten]:

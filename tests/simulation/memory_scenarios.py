@@ -23,7 +23,7 @@ def with_hpas_and_shards(seed: int) -> Scenario:
 
 
 def faults_with_hpas(scenario: Scenario, theme: Sequence[str] = ()) -> tuple[Fault, ...]:
-    """The faults of the seed, and up to three of the stored memories."""
+    """The faults of the seed, and up to four of the stored memories."""
     rng = random.Random(f"memories {scenario.seed}")
     found = [*faults_of(scenario, theme)]
     for _ in range(rng.choice((0, 0, 1, 2, 3))):
@@ -39,4 +39,17 @@ def faults_with_hpas(scenario: Scenario, theme: Sequence[str] = ()) -> tuple[Fau
             share=rng.choice((0.3, 1.0)), amount=5.0,
         )  # fmt: skip
         found.append(fault)
+    found += _unreadable(scenario, found)
     return tuple(sorted(found, key=lambda fault: fault.at))
+
+
+def _unreadable(scenario: Scenario, faults: Sequence[Fault]) -> list[Fault]:
+    """In some seeds the memories cannot be read when another process needs them."""
+    rng = random.Random(f"unreadable memories {scenario.seed}")
+    ends = [each for each in faults if each.kind in ("kill", "terminate")]
+    if not ends or rng.random() < 0.5:
+        return []
+    at = max(FIRST_FAULT_SECONDS, rng.choice(ends).at - 5.0)
+    seconds = min(rng.choice((10.0, 30.0, 90.0, 300.0)), scenario.calm_at - at)
+    how = rng.choice(("error", "hang", "cut"))
+    return [Fault(kind="reads", at=at, seconds=seconds, where="scalingmemories", how=how)]

@@ -147,7 +147,7 @@ class World:
 
     def _begin(self, fault: Fault) -> None:
         self.journal.say(self.timeline.now, f"FAULT {fault}")
-        if fault.kind in ("api", "writes", "metrics"):
+        if fault.kind in ("api", "reads", "writes", "metrics"):
             self._disturb(fault, fault.how)
         else:
             getattr(self, f"_begin_{fault.kind.replace('-', '_')}")(fault)

@@ -88,6 +88,10 @@ class Unavailable(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
+class NotSent(Unavailable):
+    """The server cannot have received the request, so nothing has changed there."""
+
+
 # The reason of each HTTP status that Kubernetes gives one: apimachinery's NewGenericServerResponse.
 REASONS: dict[int, str] = {
     400: "BadRequest",

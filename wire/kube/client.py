@@ -19,7 +19,7 @@ import msgspec
 from yarl import URL
 
 from wire.api import kube_json
-from wire.api.status import Unavailable, from_response
+from wire.api.status import NotSent, Unavailable, from_response
 from wire.kube.connection import Connection
 from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
 
@@ -143,12 +143,13 @@ class KubeClient(Writer):
         if self._requests is None:
             self._requests = self._session(connections_max=self._connections_max)
         busy_retries = refusals = closed = 0
+        may_be_applied = False
         with self._counted():
             while True:
                 pause_seconds = None
-                if before_each is not None:
-                    before_each()
                 try:
+                    if before_each is not None:
+                        before_each()
                     async with self._exchange(
                         self._requests,
                         method,
@@ -162,6 +163,7 @@ class KubeClient(Writer):
                     ) as response:
                         if _is_success(response):
                             return await self._body(response)
+                        may_be_applied = may_be_applied or response.status >= 500
                         pause_seconds = _retry_after_seconds(response)
                         if response.status == 401 and refusals == 0:
                             # Perhaps the token was replaced: once more with a fresh one.
@@ -176,6 +178,11 @@ class KubeClient(Writer):
                     if closed:
                         raise
                     closed += 1
+                    may_be_applied = True
+                except NotSent as error:
+                    if may_be_applied:
+                        raise Unavailable(error.message) from error
+                    raise
                 await asyncio.sleep(pause_seconds or 0)
 
     @contextmanager
@@ -227,10 +234,12 @@ class KubeClient(Writer):
             ):
                 until_response.reschedule(None)
                 yield response
+        except aiohttp.ConnectionTimeoutError as error:
+            raise NotSent(self._failed(method, path, "no connection in time")) from error
         except TimeoutError as error:
             raise Unavailable(self._failed(method, path, "no response in time")) from error
         except aiohttp.ClientConnectorError as error:
-            raise Unavailable(self._failed(method, path, str(error))) from error
+            raise NotSent(self._failed(method, path, str(error))) from error
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             raise _ConnectionClosed(self._failed(method, path, _text(error))) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:

@@ -1,7 +1,8 @@
 """The requests to an API server that the two programs make, as protocols; `KubeClient` makes them all.
 
 Paths are sent as they are, so names in them must be escaped. Bodies are bytes. Every method raises
-`wire.api.status.StatusError` for an answer that is not 2xx and `Unavailable` where no answer came.
+`wire.api.status.StatusError` for an answer that is not 2xx and `Unavailable` where no answer came: `NotSent`, which is one,
+if the server cannot have received the request.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -39,7 +40,7 @@ class Watcher(Reader, Protocol):
 
 
 BeforeEach = Callable[[], None]
-"""Called before each time that a request is sent, also after a busy server; raises if it must not be sent any more."""
+"""Called before each time that a request is sent, also after a busy server; raises `NotSent` if it must not be sent any more."""
 
 
 class Writer(Reader, Protocol):

@@ -1,13 +1,23 @@
 """Reads and writes the ScalingMemory objects.
 
-Those of a namespace are read once when a replica begins to reconcile it. Afterwards only this replica writes them: at once
-after a change of replicas, so that no scaling policy is granted twice after a crash, and otherwise once per period.
+Those of a namespace are read when a replica begins to reconcile it. Its first reconciles wait for that, but not longer than a
+period; then they begin without a memory, as kube-controller-manager does, and continue with what is stored once it is read.
+Afterwards only this replica writes them: at once after a change of replicas, so that no scaling policy is granted twice
+after a crash, and otherwise once per period.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -20,7 +30,9 @@ from scaler.cluster.memories.scaling_memory import (
     StoredHistory,
     StoredObject,
 )
+from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
 from wire.api import kube_json
+from wire.api.duration import format_duration
 from wire.api.loadline import API_VERSION
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
@@ -30,6 +42,8 @@ from wire.process.backoff import Backoff
 from wire.process.problem_log import ProblemLog
 
 PAGE_SIZE = 50
+# A request that hangs is tried again while the first reconciles still wait.
+PAGE_SECONDS = 5.0
 # Between two writes, so that many changes of one namespace are one write.
 PAUSE_SECONDS_MIN = 0.2
 # How long a replica that stops leading may take for its last write.
@@ -39,17 +53,20 @@ UNAVAILABLE_CODES = (403, 404)
 
 log = logging.getLogger(__name__)
 
-Namespaces = Callable[[str], bool]
-"""Some of the namespaces; with shards a replica reconciles only these."""
+Existing = Callable[[], Mapping[str, str]]
+"""The HPAs that are watched now: namespace by uid."""
 
 
-def every(_: str) -> bool:
-    """All namespaces."""
-    return True
+class _Reading:
+    """What one `begin` has asked for. It `is_over` once it is read, or is not waited for any longer."""
+
+    def __init__(self, existing: Existing) -> None:
+        self.existing = existing
+        self.is_over = asyncio.Event()
 
 
 class MemoryStore:
-    """The stored histories of HPAs, by uid. Without the kind or the permission nothing is stored until both are there."""
+    """The stored histories of HPAs, by uid. Nothing is stored before what is there was read."""
 
     def __init__(
         self,
@@ -57,18 +74,20 @@ class MemoryStore:
         *,
         namespace: str,
         period_seconds: float,
-        may_write: Namespaces = every,
+        watches: Callable[[str], bool] = lambda _: False,
+        may_write: Callable[[str], bool] = lambda _: True,
         object_bytes_max: int = OBJECT_BYTES_MAX,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`namespace`: of the objects; usually that of the scaler's pod. `may_write`: whether no other replica writes
-        the memories of a namespace.
+        """`namespace`: of the objects; usually that of the scaler's pod. `watches`: whether no other scaler has HPAs in
+        a namespace. `may_write`: whether no other replica writes its memories.
         """
         self._client = client
         self._folder = f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}"
         self._namespace = namespace
         self._period_seconds = period_seconds
+        self._watches = watches
         self._may_write = may_write
         self._object_bytes_max = object_bytes_max
         self._backoff = backoff or Backoff()
@@ -77,41 +96,109 @@ class MemoryStore:
         self._flushing = asyncio.Lock()
         self._objects: dict[str, StoredObject] = {}
         self._object_of: dict[str, StoredObject] = {}
+        self._unread: dict[int, _Reading] = {}
+        self._has_unread = asyncio.Event()
+        self._is_unavailable = False
+        self._unread_problem = ProblemLog(
+            log,
+            failing="the memories of HPAs are not stored, because they cannot be read, and HPAs are scaled as after"
+            " a restart of kube-controller-manager",
+            recovered="the memories of HPAs have been read",
+        )
         self._problem = ProblemLog(
             log,
             failing="the memories of HPAs are not stored",
             recovered="the memories of HPAs are stored again",
         )
 
-    async def load(self, existing: Mapping[str, str], includes: Namespaces = every) -> None:
-        """Read the objects of these namespaces; until then nothing there may be scaled.
+    def begin(self, shards: frozenset[int], existing: Existing) -> None:
+        """Read the objects of these shards; until then nothing of them is stored, or it would be written over what is there.
 
-        Failures that may pass are waited out. `existing`: the watched HPAs, namespace by uid; the histories of others in
-        their namespaces are removed.
+        `existing` is asked when they are read: the histories of all other HPAs of these namespaces are removed.
         """
-        # Also if they cannot be read: another process has scaled since they were, and these would be written over its own.
-        self.forget(includes)
-        while True:
-            try:
-                await self._list(includes)
-            except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                self._problem.set(_explained(error))
-                if _is_unavailable(error):
-                    return
-                await self._sleep(self._backoff.next_seconds())
-            else:
-                self._backoff.reset()
-                self._problem.set(None)
-                self._remove_all_but(existing)
-                return
+        self.forget(shards)
+        reading = _Reading(existing)
+        for shard in shards:
+            self._unread[shard] = reading
+        if self._is_unavailable:
+            reading.is_over.set()
+        asyncio.get_running_loop().call_later(self._period_seconds, self._stop_waiting, reading)
+        self._has_unread.set()
 
-    def forget(self, includes: Namespaces = every) -> None:
-        """Another process writes the objects of these namespaces, so they have to be read again."""
+    def is_read(self, namespace: str) -> bool:
+        """Whether what is stored of the namespace is known."""
+        return shard_of(namespace) not in self._unread
+
+    async def read_or_late(self, namespace: str) -> None:
+        """Wait until it is read, but no longer than a period: without memories upstream's behavior is right."""
+        shard = shard_of(namespace)
+        while (reading := self._unread.get(shard)) and not reading.is_over.is_set():
+            await reading.is_over.wait()
+
+    async def read(self) -> None:
+        """Read what `begin` asks for, until cancelled. What cannot be read is tried again."""
+        while True:
+            await self._has_unread.wait()
+            try:
+                pause_seconds = await self._try_to_read()
+            except Exception as error:
+                # A bug: nothing is stored, and HPAs are scaled all the same.
+                if self._unread_problem.problem != repr(error):
+                    log.exception("the memories of HPAs cannot be read")
+                self._unread_problem.set(repr(error))
+                pause_seconds = self._period_seconds
+            if pause_seconds:
+                await self._sleep(pause_seconds)
+
+    async def _try_to_read(self) -> float:
+        """One attempt; in how many seconds to make the next one."""
+        wanted = dict(self._unread)
+        self._is_unavailable = False
+        try:
+            found = await self._list()
+        except (StatusError, Unavailable, msgspec.DecodeError) as error:
+            self._unread_problem.set(_explained(error))
+            self._is_unavailable = _is_unavailable(error)
+            if not self._is_unavailable:
+                return min(self._backoff.next_seconds(), self._period_seconds)
+            for reading in wanted.values():
+                reading.is_over.set()
+            return self._period_seconds
+        self._backoff.reset()
+        # Without those that were given up meanwhile, also if they were claimed again: then another process has written them.
+        self._take(found, {each: of for each, of in wanted.items() if self._unread.get(each) is of})
+        self._unread_problem.set(None)
+        return 0.0
+
+    def _take(self, found: Iterable[msgspec.Raw], wanted: Mapping[int, "_Reading"]) -> None:
+        for raw in found:
+            self._add(raw, wanted.keys())
+        existing: dict[str, str] = {}
+        for reading in set(wanted.values()):
+            existing.update(reading.existing())
+        self._remove_all_but(existing, wanted.keys())
+        for shard in wanted:
+            self._unread.pop(shard).is_over.set()
+        if not self._unread:
+            self._has_unread.clear()
+
+    def _stop_waiting(self, reading: "_Reading") -> None:
+        reading.is_over.set()
+        if reading in self._unread.values() and not self._unread_problem.problem:
+            self._unread_problem.set(f"no response within {format_duration(self._period_seconds)}")
+
+    def forget(self, shards: Collection[int] = ALL_SHARDS) -> None:
+        """Another process writes the objects of these shards, so they have to be read again."""
+        given_up = {self._unread.pop(shard) for shard in shards if shard in self._unread}
+        for reading in given_up.difference(self._unread.values()):
+            reading.is_over.set()
+        if not self._unread:
+            self._has_unread.clear()
         for name, stored in list(self._objects.items()):
-            if includes(stored.watched_namespace):
+            if shard_of(stored.watched_namespace) in shards:
                 del self._objects[name]
         for uid, stored in list(self._object_of.items()):
-            if includes(stored.watched_namespace):
+            if shard_of(stored.watched_namespace) in shards:
                 del self._object_of[uid]
 
     def history(self, uid: str) -> StoredHistory | None:
@@ -120,7 +207,9 @@ class MemoryStore:
         return stored.get(uid) if stored is not None else None
 
     def put(self, namespace: str, uid: str, history: StoredHistory, *, is_urgent: bool) -> None:
-        """Store this with the next write; `is_urgent`: at once, unless the last write has failed."""
+        """Store this with the next write, if the namespace is read; `is_urgent`: at once, unless the last write has failed."""
+        if not self.is_read(namespace):
+            return
         stored = self._object_of.get(uid)
         if stored is None or not stored.fits(uid, history):
             before, stored = stored, self._object_for(namespace, uid, history)
@@ -161,6 +250,10 @@ class MemoryStore:
                     problem = _explained(error)
                     if _is_unavailable(error) or isinstance(error, Unavailable):
                         break
+                except Exception as error:
+                    # A bug must not keep the others from being written.
+                    log.exception("the memories of %s cannot be written", stored.watched_namespace)
+                    problem = repr(error)
             if changed:
                 self._problem.set(problem)
 
@@ -178,25 +271,31 @@ class MemoryStore:
                 before.remove(uid)
         del stored.moved_here[: len(moved)]
 
-    def _remove_all_but(self, existing: Mapping[str, str]) -> None:
+    def _remove_all_but(self, existing: Mapping[str, str], shards: Collection[int]) -> None:
         namespaces = set(existing.values())
         for uid, stored in list(self._object_of.items()):
-            if uid not in existing and stored.watched_namespace in namespaces:
+            namespace = stored.watched_namespace
+            if uid in existing or shard_of(namespace) not in shards:
+                continue
+            if namespace in namespaces or self._watches(namespace):
                 self.remove(uid)
 
-    async def _list(self, includes: Namespaces) -> None:
+    async def _list(self) -> list[msgspec.Raw]:
         found: list[msgspec.Raw] = []
         params = {"limit": str(PAGE_SIZE)}
         while True:
-            page = kube_json.decode(await self._client.get(self._folder, params), ScalingMemoryList)
+            try:
+                async with asyncio.timeout(PAGE_SECONDS):
+                    body = await self._client.get(self._folder, params)
+            except TimeoutError as error:
+                raise Unavailable(f"{self._folder}: no response in time") from error
+            page = kube_json.decode(body, ScalingMemoryList)
             found += page.items
             if not page.metadata.continue_:
-                break
+                return found
             params["continue"] = page.metadata.continue_
-        for raw in found:
-            self._add(raw, includes)
 
-    def _add(self, raw: msgspec.Raw, includes: Namespaces) -> None:
+    def _add(self, raw: msgspec.Raw, shards: Collection[int]) -> None:
         try:
             found = kube_json.decode(raw, ScalingMemory)
         except msgspec.DecodeError as error:
@@ -206,7 +305,7 @@ class MemoryStore:
                 error,
             )
             return
-        if not includes(found.watched_namespace):
+        if shard_of(found.watched_namespace) not in shards:
             return
         stored = self._objects[found.metadata.name] = self._object(
             found.metadata, found.watched_namespace
@@ -273,10 +372,12 @@ async def storing(store: MemoryStore | None) -> AsyncIterator[None]:
     if store is None:
         yield
         return
-    writing = asyncio.create_task(store.run(), name="memories")
+    reading = asyncio.create_task(store.read(), name="memories to read")
+    writing = asyncio.create_task(store.run(), name="memories to write")
     try:
         yield
     finally:
+        await stopped(reading)
         await stopped(writing)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_SECONDS):

@@ -141,11 +141,15 @@ class Measurements:
         self._telemetry.count_metrics_request(request.group, result)
 
     async def renewed(self, path: str) -> MetricRequest | None:
-        """Decode the streamed response of a path that has changed; its request, if there is one."""
+        """Decode the streamed response of a path that has changed; its request, if there is one.
+
+        None, too, if the stream was lost meanwhile: nothing is sent, since the next reconcile does.
+        """
         request = self._streamed.request_of(path)
-        if request is not None:
-            ages = Ages(fresh_seconds=0.0, streamed_seconds=STREAMED_SECONDS_MAX)
-            await responded((self.find_or_send(request, ages),), self._deadline_seconds)
+        if request is None or not self._streamed.holds(request, STREAMED_SECONDS_MAX):
+            return None
+        ages = Ages(fresh_seconds=0.0, streamed_seconds=STREAMED_SECONDS_MAX)
+        await responded((self.find_or_send(request, ages),), self._deadline_seconds)
         return request
 
     async def _response(self, request: MetricRequest, kube: StreamedReader) -> Response:

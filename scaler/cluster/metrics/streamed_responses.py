@@ -77,6 +77,10 @@ class StreamedResponses(Generic[Response]):
             return None
         return known.decoded
 
+    def holds(self, request: MetricRequest, max_age_seconds: float) -> bool:
+        """Whether the response is streamed, and confirmed for that age."""
+        return self._use(request, max_age_seconds)[1] is not None
+
     def reader(self, request: MetricRequest, max_age_seconds: float) -> StreamedReader:
         """What to read a request with that `find` has not found."""
         known, streamed = self._use(request, max_age_seconds)

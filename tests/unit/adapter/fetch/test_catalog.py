@@ -140,6 +140,17 @@ async def test_a_broken_rule_does_not_affect_the_others(running):
     assert (gap.rule, gap.cause, gap.temporary) == ("rules[0]", "bad_data: unexpected }", False)
 
 
+async def test_a_bug_in_one_listing_does_not_end_the_others(running, caplog):
+    prometheus = FakePrometheus(series={"a": ZeroDivisionError(), "b": [Series("b", LABELS)]})
+    listing = running([rule("rules[0]", "a"), rule("rules[1]", "b")], prometheus)
+    await listing.catalog.tried()
+    assert listing.catalog.custom(MetricEntry(PODS, True, "b"))
+    [gap] = listing.catalog.gaps()
+    assert (gap.rule, gap.temporary) == ("rules[0]", True)
+    assert "ZeroDivisionError" in caplog.text
+    assert not listing.task.done()
+
+
 async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     prometheus = FakePrometheus(series={"requests": DOWN})
     listing = running([rule()], prometheus)

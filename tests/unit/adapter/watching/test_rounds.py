@@ -129,10 +129,18 @@ async def test_a_failure_has_the_status_of_a_get():
     assert b"Prometheus is away" in watched.body
 
 
-async def test_a_bug_in_one_evaluation_does_not_end_the_others():
+@pytest.mark.parametrize(
+    "response",
+    [
+        pytest.param(ZeroDivisionError("bug"), id="raises"),
+        pytest.param(document(object()), id="cannot be encoded"),
+        pytest.param("no document", id="is no document"),
+    ],
+)
+async def test_a_bug_in_one_evaluation_does_not_end_the_others(response):
     world = World()
     broken, healthy = world.rounds.watch(request("broken")), world.rounds.watch(request())
-    world.answers.responses["broken"] = ZeroDivisionError("bug")
+    world.answers.responses["broken"] = response
     await world.rounds.round()
     assert (broken.code, healthy.code) == (500, 200)
 

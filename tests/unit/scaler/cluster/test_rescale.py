@@ -4,10 +4,10 @@ import pytest
 
 from scaler.algorithm.decision import Rescaled, RescaleFailed
 from scaler.algorithm.observed import ScaleView
-from scaler.cluster.rescale import rescale
+from scaler.cluster.rescale import rescale, rescale_unchanged
 from scaler.cluster.target_scale import TargetScale
 from tests.fakes.scaler import FakeKube
-from wire.api.status import Unavailable, conflict, failure, forbidden
+from wire.api.status import NotSent, Unavailable, conflict, failure, forbidden
 
 PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale"
 READ = TargetScale(path=PATH, uid="u1", view=ScaleView(spec_replicas=1, resource_version="7"))
@@ -63,6 +63,7 @@ async def test_a_write_that_is_forbidden_after_a_conflict_may_have_been_applied(
         pytest.param(failure(422, "replicas: bad"), False, id="invalid"),
         pytest.param(failure(504, "too slow"), True, id="a timeout of the API server"),
         pytest.param(Unavailable("no answer within 10s"), True, id="no answer"),
+        pytest.param(NotSent("connection refused"), False, id="not sent"),
     ],
 )
 async def test_any_other_failure_is_reported_and_not_retried(error, may_be_applied):
@@ -79,3 +80,20 @@ async def test_a_conflict_is_retried_unchanged_when_the_newer_version_cannot_be_
     kube.put_answers = [conflict("modified")]
     assert await rescale_to_3(kube) == Rescaled()
     assert kube.put[0] == kube.put[1]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        pytest.param(conflict("modified"), None, id="a conflict"),
+        pytest.param(forbidden("you may not"), None, id="forbidden"),
+        pytest.param(NotSent("old"), RescaleFailed("old", may_be_applied=False), id="not sent"),
+        pytest.param(
+            Unavailable("lost"), RescaleFailed("lost", may_be_applied=True), id="no answer"
+        ),
+    ],
+)
+async def test_only_what_was_sent_to_an_unchanged_target_may_have_been_applied(error, expected):
+    kube = FakeKube()
+    kube.put_answers = [error]
+    assert await rescale_unchanged(kube, READ, 3) == expected

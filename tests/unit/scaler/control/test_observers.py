@@ -3,8 +3,10 @@
 import pytest
 
 from scaler.cluster.forecast.warm_starts import WarmStarts
+from scaler.cluster.metrics.measurements import TimedReading
 from scaler.cluster.telemetry import Telemetry
-from tests.unit.scaler.control.world import KEY, SCALE_PATH, SPEC, World, autoscaler
+from tests.fakes.scaler import FakeReads
+from tests.unit.scaler.control.world import KEY, POD, SCALE_PATH, SPEC, World, autoscaler
 
 METRIC = {**SPEC["metrics"][0], "name": "load"}
 FORECAST = {**SPEC, "metrics": [METRIC], "forecast": {"metric": "load", "mode": "Add"}}
@@ -61,3 +63,41 @@ async def test_a_reconcile_in_progress_leaves_nothing_behind_with_the_observers(
     world.kube.versions[f"{world.kind.object('shop', 'web')}/status"] = version
     await world.reconcile()
     assert known.keys == (set() if is_left else {KEY})
+
+
+class RequestingReads(FakeReads):
+    requests = ("a request",)
+
+
+@pytest.mark.parametrize("how", ["given up", "deleted", "led by another process"])
+@pytest.mark.parametrize("in_progress", [False, True])
+async def test_an_autoscaler_that_this_process_stops_to_reconcile_is_in_no_index(how, in_progress):
+    """Its selector may change without this process: another autoscaler on the pods would be refused by the old one."""
+    world = World()
+    found = world.autoscalers.by_key[KEY]
+    reconciler, followers = world.reconciler, world.reconciler._with.followers
+
+    def stop():
+        match how:
+            case "given up":
+                reconciler.forget()
+            case "deleted":
+                reconciler.deleted(found)
+            case _:
+                reconciler.leave()
+
+    async def read():
+        if in_progress:
+            stop()
+        return tuple(TimedReading(each, 0.0) for each in world.measurements.readings)
+
+    reads = RequestingReads(world.measurements, ())
+    reads.read = read
+    world.measurements.reads = lambda *_, **__: reads
+    await world.reconcile()
+    if not in_progress:
+        assert followers.of("a request")
+        assert world.selectors.controllers_of("shop", [POD]) == (KEY,)
+        stop()
+    assert not followers.of("a request")
+    assert world.selectors.controllers_of("shop", [POD]) == ()

@@ -4,7 +4,7 @@ import pytest
 
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from tests.unit.scaler.control.world import SCALE_PATH, SPEC, World, autoscaler
-from wire.api.status import Unavailable, forbidden, internal_error
+from wire.api.status import NotSent, Unavailable, forbidden, internal_error
 
 BOTH_KINDS = pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS])
 PERIOD_SECONDS = 120
@@ -231,3 +231,18 @@ async def test_a_disabled_scale_up_does_not_leave_zero():
     world.scaled(1)
     assert await world.sync(0) == 0
     assert await world.sync(90) == 0
+
+
+@BOTH_KINDS
+@pytest.mark.parametrize("copies", [False, True])
+async def test_a_write_that_was_not_sent_uses_up_no_policy_when_a_user_makes_the_same_change(
+    kind, copies
+):
+    world = limited(kind, copies=copies)
+    world.scaled(1)
+    await world.sync(10)
+    world.kube.put_answers = [NotSent("connection refused")]
+    await world.sync(90)
+    assert world.replicas == 1
+    world.scaled(3)
+    assert await world.sync(90) == 5

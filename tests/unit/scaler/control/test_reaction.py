@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from scaler.cluster.telemetry import Telemetry
+from scaler.control.crashes import Crashes
 from scaler.control.reaction import BUSY_RATIO, Reaction
 from tests.fakes import virtual_time
 
@@ -14,15 +16,20 @@ class World:
     def __init__(self, followers, rescaling=(), decision_seconds=0.0):
         self.followers, self.rescaling = followers, set(rescaling)
         self.decision_seconds = decision_seconds
+        self.telemetry = Telemetry()
         self.decided, self.forward, self.seconds = [], [], 0.0
         self.reaction = Reaction(
             self.followers_of,
             self.may_rescale,
             self.forward.append,
+            Crashes(self.telemetry),
             monotonic=lambda: self.seconds,
             sleep=self.sleep,
         )
         self.slept_seconds = 0.0
+
+    def crashes(self):
+        return self.telemetry.registry.get_sample_value("loadline_scaler_crashes_total")
 
     async def followers_of(self, path):
         return self.followers.get(path, ())
@@ -69,3 +76,30 @@ def test_many_decisions_leave_time_for_everything_else(count):
     assert len(world.decided) == count
     busy_seconds = count * 0.001
     assert busy_seconds / world.seconds == pytest.approx(BUSY_RATIO, rel=0.02)
+
+
+class CrashingWorld(World):
+    """One autoscaler cannot be decided, and the followers of one path cannot be found."""
+
+    def may_rescale(self, key):
+        if key == "ns/broken":
+            raise ZeroDivisionError
+        return super().may_rescale(key)
+
+    async def followers_of(self, path):
+        if path == "/broken":
+            raise KeyError(path)
+        return await super().followers_of(path)
+
+
+def test_an_autoscaler_whose_decision_crashes_holds_back_no_other_one(caplog):
+    """Nor does a response that cannot be decoded; each of both is logged once."""
+    world = CrashingWorld({"/a": ("ns/broken", "ns/1"), "/b": ("ns/2",)}, ["ns/1", "ns/2"])
+    for path in ("/a", "/broken", "/b", "/a", "/broken"):
+        world.react(path)
+    assert set(world.forward) == {"ns/1", "ns/2"}
+    assert world.crashes() == 4
+    assert [each.getMessage() for each in caplog.records] == [
+        "the decision on a changed metric of ns/broken crashed",
+        "the decoding of changed metrics crashed",
+    ]

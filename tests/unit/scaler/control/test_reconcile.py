@@ -171,7 +171,6 @@ async def test_a_process_that_leads_again_continues_with_its_memory_though_nothi
     before = world.reconciler._records[KEY].memory.memory
     assert before.recommendations
     world.reconciler.leave()
-    world.reconciler.forget_deleted()
     await world.sync(30)
     after = world.reconciler._records[KEY].memory.memory
     assert after.recommendations is not None
@@ -185,8 +184,7 @@ async def test_an_autoscaler_that_was_deleted_while_another_process_led_is_forgo
     world = World()
     await world.reconcile()
     world.reconciler.leave()
-    del world.autoscalers.by_key[KEY]
-    world.reconciler.forget_deleted()
+    world.reconciler.deleted(world.autoscalers.by_key.pop(KEY))
     assert world.reconciler._records == {}
 
 

@@ -46,6 +46,12 @@ class Stored:
         self.by_uid = {}
         self.are_urgent = []
 
+    async def read_or_late(self, namespace):
+        return
+
+    def is_read(self, namespace):
+        return True
+
     def history(self, uid):
         return self.by_uid.get(uid)
 
@@ -54,7 +60,7 @@ class Stored:
         self.are_urgent.append(is_urgent)
 
     def remove(self, uid):
-        del self.by_uid[uid]
+        self.by_uid.pop(uid, None)
 
 
 def world_with(behavior, kind=LOAD_AUTOSCALERS):

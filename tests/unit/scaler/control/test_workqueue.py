@@ -359,3 +359,30 @@ def test_whatever_changes_no_regular_reconcile_is_left_out(steps, period_seconds
     assert not began or began[0] <= period_seconds
     assert forward or all(gap == pytest.approx(period_seconds) for gap in gaps)
     assert all(gap >= min(1.0, 0.05 * period_seconds) - 1e-6 for gap in gaps)
+
+
+HOUR_SECONDS = 3600.0
+
+
+def test_an_error_under_a_long_period_is_tried_again_after_the_usual_one():
+    queue = workqueue()
+    queue.add("ns/a", UID, 0.0, period_seconds=HOUR_SECONDS)
+    now = PERIOD_SECONDS
+    assert queue.get(now) is not None
+    for _ in range(3):
+        queue.done("ns/a", now, requeue=True, is_retried=True)
+        now += PERIOD_SECONDS
+        assert queue.next_due_seconds == now
+        assert queue.get(now) is not None
+    queue.done("ns/a", now, requeue=True)
+    assert queue.next_due_seconds == PERIOD_SECONDS + HOUR_SECONDS, "its usual moment"
+
+
+def test_an_error_under_the_usual_or_a_shorter_period_waits_for_it():
+    for period_seconds in (None, 5.0):
+        queue = workqueue()
+        queue.add("ns/a", UID, 0.0, period_seconds=period_seconds)
+        first = queue.next_due_seconds
+        queue.get(first)
+        queue.done("ns/a", first + 1, requeue=True, is_retried=True)
+        assert queue.next_due_seconds == first + (period_seconds or PERIOD_SECONDS)

@@ -3,7 +3,7 @@
 import pytest
 
 from scaler.runtime.fencing import WritesWhileLeading
-from wire.api.status import Unavailable
+from wire.api.status import NotSent, Unavailable
 
 
 class Recording:
@@ -35,7 +35,7 @@ async def test_a_write_is_sent_while_the_replica_leads(write):
 @pytest.mark.parametrize("write", WRITES)
 async def test_a_write_is_not_sent_when_another_replica_may_lead(write):
     client = Recording()
-    with pytest.raises(Unavailable, match="no longer leads shop"):
+    with pytest.raises(NotSent, match="no longer leads shop"):
         await write(
             WritesWhileLeading(
                 client, lambda namespace: f"this replica no longer leads {namespace}"

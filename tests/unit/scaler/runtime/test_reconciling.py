@@ -17,6 +17,7 @@ from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.memories.server import Server, history
 from tests.unit.scaler.control.world import SPEC, World
 from tests.unit.scaler.runtime.test_watches import SilentServer
+from wire.api.status import internal_error
 
 NAMESPACES = ("bank", "shop")
 SHOP, BANK = (frozenset({shard_of(namespace)}) for namespace in ("shop", "bank"))
@@ -70,10 +71,13 @@ class Replica:
         self.is_slow = False
         self.telemetry = Telemetry(shards=SHARDS)
         self.hpas = ListedHpas()
-        self.watches = Watches(
-            self.hpas, HORIZONTAL_POD_AUTOSCALERS, (), on_change=lambda _, new: self._seen(new)
+        self.watches = Watches(self.hpas, HORIZONTAL_POD_AUTOSCALERS, (), on_change=self._changed)
+        self.store = MemoryStore(
+            server,
+            namespace="loadline",
+            period_seconds=1000.0,
+            watches=lambda namespace: namespace in NAMESPACES,
         )
-        self.store = MemoryStore(server, namespace="loadline", period_seconds=1000.0)
         world = World(kind=HORIZONTAL_POD_AUTOSCALERS, memory_store=self.store)
         world.autoscalers = self.watches.autoscalers
         self.reconciler = world.started()
@@ -95,15 +99,20 @@ class Replica:
         self.running = asyncio.create_task(self.reconciling.run())
         self.tasks.append(self.running)
 
-    def _seen(self, autoscaler):
-        if autoscaler is not None:
-            self.reconciling.changed(autoscaler)
+    def _changed(self, old, new):
+        self.reconciling.changed(old, new)
 
     async def _reconcile(self, key):
         self.reconciled.append(f"{key} begins")
         await virtual_time.passes(2 if self.is_slow else 0)
         self.reconciled.append(f"{key} ends")
         return True
+
+    async def begin(self, shards, *, continues=False):
+        """Begin, and wait until the memories were read."""
+        await self.reconciling.begin(shards, continues=continues)
+        for namespace in NAMESPACES:
+            await self.store.read_or_late(namespace)
 
     async def reconciles(self) -> set[str]:
         """What is reconciled within a period."""
@@ -124,10 +133,10 @@ def test_only_the_autoscalers_of_owned_shards_are_reconciled_and_shown():
     async def scenario():
         replica = Replica(Server())
         assert await replica.reconciles() == set()
-        await replica.reconciling.begin(SHOP, continues=False)
+        await replica.begin(SHOP)
         assert await replica.reconciles() == {"shop/web"}
         assert [each.key for each in replica.reconciling.autoscalers()] == ["shop/web"]
-        await replica.reconciling.begin(BANK, continues=False)
+        await replica.begin(BANK)
         assert await replica.reconciles() == {"shop/web", "bank/web"}
         assert replica.owned() == 2
         await replica.reconciling.end(SHOP)
@@ -142,7 +151,7 @@ def test_only_the_autoscalers_of_owned_shards_are_reconciled_and_shown():
 def test_an_autoscaler_that_is_taken_over_is_reconciled_at_once():
     async def scenario():
         replica = Replica(Server())
-        await replica.reconciling.begin(SHOP, continues=False)
+        await replica.begin(SHOP)
         await virtual_time.passes(0.1)
         assert replica.reconciled == ["shop/web begins", "shop/web ends"]
         await replica.stop()
@@ -155,7 +164,7 @@ def test_the_first_reconciles_of_all_autoscalers_are_spread_over_a_period():
         replica = Replica(Server())
         for number in range(100):
             replica.hpas.create("shop", f"new-{number}")
-        await replica.reconciling.begin(ALL_SHARDS, continues=False)
+        await replica.begin(ALL_SHARDS)
         replica.reconciled.clear()
         await virtual_time.passes(PERIOD_SECONDS / 3)
         assert 20 < sum(each.endswith("ends") for each in replica.reconciled) < 50
@@ -168,7 +177,7 @@ def test_an_autoscaler_that_is_created_while_memories_are_read_is_reconciled():
     async def scenario():
         server = Server()
         replica = Replica(server)
-        beginning = asyncio.create_task(replica.reconciling.begin(SHOP, continues=False))
+        beginning = asyncio.create_task(replica.begin(SHOP))
         server.is_hanging = True
         while not server.waiting:
             await virtual_time.passes(0.1)
@@ -187,7 +196,7 @@ def test_a_reconcile_in_progress_has_ended_before_a_shard_is_given_up():
     async def scenario():
         replica = Replica(Server())
         replica.is_slow = True
-        await replica.reconciling.begin(SHOP, continues=False)
+        await replica.begin(SHOP)
         while "shop/web begins" not in replica.reconciled:
             await virtual_time.passes(0.1)
         await replica.reconciling.end(SHOP)
@@ -201,11 +210,11 @@ def test_what_is_remembered_is_stored_before_a_shard_is_given_up_and_read_by_the
     async def scenario():
         server = Server()
         one, other = Replica(server), Replica(server)
-        await one.reconciling.begin(SHOP | BANK, continues=False)
-        await other.reconciling.begin(OTHERS, continues=False)
+        await one.begin(SHOP | BANK)
+        await other.begin(OTHERS)
         one.store.put("shop", "uid-shop", history(5), is_urgent=False)
         await one.reconciling.end(SHOP)
-        await other.reconciling.begin(SHOP, continues=False)
+        await other.begin(SHOP)
         assert other.store.history("uid-shop") == history(5)
         assert one.store.history("uid-shop") is None
         await one.stop()
@@ -221,9 +230,9 @@ def test_memories_are_read_again_only_if_another_replica_has_owned_the_shard(con
     async def scenario():
         server = Server()
         replica = Replica(server)
-        await replica.reconciling.begin(SHOP, continues=False)
+        await replica.begin(SHOP)
         replica.store.put("shop", "uid-shop", history(5), is_urgent=False)
-        await replica.reconciling.begin(SHOP, continues=continues)
+        await replica.begin(SHOP, continues=continues)
         assert (replica.store.history("uid-shop") == history(5)) is continues
         await replica.stop()
 
@@ -234,25 +243,24 @@ def test_memories_that_could_not_be_read_the_first_time_are_read_although_the_te
     async def scenario():
         server = Server()
         writer = Replica(server)
-        await writer.reconciling.begin(SHOP, continues=False)
+        await writer.begin(SHOP)
         writer.store.put("shop", "uid-shop", history(5), is_urgent=False)
         await writer.stop()
         replica = Replica(server)
-        await replica.reconciling.begin(SHOP, continues=True)
+        await replica.begin(SHOP, continues=True)
         assert replica.store.history("uid-shop") == history(5)
         await replica.stop()
 
     virtual_time.run(scenario())
 
 
-def test_an_autoscaler_of_a_shard_whose_memories_are_being_read_waits():
-    """It appears between the claim of the shard and the LIST of the memories."""
+def test_an_autoscaler_of_a_shard_of_another_replica_is_not_reconciled():
 
     async def scenario():
         replica = Replica(Server())
         await virtual_time.passes(1)
         found = next(iter(replica.watches.autoscalers))
-        replica.reconciling.changed(found)
+        replica.reconciling.changed(None, found)
         assert await replica.reconciles() == set()
         await replica.stop()
 
@@ -267,13 +275,13 @@ def test_the_memory_of_an_hpa_that_is_deleted_before_its_first_reconcile_is_remo
     async def scenario():
         server = Server()
         writer = Replica(server)
-        await writer.reconciling.begin(SHOP, continues=False)
+        await writer.begin(SHOP)
         writer.store.put("shop", "uid-shop", history(5), is_urgent=False)
         await writer.stop()
         replica = Replica(server)
         await virtual_time.passes(1)
         server.is_hanging = while_read
-        beginning = asyncio.create_task(replica.reconciling.begin(SHOP, continues=False))
+        beginning = asyncio.create_task(replica.begin(SHOP))
         await virtual_time.passes(1)
         replica.hpas.delete("shop", "web")
         if is_created_again:
@@ -283,6 +291,43 @@ def test_the_memory_of_an_hpa_that_is_deleted_before_its_first_reconcile_is_remo
         await beginning
         assert await replica.reconciler.reconcile("shop/web") is is_created_again
         assert replica.store.history("uid-shop") is None
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+class BrokenServer(Server):
+    """Its ScalingMemories cannot be read."""
+
+    async def get(self, path, params=None, *, accept=""):
+        raise internal_error("etcdserver: request timed out")
+
+
+def test_shards_are_given_up_and_taken_over_while_memories_cannot_be_read():
+    async def scenario():
+        replica = Replica(BrokenServer())
+        await virtual_time.passes(1)
+        async with asyncio.timeout(1):
+            await replica.reconciling.begin(SHOP, continues=False)
+            await replica.reconciling.begin(BANK, continues=False)
+            await replica.reconciling.end(SHOP)
+        assert await replica.reconciles() == {"bank/web"}
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+def test_an_autoscaler_that_is_deleted_while_another_process_leads_is_forgotten():
+    async def scenario():
+        replica = Replica(Server())
+        await replica.begin(ALL_SHARDS)
+        for namespace in NAMESPACES:
+            await replica.reconciler.reconcile(f"{namespace}/web")
+        replica.running.cancel()
+        await virtual_time.passes(1)
+        replica.hpas.delete("shop", "web")
+        await virtual_time.passes(1)
+        assert replica.reconciler._records.keys() == {"bank/web"}
         await replica.stop()
 
     virtual_time.run(scenario())

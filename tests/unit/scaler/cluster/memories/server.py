@@ -6,8 +6,11 @@ import json
 from scaler.api.history import Recommendation, ScaleEvent
 from scaler.cluster.memories.scaling_memory import StoredHistory
 from scaler.cluster.memories.store import MemoryStore
+from scaler.cluster.shards.assignment import ALL_SHARDS
 from wire.api.status import conflict, not_found
+from wire.process.background_tasks import stopped
 
+NAMESPACES = ("shop", "bank", "mail")
 FOLDER = "/apis/loadline.io/v1beta1/namespaces/loadline/scalingmemories"
 
 
@@ -108,5 +111,14 @@ def over(server):
 
 async def started(server, existing=None):
     store = over(server)
-    await store.load(existing or {})
+    await read(store, existing or {})
     return store
+
+
+async def read(store, existing, shards=ALL_SHARDS):
+    """Read the memories of these shards, or find that they may not be read."""
+    store.begin(shards, lambda: existing)
+    reading = asyncio.create_task(store.read())
+    for namespace in NAMESPACES:
+        await store.read_or_late(namespace)
+    await stopped(reading)

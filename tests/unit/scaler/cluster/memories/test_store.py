@@ -7,8 +7,19 @@ import pytest
 
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
 from scaler.cluster.memories.store import MemoryStore, storing
-from tests.unit.scaler.cluster.memories.server import Server, history, no_pause, over, started
+from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
+from tests.fakes import virtual_time
+from tests.unit.scaler.cluster.memories.server import (
+    Server,
+    history,
+    no_pause,
+    over,
+    read,
+    started,
+)
 from wire.api.status import StatusError, Unavailable, forbidden, not_found
+
+SHOP = frozenset({shard_of("shop")})
 
 
 async def test_what_one_process_stores_the_next_one_reads():
@@ -30,7 +41,7 @@ async def test_nothing_is_written_before_something_has_changed():
     await store.flush()
     second = over(server)
     async with storing(second):
-        await second.load({"u1": "shop"})
+        await read(second, {"u1": "shop"})
     assert second.history("u1") == history(3)
     assert server.writes == 1
 
@@ -49,12 +60,12 @@ async def test_what_was_not_written_yet_is_kept_until_another_process_has_led():
     server = Server()
     store = await started(server)
     store.put("shop", "u1", history(3), is_urgent=False)
-    await store.load({}, lambda namespace: namespace != "shop")
+    await read(store, {}, ALL_SHARDS - SHOP)
     await store.flush()
     assert server.uids() == {"shop": ["u1"]}
     server.objects.clear()
     store.forget()
-    await store.load({"u1": "shop"})
+    await read(store, {"u1": "shop"})
     assert store.history("u1") is None
 
 
@@ -69,7 +80,7 @@ async def test_only_the_memories_of_some_namespaces_are_read_again():
     store.put("bank", "u2", history(4), is_urgent=False)
     other.put("shop", "u1", history(5), is_urgent=False)
     await other.flush()
-    await store.load({"u1": "shop"}, lambda namespace: namespace == "shop")
+    await read(store, {"u1": "shop"}, SHOP)
     assert store.history("u1") == history(5)
     assert store.history("u2") == history(4)
 
@@ -85,7 +96,7 @@ async def test_memories_from_before_another_process_led_are_not_used_where_the_s
     await store.flush()
     store.put("shop", "u1", history(4), is_urgent=False)
     server.failures = [error]
-    await store.load({"u1": "shop"}, lambda namespace: namespace == "shop")
+    await read(store, {"u1": "shop"}, SHOP)
     assert store.history("u1") is None
     assert store.history("u2") == history(3)
     await store.flush()
@@ -99,13 +110,13 @@ async def test_the_memories_of_a_namespace_that_another_replica_owns_are_neither
         server, namespace="loadline", period_seconds=1000.0, sleep=no_pause,
         may_write=owned.__contains__,
     )  # fmt: skip
-    await store.load({})
+    await read(store, {})
     for namespace, uid in (("shop", "u1"), ("bank", "u2")):
         store.put(namespace, uid, history(3), is_urgent=False)
     owned.remove("shop")
     await store.flush()
     assert server.uids() == {"bank": ["u2"]}
-    store.forget(lambda namespace: namespace == "shop")
+    store.forget(SHOP)
     assert store.history("u1") is None
     assert store.history("u2") == history(3)
 
@@ -168,22 +179,41 @@ async def test_without_the_kind_or_the_permission_it_is_said_once_and_later_ever
 ):
     server = Server()
     server.failures = [error] * 3
-    store = await started(server)
-    for namespace, uid in (("shop", "u1"), ("bank", "u2")):
-        store.put(namespace, uid, history(3), is_urgent=True)
-    await store.flush()
-    await store.flush()
-    assert server.writes == 0
+    store = over(server)
+    store.begin(ALL_SHARDS, dict)
+    async with storing(store):
+        await store.read_or_late("shop")
+        assert not store.is_read("shop")
+        store.put("shop", "u1", history(3), is_urgent=True)
+        await store.flush()
+        assert server.writes == 0, "there may be a memory that was not read"
+        assert [each.levelname for each in caplog.records] == ["WARNING"]
+        while not store.is_read("shop"):
+            await asyncio.sleep(0)
+        for namespace, uid in (("shop", "u1"), ("bank", "u2")):
+            store.put(namespace, uid, history(3), is_urgent=True)
     assert [each.levelname for each in caplog.records] == ["WARNING"]
-    await store.flush()
     assert server.uids() == {"shop": ["u1"], "bank": ["u2"]}
 
 
+def test_without_the_permission_one_request_is_sent_per_period():
+    async def scenario():
+        server = Server()
+        server.failures = [forbidden("no")] * 9
+        store = MemoryStore(server, namespace="loadline", period_seconds=15.0)
+        store.begin(ALL_SHARDS, dict)
+        async with storing(store):
+            await virtual_time.passes(50)
+        assert len(server.failures) == 5
+
+    virtual_time.run(scenario())
+
+
 async def test_without_the_permission_nothing_is_urgent():
-    """A scaler without ScalingMemories sends one request per period."""
+    """A scaler that may not write ScalingMemories sends one request per period."""
     server = Server()
-    server.failures = [forbidden("no")] * 9
     store = await started(server)
+    server.failures = [forbidden("no")] * 9
     async with storing(store):
         for replicas in range(3, 9):
             store.put("shop", "u1", history(replicas), is_urgent=True)
@@ -298,3 +328,57 @@ async def test_a_change_of_replicas_is_written_at_once_and_the_rest_at_the_end()
             await asyncio.sleep(0)
         assert server.writes == 1
     assert server.writes == 2
+
+
+async def test_a_bug_in_the_write_of_one_namespace_does_not_end_the_others(caplog):
+    server = Server()
+    store = await started(server)
+    for namespace in ("shop", "bank"):
+        store.put(namespace, f"of-{namespace}", history(3), is_urgent=False)
+    server.failures = [ZeroDivisionError()]
+    await store.flush()
+    assert server.uids() == {"bank": ["of-bank"]}
+    assert "ZeroDivisionError" in caplog.text
+    await store.flush()
+    assert server.uids().keys() == {"shop", "bank"}
+
+
+async def test_the_histories_of_a_watched_namespace_without_hpas_are_removed():
+    """Its last HPA was deleted while no scaler was running."""
+    server = Server()
+    store = await started(server)
+    for namespace in ("shop", "bank"):
+        store.put(namespace, f"of-{namespace}", history(3), is_urgent=False)
+    await store.flush()
+    after = MemoryStore(
+        server, namespace="loadline", period_seconds=1000.0, sleep=no_pause,
+        watches=lambda namespace: namespace == "shop",
+    )  # fmt: skip
+    await read(after, {})
+    await after.flush()
+    assert server.uids() == {"shop": [], "bank": ["of-bank"]}
+
+
+async def test_what_was_listed_before_a_shard_was_claimed_again_is_not_used():
+    """Another replica has owned it meanwhile."""
+    server = Server()
+    other = await started(server)
+    other.put("shop", "u1", history(3), is_urgent=False)
+    await other.flush()
+    store = over(server)
+    listed = asyncio.Event()
+    get = server.get
+
+    async def slow(path, params=None, *, accept=""):
+        body = await get(path, params, accept=accept)
+        if not listed.is_set():
+            listed.set()
+            other.put("shop", "u1", history(4), is_urgent=False)
+            await other.flush()
+            store.forget(SHOP)
+            store.begin(SHOP, lambda: {"u1": "shop"})
+        return body
+
+    server.get = slow
+    await read(store, {"u1": "shop"}, SHOP)
+    assert store.history("u1") == history(4)

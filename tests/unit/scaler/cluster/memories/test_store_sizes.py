@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scaler.api.history import Recommendation
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
 from scaler.cluster.memories.store import MemoryStore
-from tests.unit.scaler.cluster.memories.server import Server, history, no_pause, started
+from tests.unit.scaler.cluster.memories.server import Server, history, no_pause, read, started
 from wire.api.status import Unavailable
 
 
@@ -69,7 +69,7 @@ async def _lives_and_dies(puts, failures, stops_after):
     small = MemoryStore(
         server, namespace="loadline", period_seconds=1000.0, sleep=no_pause, object_bytes_max=2000,
     )  # fmt: skip
-    await small.load({})
+    await read(small, {})
     ever, last, existing = {}, {}, {}
     for number, (namespace, which, events) in enumerate(puts[:stops_after]):
         uid = f"{namespace}-{which}"

@@ -248,3 +248,27 @@ def test_the_path_of_a_request_is_found_again_when_it_may_have_changed():
         assert world.gets() == [path]
 
     virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_response_that_has_changed_costs_no_request_also_if_the_stream_is_lost_meanwhile(is_lost):
+    """With many changes waiting they would be sent one after the other, each for up to ten seconds."""
+
+    async def scenario() -> None:
+        world = World()
+        changed: list[str] = []
+        world.stream.on_change = changed.append
+        world.open()
+        await world.read("external")
+        world.round()
+        world.gets()
+        world.set("external", 7)
+        world.seconds += 1.0
+        world.round()
+        if is_lost:
+            world.stream.closed()
+        request = await world.streamed.renewed(changed[-1])
+        assert (request is None) is is_lost
+        assert world.gets() == []
+
+    virtual_time.run(scenario())
