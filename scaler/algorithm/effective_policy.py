@@ -3,6 +3,9 @@
 The API server fills in a HorizontalPodAutoscaler's `behavior`; a custom resource may have been stored without.
 """
 
+import math
+import sys
+
 import msgspec
 
 from scaler.algorithm.amounts import approximate
@@ -83,7 +86,9 @@ def _tolerances(behavior: Behavior | None, settings: Settings) -> Tolerances:
 def _tolerance(rules: ScalingRules | None, settings: Settings) -> float:
     if rules is None or rules.tolerance is None:
         return settings.tolerance
-    return approximate(rules.tolerance)
+    tolerance = approximate(rules.tolerance)
+    # JSON, in which `why` gets it, has neither infinity nor NaN, which Go makes of 1e400 and 0e400.
+    return 0.0 if math.isnan(tolerance) else min(tolerance, sys.float_info.max)
 
 
 def _behavior_rules(behavior: Behavior, settings: Settings) -> BehaviorRules:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from scaler.cluster.telemetry import Telemetry
+from scaler.control.burst import WAIT_PERIODS_MAX, Burst
 from scaler.control.crashes import Crashes
 from scaler.control.workqueue import WorkQueue
 
@@ -55,6 +56,10 @@ class Controller:
         self._drain_seconds = drain_seconds
         self._monotonic = monotonic
         self._workers = asyncio.Semaphore(concurrent)
+        # Apart from those of reconciles, which would otherwise wait behind all statuses of a burst.
+        self._status_workers = asyncio.Semaphore(concurrent)
+        self._held: dict[str, _Worker] = {}
+        self._burst = Burst(monotonic)
         self._running: dict[asyncio.Task[None], str] = {}
         self._changed = asyncio.Event()
         self.crashes = Crashes(telemetry)
@@ -86,6 +91,19 @@ class Controller:
             self._telemetry.brought_forward_total.inc()
             self._changed.set()
 
+    async def scales_first(self, key: str) -> None:
+        """The reconcile of this key has written a scale: before it goes on, the others of the same burst write theirs.
+
+        It keeps no worker meanwhile. If it is to end soon, or its period is short, it goes on sooner.
+        """
+        held, period_seconds = self._held.get(key), self._queue.period_seconds(key)
+        if held is None or period_seconds is None:
+            return
+        held.release()
+        await self._burst.over(WAIT_PERIODS_MAX * period_seconds)
+        await self._status_workers.acquire()
+        self._hold(key, self._status_workers)
+
     async def run(self) -> None:
         """Run until cancelled; reconciles in progress then get `drain_seconds` to finish.
 
@@ -113,6 +131,7 @@ class Controller:
         None of them is running any more when this returns.
         """
         self._queue.remove(includes)
+        self._burst.hurry()
         running = {task for task, key in self._running.items() if includes(key)}
         if running:
             _, unfinished = await asyncio.wait(running, timeout=self._drain_seconds)
@@ -142,8 +161,7 @@ class Controller:
 
     async def _process(self, key: str) -> None:
         requeue = True
-        worker = _Worker(self._workers)
-        worker.release_later(unless=self._is_overloaded)
+        self._hold(key, self._workers)
         try:
             requeue = await self._reconcile(key)
         except Exception as error:
@@ -154,12 +172,17 @@ class Controller:
                 self.crashes.forget(key.__eq__)
         finally:
             self._done(key, requeue=requeue)
-            worker.release()
+            self._held.pop(key).release()
             self._changed.set()
 
     def _done(self, key: str, *, requeue: bool) -> None:
         is_retried = requeue and self._has_failed(key)
         self._queue.done(key, self._monotonic(), requeue=requeue, is_retried=is_retried)
+
+    def _hold(self, key: str, workers: asyncio.Semaphore) -> None:
+        """Its reconcile has one of these workers, until it ends or waits for a response."""
+        worker = self._held[key] = _Worker(workers)
+        worker.release_later(unless=self._is_overloaded)
 
     async def _next(self) -> tuple[str, float]:
         """The next key that is due, once a worker is free for it."""

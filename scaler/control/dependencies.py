@@ -1,6 +1,6 @@
 """Everything that a reconcile reads from or writes to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -32,6 +32,10 @@ class DecisionObserver(Protocol):
         ...
 
 
+async def _at_once(_: str) -> None:
+    """Nothing else is scaled now."""
+
+
 class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Of all reconciles of one kind."""
 
@@ -48,6 +52,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Which autoscalers a changed metric concerns."""
     outdated: Callable[[str], str | None] = lambda _: None
     """Why the cached objects of a namespace may be out of date; None while they are not."""
+    scales_first: Callable[[str], Awaitable[None]] = _at_once
+    """After the scale of an autoscaler was written: wait with its status until others are scaled that have to be now."""
     memory_store: MemoryStore | None = None
     """Where the memories of HPAs are stored."""
     observers: tuple[DecisionObserver, ...] = ()

@@ -250,7 +250,7 @@ class Reconciler:
             written = await self._rescale_copy(record, made, target, check) if is_sent else None
             if written is not None:
                 outcome = settle(made.decision, written, now())
-                return made, await self._report(record, autoscaler, outcome)
+                return made, await self._report(record, made, autoscaler, outcome)
             copy, decided_at_seconds = target, now()
             target = await self._read_scale(record, autoscaler)
             is_old = now() - decided_at_seconds > DECISION_SECONDS_MAX
@@ -266,13 +266,28 @@ class Reconciler:
         else:
             actuation = await self._actuate(record, made.decision, target, check)
         outcome = settle(made.decision, actuation, now())
-        return made, await self._report(record, autoscaler, outcome)
+        return made, await self._report(record, made, autoscaler, outcome)
 
-    async def _report(self, record: Record, autoscaler: Autoscaler, outcome: Outcome) -> Outcome:
+    async def _report(
+        self, record: Record, made: LastDecision, autoscaler: Autoscaler, outcome: Outcome
+    ) -> Outcome:
         # Before the status is written: that may take as long as any request, and the process may end meanwhile.
         if self._records.get(autoscaler.key) is record:
             self._memories.keep(record, autoscaler, outcome, replicas_after(outcome))
+        if outcome.action is not Action.NONE:
+            await self._with.scales_first(autoscaler.key)
+            autoscaler = self._newest(made, autoscaler)
         return await self._reports.report(record, autoscaler, outcome)
+
+    def _newest(self, made: LastDecision, autoscaler: Autoscaler) -> Autoscaler:
+        """As a user may have changed it meanwhile: a status on the basis of an earlier version would be refused.
+
+        So must it be if another process has written its own.
+        """
+        read, newest = made.autoscaler, self._with.autoscalers.get(autoscaler.key)
+        if newest is None or newest is read or newest.status != read.status:
+            return autoscaler
+        return newest if newest.metadata.uid == read.metadata.uid else autoscaler
 
     async def _read_scale(
         self, record: Record, autoscaler: Autoscaler

@@ -153,6 +153,11 @@ class WorkQueue:
             entry.brings_forward = False
             self.bring_forward(key, earliest_seconds)
 
+    def period_seconds(self, key: str) -> float | None:
+        """After which time the key is due again; None if it is not."""
+        entry = self._entries.get(key)
+        return None if entry is None or entry.is_removed else self._period_of(entry)
+
     @property
     def next_due_seconds(self) -> float | None:
         """The earliest due time; None when the queue is empty."""

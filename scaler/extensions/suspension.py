@@ -108,4 +108,12 @@ def _message(suspension: Suspension) -> str:
     words = _SUSPENDED.get(suspension.direction, "scaling is suspended")
     if suspension.replicas is not None:
         words += f" at {suspension.replicas} replicas"
-    return f"{words} until {suspension.until}" if suspension.until else words
+    if not suspension.until:
+        return words
+    if suspension.until_unix_seconds is None:
+        # The API server accepts every day up to 31 in every month, and a year 0.
+        return (
+            f"{words} without an end: spec.suspend.until, {suspension.until}, does not exist: "
+            "write a time such as 2027-01-31T08:00:00Z"
+        )
+    return f"{words} until {suspension.until}"

@@ -181,6 +181,8 @@ class Scaler:
             events=Events(self._recorder, options.settings.kind),
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
+            # The controller is made after the reconciler, which it runs.
+            scales_first=lambda key: self._controller.scales_first(key),
             memory_store=self._store,
             inputs=self._inputs.of,
             observers=self._inputs.observers,

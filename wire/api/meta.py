@@ -58,10 +58,13 @@ class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 class LabelSelectorRequirement(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """One expression of a label selector: `operator` is In, NotIn, Exists or DoesNotExist."""
+    """One expression of a label selector: `operator` is In, NotIn, Exists or DoesNotExist.
 
-    key: str
-    operator: str
+    A custom resource may lack both, which Go reads as empty texts. Then the selector is invalid, but not the whole object.
+    """
+
+    key: str = always("")
+    operator: str = always("")
     values: list[str] = []
 
 

@@ -34,6 +34,8 @@ _WHOLE_SUFFIXES: Final = ("", "k", "M", "G", "T", "P", "E")
 _NANO: Final = -9
 # Upstream computes with powers of ten of any size; a text of ten bytes must not fill the memory.
 _DIGITS_MAX: Final = 4_000
+# As Go's ParseInt reads an int64, which may begin with any number of zeros.
+_EXPONENT: Final = re.compile(r"[eE]([+-]?)0*([0-9]{1,19})")
 
 _TEXT: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 
@@ -165,7 +167,7 @@ def _parse(text: str) -> Quantity:
         return small
     if not whole and not fraction:
         raise ValueError(f"quantity {_shown(text)} has no digits")
-    return _big(text, int(f"{sign}{number}{fraction}"), -len(fraction), exponent, format_)
+    return _big(int(f"{sign}{number}{fraction}"), -len(fraction), exponent, format_)
 
 
 def _shown(text: str) -> str:
@@ -178,10 +180,9 @@ def _read_suffix(text: str, suffix: str) -> tuple[int, Format]:
         return exponent, Format.DECIMAL_SI
     if (exponent := _BINARY_SUFFIXES.get(suffix)) is not None:
         return exponent, Format.BINARY_SI
-    if suffix[0] in "eE" and re.fullmatch(r"[+-]?[0-9]{1,40}", suffix[1:]):
-        exponent = int(suffix[1:])
-        if fits_int64(exponent):
-            return wrap(exponent, bits=32), Format.DECIMAL_EXPONENT
+    found = _EXPONENT.fullmatch(suffix)
+    if found is not None and fits_int64(exponent := int(found[1] + found[2])):
+        return wrap(exponent, bits=32), Format.DECIMAL_EXPONENT
     raise ValueError(
         f"quantity {_shown(text)} ends in {_shown(suffix)}: write one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei "
         "or an exponent (e6)"
@@ -220,7 +221,7 @@ def _small_binary(
     )
 
 
-def _big(text: str, mantissa: int, scale: int, exponent: int, format_: Format) -> Quantity:
+def _big(mantissa: int, scale: int, exponent: int, format_: Format) -> Quantity:
     """Upstream's big decimal: in nanos, rounded up in magnitude, a binary one capped at the largest int64."""
     magnitude = abs(mantissa)
     if format_ is Format.BINARY_SI:
@@ -230,7 +231,9 @@ def _big(text: str, mantissa: int, scale: int, exponent: int, format_: Format) -
     if magnitude == 0:
         return Quantity(mantissa=0, scale=scale, format=format_, is_big=True)
     if scale > _DIGITS_MAX:
-        raise ValueError(f"quantity {_shown(text)} has more than {_DIGITS_MAX} digits")
+        # Upstream computes its digits, for hours. Nothing has to be rounded up to nanos here, so they are not needed.
+        signed = -magnitude if mantissa < 0 else magnitude
+        return Quantity(mantissa=signed, scale=scale, format=format_, is_big=True)
     nanos = _shift_up(magnitude, scale - _NANO)
     if format_ is Format.BINARY_SI and nanos > INT64_MAX * 10**9:
         nanos, result_scale = INT64_MAX, 0
@@ -338,6 +341,9 @@ def _shifted_int64(mantissa: int, shift: int) -> int:
 
 def _scaled_int64_big(mantissa: int, shift: int) -> int:
     """Upstream's scaledValue: it adds one for any remainder, so negative numbers round towards zero, and wraps."""
+    if shift > _DIGITS_MAX:
+        # An int64 has the lowest bits of the number, and all of them are zeros.
+        return 0
     if shift >= 0:
         # int64(math.Pow10(shift)) is the smallest int64 on amd64 when it does not fit.
         factor = ten_to(shift) if shift <= 18 else INT64_MIN

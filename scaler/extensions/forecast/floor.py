@@ -8,6 +8,8 @@ import math
 
 import msgspec
 
+from scaler.algorithm.go_numbers import INT32_MAX
+
 # A small target may always have this many more, whatever percentage is allowed.
 _EXTRA_REPLICAS_MIN = 2
 
@@ -25,8 +27,8 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def replicas(self) -> int:
-        """Whole replicas. Rounding must not need one more for the same load."""
-        return math.ceil(self.needed - 1e-9)
+        """Whole replicas, as many as an int32 can be. Rounding must not need one more for the same load."""
+        return math.ceil(min(self.needed - 1e-9, INT32_MAX))
 
 
 def lifted(replicas: int, floor: Floor | None) -> int:

@@ -57,14 +57,22 @@ class Rule(msgspec.Struct, frozen=True):
 
     def dates(self, start: datetime, end: datetime, zone: ZoneInfo) -> Iterator[datetime]:
         """The local times of the rule from `start` on until `end`."""
-        until = self.until
-        if until is not None and until.tzinfo is not None:
-            until = until.astimezone(zone).replace(tzinfo=None)
+        until = None if self.until is None else _in_zone(self.until, zone)
         last = _shifted(end if until is None else min(until, end), _SHIFT_YEARS)
         text = f"{self.parts};UNTIL={last:%Y%m%dT%H%M%S}"
         # dateutil raises an error for COUNT together with UNTIL.
         dates = islice(rrulestr(text, dtstart=_shifted(start, _SHIFT_YEARS)), self.count)
         return (_shifted(each, -_SHIFT_YEARS) for each in dates)
+
+
+def _in_zone(until: datetime, zone: ZoneInfo) -> datetime:
+    """The local time; the same digits if that is outside of the years that a time may have."""
+    if until.tzinfo is None:
+        return until
+    try:
+        return until.astimezone(zone).replace(tzinfo=None)
+    except OverflowError:
+        return until.replace(tzinfo=None)
 
 
 def _shifted(local: datetime, years: int) -> datetime:

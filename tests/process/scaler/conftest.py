@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,22 @@ class DirectScaler:
     """A scaler with the token of its own ServiceAccount, and one autoscaler on the External metric `waiting`."""
 
     def __init__(
-        self, cluster: Cluster, namespace: str, exporter: Exporter, program: LoadlineProcess
+        self,
+        cluster: Cluster,
+        namespace: str,
+        exporter: Exporter,
+        start: Callable[[], LoadlineProcess],
     ) -> None:
-        self.program = program
+        self._start = start
+        self.program = start()
         self.namespace = namespace
         self._cluster = cluster
         self._exporter = exporter
         self._token = cluster.kubectl("create", "token", "prober", f"-n{namespace}").strip()
+
+    def restart(self) -> None:
+        """Start it again, after it was killed."""
+        self.program = self._start()
 
     def set_waiting(self, value: float) -> None:
         """With a target of 10 per replica."""
@@ -150,7 +160,7 @@ def direct_scaler(
         _grant(cluster, f"{namespace}-metrics", METRICS_RULES, f"{namespace}:scaler")
         exporter.set("direct_waiting", 10, namespace=namespace)
         undo.append(lambda: exporter.remove("direct_waiting", namespace=namespace))
-        metric = _waiting("waiting_here" if forecast else "waiting")
+        metric = waiting("waiting_here" if forecast else "waiting")
         document = autoscaler(namespace, {**metric, "name": "waiting"})
         if forecast:
             document["spec"]["forecast"] = {"metric": "waiting", "mode": forecast}
@@ -160,7 +170,8 @@ def direct_scaler(
             "create", "token", "scaler", f"-n{namespace}", f"--audience={AUDIENCE}"
         )
         token_file.write_text(token)
-        program = start_program(
+        started = partial(
+            start_program,
             "scaler",
             f"--adapter-token-file={token_file}",
             f"--kubeconfig={cluster.kubeconfig_for_service_account(namespace, 'scaler')}",
@@ -171,15 +182,17 @@ def direct_scaler(
             *(flags or adapter.scaler_flags),
             log_directory=tmp_path,
         )
-        undo.append(program.stop)
-        return DirectScaler(cluster, namespace, exporter, program)
+        scaler = DirectScaler(cluster, namespace, exporter, started)
+        undo.append(lambda: scaler.program.stop())
+        return scaler
 
     yield start
     for each in reversed(undo):
         each()
 
 
-def _waiting(name: str) -> dict[str, Any]:
+def waiting(name: str) -> dict[str, Any]:
+    """The External metric of this name, with a target of 10 per replica."""
     metric = {"name": name}
     target = {"type": "AverageValue", "averageValue": "10"}
     return {"type": "External", "external": {"metric": metric, "target": target}}

@@ -16,7 +16,7 @@ from wire.api.quantity import Quantity
 
 CRD = Path(__file__).parents[3] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 quantities = st.from_regex(
-    r"\A[+-]?([0-9]{1,4}(\.[0-9]{0,4})?|\.[0-9]{1,4})(([KMGTPE]i|[numkMGTPE])|[eE][+-]?[0-9]{1,2})?\Z"
+    r"\A[+-]?([0-9]{1,4}(\.[0-9]{0,4})?|\.[0-9]{1,4})(([KMGTPE]i|[numkMGTPE])|[eE][+-]?0{0,20}([0-9]{1,18}|[1-9][0-9]{19,30}))?\Z"
 )
 
 
@@ -33,13 +33,17 @@ TARGET = re2.compile(pattern("metrics", "items", "external", "target", "averageV
 TOLERANCE = re2.compile(pattern("behavior", "scaleUp", "tolerance"))
 
 
-def milli_or_none(text: str) -> int | None:
-    """The value, rounded up to thousandths, as Kubernetes does; None if the text is not a quantity.
+ZERO = Quantity.from_int(0)
 
-    Kubernetes reads a text without digits, such as `+`, as 0; the CRD refuses it as a tolerance too.
+
+def quantity_or_none(text: str) -> Quantity | None:
+    """The value, as Kubernetes reads it; None if the text is not a quantity.
+
+    Kubernetes reads a text without digits, such as `+`, as 0; the CRD refuses it as a tolerance too. An exponent is an
+    int64 there, and has at most 18 digits here.
     """
     try:
-        return Quantity.parse(text).milli_value()
+        return Quantity.parse(text)
     except ValueError:
         return None
 
@@ -50,17 +54,21 @@ def milli_or_none(text: str) -> int | None:
 @example(text=".")
 @example(text="00.10")
 @example(text="1e-9")
+@example(text="1e9999999999999999999")
+@example(text="1e-999999999999999999")
 def test_a_target_is_accepted_if_and_only_if_it_is_a_positive_quantity(text):
     accepted = TARGET.search(text) is not None
-    assert accepted == ((milli_or_none(text) or 0) > 0)
+    assert accepted == ((quantity_or_none(text) or ZERO) > ZERO)
 
 
 @given(text=quantities)
 @example(text="0")
 @example(text="0m")
+@example(text="1e" + "9" * 62)
+@example(text="1e" + "0" * 61 + "3")
 def test_a_tolerance_is_accepted_if_and_only_if_it_is_an_unsigned_quantity(text):
     accepted = TOLERANCE.search(text) is not None
-    assert accepted == (milli_or_none(text) is not None and not text.startswith("-"))
+    assert accepted == (quantity_or_none(text) is not None and not text.startswith("-"))
 
 
 def test_no_rule_parses_a_quantity():
