@@ -177,5 +177,8 @@ def test_the_largest_schedules_of_one_namespace_do_not_delay_the_autoscalers_of_
     for name in ("a", "b", "c", "d", "e"):
         workspace = Workspace(cluster, dense, name=name)
         message = workspace.has_condition("ScalingLimited", "True", "PendingSchedule")
-        assert "1040 schedules and entries of calendars have too many starts for one reconcile" in message
+        assert (
+            "1040 schedules and entries of calendars have too many starts for one reconcile"
+            in message
+        )
         assert workspace.replicas() == 2, "the metric proposes 1"

@@ -5,17 +5,19 @@ fold an expression matches both instants of a local time, as for a CronJob. In t
 a CronJob skips it, but here that would leave out a whole window (docs/adr/0014-cron-and-recurrence-rules.md).
 """
 
-from calendar import monthrange
 from datetime import date
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
 
+from scaler.extensions.schedules.local_time import month_length
 from scaler.extensions.schedules.matching_days import DayStarts
 from scaler.extensions.schedules.work import Work
 
 _YEAR_UNITS = 2
+# The first day of each week of a month, which may begin with the last day of one.
+_EVERY_WEEK = sum(1 << 7 * week for week in range(6))
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _DESCRIPTORS = {
@@ -63,7 +65,7 @@ class Cron(msgspec.Struct, frozen=True):
         """The days that match in the month of this first day."""
         weekdays = self.weekdays[first.isoweekday() % 7]
         days = self.days & weekdays if self.needs_both_days else self.days | weekdays
-        return days & (1 << monthrange(first.year, first.month)[1]) - 1
+        return days & (1 << month_length(first.year, first.month)) - 1
 
 
 @lru_cache(4_096)
@@ -82,16 +84,14 @@ def parse_cron(expression: str) -> Cron:
     (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = (
         _parse_field(text, field) for text, field in zip(texts, _FIELDS, strict=True)
     )
+    weeks = sum(1 << weekday for weekday in weekdays) * _EVERY_WEEK
     return Cron(
         seconds=tuple(
             hour * 3600 + minute * 60 for hour in sorted(hours) for minute in sorted(minutes)
         ),
         days=sum(1 << day - 1 for day in days),
         months=months,
-        weekdays=tuple(
-            sum(1 << day for day in range(31) if (first + day) % 7 in weekdays)
-            for first in range(7)
-        ),
+        weekdays=tuple(weeks >> first for first in range(7)),
         needs_both_days=any_day or any_weekday,
     )
 

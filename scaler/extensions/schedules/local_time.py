@@ -5,6 +5,7 @@ defines it: in the gap from 02:00 to 03:00, 02:30 is 03:30. A local time that oc
 """
 
 from bisect import bisect_left
+from calendar import isleap, mdays
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -61,6 +62,11 @@ def local_day(unix_seconds: float, zone: ZoneInfo) -> int:
     return datetime.fromtimestamp(unix_seconds, zone).toordinal()
 
 
+def month_length(year: int, month: int) -> int:
+    """The number of days. `calendar.monthrange` takes ten times as long, because it also finds a weekday."""
+    return mdays[month] + (month == 2 and isleap(year))
+
+
 def midnight(day: int, zone: ZoneInfo) -> int:
     """Unix seconds of the begin of a day."""
     return instant(datetime.fromordinal(day), zone)
@@ -95,9 +101,7 @@ def instants_of_day(
         return bisect_left(
             seconds,
             True,
-            key=lambda each: (
-                _offset(begin + timedelta(seconds=each), zone, fold=fold) == after
-            ),
+            key=lambda each: _offset(begin + timedelta(seconds=each), zone, fold=fold) == after,
         )
 
     # From `late` on, local times are after the change also where they could be before it.

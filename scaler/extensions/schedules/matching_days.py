@@ -60,7 +60,9 @@ class DayStarts(msgspec.Struct, frozen=True):
         """The starts after `after` and until `until`, ascending."""
         last_day = local_day(until, self.zone)
         first_day = local_day(after, self.zone) - 1
-        return takewhile(lambda start: start <= until, self._starts(first_day, last_day, after, work))
+        return takewhile(
+            lambda start: start <= until, self._starts(first_day, last_day, after, work)
+        )
 
     def _starts(self, first_day: int, last_day: int, after: float, work: Work) -> Iterator[int]:
         late: list[int] = []

@@ -19,9 +19,10 @@ EVENTS_MAX = 1_040
 DURATION_SECONDS_MAX = 31_622_400
 RAMP_SECONDS_MAX = 86_400
 
-# To read an event, and this many dates, takes as long as a unit.
-_EVENT_UNITS = 1
-_DATES_A_UNIT = 8
+_EVENT_UNITS = 2
+# To read so many dates, or to list so many events, takes as long as a unit.
+_DATES_A_UNIT = 2
+_LISTED_A_UNIT = 4
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -53,7 +54,9 @@ class Readable(msgspec.Struct, frozen=True, kw_only=True):
         return self.events_read == len(self.events)
 
 
-def readable(schedules: tuple[ScheduleSpec, ...], calendars: tuple[FoundCalendar, ...]) -> Readable:
+def readable(
+    schedules: tuple[ScheduleSpec, ...], calendars: tuple[FoundCalendar, ...], work: Work
+) -> Readable:
     """The events, none of which is read yet."""
     events: list[Event] = []
     problems: list[str] = []
@@ -71,6 +74,7 @@ def readable(schedules: tuple[ScheduleSpec, ...], calendars: tuple[FoundCalendar
             )
             continue
         events += of_schedule
+    work.spend(len(events) // _LISTED_A_UNIT)
     return Readable(events=tuple(events), problems=tuple(problems))
 
 
@@ -204,16 +208,19 @@ def _recurring(
     zone: str,
 ) -> Starts:
     """The starts of an entry; many autoscalers have those of one calendar."""
-    with _Reading("start"):
+    field = "start"
+    try:
         start = local_time(start_text)
-    with _Reading("rrule"):
+        field = "rrule"
         rule = parse_rule(rule_text) if rule_text else None
-    with _Reading("rdates"):
+        field = "rdates"
         added = tuple(local_time(date) for date in added_texts)
-    with _Reading("exdates"):
+        field = "exdates"
         removed = frozenset(local_time(date) for date in removed_texts)
-    with _Reading("start"):
+        field = "start"
         return recurring_starts(start, time_zone(zone), rule, added, removed)
+    except ValueError as error:
+        raise _FieldError(f"{field}: {error}") from error
 
 
 def _counted(schedule: Schedule, event: Event, work: Work) -> tuple[Schedule, bool]:

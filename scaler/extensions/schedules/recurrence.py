@@ -7,7 +7,6 @@ All of it is in local time; `local_time` makes instants of it, by the rule of th
 """
 
 from bisect import bisect_left, bisect_right
-from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -19,7 +18,7 @@ import msgspec
 from dateutil.rrule import MONTHLY, YEARLY, rrule
 from dateutil.rrule import weekday as numbered_weekday
 
-from scaler.extensions.schedules.local_time import instant
+from scaler.extensions.schedules.local_time import instant, month_length
 from scaler.extensions.schedules.matching_days import DayStarts
 from scaler.extensions.schedules.recurrence_rule import Rule
 from scaler.extensions.schedules.work import Work
@@ -30,7 +29,7 @@ COUNTED_YEARS_MAX = 30
 
 # dateutil examines each day of a year or month, and compares it with each number of the parts of a rule.
 _FIXED_UNITS, _MONTH_UNITS, _YEAR_UNITS = 1, 4, 10
-_CHOICE_UNITS = 40
+_CHOICE_UNITS = 80
 # So many days that match take as long as a unit.
 _DAYS_A_UNIT = 8
 # dateutil computes a few months faster one by one than as a year.
@@ -132,7 +131,7 @@ def _every(days: int, first: int, pattern: int) -> int:
 
 def _fixed_dates(rule: YearRule, months: Sequence[int], year: int) -> Iterator[date]:
     for month in months:
-        last = monthrange(year, month)[1]
+        last = month_length(year, month)
         yield from (date(year, month, day) for day in rule.month_days if day <= last)
 
 
@@ -372,7 +371,9 @@ def recurring_starts(
     if start.year not in YEARS:
         raise ValueError(f"the start must be from the year {YEARS[0]} to {YEARS[-1]}")
     dates = added if rule is not None else (start, *added)
-    fixed = FixedStarts(tuple(sorted({instant(each, zone) for each in dates if each not in removed})))
+    fixed = FixedStarts(
+        tuple(sorted({instant(each, zone) for each in dates if each not in removed}))
+    )
     if rule is None:
         return fixed
     removed_seconds: dict[int, set[int]] = {}
@@ -414,8 +415,7 @@ def _units(rule: YearRule) -> int:
     if rule.is_fixed:
         return _FIXED_UNITS
     numbers = sum(
-        len(each)
-        for each in (rule.month_days, rule.year_days, rule.week_numbers, rule.weekdays)
+        len(each) for each in (rule.month_days, rule.year_days, rule.week_numbers, rule.weekdays)
     )
     if rule.is_of_months:
         return len(rule.months) * (_MONTH_UNITS + numbers // 4)

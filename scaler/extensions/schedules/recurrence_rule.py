@@ -79,7 +79,9 @@ def parse_rule(text: str) -> Rule:
 
 def _rule(parts: dict[str, str], until: datetime | None) -> Rule:
     def numbers(name: str) -> tuple[int, ...]:
-        return tuple(sorted({int(each) for each in parts[name].split(",")} if name in parts else ()))
+        return tuple(
+            sorted({int(each) for each in parts[name].split(",")} if name in parts else ())
+        )
 
     weekdays = {
         (int(each[:-2] or 0), _WEEKDAYS.index(each[-2:]))

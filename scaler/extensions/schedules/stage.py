@@ -39,8 +39,11 @@ class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
     searched: "Searched"
 
 
-class Searched(msgspec.Struct, frozen=True):
-    """What was read of these schedules and calendars, and the starts that were found. Not stored: a restart reads again."""
+class Searched(msgspec.Struct, frozen=True, eq=False):
+    """What was read of these schedules and calendars, and the starts that were found. Not stored: a restart reads again.
+
+    Two are never equal: with equal schedules, those of now replace those before, so that they are compared once.
+    """
 
     schedules: tuple[ScheduleSpec, ...]
     calendars: tuple[FoundCalendar, ...]
@@ -62,9 +65,9 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         if not schedules:
             return None
         known: Searched | None = given.states.get(self.name)
-        if known is None or (known.schedules, known.calendars) != (schedules, calendars):
-            known = Searched(schedules, calendars, readable(schedules, calendars))
         work = Work()
+        if known is None or (known.schedules, known.calendars) != (schedules, calendars):
+            known = Searched(schedules, calendars, readable(schedules, calendars, work))
         read = read_on(known.read, work)
         scheduled = evaluated(
             read.schedules,

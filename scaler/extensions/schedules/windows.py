@@ -23,7 +23,7 @@ _AHEAD_SECONDS = YEARS_AHEAD * 366 * DAY_SECONDS
 # Windows that overlap in a longer chain than this, or for longer, have no next change in the status.
 _CHAIN_MAX = 50
 _CHAIN_SECONDS = 366 * DAY_SECONDS
-_STEP_UNITS = 2
+_STEP_UNITS = 1
 
 
 class Starts(Protocol):
@@ -191,7 +191,7 @@ def _current(schedule: Schedule, known: Search | None, now: float, work: Work) -
 
 
 def _search(schedule: Schedule, now: float, work: Work) -> Search:
-    """What is needed for the bounds now. The next start is searched for in the rest of the year at first."""
+    """What is needed for the bounds now. The next start is searched for until the end of the next year at first."""
     starts, ramp = schedule.starts, schedule.ramp_seconds
     previous = starts.latest(now, now - schedule.duration_seconds - ramp, work)
     search = Search(
@@ -208,7 +208,7 @@ def _search(schedule: Schedule, now: float, work: Work) -> Search:
 
 
 def _continued(schedule: Schedule, search: Search, now: float, work: Work) -> Search:
-    """A search that goes on for the next start, year by year."""
+    """A search that goes on for the next start, two years at a time."""
     while (
         search.following is None
         and search.searched_to < now + _AHEAD_SECONDS
@@ -219,11 +219,11 @@ def _continued(schedule: Schedule, search: Search, now: float, work: Work) -> Se
 
 
 def _searched_on(schedule: Schedule, search: Search, work: Work) -> Search:
-    """For the next start, until the end of a year."""
+    """For the next start, until the end of the next year."""
     work.spend(_STEP_UNITS)
     after = search.searched_to
     year = datetime.fromtimestamp(after, UTC).year
-    until = datetime(year + 1, 1, 1, tzinfo=UTC).timestamp()
+    until = datetime(year + 2, 1, 1, tzinfo=UTC).timestamp()
     following = next(schedule.starts.following(after, until, work), None)
     ramp_begins = until - schedule.ramp_seconds
     return msgspec.structs.replace(

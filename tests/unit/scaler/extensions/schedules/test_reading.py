@@ -27,7 +27,8 @@ def at(text: str, zone: str = "Europe/Berlin") -> float:
 
 def read_all(specs, calendars) -> Readable:
     """In one evaluation."""
-    read = read_on(readable(specs, calendars), Work())
+    work = Work()
+    read = read_on(readable(specs, calendars, work), work)
     assert read.is_complete
     return read
 
@@ -114,7 +115,5 @@ def test_a_mistake_names_its_field_and_does_not_affect_other_schedules(spec, cal
     read = read_all((good, spec), calendars)
     (found,) = read.problems
     assert problem in found
-    found = evaluated(
-        read.schedules, 1_800_000_000, min_replicas=1, max_replicas=40, work=Work()
-    )
+    found = evaluated(read.schedules, 1_800_000_000, min_replicas=1, max_replicas=40, work=Work())
     assert found.floor == 7

@@ -186,7 +186,7 @@ def test_while_schedules_are_not_all_evaluated_nothing_is_scaled_down_and_metric
     of = scheduled(
         *(
             ScheduleSpec(name=f"a{each}", schedule="0 8 1 1 *", duration_seconds=60, min_replicas=5)
-            for each in range(300)
+            for each in range(400)
         )
     )
     first = decision(of, 10, replicas=20)
@@ -194,7 +194,7 @@ def test_while_schedules_are_not_all_evaluated_nothing_is_scaled_down_and_metric
     outcome = settle(first, NotNeeded(), NOW)
     limited = {each.type: each for each in outcome.status.conditions or ()}["ScalingLimited"]
     assert limited.reason == "PendingSchedule"
-    assert "the 300 schedules and entries of calendars have too many starts" in limited.message
+    assert "the 400 schedules and entries of calendars have too many starts" in limited.message
     assert condition(first)[:2] == ("False", "PendingSchedule")
     assert decision(of, 300, replicas=20).desired_replicas == 30
     reconciles = 1
