@@ -5,7 +5,7 @@ defines it: in the gap from 02:00 to 03:00, 02:30 is 03:30. A local time that oc
 """
 
 from bisect import bisect_left
-from calendar import isleap, mdays
+from calendar import isleap
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -14,6 +14,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 DAY_SECONDS = 86_400
+_FEBRUARY = 2
+_MONTH_LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _EPOCH = date(1970, 1, 1).toordinal()
 # The limit of the CRDs; longer texts are not kept.
 _NAME_LENGTH_MAX = 64
@@ -64,7 +66,7 @@ def local_day(unix_seconds: float, zone: ZoneInfo) -> int:
 
 def month_length(year: int, month: int) -> int:
     """The number of days. `calendar.monthrange` takes ten times as long, because it also finds a weekday."""
-    return mdays[month] + (month == 2 and isleap(year))
+    return 29 if month == _FEBRUARY and isleap(year) else _MONTH_LENGTHS[month]
 
 
 def midnight(day: int, zone: ZoneInfo) -> int:

@@ -7,16 +7,16 @@ All of it is in local time; `local_time` makes instants of it, by the rule of th
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import MAXYEAR, date, datetime, timedelta
 from functools import lru_cache
 from heapq import merge
 from itertools import groupby
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
-from dateutil.rrule import MONTHLY, YEARLY, rrule
-from dateutil.rrule import weekday as numbered_weekday
+from dateutil.rrule import MONTHLY, YEARLY, rrule, weekday
 
 from scaler.extensions.schedules.local_time import instant, month_length
 from scaler.extensions.schedules.matching_days import DayStarts
@@ -35,8 +35,12 @@ _DAYS_A_UNIT = 8
 # dateutil computes a few months faster one by one than as a year.
 _MONTHS_MAX = 3
 _ALL_MONTHS = tuple(range(1, 13))
-_ALL_WEEKDAYS = tuple((0, weekday) for weekday in range(7))
+_ALL_WEEKDAYS = tuple((0, each) for each in range(7))
 _WEEK = 0b1111111
+
+# dateutil has no types for these.
+_RRULE: Callable[..., Iterable[datetime]] = rrule
+_WEEKDAY: Callable[[int, int | None], object] = weekday
 
 
 class YearRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,16 +141,16 @@ def _fixed_dates(rule: YearRule, months: Sequence[int], year: int) -> Iterator[d
 
 def _dates(rule: YearRule, months: Sequence[int], year: int) -> Iterator[datetime]:
     """By dateutil, with intervals that end behind the last year that it knows: it computes one period and ends."""
-    parts = {
+    weekdays = tuple(_WEEKDAY(day, number or None) for number, day in rule.weekdays)
+    parts: dict[str, Any] = {
         "wkst": rule.week_start,
         "bymonthday": rule.month_days or None,
-        "byweekday": tuple(numbered_weekday(day, number or None) for number, day in rule.weekdays)
-        or None,
+        "byweekday": weekdays or None,
     }
     if rule.is_of_months:
         for month in months:
             begin = datetime(year, month, 1)  # noqa: DTZ001  # a local time
-            yield from rrule(MONTHLY, begin, interval=12 * (10_000 - year), **parts)
+            yield from _RRULE(MONTHLY, begin, interval=12 * (MAXYEAR + 1 - year), **parts)
         return
     parts |= {
         "bymonth": months or None,
@@ -154,7 +158,7 @@ def _dates(rule: YearRule, months: Sequence[int], year: int) -> Iterator[datetim
         "byweekno": rule.week_numbers or None,
     }
     begin = datetime(year, 1, 1)  # noqa: DTZ001  # a local time
-    yield from rrule(YEARLY, begin, interval=10_000 - year, **parts)
+    yield from _RRULE(YEARLY, begin, interval=MAXYEAR + 1 - year, **parts)
 
 
 @lru_cache(256)

@@ -239,11 +239,10 @@ def _end_of_chain(schedule: Schedule, previous: int, now: float, work: Work) -> 
     end, limit = previous + schedule.duration_seconds, now + _CHAIN_SECONDS
     if end <= now:
         return None
-    overlapping = 0
-    for start in schedule.starts.following(previous, limit, work):
+    starts = schedule.starts.following(previous, limit, work)
+    for overlapping, start in enumerate(starts, start=1):
         if start > end:
             return float(end)
-        overlapping += 1
         if overlapping == _CHAIN_MAX:
             return None
         end = start + schedule.duration_seconds

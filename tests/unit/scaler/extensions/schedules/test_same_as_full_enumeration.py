@@ -85,9 +85,9 @@ def rules(draw) -> str:
     return text
 
 
-starts = st.datetimes(datetime(2014, 1, 1), datetime(2027, 1, 1)).map(
-    lambda each: each.replace(microsecond=0)
-)
+starts = st.datetimes(
+    datetime.fromisoformat("2014-01-01"), datetime.fromisoformat("2027-01-01")
+).map(lambda each: each.replace(microsecond=0))
 near = st.tuples(st.sampled_from(NEAR), st.integers(-3 * DAY, 3 * DAY)).map(
     lambda pair: pair[0].timestamp() + pair[1]
 )
