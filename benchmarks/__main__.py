@@ -18,6 +18,7 @@ from benchmarks import (
     scaler_sizes,
     scaler_syncs,
     scaler_with_adapter,
+    schedules,
 )
 from benchmarks.instruments.figures import document, table
 from benchmarks.instruments.metric_kinds import MetricKind
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "scaler_with_adapter": scaler_with_adapter,
     "scaler_hanging_metric": scaler_hanging_metric,
     "scaler_failing_autoscalers": scaler_failing_autoscalers,
+    "schedules": schedules,
 }
 # It takes about two hours.
 ONLY_BY_NAME = {"scaler_sizes"}

@@ -36,6 +36,7 @@ _OF_SCALING_LIMITED: Final[Mapping[str, str]] = {
     "TooManyReplicas": "max",
     "TooFewReplicas": "min",
     "InvalidSchedule": "schedule",
+    "PendingSchedule": "schedule",
     "OutdatedCache": "old cache",
 }
 _OF_HELD_BY: Final[Mapping[str, str]] = {
@@ -45,6 +46,7 @@ _OF_HELD_BY: Final[Mapping[str, str]] = {
     "Panicking": "panic",
     "FutileScaleUp": "unready pods",
     "InvalidSchedule": "schedule",
+    "PendingSchedule": "schedule",
     "OutdatedCache": "old cache",
 }
 _STABILIZED: Final = ("ScaleUpStabilized", "ScaleDownStabilized")

@@ -86,6 +86,10 @@ ACCEPTED = {
     "a descriptor": schedules({**OFFICE, "schedule": "@daily"}),
     "dates": schedules({**without("schedule"), "dates": ["2026-11-27T00:00:00"]}),
     "a calendar": schedules(HOLIDAYS),
+    "ten schedules with a calendar, and forty without": schedules(
+        *({**HOLIDAYS, "name": f"holidays-{each}"} for each in range(10)),
+        *({**OFFICE, "name": f"office-{each}"} for each in range(40)),
+    ),
     "a calendar with bounds": schedules({**HOLIDAYS, "minReplicas": 2, "maxReplicas": 9}),
     "a schedule with a larger maximum": schedules({**OFFICE, "minReplicas": 30, "maxReplicas": 60}),
     "a cap": schedules({**without("minReplicas"), "maxReplicas": 2}, OFFICE | {"name": "other"}),
@@ -217,6 +221,10 @@ REFUSED = {
     "a calendar with a duration": (
         schedules({**HOLIDAYS, "durationSeconds": 60}),
         "spec.schedules[0].calendarRef: Forbidden: may not be set together with durationSeconds or timeZone",
+    ),
+    "eleven schedules with a calendar": (
+        schedules(*({**HOLIDAYS, "name": f"holidays-{each}"} for each in range(11))),
+        "spec.schedules: Invalid value: at most 10 schedules may refer to a calendar",
     ),
     "an unknown kind of calendar": (
         schedules({"name": "a", "calendarRef": {"kind": "Calendar", "name": "retail"}}),

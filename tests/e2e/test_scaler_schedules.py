@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from testbed import worst_schedules
 from testbed.cluster import Cluster
 from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.waiting import until
@@ -144,3 +145,40 @@ def test_a_recurring_event_is_stored(cluster, namespace):
     cluster.apply(calendar("ScalingCalendar", "retail", namespace, event))
     path = f"/apis/{API_VERSION}/namespaces/{namespace}/scalingcalendars/retail"
     assert until(lambda: cluster.get(path), what="the calendar")["spec"]["entries"] == [event]
+
+
+def test_the_largest_schedules_of_one_namespace_do_not_delay_the_autoscalers_of_another(
+    cluster, metrics_api, namespace, start_scaler
+):
+    """Ten calendars and five autoscalers, of all kinds that cost most."""
+    dense = f"{namespace}-dense"
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": dense}})
+    kinds = list(worst_schedules.ENTRY_FIELDS.values())
+    for each in range(worst_schedules.CALENDARS):
+        entries = worst_schedules.entries(kinds[each % len(kinds)], each)
+        name = worst_schedules.calendar_name(each)
+        cluster.apply(calendar("ScalingCalendar", name, dense, *entries))
+    schedules = worst_schedules.schedules()
+    for name in ("a", "b", "c", "d", "e"):
+        cluster.apply(
+            workload("Deployment", dense, 2, name),
+            autoscaler(dense, plain_queue("10"), name=name, target=name, schedules=schedules),
+        )
+    metrics_api.values[f"{dense}/queue"] = "10"
+    metrics_api.values[f"{namespace}/queue"] = "10"
+    cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, plain_queue("10")))
+    start_scaler("--sync-period=1s", "--downscale-stabilization=0s")
+
+    other = Workspace(cluster, namespace)
+    for replicas in (5, 2, 6):
+        metrics_api.values[f"{namespace}/queue"] = f"{10 * replicas}"
+        # Most of it is for kubectl.
+        other.reaches(replicas, deadline_seconds=10)
+    for name in ("a", "b", "c", "d", "e"):
+        workspace = Workspace(cluster, dense, name=name)
+        message = workspace.has_condition("ScalingLimited", "True", "PendingSchedule")
+        assert (
+            "1040 schedules and entries of calendars have too many starts for one reconcile"
+            in message
+        )
+        assert workspace.replicas() == 2, "the metric proposes 1"

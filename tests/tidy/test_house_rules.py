@@ -184,10 +184,6 @@ COMPARES_TIMES = {
     "scaler/extensions/panic.py:_continued": _ALWAYS,
     "scaler/extensions/panic.py:panic_state": _ALWAYS,
     "scaler/extensions/scale_to_zero.py:restored": _STORED,
-    "scaler/extensions/schedules/cron.py:_next": _BOUNDS,
-    "scaler/extensions/schedules/cron.py:_previous": _BOUNDS,
-    "scaler/extensions/schedules/recurrence.py:_recent": _BOUNDS,
-    "scaler/extensions/schedules/recurrence.py:previous_and_next": _BOUNDS,
     "scaler/extensions/schedules/windows.py:_phase": _BOUNDS,
     "scaler/extensions/schedules/windows.py:evaluated": _BOUNDS,
 }

@@ -5,20 +5,19 @@ fold an expression matches both instants of a local time, as for a CronJob. In t
 a CronJob skips it, but here that would leave out a whole window (docs/adr/0014-cron-and-recurrence-rules.md).
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from scaler.extensions.schedules.local_time import instants_of_day
+from scaler.extensions.schedules.local_time import month_length
+from scaler.extensions.schedules.matching_days import DayStarts
+from scaler.extensions.schedules.work import Work
 
-# As robfig/cron: an expression without a match in this time never matches (30 February).
-YEARS_AHEAD = 5
-
-_DAY = timedelta(days=1)
+_YEAR_UNITS = 2
+# The first day of each week of a month, which may begin with the last day of one.
+_EVERY_WEEK = sum(1 << 7 * week for week in range(6))
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _DESCRIPTORS = {
@@ -51,21 +50,22 @@ _FIELDS = (
 
 
 class Cron(msgspec.Struct, frozen=True):
-    """A parsed expression. `minutes` are those after midnight at which it matches; Sunday is weekday 0."""
+    """A parsed expression. `seconds` are those after midnight at which it matches."""
 
-    minutes: tuple[int, ...]
-    days: frozenset[int]
+    seconds: tuple[int, ...]
+    days: int
+    """A bit for each day of a month that matches, the first day is the lowest one."""
     months: frozenset[int]
-    weekdays: frozenset[int]
+    weekdays: tuple[int, ...]
+    """The days that match by their weekday in a month whose first day is a Sunday, a Monday, ...: bits as in `days`."""
     needs_both_days: bool
     """Whether a day must match both day fields, because one of them is `*`."""
 
-    def matches(self, day: date) -> bool:
-        """Whether the expression matches on this day."""
-        if day.month not in self.months:
-            return False
-        by_day, by_weekday = day.day in self.days, day.isoweekday() % 7 in self.weekdays
-        return (by_day and by_weekday) if self.needs_both_days else (by_day or by_weekday)
+    def days_of_month(self, first: date) -> int:
+        """The days that match in the month of this first day."""
+        weekdays = self.weekdays[first.isoweekday() % 7]
+        days = self.days & weekdays if self.needs_both_days else self.days | weekdays
+        return days & (1 << month_length(first.year, first.month)) - 1
 
 
 @lru_cache(4_096)
@@ -84,11 +84,14 @@ def parse_cron(expression: str) -> Cron:
     (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = (
         _parse_field(text, field) for text, field in zip(texts, _FIELDS, strict=True)
     )
+    weeks = sum(1 << weekday for weekday in weekdays) * _EVERY_WEEK
     return Cron(
-        minutes=tuple(hour * 60 + minute for hour in sorted(hours) for minute in sorted(minutes)),
-        days=days,
+        seconds=tuple(
+            hour * 3600 + minute * 60 for hour in sorted(hours) for minute in sorted(minutes)
+        ),
+        days=sum(1 << day - 1 for day in days),
         months=months,
-        weekdays=weekdays,
+        weekdays=tuple(weeks >> first for first in range(7)),
         needs_both_days=any_day or any_weekday,
     )
 
@@ -143,56 +146,25 @@ def _number(text: str, part: str, field: _Field) -> int:
     raise ValueError(f"{field.name} {part!r}: {text!r} is not a number{names}")
 
 
-class CronStarts(msgspec.Struct, frozen=True):
-    """When an expression matches in a time zone."""
+class CronDays(msgspec.Struct, frozen=True):
+    """The days of an expression, and its times."""
 
     cron: Cron
-    zone: ZoneInfo
 
-    def previous_and_next(
-        self, now_unix_seconds: float, lookback_seconds: float
-    ) -> tuple[int | None, int | None]:
-        """The last match at or before `now`, if it is at most `lookback` ago, and the first one after it."""
-        today = datetime.fromtimestamp(now_unix_seconds, UTC).astimezone(self.zone).date()
-        return (
-            self._previous(today, now_unix_seconds, now_unix_seconds - lookback_seconds),
-            self._next(today, now_unix_seconds),
-        )
-
-    def matches_from(self, day: date) -> Iterator[tuple[date, tuple[int, ...], frozenset[int]]]:
-        """The days from `day` on with a match, for five years; the matches, and those moved out of a gap."""
-        end = day.replace(year=day.year + YEARS_AHEAD + 1, month=1, day=1)
-        while day < end:
-            if self.cron.matches(day):
-                yield day, *instants_of_day(day, self.cron.minutes, self.zone)
-                day += _DAY
-            elif day.month in self.cron.months:
-                day += _DAY
-            else:
-                day = (day.replace(day=1) + 31 * _DAY).replace(day=1)
-
-    def _next(self, today: date, now: float) -> int | None:
-        found: int | None = None
-        found_on = today
-        # From yesterday on, and one day further than the first match: a gap at midnight moves a match into the next day.
-        for day, instants, _ in self.matches_from(today - _DAY):
-            if found is not None and day > found_on + _DAY:
-                break
-            place = bisect_right(instants, now)
-            later = instants[place] if place < len(instants) else None
-            if later is not None and (found is None or later < found):
-                found, found_on = later, day if found is None else found_on
+    def of_year(self, year: int, work: Work) -> int:
+        """A bit for each day of the year that matches."""
+        work.spend_on_year(self, year, _YEAR_UNITS)
+        begin, found = date(year, 1, 1), 0
+        for month in self.cron.months:
+            first = date(year, month, 1)
+            found |= self.cron.days_of_month(first) << (first - begin).days
         return found
 
-    def _previous(self, today: date, now: float, earliest: float) -> int | None:
-        first_day = datetime.fromtimestamp(earliest, UTC).astimezone(self.zone).date() - _DAY
-        day, found, found_on = today + _DAY, None, today
-        while day >= first_day and (found is None or day >= found_on - _DAY):
-            if self.cron.matches(day):
-                instants, _ = instants_of_day(day, self.cron.minutes, self.zone)
-                place = bisect_right(instants, now)
-                before = instants[place - 1] if place else None
-                if before is not None and (found is None or before > found):
-                    found, found_on = before, day if found is None else found_on
-            day -= _DAY
-        return found if found is not None and found >= earliest else None
+    def seconds_of(self, day: int) -> tuple[int, ...]:
+        """The same times on each day."""
+        return self.cron.seconds
+
+
+def cron_starts(expression: str, zone: ZoneInfo) -> DayStarts:
+    """When an expression matches in a time zone. Raises ValueError."""
+    return DayStarts(CronDays(parse_cron(expression)), zone, twice=True)

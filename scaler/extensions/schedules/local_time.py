@@ -4,32 +4,53 @@ A local time that a change skips (the gap) is read with the offset before the ch
 defines it: in the gap from 02:00 to 03:00, 02:30 is 03:30. A local time that occurs twice (the fold) is the first one.
 """
 
+from bisect import bisect_left
+from calendar import isleap
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-_DAY = timedelta(days=1)
-_MINUTE_SECONDS = 60
+import msgspec
+
+DAY_SECONDS = 86_400
+_FEBRUARY = 2
+_MONTH_LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_EPOCH = date(1970, 1, 1).toordinal()
+# The limit of the CRDs; longer texts are not kept.
+_NAME_LENGTH_MAX = 64
 
 
 def time_zone(name: str) -> ZoneInfo:
     """The zone of a name of the IANA time zone database, such as Europe/Berlin. Raises ValueError."""
-    try:
-        return ZoneInfo(name)
-    except (LookupError, OSError, ValueError) as error:
+    found = _zone(name) if len(name) <= _NAME_LENGTH_MAX else None
+    if found is None:
         raise ValueError(
             f"unknown time zone {name!r}: use a name of the IANA database, such as Europe/Berlin or UTC"
-        ) from error
+        )
+    return found
+
+
+@lru_cache(1_024)
+def _zone(name: str) -> ZoneInfo | None:
+    """None if there is none: to find that out takes longer than to read one."""
+    try:
+        return ZoneInfo(name)
+    except (LookupError, OSError, ValueError):
+        return None
 
 
 def local_time(text: str) -> datetime:
     """`2026-11-27T08:00:00`, without an offset. Raises ValueError."""
     try:
-        read = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S")  # noqa: DTZ007  # the zone is a field of its own
-    except ValueError as error:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        read = None
+    # fromisoformat also reads other forms, such as 20261127T08 and 2026-W48-5T08:00:00.
+    if read is None or read.isoformat() != text or read.tzinfo is not None or read.microsecond:
         raise ValueError(
             f"{text!r} is not a local time: write it as 2026-11-27T08:00:00, without an offset"
-        ) from error
+        )
     return read
 
 
@@ -38,39 +59,67 @@ def instant(local: datetime, zone: ZoneInfo) -> int:
     return int(local.replace(tzinfo=zone, fold=0).timestamp())
 
 
-@lru_cache(256)
+def local_day(unix_seconds: float, zone: ZoneInfo) -> int:
+    """The day of an instant, as the number that `date.toordinal` gives it."""
+    return datetime.fromtimestamp(unix_seconds, zone).toordinal()
+
+
+def month_length(year: int, month: int) -> int:
+    """The number of days. `calendar.monthrange` takes ten times as long, because it also finds a weekday."""
+    return 29 if month == _FEBRUARY and isleap(year) else _MONTH_LENGTHS[month]
+
+
+def midnight(day: int, zone: ZoneInfo) -> int:
+    """Unix seconds of the begin of a day."""
+    return instant(datetime.fromordinal(day), zone)
+
+
+class Instants(msgspec.Struct, frozen=True):
+    """Local times of a day as instants: `base_unix_seconds` and each of `seconds`, ascending."""
+
+    base_unix_seconds: int
+    seconds: Sequence[int]
+    has_change: bool = False
+    """Whether the clocks change on this day. Then the last ones may be later than the first ones of the next day."""
+    moved: frozenset[int] = frozenset()
+    """Those that only a gap moved to where they are."""
+
+
 def instants_of_day(
-    day: date, minutes: tuple[int, ...], zone: ZoneInfo
-) -> tuple[tuple[int, ...], frozenset[int]]:
-    """Unix seconds, ascending, of local times of a day, given in minutes after midnight.
+    day: int, seconds: Sequence[int], zone: ZoneInfo, *, twice: bool = False
+) -> Instants:
+    """The local times of a day that are `seconds` after midnight, in ascending order.
 
-    In the fold both instants of a local time are included. The set contains those that only a gap
-    moved there.
+    `twice`: in the fold both instants of a local time, not only the first one.
     """
-    midnight = datetime(day.year, day.month, day.day)  # noqa: DTZ001  # a local time
-    if not _changes(midnight, zone):
-        start = instant(midnight, zone)
-        return tuple(start + minute * _MINUTE_SECONDS for minute in minutes), frozenset()
-    found: set[int] = set()
-    moved: set[int] = set()
-    for minute in minutes:
-        local = midnight + timedelta(minutes=minute)
-        first = instant(local, zone)
-        second = int(local.replace(tzinfo=zone, fold=1).timestamp())
-        if first > second:
-            moved.add(first)
-        else:
-            found |= {first, second}
-    return tuple(sorted(found | moved)), frozenset(moved - found)
+    begin, end = datetime.fromordinal(day), datetime.fromordinal(day + 1)
+    before, after = _offset(begin, zone, fold=0), _offset(end, zone, fold=1)
+    utc_midnight = (day - _EPOCH) * DAY_SECONDS
+    if before == after:
+        return Instants(utc_midnight - before, seconds)
+
+    def first_after_change(fold: int) -> int:
+        """The place of the first local time that has the offset after the change."""
+        return bisect_left(
+            seconds,
+            True,
+            key=lambda each: _offset(begin + timedelta(seconds=each), zone, fold=fold) == after,
+        )
+
+    # From `late` on, local times are after the change also where they could be before it.
+    early, late = first_after_change(1), first_after_change(0)
+    found = {utc_midnight - before + each for each in seconds[:late]}
+    found.update(utc_midnight - after + each for each in seconds[late:])
+    moved: frozenset[int] = frozenset()
+    if after > before:
+        regular = {utc_midnight - before + each for each in seconds[:early]}
+        regular.update(utc_midnight - after + each for each in seconds[late:])
+        moved = frozenset(found - regular)
+    elif twice:
+        found.update(utc_midnight - after + each for each in seconds[early:late])
+    return Instants(0, sorted(found), has_change=True, moved=moved)
 
 
-def _changes(midnight: datetime, zone: ZoneInfo) -> bool:
-    """Whether the offset of the zone changes within this day, or at one of its ends."""
-    end = midnight + _DAY
-    offsets = {
-        midnight.replace(tzinfo=zone, fold=0).utcoffset(),
-        midnight.replace(tzinfo=zone, fold=1).utcoffset(),
-        end.replace(tzinfo=zone, fold=0).utcoffset(),
-        end.replace(tzinfo=zone, fold=1).utcoffset(),
-    }
-    return len(offsets) > 1
+def _offset(local: datetime, zone: ZoneInfo, *, fold: int) -> int:
+    offset = local.replace(tzinfo=zone, fold=fold).utcoffset()
+    return 0 if offset is None else offset.days * DAY_SECONDS + offset.seconds

@@ -11,13 +11,17 @@ from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType
 from scaler.api.schedules import FoundCalendar, ScheduleSpec, ScheduleStatus
-from scaler.extensions.schedules.reading import Readable, readable
+from scaler.extensions.schedules.reading import Readable, read_on, readable
 from scaler.extensions.schedules.windows import Active, Scheduled, Search, evaluated
+from scaler.extensions.schedules.work import Work
 from wire.api.meta import time_from_unix
 
 SCHEDULES = "schedules"
 INVALID_SCHEDULE = "InvalidSchedule"
-_NOT_SCALED_DOWN = "nothing is scaled down until that is fixed"
+PENDING_SCHEDULE = "PendingSchedule"
+# A condition must not grow with the number of schedules: the API server refuses a long one.
+_NAMED_MAX = 10
+_PROBLEMS_MAX = 5
 
 
 class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,14 +33,17 @@ class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
     min_replicas: int
     max_replicas: int
     next_change_unix_seconds: float | None = None
-    problem: str | None = None
-    """Why nothing may be scaled down: a schedule that cannot be read might set a floor."""
+    unknown: tuple[str, str] | None = None
+    """Why nothing may be scaled down, a reason and a message: a schedule that is not known might set a floor."""
     remark: Remark
     searched: "Searched"
 
 
-class Searched(msgspec.Struct, frozen=True):
-    """What was read of these schedules and calendars, and the starts that were found. Not stored: a restart reads again."""
+class Searched(msgspec.Struct, frozen=True, eq=False):
+    """What was read of these schedules and calendars, and the starts that were found. Not stored: a restart reads again.
+
+    Two are never equal: with equal schedules, those of now replace those before, so that they are compared once.
+    """
 
     schedules: tuple[ScheduleSpec, ...]
     calendars: tuple[FoundCalendar, ...]
@@ -58,13 +65,16 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         if not schedules:
             return None
         known: Searched | None = given.states.get(self.name)
+        work = Work()
         if known is None or (known.schedules, known.calendars) != (schedules, calendars):
-            known = Searched(schedules, calendars, readable(schedules, calendars))
+            known = Searched(schedules, calendars, readable(schedules, calendars, work))
+        read = read_on(known.read, work)
         scheduled = evaluated(
-            known.read.schedules,
+            read.schedules,
             given.moment.now_unix_seconds,
             min_replicas=policy.min_replicas,
             max_replicas=policy.max_replicas,
+            work=work,
             searches=known.searches,
         )
         given.moment.holds_until(scheduled.valid_until_unix_seconds)
@@ -73,17 +83,18 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         if scheduled.cap is not None:
             high = max(scheduled.cap, low)
         low = min(low, high)
-        problem = "; ".join((*known.read.problems, *scheduled.problems))
+        unknown = _unknown(read, is_complete=read.is_complete and scheduled.is_complete)
         return ScheduledBounds(
-            active=", ".join(_named(each) for each in scheduled.active),
+            active=_joined(tuple(_named(each) for each in scheduled.active)),
             sets_min=scheduled.floor is not None,
             sets_max=scheduled.cap is not None,
             min_replicas=low,
             max_replicas=high,
             next_change_unix_seconds=scheduled.next_change_unix_seconds,
-            problem=f"{problem}; {_NOT_SCALED_DOWN}" if problem else None,
-            remark=_remark(scheduled, problem, low, high),
-            searched=msgspec.structs.replace(known, searches=scheduled.searches),
+            unknown=unknown,
+            remark=_remark(scheduled, unknown, low, high),
+            # With the objects of now: two that are equal are compared at once if they are the same.
+            searched=Searched(schedules, calendars, read, scheduled.searches),
         )
 
     def policy(self, rules: ScheduledBounds, policy: Policy) -> Policy:
@@ -101,8 +112,8 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         )
 
     def holds(self, rules: ScheduledBounds) -> tuple[str, str] | None:
-        """While a schedule cannot be read."""
-        return (INVALID_SCHEDULE, rules.problem) if rules.problem else None
+        """While a schedule cannot be read, or has not been evaluated yet."""
+        return rules.unknown
 
     def begin(
         self,
@@ -146,25 +157,46 @@ def _named(active: Active) -> str:
     return active.name if active.share >= 1 else f"{active.name} (ramp)"
 
 
-def _remark(scheduled: Scheduled, problem: str, low: int, high: int) -> Remark:
+def _unknown(read: Readable, *, is_complete: bool) -> tuple[str, str] | None:
+    """A reason and a message, if what a schedule says is not known."""
+    if read.problems:
+        mistakes = "; ".join(read.problems[:_PROBLEMS_MAX])
+        if len(read.problems) > _PROBLEMS_MAX:
+            mistakes += f"; and {len(read.problems) - _PROBLEMS_MAX} more"
+        return INVALID_SCHEDULE, f"{mistakes}; nothing is scaled down until that is fixed"
+    if not is_complete:
+        # The same until it ends, so that the status is not written in each reconcile.
+        return PENDING_SCHEDULE, (
+            f"the {len(read.events)} schedules and entries of calendars have too many starts for one reconcile, so the next"
+            " ones go on; nothing is scaled down until all are evaluated"
+        )
+    return None
+
+
+def _remark(scheduled: Scheduled, unknown: tuple[str, str] | None, low: int, high: int) -> Remark:
     """The condition `Scheduled`."""
     following = scheduled.next_change_unix_seconds
     # The next change may be unknown: a date in more than five years, or windows that never end.
     then = "" if following is None else f"; the next change is at {_time(following)}"
     if scheduled.active:
-        names = ", ".join(_named(each) for each in scheduled.active)
+        names = _joined(tuple(_named(each) for each in scheduled.active))
         message = f"{_counted(len(scheduled.active))} active ({names}): minReplicas is {low}, maxReplicas is {high}{then}"
         reason = "ScheduleActive"
     else:
         message, reason = f"no schedule is active{then}", "NoActiveSchedule"
-    if problem:
-        message, reason = f"{problem}; {_NOT_SCALED_DOWN}; {message}", "InvalidSchedule"
+    if unknown:
+        reason, message = unknown[0], f"{unknown[1]}; {message}"
     return Remark(
         condition=ConditionType.SCHEDULED,
         active=bool(scheduled.active),
         reason=reason,
         message=message,
     )
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_NAMED_MAX])
+    return f"{shown} and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else shown
 
 
 def _counted(count: int) -> str:

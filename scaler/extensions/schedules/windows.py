@@ -6,25 +6,35 @@ and left in a straight line after the last one ends, so that the whole bound app
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Protocol
 
 import msgspec
 
-# Windows that overlap in a longer chain than this have no next change in the status.
+from scaler.extensions.schedules.local_time import DAY_SECONDS
+from scaler.extensions.schedules.work import Work
+
+YEARS_AHEAD = 5
+"""A start that is further away is none for now."""
+
+_AHEAD_SECONDS = YEARS_AHEAD * 366 * DAY_SECONDS
+# Windows that overlap in a longer chain than this, or for longer, have no next change in the status.
 _CHAIN_MAX = 50
-# A schedule that cannot be evaluated is tried again after this.
-_RETRY_SECONDS = 3600.0
+_CHAIN_SECONDS = 366 * DAY_SECONDS
+_STEP_UNITS = 1
 
 
 class Starts(Protocol):
     """When windows begin, in Unix seconds."""
 
-    def previous_and_next(
-        self, now_unix_seconds: float, lookback_seconds: float
-    ) -> tuple[int | None, int | None]:
-        """The last start at or before `now`, if it is at most `lookback` ago, and the first one after it."""
+    def latest(self, now: float, earliest: float, work: Work) -> int | None:
+        """The last start at or before `now`, and not before `earliest`."""
+        ...
+
+    def following(self, after: float, until: float, work: Work) -> Iterator[int]:
+        """The starts after `after`, ascending: all of them until `until`, and later ones only where they are known."""
         ...
 
 
@@ -60,20 +70,24 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     cap: int | None = None
     next_change_unix_seconds: float | None = None
     valid_until_unix_seconds: float = math.inf
-    problems: tuple[str, ...] = ()
-    """The schedules that cannot be evaluated, and why."""
+    is_complete: bool = True
+    """Whether the work sufficed for all schedules. Otherwise what some of them say is not known yet."""
     searches: "tuple[Search | None, ...]" = ()
     """For the next evaluation of the same schedules."""
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
-    """The starts around a moment: the same from `since` until `until`. `end`: of the window, with those that overlap."""
+    """The starts around a moment: the same from `since` until `until`. `end`: of the window, with those that overlap.
+
+    Without a following start there is none until `searched_to`.
+    """
 
     since: float
     until: float
     previous: int | None
     following: int | None
     end: float | None
+    searched_to: float
 
 
 def evaluated(
@@ -82,27 +96,27 @@ def evaluated(
     *,
     min_replicas: int,
     max_replicas: int,
+    work: Work,
     searches: Sequence[Search | None] = (),
 ) -> Scheduled:
     """The bounds now. `min_replicas` and `max_replicas` are those without schedules, where ramps begin.
 
-    `searches`: those of an earlier evaluation. Starts are searched again only after the next one has passed: for a recurrence
-    rule that takes milliseconds.
+    `searches`: those of an earlier evaluation. Starts are searched again only after the next one has passed, and a search for
+    a distant one is continued where it has ended.
     """
-    now, active, changes, problems = now_unix_seconds, list[Active](), list[float](), list[str]()
-    valid_until, found = math.inf, list[Search | None]()
-    for each, known in zip_longest(schedules, searches[: len(schedules)]):
-        try:
-            search = known
-            if search is None or not search.since <= now < search.until:
-                search = _search(each, now)
-            phase = _phase(each, search, now)
-        except ValueError as error:
-            found.append(None)
-            problems.append(f"schedule {each.name}: {error}")
-            valid_until = min(valid_until, now + _RETRY_SECONDS)
+    now, active, changes = now_unix_seconds, list[Active](), list[float]()
+    valid_until = math.inf
+    # First what sets the bounds of all schedules; distant starts only where work is left.
+    found = [
+        _current(each, known, now, work)
+        for each, known in zip_longest(schedules, searches[: len(schedules)])
+    ]
+    for place, (each, search) in enumerate(zip(schedules, found, strict=True)):
+        if search is None:
             continue
-        found.append(search)
+        if search.following is None and search.searched_to < now + _AHEAD_SECONDS:
+            search = found[place] = _continued(each, search, now, work)
+        phase = _phase(each, search, now)
         if phase.share > 0:
             active.append(_active(each, phase.share, min_replicas, max_replicas))
         if phase.next_change is not None:
@@ -118,8 +132,9 @@ def evaluated(
         # The floor takes precedence: too few replicas are an outage, too many are a cost.
         cap=max(cap, floor) if cap is not None and floor is not None else cap,
         next_change_unix_seconds=min(changes, default=None),
-        valid_until_unix_seconds=valid_until,
-        problems=tuple(problems),
+        # The next evaluation goes on.
+        valid_until_unix_seconds=now if work.is_used_up else valid_until,
+        is_complete=None not in found,
         searches=tuple(found),
     )
 
@@ -168,27 +183,67 @@ def _phase(schedule: Schedule, search: Search, now: float) -> _Phase:
     return _Phase(share, next_change, now)
 
 
-def _search(schedule: Schedule, now: float) -> Search:
-    lookback_seconds = schedule.duration_seconds + schedule.ramp_seconds
-    previous, following = schedule.starts.previous_and_next(now, lookback_seconds)
-    return Search(
+def _current(schedule: Schedule, known: Search | None, now: float, work: Work) -> Search | None:
+    """The known search while it holds, or a new one; None if the work does not suffice."""
+    if known is not None and known.since <= now < known.until:
+        return known
+    return None if work.is_used_up else _search(schedule, now, work)
+
+
+def _search(schedule: Schedule, now: float, work: Work) -> Search:
+    """What is needed for the bounds now. The next start is searched for until the end of the next year at first."""
+    starts, ramp = schedule.starts, schedule.ramp_seconds
+    previous = starts.latest(now, now - schedule.duration_seconds - ramp, work)
+    search = Search(
         since=now,
-        # Without a next start, search again after a day: the search ends some years ahead.
-        until=now + 86_400 if following is None else following,
+        until=now,
         previous=previous,
+        following=None,
+        end=None if previous is None else _end_of_chain(schedule, previous, now, work),
+        searched_to=now,
+    )
+    while search.following is None and search.until <= now:
+        search = _searched_on(schedule, search, work)
+    return search
+
+
+def _continued(schedule: Schedule, search: Search, now: float, work: Work) -> Search:
+    """A search that goes on for the next start, two years at a time."""
+    while (
+        search.following is None
+        and search.searched_to < now + _AHEAD_SECONDS
+        and not work.is_used_up
+    ):
+        search = _searched_on(schedule, search, work)
+    return search
+
+
+def _searched_on(schedule: Schedule, search: Search, work: Work) -> Search:
+    """For the next start, until the end of the next year."""
+    work.spend(_STEP_UNITS)
+    after = search.searched_to
+    year = datetime.fromtimestamp(after, UTC).year
+    until = datetime(year + 2, 1, 1, tzinfo=UTC).timestamp()
+    following = next(schedule.starts.following(after, until, work), None)
+    ramp_begins = until - schedule.ramp_seconds
+    return msgspec.structs.replace(
+        search,
         following=following,
-        end=_end_of_chain(schedule, previous, following),
+        searched_to=until,
+        until=ramp_begins if following is None else following,
     )
 
 
-def _end_of_chain(schedule: Schedule, previous: int | None, following: int | None) -> float | None:
+def _end_of_chain(schedule: Schedule, previous: int, now: float, work: Work) -> float | None:
     """When the windows that overlap with the one of `previous` end."""
-    if previous is None:
+    end, limit = previous + schedule.duration_seconds, now + _CHAIN_SECONDS
+    if end <= now:
         return None
-    end = previous + schedule.duration_seconds
-    for _ in range(_CHAIN_MAX):
-        if following is None or following > end:
+    starts = schedule.starts.following(previous, limit, work)
+    for overlapping, start in enumerate(starts, start=1):
+        if start > end:
             return float(end)
-        end = following + schedule.duration_seconds
-        _, following = schedule.starts.previous_and_next(following, 0)
-    return None
+        if overlapping == _CHAIN_MAX:
+            return None
+        end = start + schedule.duration_seconds
+    return float(end) if end < limit else None

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.extensions.schedules.cron import CronStarts, parse_cron
+from scaler.extensions.schedules.cron import cron_starts, parse_cron
 from scaler.extensions.schedules.local_time import local_time, time_zone
+from scaler.extensions.schedules.matching_days import DayStarts
+from tests.unit.scaler.extensions.schedules.searching import previous_and_next
 
 DAYS = 86_400 * 40
 
@@ -16,8 +18,8 @@ def at(text: str, zone: str, fold: int = 0) -> float:
     return local_time(text).replace(tzinfo=time_zone(zone), fold=fold).timestamp()
 
 
-def starts(expression: str, zone: str = "UTC") -> CronStarts:
-    return CronStarts(parse_cron(expression), time_zone(zone))
+def starts(expression: str, zone: str = "UTC") -> DayStarts:
+    return cron_starts(expression, time_zone(zone))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +36,7 @@ def starts(expression: str, zone: str = "UTC") -> CronStarts:
     ],
 )  # fmt: skip
 def test_the_next_match_is_at_this_local_time(expression, zone, now, following):
-    _, found = starts(expression, zone).previous_and_next(at(now, zone), DAYS)
+    _, found = previous_and_next(starts(expression, zone), at(now, zone), DAYS)
     assert found == at(following, zone)
 
 
@@ -42,18 +44,18 @@ def test_a_local_time_in_the_fold_matches_twice():
     first, second = (at("2026-10-25T02:30:00", "Europe/Berlin", fold) for fold in (0, 1))
     assert second - first == 3600
     found = starts("30 2 * * *", "Europe/Berlin")
-    assert found.previous_and_next(first - 1, DAYS)[1] == first
-    assert found.previous_and_next(first, DAYS) == (first, second)
+    assert previous_and_next(found, first - 1, DAYS)[1] == first
+    assert previous_and_next(found, first, DAYS) == (first, second)
 
 
 def test_a_date_that_does_not_exist_never_matches():
-    assert starts("0 0 30 2 *").previous_and_next(0, DAYS) == (None, None)
+    assert previous_and_next(starts("0 0 30 2 *"), 0, DAYS) == (None, None)
 
 
 def test_a_match_that_is_too_long_ago_is_not_the_previous_one():
     now = at("2026-11-20T09:00:00", "UTC")
-    assert starts("0 8 * * *").previous_and_next(now, 3600)[0] == now - 3600
-    assert starts("0 8 * * *").previous_and_next(now, 3599)[0] is None
+    assert previous_and_next(starts("0 8 * * *"), now, 3600)[0] == now - 3600
+    assert previous_and_next(starts("0 8 * * *"), now, 3599)[0] is None
 
 
 @given(
@@ -63,13 +65,13 @@ def test_a_match_that_is_too_long_ago_is_not_the_previous_one():
 )  # fmt: skip
 def test_the_next_match_is_the_previous_one_of_its_own_moment(now, expression, zone):
     found = starts(expression, zone)
-    previous, following = found.previous_and_next(now, 3 * DAYS)
+    previous, following = previous_and_next(found, now, 3 * DAYS)
     assert following is not None
     assert following > now
     assert previous is None or previous <= now
-    assert found.previous_and_next(following, DAYS)[0] == following
+    assert previous_and_next(found, following, DAYS)[0] == following
     # Nothing lies between the two.
-    assert found.previous_and_next(following - 1, 4 * DAYS)[0] == previous
+    assert previous_and_next(found, following - 1, 4 * DAYS)[0] == previous
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_every_day_of_a_year_has_its_match():
     now = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
     days = set()
     for _ in range(365):
-        _, following = starts("30 2 * * *", "Europe/Berlin").previous_and_next(now, DAYS)
+        _, following = previous_and_next(starts("30 2 * * *", "Europe/Berlin"), now, DAYS)
         assert following is not None
         now = following
         days.add((datetime.fromtimestamp(now, UTC) + timedelta(hours=1)).date())

@@ -10,8 +10,9 @@ from scaler.api.schedules import (
     ScheduleSpec,
 )
 from scaler.extensions.schedules.local_time import local_time, time_zone
-from scaler.extensions.schedules.reading import readable
+from scaler.extensions.schedules.reading import Readable, read_on, readable
 from scaler.extensions.schedules.windows import evaluated
+from scaler.extensions.schedules.work import Work
 
 RETAIL = CalendarReference(kind="ClusterScalingCalendar", name="retail")
 SALE = CalendarEntry(
@@ -24,10 +25,18 @@ def at(text: str, zone: str = "Europe/Berlin") -> float:
     return local_time(text).replace(tzinfo=time_zone(zone)).timestamp()
 
 
+def read_all(specs, calendars) -> Readable:
+    """In one evaluation."""
+    work = Work()
+    read = read_on(readable(specs, calendars, work), work)
+    assert read.is_complete
+    return read
+
+
 def scheduled(now: float, *specs: ScheduleSpec, calendars=()):
-    read = readable(specs, tuple(calendars))
+    read = read_all(specs, tuple(calendars))
     assert read.problems == ()
-    return evaluated(read.schedules, now, min_replicas=1, max_replicas=40)
+    return evaluated(read.schedules, now, min_replicas=1, max_replicas=40, work=Work())
 
 
 def retail(*entries: CalendarEntry, zone: str = "Europe/Berlin") -> FoundCalendar:
@@ -103,8 +112,8 @@ CRON = {"name": "a", "duration_seconds": 60, "min_replicas": 3}
 )  # fmt: skip
 def test_a_mistake_names_its_field_and_does_not_affect_other_schedules(spec, calendars, problem):
     good = ScheduleSpec(name="good", schedule="* * * * *", duration_seconds=60, min_replicas=7)
-    read = readable((good, spec), calendars)
+    read = read_all((good, spec), calendars)
     (found,) = read.problems
     assert problem in found
-    found = evaluated(read.schedules, 1_800_000_000, min_replicas=1, max_replicas=40)
+    found = evaluated(read.schedules, 1_800_000_000, min_replicas=1, max_replicas=40, work=Work())
     assert found.floor == 7

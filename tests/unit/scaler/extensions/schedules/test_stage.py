@@ -181,6 +181,40 @@ def test_without_schedules_the_policy_has_none():
     assert settle(found, NotNeeded(), NOW).status.schedule is None
 
 
+def test_while_schedules_are_not_all_evaluated_nothing_is_scaled_down_and_metrics_scale_up():
+    """More of them than the API server accepts."""
+    of = scheduled(
+        *(
+            ScheduleSpec(name=f"a{each}", schedule="0 8 1 1 *", duration_seconds=60, min_replicas=5)
+            for each in range(400)
+        )
+    )
+    first = decision(of, 10, replicas=20)
+    assert first.desired_replicas == 20
+    outcome = settle(first, NotNeeded(), NOW)
+    limited = {each.type: each for each in outcome.status.conditions or ()}["ScalingLimited"]
+    assert limited.reason == "PendingSchedule"
+    assert "the 400 schedules and entries of calendars have too many starts" in limited.message
+    assert condition(first)[:2] == ("False", "PendingSchedule")
+    assert decision(of, 300, replicas=20).desired_replicas == 30
+    reconciles = 1
+    while first.derivation.held_by == "PendingSchedule":
+        first = decision(of, 10, replicas=20, memory=first.memory)
+        reconciles += 1
+        assert reconciles < 20
+    assert first.desired_replicas == 1
+
+
+def test_a_condition_does_not_grow_with_the_number_of_schedules():
+    broken = (msgspec.structs.replace(BROKEN, name=f"broken-{each}") for each in range(20))
+    active = (ScheduleSpec(name=f"active-{each}", min_replicas=2, **ACTIVE) for each in range(20))
+    message = condition(decision(scheduled(*broken, *active), replicas=3))[2]
+    assert "spec.schedules[4].schedule" in message
+    assert "; and 15 more; nothing is scaled down" in message
+    assert "20 schedules are active (active-0, " in message
+    assert ", active-9 and 10 more): minReplicas is 2" in message
+
+
 bounds = st.integers(1, 60)
 schedules = st.lists(
     st.builds(
@@ -232,6 +266,9 @@ def test_schedules_and_calendars_are_read_again_only_when_they_differ():
     first = reconcile(7, "it is missing")
     second = reconcile(7, "it is missing", first.memory)
     assert read(second) is read(first)
+    # An object of the second reconcile, not of the first: while it is the same, comparing costs nothing.
+    state = second.memory.states["schedules"]
+    assert state.schedules is not first.memory.states["schedules"].schedules
     third = reconcile(9, "it is missing", second.memory)
     assert (second.desired_replicas, third.desired_replicas) == (7, 9)
     assert "it is forbidden" in condition(reconcile(9, "it is forbidden", third.memory))[2]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scaler.extensions.schedules.recurrence import FixedStarts
 from scaler.extensions.schedules.windows import Schedule, Scheduled, evaluated
+from scaler.extensions.schedules.work import Work
 
 
 def schedule(
@@ -19,12 +20,14 @@ def schedule(
 
 
 def at(now: float, *schedules: Schedule) -> Scheduled:
-    return evaluated(schedules, now, min_replicas=2, max_replicas=20)
+    return evaluated(schedules, now, min_replicas=2, max_replicas=20, work=Work())
 
 
 def following(earlier: Scheduled, now: float, *schedules: Schedule) -> Scheduled:
     """With the searches of an earlier evaluation."""
-    return evaluated(schedules, now, min_replicas=2, max_replicas=20, searches=earlier.searches)
+    return evaluated(
+        schedules, now, min_replicas=2, max_replicas=20, work=Work(), searches=earlier.searches
+    )
 
 
 def names(scheduled: Scheduled) -> list[str]:
@@ -92,9 +95,12 @@ class CountedStarts:
         self.searches = 0
         self._starts = FixedStarts(instants)
 
-    def previous_and_next(self, now_unix_seconds, lookback_seconds):
+    def latest(self, now, earliest, work):
         self.searches += 1
-        return self._starts.previous_and_next(now_unix_seconds, lookback_seconds)
+        return self._starts.latest(now, earliest, work)
+
+    def following(self, after, until, work):
+        return self._starts.following(after, until, work)
 
 
 def test_starts_are_searched_only_when_the_next_one_has_passed():
