@@ -220,8 +220,8 @@ class Answers:
                 return shared
         observer.needs_own_query()
         found = await own_rows(self._evaluator, query, names, observer)
-        if self._wide_plans and not observer.explains:
-            self._wide_plans.own_query_answered(query.wide, query.plan.query, found)
+        if wide_plans and not observer.explains:
+            wide_plans.own_query_answered(query.wide, query.plan.query, found)
         _OWN.inc()
         return found
 

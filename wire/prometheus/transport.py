@@ -146,7 +146,8 @@ class Transport:
             data=body,
             headers=headers,
             ssl=tls,
-            allow_redirects=self._follows_redirects and not has_secrets,
+            # A redirect of a POST would be followed by a GET without its body.
+            allow_redirects=not (has_secrets or posted),
         ) as response:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await self._refusal(response)
