@@ -123,11 +123,11 @@ class _Server:
     def _checks(self) -> tuple[Check, ...]:
         activator = self._parts.activator
         return (
-            Check("cluster-resources", self._resources_problem, public=True),
-            Check("discovery", lambda: activator.catalog.problem, public=True),
-            Check("objects", lambda: self._parts.objects.problem, public=True, informs=True),
-            Check("rules", lambda: activator.catalog.failures, public=True, informs=True),
-            Check("configuration", lambda: self._reloader.problem, public=True, informs=True),
+            Check("cluster-resources", self._resources_problem),
+            Check("discovery", lambda: activator.catalog.problem),
+            Check("objects", lambda: self._parts.objects.problem, informs=True),
+            Check("rules", lambda: activator.catalog.failures, informs=True),
+            Check("configuration", lambda: self._reloader.problem, informs=True),
         )
 
     def _resources_problem(self) -> str | None:
