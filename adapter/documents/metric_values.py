@@ -6,10 +6,15 @@ Where a value is not usable, the rule's signal contract decides (`signal_contrac
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
-from adapter.documents.refusals import external_metric_not_found, object_metric_not_found
+from adapter.documents.refusals import (
+    about_query,
+    external_metric_not_found,
+    object_metric_not_found,
+)
 from adapter.documents.signal_contract import (
     EMPTY,
     PARTIAL,
@@ -111,8 +116,11 @@ def custom_values(
         if outcome is Outcome.FAILED:
             raise failed(query, f"{without[name].sentence} for {name!r}")
     if Outcome.NOT_FOUND in outcomes.values():
-        raise object_metric_not_found(
-            request, f"{query.plan.query!r} has no row for it ({query.rule})"
+        raise about_query(
+            partial(object_metric_not_found, request),
+            "",
+            query.plan.query,
+            f" has no row for it ({query.rule})",
         )
     left_out = [(name, each.sentence) for name, each in without.items() if each is not EMPTY]
     return CustomValues(tuple(values), tuple(left_out))
@@ -151,8 +159,11 @@ def external_values(
             case Outcome.LAST:
                 return tuple(last)
             case Outcome.NOT_FOUND:
-                raise external_metric_not_found(
-                    request, f"{query.plan.query!r} yields no row ({query.rule})"
+                raise about_query(
+                    partial(external_metric_not_found, request),
+                    "",
+                    query.plan.query,
+                    f" yields no row ({query.rule})",
                 )
             case Outcome.FAILED:
                 raise failed(query, found.sentence)
