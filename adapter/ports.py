@@ -39,14 +39,18 @@ class QueryFailed(Exception):
     """A backend did not answer a query: unreachable, too slow, refused, or not understood.
 
     `retryable` is true when the same query may succeed a moment later (connection, timeout, 5xx), and false when it will
-    not (bad PromQL, a query over a limit).
+    not (bad PromQL, a query over a limit). `quotes` is true when the cause has the words of the server, which may quote the query.
     """
 
-    def __init__(self, *, backend: str, query: str, cause: str, retryable: bool) -> None:
+    def __init__(
+        self, *, backend: str, query: str, cause: str, retryable: bool, quotes: bool = False
+    ) -> None:
         self.backend = backend
         self.query = query
         self.cause = cause
         self.retryable = retryable
+        self.quotes = quotes
+        self.public_cause = cause.partition(":")[0] if quotes else cause
         super().__init__(f"Prometheus backend {backend!r} did not answer {query!r}: {cause}")
 
 

@@ -256,10 +256,16 @@ def _unknown(
 ) -> StatusError:
     """404; 503 while the series of some rule are not known, since that rule might serve the metric."""
     gaps = active.catalog.gaps()
-    why = _why_unknown(elsewhere, gaps)
-    if any(gap.temporary for gap in gaps):
-        return service_unavailable(refusal(why).message)
-    return refusal(why)
+
+    def refused(shown: Sequence[Gap]) -> StatusError:
+        found = refusal(_why_unknown(elsewhere, shown))
+        if any(gap.temporary for gap in gaps):
+            return service_unavailable(found.message)
+        return found
+
+    public = refused([gap.public() for gap in gaps])
+    public.in_full = refused(gaps)
+    return public
 
 
 def _fallback_key(

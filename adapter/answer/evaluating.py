@@ -3,28 +3,25 @@
 from collections.abc import Sequence
 
 from adapter.answer.observer import AnswerObserver
-from adapter.documents.refusals import metrics_not_fetched
+from adapter.documents.refusals import about_query, metrics_not_fetched, shown
 from adapter.model import FOR_AUTOSCALER, Evaluation, Lane, MetricQuery, Plan, Sending
 from adapter.ports import Evaluator, QueryFailed
 from adapter.promql.ages import dated
 from adapter.promql.row_selection import selected
 from adapter.wide.concurrently import together
 
-QUERY_SHOWN_MAX = 400
-"""A query over a thousand pods has tens of kilobytes, and a message ends up in an autoscaler's condition."""
-
 
 async def evaluated(
     evaluator: Evaluator, plan: Plan, sending: Sending = FOR_AUTOSCALER, *, rule: str
 ) -> Evaluation:
-    """The evaluation; raises `StatusError` 500 that names the rule, the query and the cause."""
+    """The evaluation; raises `StatusError` 500 that names the rule, the cause and, in full, the query."""
     try:
         return await evaluator.evaluate(plan, sending)
     except QueryFailed as error:
-        query = _shown(error.query)
-        raise metrics_not_fetched(
-            f"{rule}: Prometheus ({error.backend}) did not answer {query}: {error.cause}"
-        ) from error
+        server = f"{rule}: Prometheus ({error.backend}) did not answer "
+        refused = about_query(metrics_not_fetched, server, error.query, f": {error.public_cause}")
+        refused.in_full = metrics_not_fetched(f"{server}{shown(error.query)}: {error.cause}")
+        raise refused from error
 
 
 async def own_rows(
@@ -48,10 +45,3 @@ async def own_rows(
             evaluation = dated(evaluation, ages[0], query.ages.labels)
         observer.evaluated(query.plan, query.rows, evaluation)
     return found
-
-
-def _shown(query: str) -> str:
-    if len(query) <= QUERY_SHOWN_MAX:
-        return repr(query)
-    half = QUERY_SHOWN_MAX // 2
-    return f"{query[:half]!r} ... {query[-half:]!r} ({len(query)} characters)"

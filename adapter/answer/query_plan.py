@@ -5,8 +5,9 @@ query that answers many requests. The query of a named rule is the same for ever
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-from adapter.documents.refusals import custom_metric_not_found, metrics_not_fetched
+from adapter.documents.refusals import Refuse, custom_metric_not_found, metrics_not_fetched
 from adapter.model import (
     EVERY_OBJECT,
     NAMESPACES,
@@ -35,6 +36,7 @@ from adapter.promql.named_query import named_query
 from adapter.promql.naming import NoLabel, ResourceConverter
 from adapter.wide.text import wide_for_named, wide_for_objects, wide_for_selector
 from wire.api.labels import EVERYTHING
+from wire.api.status import StatusError
 
 
 def custom_metric_query(
@@ -50,7 +52,16 @@ def custom_metric_query(
             return _custom_by_name(request, offer.rule)
         return _custom_discovered(request, offer.rule, offer.series, mapping, names)
     except (NoLabel, QueryNotBuilt, UnknownResource) as e:
-        raise custom_metric_not_found(request, f"{offer.rule.path} serves it, but {e}") from None
+        refuse = partial(custom_metric_not_found, request)
+        raise _not_built(refuse, f"{offer.rule.path} serves it, but ", e) from None
+
+
+def _not_built(refuse: Refuse, before: str, error: Exception) -> StatusError:
+    if not isinstance(error, QueryNotBuilt):
+        return refuse(f"{before}{error}")
+    refused = refuse(f"{before}{error.public}")
+    refused.in_full = refuse(f"{before}{error}")
+    return refused
 
 
 def _custom_discovered(
@@ -122,7 +133,7 @@ def external_metric_query(
             return _external_by_name(request, offer.rule)
         return _external_discovered(request, offer.rule, offer.series, mapping)
     except (NoLabel, QueryNotBuilt) as e:
-        raise metrics_not_fetched(f"{offer.rule.path}: {e}") from None
+        raise _not_built(metrics_not_fetched, f"{offer.rule.path}: ", e) from None
 
 
 def _external_discovered(
@@ -206,7 +217,7 @@ def usage_query(
                 extra_group_by=containers,
             )
         except (NoLabel, QueryNotBuilt) as e:
-            raise metrics_not_fetched(f"{rule.path}: {e}") from None
+            raise _not_built(metrics_not_fetched, f"{rule.path}: ", e) from None
         wide = wide_for_objects(
             template,
             series="",

@@ -64,7 +64,8 @@ class Explainer:
             request = known.request
             await self._answers.answer(known, trace, active)
         except StatusError as error:
-            refused = error
+            refused = error.in_full or error
+            refused.__cause__, refused.__context__ = error.__cause__, error.__context__
         found = await self._findings(path, request, trace, refused, active)
         metric = getattr(request, "metric", "")
         return Explanation(

@@ -6,10 +6,15 @@ Where a value is not usable, the rule's signal contract decides (`signal_contrac
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
-from adapter.documents.refusals import external_metric_not_found, object_metric_not_found
+from adapter.documents.refusals import (
+    about_query,
+    external_metric_not_found,
+    object_metric_not_found,
+)
 from adapter.documents.signal_contract import (
     EMPTY,
     PARTIAL,
@@ -130,19 +135,20 @@ def custom_values(
         if each.outcome is Outcome.FAILED:
             raise failed(query, f"{each.trouble.sentence} for {each.name!r}")
     if any(each.outcome is Outcome.NOT_FOUND for each in left):
-        raise object_metric_not_found(request, _no_value(left, query))
+        raise _no_value(request, left, query)
     left_out = [(each.name, each.trouble.sentence) for each in left if each.trouble is not EMPTY]
     return CustomValues(tuple(values), tuple(left_out))
 
 
-def _no_value(left: Sequence[Judgement], query: MetricQuery) -> str:
-    """Why there is none that a response could have."""
+def _no_value(
+    request: CustomMetricRequest, left: Sequence[Judgement], query: MetricQuery
+) -> StatusError:
+    """404 that says why there is none that a response could have."""
     sentences = {each.trouble.sentence for each in left if each.trouble is not EMPTY}
-    if sentences:
-        return (
-            f"{', '.join(sorted(sentences))} in the answer to {query.plan.query!r} ({query.rule})"
-        )
-    return f"{query.plan.query!r} has no row for it ({query.rule})"
+    before = f"{', '.join(sorted(sentences))} in the answer to " if sentences else ""
+    after = f" ({query.rule})" if sentences else f" has no row for it ({query.rule})"
+    refuse = partial(object_metric_not_found, request)
+    return about_query(refuse, before, query.plan.query, after)
 
 
 def _object_value(name: str, value_milli: int, timestamp_seconds: float) -> ObjectValue:
@@ -185,8 +191,11 @@ def external_values(
         if each.outcome is Outcome.FAILED:
             raise failed(query, each.trouble.sentence)
         if each.outcome is Outcome.NOT_FOUND:
-            raise external_metric_not_found(
-                request, f"{query.plan.query!r} yields no row ({query.rule})"
+            raise about_query(
+                partial(external_metric_not_found, request),
+                "",
+                query.plan.query,
+                f" yields no row ({query.rule})",
             )
     if any(each.outcome is Outcome.LAST for each in judgements):
         return tuple(last)

@@ -4,10 +4,35 @@ prometheus-adapter writes causes to its log only. Here the message also says wha
 controller copies it into a condition, where the owner of the HPA reads it.
 """
 
+from collections.abc import Callable
+from typing import Final
+
 from adapter.model import CustomMetricRequest, ExternalMetricRequest, GroupResource
 from wire.api.status import StatusError, internal_error, not_found
 
+QUERY_SHOWN_MAX: Final = 400
+"""A query over a thousand pods has tens of kilobytes, and a message ends up in an autoscaler's condition."""
 _EXTERNAL_IN_DEFAULT = "namespaces"  # what prometheus-adapter says an external metric is for, in the namespace `default` only
+
+
+WHERE_THE_QUERY_IS: Final = "; GET /debug/explain shows the query"
+
+Refuse = Callable[[str], StatusError]
+
+
+def about_query(refuse: Refuse, before: str, query: str, after: str) -> StatusError:
+    """A failure of a query. Its text is only for those who may read the configuration: it says how it is made, and may name other series."""
+    refused = refuse(f"{before}the query{after}{WHERE_THE_QUERY_IS}")
+    refused.in_full = refuse(f"{before}{shown(query)}{after}")
+    return refused
+
+
+def shown(query: str) -> str:
+    """A query, or its beginning and end."""
+    if len(query) <= QUERY_SHOWN_MAX:
+        return repr(query)
+    half = QUERY_SHOWN_MAX // 2
+    return f"{query[:half]!r} ... {query[-half:]!r} ({len(query)} characters)"
 
 
 def custom_metric_not_found(request: CustomMetricRequest, why: str) -> StatusError:

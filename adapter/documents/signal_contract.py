@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from adapter.documents.refusals import metrics_not_fetched, unexpected_result
+from adapter.documents.refusals import about_query, metrics_not_fetched, unexpected_result
 from adapter.model import Evaluation, MetricQuery, Reaction, ResultKind, Sample, SignalContract
 from wire.api.status import StatusError
 
@@ -34,8 +34,11 @@ def usable_samples(
         # prometheus-adapter cannot decode a string. It decodes a matrix, and refuses it only for external metrics.
         is_external_matrix = scalar_allowed and evaluation.kind is ResultKind.MATRIX
         refuse = unexpected_result if is_external_matrix else metrics_not_fetched
-        raise refuse(
-            f"{query.rule}: {query.plan.query!r} must yield an instant vector, but yields a {evaluation.kind.value}"
+        raise about_query(
+            refuse,
+            f"{query.rule}: ",
+            query.plan.query,
+            f" must yield an instant vector, but yields a {evaluation.kind.value}",
         )
     where = query.rows.where
     return [
@@ -169,4 +172,5 @@ def is_fresh(timestamp_seconds: float, query: MetricQuery, now_seconds: float) -
 
 def failed(query: MetricQuery, sentence: str) -> StatusError:
     """500: the contract says to fail."""
-    return metrics_not_fetched(f"{query.rule}: {sentence} in the answer to {query.plan.query!r}")
+    before = f"{query.rule}: {sentence} in the answer to "
+    return about_query(metrics_not_fetched, before, query.plan.query, "")

@@ -8,7 +8,7 @@ sample gives the time. Unlike there, a result that is not a vector is an error a
 import math
 from collections.abc import Callable, Sequence
 
-from adapter.documents.refusals import metrics_not_fetched
+from adapter.documents.refusals import about_query, metrics_not_fetched
 from adapter.documents.signal_contract import milli
 from adapter.model import (
     Evaluation,
@@ -60,9 +60,8 @@ class _NoUsage(Exception):
 
 def _by_object(evaluation: Evaluation, rows: Rows, query: str) -> _ByObject:
     if evaluation.kind is not ResultKind.VECTOR:
-        raise metrics_not_fetched(
-            f"{query!r} must yield an instant vector, but yields a {evaluation.kind.value}"
-        )
+        after = f" must yield an instant vector, but yields a {evaluation.kind.value}"
+        raise about_query(metrics_not_fetched, "", query, after)
     found: _ByObject = {}
     for sample in evaluation.samples:
         found.setdefault(sample.labels.get(rows.object_label, ""), []).append(sample)

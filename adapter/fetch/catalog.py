@@ -182,7 +182,12 @@ class DiscoveredCatalog:
     def gaps(self) -> Sequence[Gap]:
         """The rules whose series have not been listed yet."""
         gaps = [
-            Gap(rule=path, cause=_cause(listing), temporary=_temporary(listing))
+            Gap(
+                rule=path,
+                cause=_cause(listing),
+                public_cause=listing.failure.public_cause if listing.failure else "",
+                temporary=_temporary(listing),
+            )
             for selection, listing in self.listings.items()
             if listing.series is None
             for path in self._paths[selection]

@@ -160,6 +160,7 @@ class PrometheusClient:
             query=query,
             cause=error.cause,
             retryable=error.retryable,
+            quotes=error.quotes,
         )
 
 
@@ -227,7 +228,9 @@ def _json(decoder: Callable[[bytes], Answer]) -> Callable[[bytes], Answer]:
 
 def _refused(answer: Envelope) -> NoAnswer:
     """An error, or no data, in a 2xx response."""
-    return NoAnswer(f"{answer.error_type or 'error'}: {answer.error or 'the response has no data'}")
+    return NoAnswer(
+        f"{answer.error_type or 'error'}: {answer.error or 'the response has no data'}", quotes=True
+    )
 
 
 def _recent(match: str, max_age_seconds: float) -> dict[str, str]:

@@ -36,6 +36,11 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     rule: str  # the path of the rule
     cause: str
     temporary: bool  # it may resolve itself
+    public_cause: str = ""  # for those who may not read the configuration, if that differs
+
+    def public(self) -> "Gap":
+        """The same without the words of Prometheus, which may quote the selector."""
+        return msgspec.structs.replace(self, cause=self.public_cause or self.cause)
 
 
 class ListedRule(msgspec.Struct, frozen=True):

@@ -23,7 +23,14 @@ _UNQUOTABLE: Final = re.compile(r"[\"'`\\{}\x00-\x1f]")
 
 
 class QueryNotBuilt(ValueError):
-    """A selector has no PromQL form, or the template does not render to a query."""
+    """A selector has no PromQL form, or the template does not render to a query.
+
+    `public` is the text for those who may not read the configuration, if that differs: without the query.
+    """
+
+    def __init__(self, text: str, *, public: str = "") -> None:
+        super().__init__(text)
+        self.public = public or text
 
 
 class Matcher(msgspec.Struct, frozen=True):
@@ -118,7 +125,10 @@ def rendered_query(
     try:
         query = compiled(template).execute(argument)
     except ValueError as e:
-        raise QueryNotBuilt(f"the query template cannot be rendered: {e}") from None
+        raise QueryNotBuilt(
+            f"the query template cannot be rendered: {e}",
+            public="the query template cannot be rendered",
+        ) from None
     if not query:
         raise QueryNotBuilt("the query template renders to an empty text")
     return query

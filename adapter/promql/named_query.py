@@ -27,4 +27,7 @@ def restricted(query: str, matchers: tuple[Matcher, ...]) -> str:
     try:
         return compiled(query).execute(Record({"LabelMatchers": ",".join(map(str, matchers))}))
     except ValueError as e:
-        raise QueryNotBuilt(f"the query template cannot be rendered: {e}") from None
+        raise QueryNotBuilt(
+            f"the query template cannot be rendered: {e}",
+            public="the query template cannot be rendered",
+        ) from None

@@ -50,7 +50,8 @@ def with_matchers(query: str, matchers: tuple[Matcher, ...]) -> str:
         sorted(each) for each in expected
     ]:
         raise QueryNotBuilt(
-            f"matchers cannot be added to {query!r} safely: write <<.LabelMatchers>> where they belong"
+            f"matchers cannot be added to {query!r} safely: write <<.LabelMatchers>> where they belong",
+            public="matchers cannot be added to the query safely: write <<.LabelMatchers>> where they belong",
         )
     return changed
 
@@ -63,14 +64,20 @@ def selectors(query: str) -> list[list[tuple[str, str, str]]]:
     try:
         tree = promql_parser.parse(query)
     except ValueError as e:
-        raise QueryNotBuilt(f"{query!r} cannot be parsed as PromQL: {e}") from None
+        raise QueryNotBuilt(
+            f"{query!r} cannot be parsed as PromQL: {e}",
+            public="the query cannot be parsed as PromQL",
+        ) from None
     found: list[list[tuple[str, str, str]]] = []
 
     def visit(node: object) -> None:
         selector = node.vector_selector if isinstance(node, promql_parser.MatrixSelector) else node
         if isinstance(selector, promql_parser.VectorSelector):
             if selector.matchers.or_matchers:
-                raise QueryNotBuilt(f"{query!r} has alternatives inside a selector")
+                raise QueryNotBuilt(
+                    f"{query!r} has alternatives inside a selector",
+                    public="the query has alternatives inside a selector",
+                )
             found.append(matchers_of(selector))
 
     promql_parser.walk(tree, visit)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -16,7 +17,7 @@ from adapter.runtime.assembly import Parts, assemble
 from adapter.runtime.reloader import ConfigurationReloader
 from adapter.runtime.server_settings import AdapterSettings
 from adapter.serve.app import MetricsAPI, count_requests, served_paths
-from adapter.serve.explain_endpoint import add_explain_route
+from adapter.serve.explain_endpoint import EXPLAIN, add_explain_route
 from adapter.serve.request_log import log_requests
 from adapter.watching.endpoint import MetricStreams
 from adapter.watching.rounds import Rounds
@@ -111,7 +112,12 @@ class _Server:
         server.app.middlewares.insert(0, count_requests)
         if self._settings.logging.verbosity >= REQUESTS_LEVEL:
             server.app.middlewares.insert(0, log_requests)
-        api = MetricsAPI(self._parts.answers, self._parts.paths, version=self._version)
+        api = MetricsAPI(
+            self._parts.answers,
+            self._parts.paths,
+            version=self._version,
+            may_read_configuration=partial(server.may_get, EXPLAIN),
+        )
         api.add_routes(server.app)
         self._streams = MetricStreams(
             self._rounds, self._parts.paths.of_url, server.admit, server.authorizer
@@ -123,11 +129,11 @@ class _Server:
     def _checks(self) -> tuple[Check, ...]:
         activator = self._parts.activator
         return (
-            Check("cluster-resources", self._resources_problem, public=True),
-            Check("discovery", lambda: activator.catalog.problem, public=True),
-            Check("objects", lambda: self._parts.objects.problem, public=True, informs=True),
-            Check("rules", lambda: activator.catalog.failures, public=True, informs=True),
-            Check("configuration", lambda: self._reloader.problem, public=True, informs=True),
+            Check("cluster-resources", self._resources_problem),
+            Check("discovery", lambda: activator.catalog.problem),
+            Check("objects", lambda: self._parts.objects.problem, informs=True),
+            Check("rules", lambda: activator.catalog.failures, informs=True),
+            Check("configuration", lambda: self._reloader.problem, informs=True),
         )
 
     def _resources_problem(self) -> str | None:

@@ -16,6 +16,7 @@ from adapter.documents.paths import VERSIONS
 from adapter.serve import api_discovery, openapi
 from wire.api import custom_metrics
 from wire.api.status import StatusDetails, StatusError, failure, not_found
+from wire.serving.health import MayRead, no_client
 from wire.serving.rendering import JSON, YAML, negotiated_type, respond
 from wire.serving.request_path import split_path
 
@@ -33,7 +34,16 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class MetricsAPI:
     """The handlers. `version` is the program's, for the OpenAPI documents."""
 
-    def __init__(self, answers: Answers, paths: MetricPaths, *, version: str) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        paths: MetricPaths,
+        *,
+        version: str,
+        may_read_configuration: MayRead = no_client,
+    ) -> None:
+        """`may_read_configuration`: whether the client of a request may read queries."""
+        self._may_read_configuration = may_read_configuration
         self._answers = answers
         self._paths = paths
         self._version = version
@@ -91,7 +101,12 @@ class MetricsAPI:
                 _check_read_metric(request, group)
             raise
         _check_read_metric(request, group)
-        return await self._answers.answer(known)
+        try:
+            return await self._answers.answer(known)
+        except StatusError as refused:
+            if refused.in_full is not None and await self._may_read_configuration(request):
+                raise refused.in_full from refused
+            raise
 
     def _groups(self, request: web.Request) -> web.Response:
         aggregated = api_discovery.aggregated_document(

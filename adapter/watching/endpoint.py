@@ -117,7 +117,7 @@ class MetricStreams:
         return socket
 
     async def _stay_admitted(self, request: web.Request) -> None:
-        """Until the client would not be admitted any more, or as somebody else: with other groups, for example."""
+        """Until the client would not be admitted any more, or as another user: with other groups, for example."""
         while True:
             await self._sleep(RECHECK_SECONDS)
             try:

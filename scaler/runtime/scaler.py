@@ -246,9 +246,9 @@ class Scaler:
             metrics=self._autoscaler_metrics(),
             version=self._version,
             ready=(
-                Check("discovery", self._discovery_problem, public=True),
+                Check("discovery", self._discovery_problem),
                 *self._watches.checks(),
-                Check("clock", self._clock_problem, public=True, informs=True),
+                Check("clock", self._clock_problem, informs=True),
             ),
             kind=self._options.settings.kind,
             derivation=self._reconciler.derivation,

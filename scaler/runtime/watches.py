@@ -111,9 +111,9 @@ class Watches:
     def checks(self) -> tuple[Check, ...]:
         """The checks of /readyz."""
         return (
-            Check("autoscalers", lambda: _not_synced(self.autoscalers.caches), public=True),
-            Check("pods", lambda: _not_synced(self.pods.caches), public=True),
-            Check("cache-age", self._age_problem, public=True, informs=True),
+            Check("autoscalers", lambda: _not_synced(self.autoscalers.caches)),
+            Check("pods", lambda: _not_synced(self.pods.caches)),
+            Check("cache-age", self._age_problem, informs=True),
         )
 
     def ages_seconds(self) -> dict[str, float]:

@@ -67,6 +67,8 @@ class StatusError(Exception):
         self.details = details
         self.generic = generic
         self.text = text
+        self.in_full: StatusError | None = None
+        """The same failure with what only those may read who may read the configuration of this server, such as a query."""
 
     def to_status(self) -> Status:
         """The document that is sent to the client."""

@@ -99,14 +99,14 @@ class _Members:
         self.sizes[place.address] = self.sizes.get(place.address, 0) + more
 
     def crowded(self, address: str) -> str | None:
-        """The address at which a connection has to end: `address`, if that takes its part. None if there is room."""
+        """The address at which a connection has to end: `address`, if that takes its part. None if all fit."""
         if self.sizes.get(address, 0) > self.share.address_bytes_max:
             return address
         if self.size_bytes > self.share.bytes_max:
             return max(self.sizes, key=self.sizes.__getitem__)
         return None
 
-    def has_room_for(self, place: Place) -> bool:
+    def fits(self, place: Place) -> bool:
         size_bytes = place.needed_bytes()
         of_address = self.sizes.get(place.address, 0)
         return (
@@ -121,7 +121,7 @@ class ConnectionShares:
     def __init__(self, shares: Mapping[Group, Share] = SHARES) -> None:
         self._groups = {group: _Members(share) for group, share in shares.items()}
         self.ended = 0
-        """How many connections were refused or ended because there was no room."""
+        """How many connections were refused or ended because they did not fit."""
 
     def __len__(self) -> int:
         return sum(
@@ -172,8 +172,8 @@ class ConnectionShares:
         return True
 
     def move(self, place: Place, group: Group) -> bool:
-        """More is known of the client now. False if that group has no room: then nothing changes."""
-        if place.size_bytes == 0 or not self._groups[group].has_room_for(place):
+        """More is known of the client now. False if it does not fit into that group: then nothing changes."""
+        if place.size_bytes == 0 or not self._groups[group].fits(place):
             return False
         self._groups[place.group].remove(place)
         place.group = group

@@ -1,7 +1,7 @@
 """`/healthz`, `/livez`, `/readyz`: named checks, in Kubernetes' text format.
 
-Upstream: apiserver v0.36.3, server/healthz/healthz.go. The reason of a failed check is logged and not
-sent to the client, since these paths need no authorization; except for checks marked `public`.
+Upstream: apiserver v0.36.3, server/healthz/healthz.go. The reason of a failed check is logged, and sent to
+clients that may read it: these paths need no authorization, and a reason may name queries and servers.
 """
 
 import logging
@@ -18,26 +18,40 @@ log = logging.getLogger(__name__)
 class Check(msgspec.Struct, frozen=True):
     """A named condition. `problem` returns what is wrong, or None; it must not block.
 
-    `public`: the problem may be shown to every client. `informs`: the problem is shown by `?verbose`
-    and does not fail the probe.
+    `informs`: the problem is shown by `?verbose` and does not fail the probe.
     """
 
     name: str
     problem: Callable[[], str | None]
-    public: bool = False
     informs: bool = False
 
 
 PING = Check("ping", lambda: None)
 
 
+MayRead = Callable[[web.Request], Awaitable[bool]]
+"""Whether the client of a request may read what is wrong."""
+
+
+async def no_client(_: web.Request) -> bool:
+    """Reasons are only logged."""
+    return False
+
+
 class Health:
     """The checks of the three paths; `/readyz/<check>` runs a single one."""
 
-    def __init__(self, *, alive: Iterable[Check] = (), ready: Iterable[Check] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        alive: Iterable[Check] = (),
+        ready: Iterable[Check] = (),
+        may_read: MayRead = no_client,
+    ) -> None:
         """/livez runs `alive`; /readyz and /healthz run `alive` and `ready`, as upstream does."""
         live = (PING, *alive)
         self._checks = {"livez": live, "readyz": (*live, *ready), "healthz": (*live, *ready)}
+        self._may_read = may_read
         self._failing: dict[str, tuple[str, ...]] = {}
 
     def add_routes(self, app: web.Application) -> None:
@@ -55,13 +69,14 @@ class Health:
 
     def problems(self, name: str = "readyz") -> dict[str, str]:
         """What is wrong now, by check; the checks that only inform are left out."""
-        found = ((check.name, _problem(check)) for check in self._checks[name] if not check.informs)
-        return {check: problem for check, problem in found if problem}
+        return self._problems(name, {check.name for check in self._checks[name] if check.informs})
 
     def _whole(self, name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def answer(request: web.Request) -> web.Response:
             excluded = set(request.query.getall("exclude", ()))
-            lines, failed = self._lines(name, excluded)
+            problems = self._problems(name, excluded)
+            shown = bool(problems) and await self._may_read(request)
+            lines, failed = self._lines(name, excluded, problems, shown)
             self._log_changes(name, failed)
             unknown = sorted(excluded - {check.name for check in self._checks[name]})
             if unknown:
@@ -84,24 +99,36 @@ class Health:
                     problem = _problem(check)
                     if not problem or check.informs:
                         return _text("ok")
-                    return _text(f"internal server error: {_shown(check, problem)}\n", code=500)
+                    shown = _shown(problem, await self._may_read(request))
+                    return _text(f"internal server error: {shown}\n", code=500)
             raise web.HTTPNotFound
 
         return answer
 
-    def _lines(self, name: str, excluded: set[str]) -> tuple[list[str], dict[str, str]]:
+    def _problems(self, name: str, excluded: set[str]) -> dict[str, str]:
+        """What is wrong now, by check; also the checks that only inform."""
+        found = (
+            (check.name, _problem(check))
+            for check in self._checks[name]
+            if check.name not in excluded
+        )
+        return {check: problem for check, problem in found if problem}
+
+    def _lines(
+        self, name: str, excluded: set[str], problems: dict[str, str], shown: bool
+    ) -> tuple[list[str], dict[str, str]]:
         lines: list[str] = []
         failed: dict[str, str] = {}
         for check in self._checks[name]:
             if check.name in excluded:
                 lines.append(f"[+]{check.name} excluded: ok")
-            elif not (problem := _problem(check)):
+            elif not (problem := problems.get(check.name)):
                 lines.append(f"[+]{check.name} ok")
             elif check.informs:
-                lines.append(f"[!]{check.name}: {_shown(check, problem)}")
+                lines.append(f"[!]{check.name}: {_shown(problem, shown)}")
             else:
                 failed[check.name] = problem
-                lines.append(f"[-]{check.name} failed: {_shown(check, problem)}")
+                lines.append(f"[-]{check.name} failed: {_shown(problem, shown)}")
         return lines, failed
 
     def _log_changes(self, name: str, failed: dict[str, str]) -> None:
@@ -120,8 +147,8 @@ class Health:
             log.info("%s is passing again", name)
 
 
-def _shown(check: Check, problem: str) -> str:
-    return problem if check.public else "reason withheld"
+def _shown(problem: str, may_read: bool) -> str:
+    return problem if may_read else "reason withheld"
 
 
 def _problem(check: Check) -> str | None:

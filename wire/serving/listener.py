@@ -1,6 +1,6 @@
 """The socket: start, accept, drain, stop.
 
-Connections are accepted here and not by the event loop's own server, because one for which there is no room has to end
+Connections are accepted here and not by the event loop's own server, because one that does not fit has to end
 before its TLS handshake, which costs more than everything else that an unknown client can ask for.
 """
 

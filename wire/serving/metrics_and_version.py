@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from wire.serving.rendering import respond
 
+METRICS = "/metrics"
 OPENMETRICS_END = b"# EOF\n"
 
 
@@ -89,7 +90,7 @@ def add_metrics_route(
         await response.write_eof()
         return response
 
-    app.router.add_get("/metrics", metrics)
+    app.router.add_get(METRICS, metrics)
 
 
 def add_version_route(app: web.Application, version: Version) -> None:

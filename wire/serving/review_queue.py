@@ -1,4 +1,4 @@
-"""Reviews for clients that the API server does not know to be anybody: a few at a time.
+"""Reviews of tokens and rights of clients that are not known to kube-apiserver: a few at a time.
 
 Garbage can be sent faster than it can be reviewed. Such reviews have places of their own, so that they do not take the
 connections that the reviews of accepted clients need, and what waits for one is bounded: in all, and for each address.

@@ -10,23 +10,27 @@ await server.stop()
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.requests import Writer
 from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.serving.access_guard import (
+    USER,
     AttributesOf,
     admission,
     errors_to_status,
     guard,
     request_attributes,
 )
+from wire.serving.attributes import ANONYMOUS, Attributes
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.certificates import Pair
@@ -34,6 +38,7 @@ from wire.serving.health import Check, Health
 from wire.serving.index import Paths, add_index_routes
 from wire.serving.listener import Listener
 from wire.serving.metrics_and_version import (
+    METRICS,
     Collect,
     add_metrics_route,
     add_version_route,
@@ -151,7 +156,9 @@ class Server:
         )
         self.admit = admission(self.authenticator, self.authorizer, attributes)
         self.app = web.Application(middlewares=[errors_to_status, guard(self.admit)])
-        self.health = Health(alive=alive, ready=(*self._checks(), *ready))
+        self.health = Health(
+            alive=alive, ready=(*self._checks(), *ready), may_read=partial(self.may_get, METRICS)
+        )
         self.health.add_routes(self.app)
         add_metrics_route(self.app, registry, metrics)
         add_version_route(self.app, version_of(version))
@@ -203,10 +210,21 @@ class Server:
             await stopped(task)
         await self._delegates.close()
 
+    async def may_get(self, path: str, request: web.Request) -> bool:
+        """Whether the user of a request may get this path, too. Anonymous users may not."""
+        user = request[USER]
+        if user.name == ANONYMOUS:
+            return False
+        try:
+            await self.authorizer.authorize(user, Attributes(verb="get", path=path))
+        except (StatusError, Unavailable):
+            return False
+        return True
+
     def _checks(self) -> tuple[Check, ...]:
         certificate = self._certificate
         managed = (
-            (Check("serving-certificate", lambda: certificate.problem, public=True),)
+            (Check("serving-certificate", lambda: certificate.problem),)
             if certificate is not None
             else ()
         )

@@ -73,7 +73,8 @@ def test_a_start_before_prometheus_is_reported_and_recovers_soon(
     )
 
     def reports_it() -> bool:
-        readiness = client.adapter.get("/readyz?verbose")
+        assert "[-]discovery failed: reason withheld" in client.adapter.get("/readyz").text
+        readiness = client.adapter.get("/readyz?verbose", Authorization=f"Bearer {token}")
         assert readiness.status == 500
         assert "[-]discovery failed: externalRules[0]: " in readiness.text
         assert "Connect" in readiness.text or "connect" in readiness.text

@@ -66,7 +66,7 @@ def test_a_new_configuration_becomes_active_and_a_broken_one_does_not(
     until(lambda: client.metric(accepted) == 0, what="the refusal")
     assert "seriesQery" in client.adapter.process.log()
     answers(client, queue, "24")
-    readiness = client.adapter.get("/readyz?verbose")
+    readiness = client.adapter.get("/readyz?verbose", Authorization=f"Bearer {token}")
     assert readiness.status == 200
     assert "[!]configuration: " in readiness.text
     assert "seriesQery" in readiness.text

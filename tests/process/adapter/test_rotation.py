@@ -164,7 +164,7 @@ def test_a_backend_whose_token_is_mounted_later_becomes_active_then(
     config.write_text(CONFIGURATION.replace("sum(", "2 * sum(") + backend)
     accepted = "loadline_adapter_configuration_last_reload_successful"
     until(lambda: client.metric(accepted) == 0, what="the refusal")
-    assert "late-token" in client.adapter.get("/readyz?verbose").text
+    assert "late-token" in client.text("/readyz?verbose")
     answers(client, queue, "12")
     late.write_text("secret")
     answers(client, queue, "24")

@@ -81,10 +81,9 @@ def test_without_an_api_server_it_stays_alive_reports_why_it_is_not_ready_and_st
         until(lambda: web.is_ok(running.port, "/livez", tls=tls), what="/livez")
         ready = running.get("/readyz?verbose")
         assert ready.status == 500
-        assert (
-            "[-]autoscalers failed: /apis/loadline.io/v1beta1/loadautoscalers has not been listed yet"
-            in ready.text
-        )
+        assert "[-]autoscalers failed: reason withheld" in ready.text
+        reason = "autoscalers: /apis/loadline.io/v1beta1/loadautoscalers has not been listed yet"
+        assert reason in running.process.log(), "no client can be authenticated, so it is logged"
         for guarded in ("/metrics", "/debug/decisions/a/b"):
             assert running.get(guarded).status == 503, "no API server to authenticate with"
     finally:

@@ -205,7 +205,7 @@ def test_a_thousand_connections_with_long_tokens_take_little_memory(adapter, add
     assert alive >= 3, "probes from another address are answered meanwhile"
 
 
-def test_connections_that_begin_no_handshake_leave_room_for_other_addresses(adapter):
+def test_connections_that_begin_no_handshake_leave_space_for_other_addresses(adapter):
     silent = [plain_connection(adapter, "127.0.0.2") for _ in range(300)]
     for each in silent:
         each.settimeout(0.01)

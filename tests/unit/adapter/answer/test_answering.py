@@ -5,7 +5,7 @@ import math
 import pytest
 
 from adapter.answer import ActiveConfiguration, Answers
-from adapter.answer.evaluating import QUERY_SHOWN_MAX
+from adapter.documents.refusals import QUERY_SHOWN_MAX
 from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.model import (
     NODES,
@@ -214,14 +214,38 @@ async def test_a_rule_that_is_not_known_yet_is_named(temporary, code):
     assert "rules[3] are not known: connection refused" in refused.message
 
 
+async def test_the_words_of_prometheus_about_a_selector_are_not_for_everyone():
+    gap = Gap(
+        rule="rules[3]",
+        cause="bad_data: unexpected secret",
+        public_cause="bad_data",
+        temporary=False,
+    )
+    refused = await refusal(answers(catalog=FakeCatalog(gaps=[gap])).custom(custom()))
+    assert "rules[3] are not known: bad_data" in refused.message
+    assert "secret" not in refused.message
+    assert "unexpected secret" in refused.in_full.message
+
+
 @pytest.mark.parametrize("retryable", [True, False])
 async def test_a_failure_of_prometheus_is_500_and_names_query_and_cause(retryable):
     down = QueryFailed(backend="default", query=OF_ONE, cause="it is down", retryable=retryable)
     refused = await refusal(answers(FakePrometheus({OF_ONE: down})).custom(custom("web-1")))
     assert refused.code == 500
     assert refused.message.startswith("Internal error occurred: unable to fetch metrics: rules[0]")
-    assert repr(OF_ONE) in refused.message
+    assert "sum(" not in refused.message
     assert "it is down" in refused.message
+    assert repr(OF_ONE) in refused.in_full.message
+    assert "it is down" in refused.in_full.message
+
+
+async def test_the_words_of_prometheus_about_a_query_are_not_for_everyone():
+    cause = "execution: found duplicate series for {namespace='other'}"
+    wrong = QueryFailed(backend="default", query=OF_ONE, cause=cause, retryable=False, quotes=True)
+    refused = await refusal(answers(FakePrometheus({OF_ONE: wrong})).custom(custom("web-1")))
+    assert "did not answer the query: execution; " in refused.message
+    assert "other" not in refused.message
+    assert cause in refused.in_full.message
 
 
 async def test_a_query_over_a_thousand_pods_is_shown_in_part():
@@ -229,8 +253,8 @@ async def test_a_query_over_a_thousand_pods_is_shown_in_part():
         KubeObject(name=f"web-{n}", namespace="shop", labels={"app": "web"}) for n in range(1000)
     ]
     refused = await refusal(answers(objects=FakeObjects({PODS: many})).custom(custom()))
-    assert len(refused.message) < 2 * QUERY_SHOWN_MAX
-    assert "characters)" in refused.message
+    assert len(refused.in_full.message) < 2 * QUERY_SHOWN_MAX
+    assert "characters)" in refused.in_full.message
 
 
 async def test_objects_that_cannot_be_listed_are_500_with_the_cause():

@@ -122,11 +122,12 @@ def test_an_empty_result_is_an_empty_list_for_discovery_rules():
 
 
 def test_a_named_object_without_a_row_is_not_found():
-    with pytest.raises(
-        StatusError, match="the server could not find the metric load for pods a: 'q' has no row"
-    ) as refused:
+    beginning = "the server could not find the metric load for pods a: "
+    with pytest.raises(StatusError, match=f"{beginning}the query has no row") as refused:
         values_of(vector(({"pod": "b"}, 1)), metric_query(), "a", name="a")
     assert refused.value.code == 404
+    assert refused.value.in_full.message.startswith(f"{beginning}'q' has no row")
+    assert refused.value.in_full.code == 404
 
 
 def test_an_empty_answer_fails_for_our_rules_but_one_missing_object_does_not():
@@ -138,8 +139,10 @@ def test_an_empty_answer_fails_for_our_rules_but_one_missing_object_does_not():
 def test_nan_is_zero_for_discovery_rules_and_an_error_for_named_ones():
     rows = vector(({"pod": "a"}, math.nan))
     assert values_of(rows, metric_query(), "a") == [("a", 0)]
-    with pytest.raises(StatusError, match="the value is nan for 'a' in the answer to 'q'"):
+    beginning = "the value is nan for 'a' in the answer to "
+    with pytest.raises(StatusError, match=f"{beginning}the query") as refused:
         values_of(rows, metric_query(NAMED), "a")
+    assert refused.value.in_full.message.endswith(f"{beginning}'q'")
 
 
 @pytest.mark.parametrize("contract", [DISCOVERED_CUSTOM, NAMED], ids=["discovered", "named"])
@@ -282,10 +285,10 @@ def test_all_last_good_rows_are_used_when_one_row_is_not_a_number():
 
 def test_no_row_is_an_empty_list_for_discovery_rules_an_error_for_named_ones_and_zero_when_chosen():
     assert depths_of(vector()) == []
-    with pytest.raises(
-        StatusError, match="could not find the metric depth for : 'q' yields no row"
-    ):
+    beginning = "could not find the metric depth for : "
+    with pytest.raises(StatusError, match=f"{beginning}the query yields no row") as refused:
         depths_of(vector(), NAMED)
+    assert f"{beginning}'q' yields no row" in refused.value.in_full.message
     assert depths_of(vector(), contract(on_empty=Reaction.ZERO)) == [(None, 0)]
 
 

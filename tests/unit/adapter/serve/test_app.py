@@ -22,6 +22,14 @@ EXTERNAL_V1 = "/apis/external.metrics.k8s.io/v1beta1"
 GROUPS = ("custom.metrics.k8s.io", "external.metrics.k8s.io", "metrics.k8s.io")
 DOWN = QueryFailed(backend="default", query="q", cause="it is down", retryable=True)
 
+REFUSED = QueryFailed(
+    backend="default",
+    query="q",
+    cause="bad_data: parse error near password",
+    retryable=False,
+    quotes=True,
+)
+
 
 def prepared(groups: tuple[str, ...] = GROUPS) -> Answers:
     prometheus = FakePrometheus(
@@ -34,6 +42,7 @@ def prepared(groups: tuple[str, ...] = GROUPS) -> Answers:
             ),
             'sum(queue{namespace="shop"})': vector(({"queue": "mail"}, 12.0)),
             'sum(queue{namespace="down"})': DOWN,
+            'sum(queue{namespace="refused"})': REFUSED,
         }
     )
     catalog = FakeCatalog(
@@ -123,6 +132,37 @@ async def test_every_refusal_is_a_status(client, method, path, code):
     assert response.status == code
     assert (refused["kind"], refused["status"], refused["code"]) == ("Status", "Failure", code)
     assert refused["message"]
+
+
+@pytest.mark.parametrize("may_read", [True, False])
+@pytest.mark.parametrize(
+    ("namespace", "cause", "secret"),
+    [
+        pytest.param("down", "it is down", "'q'", id="no response"),
+        pytest.param("refused", "bad_data", "near password", id="the words of Prometheus"),
+    ],
+)
+async def test_a_failure_shows_its_query_to_those_who_may_read_the_configuration_only(
+    namespace, cause, secret, may_read
+):
+    async def may_read_configuration(_: web.Request) -> bool:
+        return may_read
+
+    answers = prepared()
+    app = web.Application(middlewares=[errors_to_status])
+    api = MetricsAPI(
+        answers,
+        MetricPaths(lambda: answers.active),
+        version="1",
+        may_read_configuration=may_read_configuration,
+    )
+    api.add_routes(app)
+    async with TestClient(TestServer(app)) as client:
+        response = await client.get(f"{EXTERNAL_V1}/namespaces/{namespace}/queue")
+        refused = await response.json()
+    assert cause in refused["message"]
+    assert (secret in json.dumps(refused)) is may_read
+    assert ("/debug/explain" in refused["message"]) is not may_read
 
 
 async def test_refusals_of_paths_and_methods_have_empty_details_as_the_generic_servers(client):

@@ -25,8 +25,8 @@ SHORT = ConnectionLimits(
     stalled_write_seconds=0.3,
 )
 # Two connections with small requests, or one with a large one.
-ROOM_BYTES = 2 * CONNECTION_BYTES + 4 * 15_000
-SMALL = {group: Share(ROOM_BYTES, ROOM_BYTES) for group in Group}
+TWO_BYTES = 2 * CONNECTION_BYTES + 4 * 15_000
+SMALL = {group: Share(TWO_BYTES, TWO_BYTES) for group in Group}
 OK = b"GET /ok HTTP/1.1\r\nHost: a\r\n\r\n"
 
 Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
@@ -263,9 +263,9 @@ async def test_requests_wait_until_the_responses_before_them_were_read():
     await listener.stop()
 
 
-async def test_a_connection_for_which_there_is_no_room_is_closed_before_it_sends_anything():
-    room = Share(CONNECTION_BYTES + 10_000, CONNECTION_BYTES + 10_000)
-    listener, reader, writer = await requested(ok, shares=dict.fromkeys(Group, room))
+async def test_a_connection_that_does_not_fit_is_closed_before_it_sends_anything():
+    share = Share(CONNECTION_BYTES + 10_000, CONNECTION_BYTES + 10_000)
+    listener, reader, writer = await requested(ok, shares=dict.fromkeys(Group, share))
     assert b"200 OK" in await response(reader)
     second, second_writer = await asyncio.open_connection("127.0.0.1", listener.port)
     assert await asyncio.wait_for(second.read(), 5.0) == b""

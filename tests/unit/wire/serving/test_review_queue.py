@@ -64,7 +64,7 @@ async def test_one_address_does_not_fill_the_queue():
     assert await asyncio.gather(*tasks) == ["no"] * 3
 
 
-async def test_clients_that_leave_make_room():
+async def test_reviews_that_were_given_up_do_not_count():
     queue, api = ReviewQueue(at_once=1, waiting_max=2, address_max=2), ApiServer()
     tasks = await begun(queue, api, "a", "a")
     for task in tasks:

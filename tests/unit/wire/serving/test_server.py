@@ -87,18 +87,15 @@ async def test_oversized_and_invalid_requests_get_a_status(serve, text, code):
     assert (await served.get("/healthz"))[0] == 200
 
 
-async def test_readiness_names_the_failed_checks_and_withholds_reasons_that_are_not_public(
-    serve, admin
+async def test_readiness_names_the_failed_checks_and_shows_reasons_to_those_who_may_read_metrics(
+    serve, admin, world
 ):
     problems = [""]
-    checks = (
-        Check("hidden", lambda: problems[0]),
-        Check("shown", lambda: problems[0], public=True),
-    )
+    checks = (Check("one", lambda: problems[0]), Check("other", lambda: problems[0]))
     served = await serve(ready=checks)
     assert await served.get("/readyz") == (200, "ok")
     assert (await served.get("/readyz?verbose"))[1] == (
-        "[+]ping ok\n[+]shutdown ok\n[+]background-tasks ok\n[+]authentication-configuration ok\n[+]hidden ok\n[+]shown ok\n"
+        "[+]ping ok\n[+]shutdown ok\n[+]background-tasks ok\n[+]authentication-configuration ok\n[+]one ok\n[+]other ok\n"
         "readyz check passed\n"
     )
     problems[0] = "no route"
@@ -106,23 +103,31 @@ async def test_readiness_names_the_failed_checks_and_withholds_reasons_that_are_
         500,
         (
             "[+]ping ok\n[+]shutdown ok\n[+]background-tasks ok\n[+]authentication-configuration ok\n"
-            "[-]hidden failed: reason withheld\n[-]shown failed: no route\nreadyz check failed\n"
+            "[-]one failed: reason withheld\n[-]other failed: reason withheld\nreadyz check failed\n"
         ),
     )
+    assert "[-]other failed: no route\n" in (await served.get("/readyz", pair=admin))[1]
+    assert (await served.get("/readyz/other", pair=admin))[1].endswith(": no route\n")
+    world.api.allowed.add(("scraper", "/metrics"))
+    for user, is_shown in (("scraper", True), ("visitor", False)):
+        _, body = await served.get("/readyz?verbose", pair=world.clients.client(user))
+        assert ("no route" in body, "reason withheld" in body) == (is_shown, not is_shown)
     assert (await served.get("/livez"))[0] == 200
-    assert (await served.get("/readyz?exclude=hidden&exclude=shown"))[0] == 200
-    assert (await served.get("/readyz?verbose&exclude=shown&exclude=hidden&exclude=x"))[1].endswith(
+    assert (await served.get("/readyz?exclude=one&exclude=other"))[0] == 200
+    assert (await served.get("/readyz?verbose&exclude=other&exclude=one&exclude=x"))[1].endswith(
         'warn: some health checks cannot be excluded: no matches for "x"\nreadyz check passed\n'
     )
     assert (await served.get("/readyz/ping", pair=admin)) == (200, "ok")
-    assert (await served.get("/readyz/shown", pair=admin))[0] == 500
+    assert (await served.get("/readyz/one", pair=admin))[0] == 500
     assert (await served.get("/readyz/nothing", pair=admin))[0] == 404
 
 
-async def test_a_check_that_informs_does_not_fail_readiness(serve):
-    news = Check("configuration", lambda: "line 3 is wrong", public=True, informs=True)
+async def test_a_check_that_informs_does_not_fail_readiness(serve, admin):
+    news = Check("configuration", lambda: "line 3 is wrong", informs=True)
     served = await serve(ready=(news,))
     code, body = await served.get("/readyz?verbose")
+    assert (code, "[!]configuration: reason withheld\n" in body) == (200, True)
+    code, body = await served.get("/readyz?verbose", pair=admin)
     assert (code, "[!]configuration: line 3 is wrong\n" in body) == (200, True)
     assert "configuration" not in served.server.health.problems()
 
