@@ -30,6 +30,8 @@ OWN_QUERIES_MAX: Final = 50
 """How many requests may have a query of their own in each round."""
 ANSWER_SECONDS: Final = 2.0
 """How long a round waits for a request. A client uses a stream for at most 5 s after the beginning of the last round that has ended."""
+SLOW_FAILURE_RATIO: Final = 0.25
+"""After this part of that time, a failure is like no answer: the timeout of a backend may be shorter than a round waits."""
 REFUSED_SECONDS: Final = 60.0
 """How long a request is not evaluated that is beyond a limit."""
 CONCURRENT: Final = 64
@@ -183,6 +185,9 @@ class Rounds:
             self._refuse_slow(watched, steps.backend, began_at_seconds)
             return
         except StatusError as error:
+            if self._monotonic() - began_at_seconds > self._answer_seconds * SLOW_FAILURE_RATIO:
+                self._refuse_slow(watched, steps.backend, began_at_seconds)
+                return
             _fail(watched, error)
         except Unavailable as error:
             _fail(watched, as_status(error))
