@@ -19,6 +19,7 @@ from adapter.answer.answering import AnswerDocument
 from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import AnswerObserver
 from adapter.model import BackendRef, MetricQuery, MetricRequest, UsageQuery
+from adapter.watching.waiting_limit import WaitingLimit
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.status import StatusError, Unavailable, failure, internal_error
@@ -170,18 +171,21 @@ class Rounds:
 
     async def _evaluate_all(self, due: Iterable[Watched]) -> None:
         slice_ends_at = self._monotonic() + SLICE_SECONDS
-        for each in due:
-            await self._evaluate(each)
-            if self._monotonic() > slice_ends_at:
-                await asyncio.sleep(0)
-                slice_ends_at = self._monotonic() + SLICE_SECONDS
+        with WaitingLimit(self._answer_seconds) as limit:
+            for each in due:
+                await self._evaluate(each, limit)
+                if self._monotonic() > slice_ends_at:
+                    await asyncio.sleep(0)
+                    slice_ends_at = self._monotonic() + SLICE_SECONDS
 
-    async def _evaluate(self, watched: Watched) -> None:
+    async def _evaluate(self, watched: Watched, limit: WaitingLimit) -> None:
         steps, began_at_seconds = _Steps(self._hung), self._monotonic()
         try:
-            async with asyncio.timeout(self._answer_seconds):
-                document = await self._answer(watched.known, steps)
-        except (TimeoutError, _BackendHangs):
+            limit.begin()
+            document = await self._answer(watched.known, steps)
+        except (asyncio.CancelledError, _BackendHangs) as error:
+            if isinstance(error, asyncio.CancelledError) and not limit.was_exceeded():
+                raise
             self._refuse_slow(watched, steps.backend, began_at_seconds)
             return
         except StatusError as error:
@@ -198,6 +202,8 @@ class Rounds:
             )
         else:
             watched.become(200, _values(document), lambda: msgspec.json.encode(document))
+        finally:
+            limit.end()
         if steps.backend is not None:
             self._answered_at[steps.backend] = self._monotonic()
         watched.has_own_query = steps.has_own_query
