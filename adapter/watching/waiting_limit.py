@@ -1,6 +1,6 @@
 """A limit on how long a task waits for each of many things in turn.
 
-`asyncio.timeout` costs a timer for each of them, 5 µs, also where nothing waits. Here one timer for all looks at the last one.
+`asyncio.timeout` costs a timer for each of them, 5 µs, also where nothing waits. Here one timer for all checks the newest one.
 """
 
 import asyncio
