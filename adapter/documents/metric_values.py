@@ -41,6 +41,7 @@ from adapter.model import (
     ResultKind,
     Sample,
 )
+from wire.api.status import StatusError
 
 Judged = Callable[[Sequence[Judgement]], None]
 """Takes what became of the values with which something is wrong, before the response is known: it may be an error because of them."""

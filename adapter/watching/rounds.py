@@ -21,6 +21,7 @@ from adapter.answer.observer import AnswerObserver
 from adapter.caches import STREAMS_BYTES
 from adapter.model import BackendRef, MetricQuery, MetricRequest, UsageQuery
 from adapter.watching.byte_budget import ByteBudget
+from adapter.watching.waiting_limit import WaitingLimit
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.status import StatusError, Unavailable, failure, internal_error
@@ -32,6 +33,8 @@ OWN_QUERIES_MAX: Final = 50
 """How many requests may have a query of their own in each round."""
 ANSWER_SECONDS: Final = 2.0
 """How long a round waits for a request. A client uses a stream for at most 5 s after the beginning of the last round that has ended."""
+SLOW_FAILURE_RATIO: Final = 0.25
+"""After this part of that time, a failure is like no answer: the timeout of a backend may be shorter than a round waits."""
 REFUSED_SECONDS: Final = 60.0
 """How long a request is not evaluated that is beyond a limit."""
 WATCHED_BYTES: Final = 1_500
@@ -191,22 +194,28 @@ class Rounds:
 
     async def _evaluate_all(self, due: Iterable[Watched]) -> None:
         slice_ends_at = self._monotonic() + SLICE_SECONDS
-        for each in due:
-            await self._evaluate(each)
-            if self._monotonic() > slice_ends_at:
-                await asyncio.sleep(0)
-                slice_ends_at = self._monotonic() + SLICE_SECONDS
+        with WaitingLimit(self._answer_seconds) as limit:
+            for each in due:
+                await self._evaluate(each, limit)
+                if self._monotonic() > slice_ends_at:
+                    await asyncio.sleep(0)
+                    slice_ends_at = self._monotonic() + SLICE_SECONDS
 
-    async def _evaluate(self, watched: Watched) -> None:
+    async def _evaluate(self, watched: Watched, limit: WaitingLimit) -> None:
         steps, began_at_seconds = _Steps(self._hung), self._monotonic()
         try:
-            async with asyncio.timeout(self._answer_seconds):
-                document = await self._answer(watched.known, steps)
+            limit.begin()
+            document = await self._answer(watched.known, steps)
             watched.become(200, _values(document), lambda: msgspec.json.encode(document))
-        except (TimeoutError, _BackendHangs):
+        except (asyncio.CancelledError, _BackendHangs) as error:
+            if isinstance(error, asyncio.CancelledError) and not limit.was_exceeded():
+                raise
             self._refuse_slow(watched, steps.backend, began_at_seconds)
             return
         except StatusError as error:
+            if self._monotonic() - began_at_seconds > self._answer_seconds * SLOW_FAILURE_RATIO:
+                self._refuse_slow(watched, steps.backend, began_at_seconds)
+                return
             _fail(watched, error)
         except Unavailable as error:
             _fail(watched, as_status(error))
@@ -215,6 +224,8 @@ class Rounds:
             _fail(
                 watched, internal_error("an internal error occurred: send a GET, and see the log")
             )
+        finally:
+            limit.end()
         if steps.backend is not None:
             self._answered_at[steps.backend] = self._monotonic()
         watched.has_own_query = steps.has_own_query

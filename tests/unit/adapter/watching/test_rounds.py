@@ -29,7 +29,7 @@ from tests.fakes import virtual_time
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus
 from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList
 from wire.api.labels import parse
-from wire.api.status import Unavailable, not_found
+from wire.api.status import Unavailable, internal_error, not_found
 
 
 def request(metric="queue", namespace="shop"):
@@ -183,8 +183,9 @@ async def test_while_prometheus_fails_no_more_queries_than_the_limit_are_sent_in
 class Hanging:
     """Two backends: `queue` is of one that answers, everything else of one that does not."""
 
-    def __init__(self, slow=()):
+    def __init__(self, slow=(), timeout_seconds=30.0):
         self.slow = set(slow)
+        self.timeout_seconds = timeout_seconds
         self.waited = []
 
     async def answer(self, requested, observer):
@@ -198,7 +199,8 @@ class Hanging:
         observer.query_built(query)
         if hangs or metric in self.slow:
             self.waited.append(metric)
-            await virtual_time.passes(30.0)
+            await virtual_time.passes(self.timeout_seconds)
+            raise internal_error("no answer")
         return document("1")
 
 
@@ -219,9 +221,10 @@ def in_virtual_time(answers, metrics, rounds=1):
     return virtual_time.run(scenario()), seconds
 
 
-def test_a_backend_that_hangs_does_not_stop_the_metrics_of_others():
+@pytest.mark.parametrize("timeout_seconds", [1.0, 30.0])
+def test_a_backend_that_hangs_does_not_stop_the_metrics_of_others(timeout_seconds):
     metrics = [*(f"hung{number}" for number in range(1_000)), "queue"]
-    answers = Hanging()
+    answers = Hanging(timeout_seconds=timeout_seconds)
     (*hung, queue), seconds = in_virtual_time(answers, metrics, rounds=3)
     assert queue.code == 200
     assert {each.code for each in hung} == {429}, "a client sends a GET"
