@@ -58,7 +58,7 @@ Existing = Callable[[], Mapping[str, str]]
 
 
 class _Reading:
-    """What one `begin` has asked for. It `is_over` once it is read, or is not waited for any longer."""
+    """What one `begin` wants to be read. It `is_over` once it is read, or is not waited for any longer."""
 
     def __init__(self, existing: Existing) -> None:
         self.existing = existing
@@ -114,7 +114,7 @@ class MemoryStore:
     def begin(self, shards: frozenset[int], existing: Existing) -> None:
         """Read the objects of these shards; until then nothing of them is stored, or it would be written over what is there.
 
-        `existing` is asked when they are read: the histories of all other HPAs of these namespaces are removed.
+        `existing` is called when they are read: the histories of all other HPAs of these namespaces are removed.
         """
         self.forget(shards)
         reading = _Reading(existing)

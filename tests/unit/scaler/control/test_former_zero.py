@@ -34,7 +34,7 @@ def at_zero(*managed_fields, min_replicas=1, **options):
     return world
 
 
-def asked(world):
+def lists(world):
     return [params for path, params in world.kube.requested if path == TARGETS]
 
 
@@ -42,7 +42,7 @@ def asked(world):
 async def test_a_zero_of_the_scaler_ends_at_the_minimum(min_replicas):
     world = at_zero(SCALER, min_replicas=min_replicas)
     assert await world.sync(5) == min_replicas
-    assert asked(world) == [{"fieldSelector": "metadata.name=web"}]
+    assert lists(world) == [{"fieldSelector": "metadata.name=web"}]
 
 
 async def test_with_a_minimum_of_zero_it_ends_with_the_load():
@@ -50,7 +50,7 @@ async def test_with_a_minimum_of_zero_it_ends_with_the_load():
     assert await world.sync(0) == 0
     assert world.conditions()["ScaledToZero"][0] == "True"
     assert await world.sync(30) > 0
-    assert len(asked(world)) == 1
+    assert len(lists(world)) == 1
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ async def test_with_a_minimum_of_zero_it_ends_with_the_load():
         pytest.param([managed("kube-controller-manager", "scale")], id="the HPA controller"),
     ],
 )
-async def test_a_zero_of_somebody_else_disables_it(managed_fields):
+async def test_a_zero_of_another_client_disables_it(managed_fields):
     world = at_zero(*managed_fields)
     assert await world.sync(30) == 0
     assert world.conditions()["ScalingActive"] == ("False", "ScalingDisabled")
     assert await world.sync(30) == 0
-    assert len(asked(world)) == 1
+    assert len(lists(world)) == 1
 
 
 async def test_a_zero_of_a_user_after_the_first_reconcile_disables_it():
@@ -78,7 +78,7 @@ async def test_a_zero_of_a_user_after_the_first_reconcile_disables_it():
     await world.sync(30)
     world.scaled(0)
     assert await world.sync(30) == 0
-    assert asked(world) == []
+    assert lists(world) == []
 
 
 async def test_without_the_right_to_list_targets_it_stays_at_zero():
@@ -102,4 +102,4 @@ async def test_while_the_target_cannot_be_read_nothing_is_decided(caplog):
 async def test_an_hpa_behaves_as_upstream():
     world = at_zero(SCALER, kind=HORIZONTAL_POD_AUTOSCALERS, zero=True)
     assert await world.sync(30) == 0
-    assert asked(world) == []
+    assert lists(world) == []
