@@ -11,7 +11,6 @@ import msgspec
 from scaler.algorithm.decision import Outcome
 from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import AnyMemory, Memory, StoredMemory, remembered
-from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.recommendations import continued
 from scaler.algorithm.restart import joined, restores_alike, shifted
 from scaler.algorithm.settings import Settings
@@ -20,9 +19,7 @@ from scaler.api.history import History, fields_of
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.scaling_memory import StoredHistory
 from scaler.cluster.memories.store import MemoryStore
-from scaler.cluster.replicas_owner import is_set_by_scaler
 from scaler.cluster.status import stored_memory
-from scaler.cluster.target_scale import TargetScale
 from scaler.control.record import KeptMemory, Record
 from wire.kube.requests import Reader
 
@@ -55,20 +52,6 @@ class Memories:
             kept = self._with_stored(kept, autoscaler)
         record.memory = kept
         return kept.memory
-
-    async def with_former_zero(
-        self, memory: AnyMemory, target: TargetScale | ScaleUnavailable
-    ) -> AnyMemory:
-        """The memory of an autoscaler that is new, but whose target is at a zero that the scaler has set: for one that was deleted.
-
-        Only of a kind that keeps its history, as an HPA does not know it upstream. Raises what `of` raises.
-        """
-        is_new = isinstance(memory, StoredMemory) and memory.history == History()
-        if not is_new or not self._kind.keeps_history or isinstance(target, ScaleUnavailable):
-            return memory
-        if target.view.spec_replicas != 0 or not await is_set_by_scaler(self._kube, target):
-            return memory
-        return StoredMemory(history=History(scaled_to_zero=True))
 
     async def _begun(self, autoscaler: Autoscaler) -> KeptMemory:
         namespace = autoscaler.metadata.namespace

@@ -176,20 +176,18 @@ class Reconciler:
                 return
         try:
             memory = await self._memories.of(record, autoscaler)
-            now = self._clock.steady_now()
-            target = record.scale_of(autoscaler) or await self._read_scale(record, autoscaler)
-            memory = await self._memories.with_former_zero(memory, target)
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
             self._reports.log(
                 record,
                 key,
-                f"not scaled, because its history or its target cannot be read: {error}",
+                f"not scaled, because its history cannot be read: {error}",
             )
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
             return
+        now = self._clock.steady_now()
         try:
             made, outcome = await self._reconcile(
-                record, autoscaler, memory, target, now, measured, started_seconds
+                record, autoscaler, memory, now, measured, started_seconds
             )
         except asyncio.CancelledError:
             record.memory = None
@@ -235,12 +233,12 @@ class Reconciler:
         record: Record,
         autoscaler: Autoscaler,
         memory: AnyMemory,
-        target: TargetScale | ScaleUnavailable,
         now: Callable[[], float],
         measured: Measured | None,
         started_seconds: float,
     ) -> tuple[LastDecision, Outcome]:
         """`now` in Unix seconds; a step of the wall clock does not move it."""
+        target = record.scale_of(autoscaler) or await self._read_scale(record, autoscaler)
         # Metrics that are not measured yet are read from now on.
         is_measured = measured is not None and bool(measured.timed_readings)
         check = self._checked_age(started_seconds if is_measured else self._clock.monotonic())

@@ -147,23 +147,6 @@ def test_a_target_goes_to_zero_below_the_activation_value_and_leaves_it_above(
     workspace.reaches(1)
 
 
-def test_a_zero_that_was_set_for_a_deleted_loadautoscaler_ends_for_the_next_one(
-    cluster, exporter, workspace
-):
-    exporter.set("queue_length", 0, namespace=workspace.namespace, queue="mail")
-    soon = {"scaleDown": {"stabilizationWindowSeconds": 0}}
-    applied(cluster, workspace, queue("30"), minReplicas=0, behavior=soon)
-    workspace.reaches(0)
-    cluster.kubectl("delete", "la", "web", "--namespace", workspace.namespace)
-    cluster.apply(autoscaler(workspace.namespace, queue("30"), minReplicas=2))
-    workspace.reaches(2)
-    cluster.kubectl("delete", "la", "web", "--namespace", workspace.namespace)
-    cluster.kubectl("scale", "deploy/web", "--replicas=0", "--namespace", workspace.namespace)
-    cluster.apply(autoscaler(workspace.namespace, queue("30"), minReplicas=2))
-    workspace.has_condition("ScalingActive", "False", "ScalingDisabled")
-    assert workspace.replicas() == 0
-
-
 def test_a_metric_that_fails_counts_as_its_fallback(cluster, exporter, workspace):
     fallback = {"type": "Replicas", "replicas": 4, "failureDurationSeconds": 2}
     metric = {**queue("30", "not_served"), "name": "mail", "fallback": fallback}

@@ -380,14 +380,7 @@ class WatchCache(Generic[T]):
                 error,
             )
             return None
-        if self._convert is None:
-            return decoded
-        try:
-            return self._convert(decoded)
-        except Exception:
-            # The caller's bug must not keep the other objects from the copy.
-            log.exception("%s: an object cannot be kept, a previous version of it is", self.path)
-            return None
+        return decoded if self._convert is None else self._convert(decoded)
 
     def _previous(self, raw: msgspec.Raw) -> T | None:
         """The copy of an object that can no longer be decoded: it still exists, and must not seem deleted."""

@@ -4,6 +4,8 @@ An HPA has no field for its memory, and kube-controller-manager keeps it in the 
 of each watched namespace in objects of its own namespace, `NAMESPACE` and, if they are many, `NAMESPACE.1` and so on.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 from scaler.api.history import History
@@ -102,3 +104,21 @@ class StoredObject:
 def _size_bytes(uid: str, encoded: bytes) -> int:
     """Of `"uid":{...},`."""
     return len(uid) + len(encoded) + 4 if encoded else 0
+
+
+class _Written(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+def metadata_of(body: bytes) -> ObjectMeta:
+    """Of an object as it was written or read. Raises `msgspec.DecodeError`."""
+    return kube_json.decode(body, _Written).metadata
+
+
+def object_names(namespace: str) -> Iterator[str]:
+    """The names of the objects of a watched namespace, without an end."""
+    yield namespace
+    number = 0
+    while True:
+        number += 1
+        yield f"{namespace}.{number}"

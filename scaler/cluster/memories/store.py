@@ -15,7 +15,6 @@ from collections.abc import (
     Callable,
     Collection,
     Iterable,
-    Iterator,
     Mapping,
 )
 from contextlib import asynccontextmanager
@@ -29,6 +28,8 @@ from scaler.cluster.memories.scaling_memory import (
     ScalingMemoryList,
     StoredHistory,
     StoredObject,
+    metadata_of,
+    object_names,
 )
 from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
 from wire.api import kube_json
@@ -58,7 +59,7 @@ Existing = Callable[[], Mapping[str, str]]
 
 
 class _Reading:
-    """What one `begin` has asked for. It `is_over` once it is read, or is not waited for any longer."""
+    """What one `begin` wants to be read. It `is_over` once it is read, or is not waited for any longer."""
 
     def __init__(self, existing: Existing) -> None:
         self.existing = existing
@@ -114,7 +115,7 @@ class MemoryStore:
     def begin(self, shards: frozenset[int], existing: Existing) -> None:
         """Read the objects of these shards; until then nothing of them is stored, or it would be written over what is there.
 
-        `existing` is asked when they are read: the histories of all other HPAs of these namespaces are removed.
+        `existing` is called when they are read: the histories of all other HPAs of these namespaces are removed.
         """
         self.forget(shards)
         reading = _Reading(existing)
@@ -329,7 +330,7 @@ class MemoryStore:
 
     def _object_for(self, namespace: str, uid: str, history: StoredHistory) -> StoredObject:
         """The first object of the namespace with enough space, or another one."""
-        for name in _names(namespace):
+        for name in object_names(namespace):
             stored = self._objects.get(name)
             if stored is None:
                 metadata = ObjectMeta(name=name, namespace=self._namespace)
@@ -351,7 +352,7 @@ class MemoryStore:
                 stored.metadata = ObjectMeta(name=stored.metadata.name, namespace=self._namespace)
             elif error.code == 409:
                 path = f"{self._folder}/{stored.metadata.name}"
-                stored.metadata = _metadata(await self._client.get(path))
+                stored.metadata = metadata_of(await self._client.get(path))
             else:
                 raise
             stored.metadata = await self._written(stored)
@@ -361,9 +362,9 @@ class MemoryStore:
             raise Unavailable(f"another replica may reconcile {stored.watched_namespace}")
         body = stored.document()
         if not stored.metadata.resource_version:
-            return _metadata(await self._client.create(self._folder, body))
+            return metadata_of(await self._client.create(self._folder, body))
         path = f"{self._folder}/{stored.metadata.name}"
-        return _metadata(await self._client.replace(path, body))
+        return metadata_of(await self._client.replace(path, body))
 
 
 @asynccontextmanager
@@ -382,22 +383,6 @@ async def storing(store: MemoryStore | None) -> AsyncIterator[None]:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_SECONDS):
                 await store.flush()
-
-
-class _Object(msgspec.Struct, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-
-
-def _metadata(body: bytes) -> ObjectMeta:
-    return kube_json.decode(body, _Object).metadata
-
-
-def _names(namespace: str) -> Iterator[str]:
-    yield namespace
-    number = 0
-    while True:
-        number += 1
-        yield f"{namespace}.{number}"
 
 
 def _is_unavailable(error: Exception) -> bool:

@@ -134,7 +134,7 @@ async def test_a_failure_has_the_status_of_a_get():
     [
         pytest.param(ZeroDivisionError("bug"), id="raises"),
         pytest.param(document(object()), id="cannot be encoded"),
-        pytest.param("no document", id="is no document"),
+        pytest.param("no document", id="another type"),
     ],
 )
 async def test_a_bug_in_one_evaluation_does_not_end_the_others(response):

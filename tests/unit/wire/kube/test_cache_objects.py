@@ -49,24 +49,6 @@ async def test_an_object_is_kept_as_converted():
     assert [each.metadata.name for each in cache.items] == ["A"]
 
 
-async def test_an_object_whose_conversion_crashes_is_left_out_and_the_others_are_kept():
-    server = ScriptedServer(page(pod("a", 1), pod("b", 2), version=5), [STAY])
-
-    def convert(found: PartialObject) -> PartialObject:
-        if found.metadata.name == "a":
-            raise ZeroDivisionError
-        return found
-
-    cache = WatchCache(server, PATH, PartialObject, convert=convert)
-    running = asyncio.create_task(cache.run())
-    await asyncio.wait(
-        {asyncio.create_task(server.exhausted.wait()), running}, return_when="FIRST_COMPLETED"
-    )
-    assert not running.done()
-    running.cancel()
-    assert [each.metadata.name for each in cache.items] == ["b"]
-
-
 @pytest.mark.parametrize(
     ("failure", "forbidden"),
     [

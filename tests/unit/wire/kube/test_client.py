@@ -182,39 +182,6 @@ async def test_a_write_is_checked_before_each_time_that_it_is_sent(serve, method
     assert len(paths) == 2
 
 
-@pytest.mark.parametrize("how", ["the connection is closed", "a server error"])
-async def test_a_write_that_is_not_sent_again_may_have_been_applied_the_first_time(serve, how):
-    paths: list[str] = []
-
-    async def unclear(request: web.Request) -> web.Response:
-        paths.append(request.path)
-        if how == "a server error":
-            return web.Response(status=503, headers={"Retry-After": "0"})
-        assert request.transport is not None
-        request.transport.close()
-        return web.Response()
-
-    def check() -> None:
-        if paths:
-            raise NotSent("no longer leading")
-
-    client = await serve(unclear)
-    with pytest.raises(Unavailable, match="no longer leading") as raised:
-        await client.replace("/x", b"{}", before_each=check)
-    assert not isinstance(raised.value, NotSent)
-    assert paths
-
-
-async def test_without_a_connection_a_write_is_certainly_not_sent():
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        server = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    client = await client_of(server)
-    with pytest.raises(NotSent):
-        await client.replace("/x", b"{}")
-    await client.close()
-
-
 async def test_a_server_error_without_retry_after_is_final(serve):
     paths: list[str] = []
 
