@@ -14,7 +14,7 @@ from tests.simulation.journal import Journal, ScaleWritten
 from tests.simulation.scenario import Scenario
 from tests.simulation.simulate import simulate
 
-SEEDS = 5
+SEEDS = 3
 CRASHES_PER_SEED = 2
 DOWN_SECONDS = 3.0
 # How long after the server took the scale: before its response arrives, while the status waits, and just before it is sent.

@@ -181,8 +181,8 @@ def _read_suffix(text: str, suffix: str) -> tuple[int, Format]:
     if (exponent := _BINARY_SUFFIXES.get(suffix)) is not None:
         return exponent, Format.BINARY_SI
     found = _EXPONENT.fullmatch(suffix)
-    if found is not None and fits_int64(exponent := int(found[1] + found[2])):
-        return wrap(exponent, bits=32), Format.DECIMAL_EXPONENT
+    if found is not None and fits_int64(power := int(found[1] + found[2])):
+        return wrap(power, bits=32), Format.DECIMAL_EXPONENT
     raise ValueError(
         f"quantity {_shown(text)} ends in {_shown(suffix)}: write one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei "
         "or an exponent (e6)"
