@@ -3,6 +3,7 @@
 Only an administrator of the cluster can write an APIService. A label, in contrast, can be on any Deployment.
 """
 
+import asyncio
 from typing import Final
 
 import msgspec
@@ -42,8 +43,8 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
 async def registrations(session: Session) -> tuple[Registration, ...]:
     """One for each API version that a Service serves. Raises `Unreachable` if they may not be read."""
     found = []
-    for name in REGISTERED:
-        api_service = await _api_service(session, name)
+    read = await asyncio.gather(*(_api_service(session, name) for name in REGISTERED))
+    for name, api_service in zip(REGISTERED, read, strict=True):
         service = api_service.spec.service if api_service is not None else None
         if api_service is None or service is None:
             continue

@@ -1,7 +1,6 @@
 """Where the API server is, from each of the places where that can stand."""
 
 import base64
-import ssl
 import subprocess
 import sys
 
@@ -15,7 +14,6 @@ from wire.kube.connection import (
     ServiceAccount,
     connect,
 )
-from wire.kube.server_connection import connect_to
 
 IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 
@@ -168,55 +166,6 @@ async def test_the_error_names_an_unknown_context(tmp_path):
 def test_a_program_in_a_pod_does_not_import_the_kubeconfig_library():
     code = "import sys, wire.kube.client; sys.exit('kubernetes_asyncio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-ELSEWHERE = "https://127.0.0.1:6443"
-
-
-async def test_credentials_of_a_kubeconfig_are_not_sent_to_an_unverified_server(tmp_path):
-    path = kubeconfig(tmp_path, "{token: secret}")
-    with pytest.raises(ConnectionConfigError, match=r"--ca-file.*--insecure-skip-tls-verify"):
-        await connect_to(ELSEWHERE, kubeconfig=path, user_agent="a/1")
-    insecure = await connect_to(
-        ELSEWHERE, kubeconfig=path, user_agent="a/1", insecure_skip_tls_verify=True
-    )
-    assert await insecure.authorization() == "Bearer secret"
-    assert insecure.tls.verify_mode is ssl.CERT_NONE
-
-
-async def test_a_pod_trusts_the_program_on_its_own_loopback(tmp_path):
-    for name in ("token", "ca.crt"):
-        (tmp_path / name).write_text("secret")
-    source = ServiceAccount(tmp_path, IN_CLUSTER)
-    connection = await connect_to(ELSEWHERE, source=source, user_agent="a/1")
-    assert await connection.authorization() == "Bearer secret"
-    with pytest.raises(ConnectionConfigError, match="--ca-file"):
-        await connect_to("https://example.com", source=source, user_agent="a/1")
-
-
-async def test_credentials_are_sent_to_a_server_that_a_ca_in_memory_verifies(tmp_path, authority):
-    path = kubeconfig(tmp_path, "{token: secret}")
-    connection = await connect_to(
-        ELSEWHERE,
-        ca_pem=authority.certificate.decode(),
-        server_hostname="adapter.monitoring.svc",
-        kubeconfig=path,
-        user_agent="a/1",
-    )
-    assert await connection.authorization() == "Bearer secret"
-    assert connection.server_hostname == "adapter.monitoring.svc"
-    assert connection.tls.verify_mode is ssl.CERT_REQUIRED
-    assert len(connection.tls.get_ca_certs()) == 1, "and no CA of this machine"
-
-
-async def test_an_impersonating_kubeconfig_is_refused_by_servers_that_do_not_impersonate(
-    tmp_path, authority
-):
-    authority.client("me").write(tmp_path, "me")
-    (tmp_path / "ca.crt").write_bytes(authority.certificate)
-    path = kubeconfig(tmp_path, "{token: secret, as: jane}")
-    with pytest.raises(ConnectionConfigError, match="as: jane"):
-        await connect_to(ELSEWHERE, ca_file=tmp_path / "ca.crt", kubeconfig=path, user_agent="a/1")
 
 
 async def test_impersonation_is_sent_to_the_api_server(tmp_path):
