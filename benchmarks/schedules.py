@@ -18,11 +18,11 @@ from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.schedules import CalendarEntry, CalendarSpec, FoundCalendar
 from scaler.extensions.schedules.cron import parse_cron
-from scaler.extensions.schedules.recurrence import chosen_of_year, days_of_year
 from scaler.extensions.schedules.recurrence_rule import parse_rule
 from scaler.extensions.schedules.stage import ScheduledBounds, Schedules
 from scaler.extensions.schedules.windows import evaluated
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.schedules.year_rule import chosen_of_year, days_of_year
 from testbed import worst_schedules
 
 PERIOD_SECONDS = 15.0
@@ -147,7 +147,7 @@ def _bounds(
 
 
 def _check(bounds: ScheduledBounds, now: float) -> None:
-    """Compare with an evaluation that begins anew, and whose work has no limit."""
+    """Compare with an evaluation without earlier searches, whose work has no limit."""
     schedules = bounds.searched.read.schedules
     expected = evaluated(schedules, now, min_replicas=1, max_replicas=6, work=Work(10**9))
     found = evaluated(

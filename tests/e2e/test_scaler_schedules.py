@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from testbed import worst_schedules
@@ -157,7 +158,9 @@ def test_the_largest_schedules_of_one_namespace_do_not_delay_the_autoscalers_of_
     for each in range(worst_schedules.CALENDARS):
         entries = worst_schedules.entries(kinds[each % len(kinds)], each)
         name = worst_schedules.calendar_name(each)
-        cluster.apply(calendar("ScalingCalendar", name, dense, *entries))
+        large = msgspec.json.encode(calendar("ScalingCalendar", name, dense, *entries)).decode()
+        # Too large for the annotation of kubectl apply.
+        cluster.kubectl("create", "--filename=-", input=large)
     schedules = worst_schedules.schedules()
     for name in ("a", "b", "c", "d", "e"):
         cluster.apply(
@@ -172,7 +175,7 @@ def test_the_largest_schedules_of_one_namespace_do_not_delay_the_autoscalers_of_
     other = Workspace(cluster, namespace)
     for replicas in (5, 2, 6):
         metrics_api.values[f"{namespace}/queue"] = f"{10 * replicas}"
-        # Most of it is for kubectl.
+        # Ten periods: most of it is for a loaded machine.
         other.reaches(replicas, deadline_seconds=10)
     for name in ("a", "b", "c", "d", "e"):
         workspace = Workspace(cluster, dense, name=name)

@@ -184,7 +184,14 @@ COMPARES_TIMES = {
     "scaler/extensions/panic.py:_continued": _ALWAYS,
     "scaler/extensions/panic.py:panic_state": _ALWAYS,
     "scaler/extensions/scale_to_zero.py:restored": _STORED,
+    "scaler/extensions/schedules/matching_days.py:following": _BOUNDS,
+    "scaler/extensions/schedules/matching_days.py:latest": _BOUNDS,
+    "scaler/extensions/schedules/recurrence.py:following": _BOUNDS,
+    "scaler/extensions/schedules/windows.py:_continued": _BOUNDS,
+    "scaler/extensions/schedules/windows.py:_current": _BOUNDS,
+    "scaler/extensions/schedules/windows.py:_end_of_chain": _BOUNDS,
     "scaler/extensions/schedules/windows.py:_phase": _BOUNDS,
+    "scaler/extensions/schedules/windows.py:_search": _BOUNDS,
     "scaler/extensions/schedules/windows.py:evaluated": _BOUNDS,
 }
 

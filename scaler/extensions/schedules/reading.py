@@ -36,22 +36,22 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Readable(msgspec.Struct, frozen=True, kw_only=True):
-    """The events of an autoscaler: first those that were read, then those whose turn comes in a later evaluation.
+    """The events of an autoscaler: those that were read, and those whose turn comes in a later evaluation.
 
     `problems`: a message for each event that cannot be read, with the path of its field.
-    `counting`: the next event, whose COUNT is not yet counted to the end.
+    `counting`: the first unread event, whose COUNT is not yet counted to the end.
     """
 
-    events: tuple[Event, ...]
+    event_count: int
+    unread: tuple[Event, ...]
     schedules: tuple[Schedule, ...] = ()
     problems: tuple[str, ...] = ()
-    events_read: int = 0
     counting: Schedule | None = None
 
     @property
     def is_complete(self) -> bool:
         """Whether all events were read."""
-        return self.events_read == len(self.events)
+        return not self.unread
 
 
 def readable(
@@ -75,7 +75,7 @@ def readable(
             continue
         events += of_schedule
     work.spend(len(events) // _LISTED_A_UNIT)
-    return Readable(events=tuple(events), problems=tuple(problems))
+    return Readable(event_count=len(events), unread=tuple(events), problems=tuple(problems))
 
 
 def read_on(known: Readable, work: Work) -> Readable:
@@ -83,11 +83,12 @@ def read_on(known: Readable, work: Work) -> Readable:
     if known.is_complete or work.is_used_up:
         return known
     read, problems = list(known.schedules), list(known.problems)
-    place, counting = known.events_read, known.counting
-    while place < len(known.events) and not work.is_used_up:
+    place, counting = 0, known.counting
+    while place < len(known.unread) and not work.is_used_up:
+        event = known.unread[place]
         try:
-            schedule = _schedule(known.events[place], work) if counting is None else counting
-            schedule, is_counted = _counted(schedule, known.events[place], work)
+            schedule = _schedule(event, work) if counting is None else counting
+            schedule, is_counted = _counted(schedule, event, work)
         except _FieldError as error:
             problems.append(str(error))
         else:
@@ -97,10 +98,10 @@ def read_on(known: Readable, work: Work) -> Readable:
             read.append(schedule)
         place, counting = place + 1, None
     return Readable(
-        events=known.events,
+        event_count=known.event_count,
+        unread=known.unread[place:],
         schedules=tuple(read),
         problems=tuple(problems),
-        events_read=place,
         counting=counting,
     )
 
@@ -140,63 +141,80 @@ def _events(
     )
 
 
-def _name(event: Event) -> str:
-    name = event.spec.name
-    return name if event.entry is None else f"{name}/{event.entry.name}"
-
-
 def _schedule(event: Event, work: Work) -> Schedule:
     spec, entry = event.spec, event.entry
     work.spend(_EVENT_UNITS)
-    if entry is None:
-        starts, duration_seconds = _starts(spec, event.path, work), spec.duration_seconds or 0
-        low, high = spec.min_replicas, spec.max_replicas
-    else:
-        starts, duration_seconds = _starts_of_entry(event, entry, work), entry.duration_seconds
-        # The bounds of the schedule take precedence over those of the entry.
-        low = entry.min_replicas if spec.min_replicas is None else spec.min_replicas
-        high = entry.max_replicas if spec.max_replicas is None else spec.max_replicas
-        if low is None and high is None:
-            raise _FieldError(
-                f"{event.path}: it has no bounds: set minReplicas or maxReplicas there or in the schedule"
-            )
-    ramp_seconds = spec.ramp_seconds or 0
-    if duration_seconds > DURATION_SECONDS_MAX or ramp_seconds > RAMP_SECONDS_MAX:
-        raise _FieldError(
-            f"{event.path}: durationSeconds must be at most {DURATION_SECONDS_MAX}, rampSeconds at most {RAMP_SECONDS_MAX}"
-        )
+    try:
+        if entry is None:
+            work.spend(len(spec.dates or ()) // _DATES_A_UNIT)
+            return _bounded(_of_spec(spec))
+        work.spend((len(entry.rdates or ()) + len(entry.exdates or ())) // _DATES_A_UNIT)
+        with _Reading(f"{event.calendar_path}spec.timeZone"):
+            time_zone(event.zone)
+        return _of_entry(spec, entry, event.zone)
+    except _InsideError as error:
+        raise _FieldError(f"{event.path}{error}") from error
+
+
+class _InsideError(Exception):
+    """What is wrong in a schedule or an entry, after its path."""
+
+
+def _of_spec(spec: ScheduleSpec) -> Schedule:
+    """A schedule with its own starts."""
+    field = "timeZone"
+    try:
+        zone = time_zone(spec.time_zone or DEFAULT_TIME_ZONE)
+        starts: Starts
+        if spec.dates is not None:
+            field = "dates"
+            dates = (instant(local_time(date), zone) for date in spec.dates)
+            starts = FixedStarts(tuple(sorted(dates)))
+        else:
+            field = "schedule"
+            starts = cron_starts(spec.schedule, zone)
+    except ValueError as error:
+        raise _InsideError(f".{field}: {error}") from error
     return Schedule(
-        name=_name(event),
+        name=spec.name,
         starts=starts,
-        duration_seconds=duration_seconds,
-        ramp_seconds=ramp_seconds,
-        min_replicas=low,
-        max_replicas=high,
+        duration_seconds=spec.duration_seconds or 0,
+        ramp_seconds=spec.ramp_seconds or 0,
+        min_replicas=spec.min_replicas,
+        max_replicas=spec.max_replicas,
     )
 
 
-def _starts(spec: ScheduleSpec, path: str, work: Work) -> Starts:
-    with _Reading(f"{path}.timeZone"):
-        zone = time_zone(spec.time_zone or DEFAULT_TIME_ZONE)
-    if spec.dates is not None:
-        work.spend(len(spec.dates) // _DATES_A_UNIT)
-        with _Reading(f"{path}.dates"):
-            return FixedStarts(
-                tuple(sorted(instant(local_time(date), zone) for date in spec.dates))
-            )
-    with _Reading(f"{path}.schedule"):
-        return cron_starts(spec.schedule, zone)
+@lru_cache(4_096)
+def _of_entry(spec: ScheduleSpec, entry: CalendarEntry, zone: str) -> Schedule:
+    """An entry of a calendar. Many autoscalers have a schedule of one name with one calendar."""
+    starts = _recurring(entry.start, entry.rrule, entry.rdates or (), entry.exdates or (), zone)
+    # The bounds of the schedule take precedence over those of the entry.
+    low = entry.min_replicas if spec.min_replicas is None else spec.min_replicas
+    high = entry.max_replicas if spec.max_replicas is None else spec.max_replicas
+    if low is None and high is None:
+        raise _InsideError(
+            ": it has no bounds: set minReplicas or maxReplicas there or in the schedule"
+        )
+    return _bounded(
+        Schedule(
+            name=f"{spec.name}/{entry.name}",
+            starts=starts,
+            duration_seconds=entry.duration_seconds,
+            ramp_seconds=spec.ramp_seconds or 0,
+            min_replicas=low,
+            max_replicas=high,
+        )
+    )
 
 
-def _starts_of_entry(event: Event, entry: CalendarEntry, work: Work) -> Starts:
-    added, removed = entry.rdates or (), entry.exdates or ()
-    work.spend((len(added) + len(removed)) // _DATES_A_UNIT)
-    with _Reading(f"{event.calendar_path}spec.timeZone"):
-        time_zone(event.zone)
-    try:
-        return _recurring(entry.start, entry.rrule, added, removed, event.zone)
-    except _FieldError as error:
-        raise _FieldError(f"{event.path}.{error}") from error
+def _bounded(schedule: Schedule) -> Schedule:
+    """The search for the last start goes back by these."""
+    if schedule.duration_seconds > DURATION_SECONDS_MAX or schedule.ramp_seconds > RAMP_SECONDS_MAX:
+        raise _InsideError(
+            f": durationSeconds must be at most {DURATION_SECONDS_MAX}, rampSeconds at most {RAMP_SECONDS_MAX}"
+        )
+    return schedule
 
 
 @lru_cache(4_096)
@@ -207,7 +225,7 @@ def _recurring(
     removed_texts: tuple[str, ...],
     zone: str,
 ) -> Starts:
-    """The starts of an entry; many autoscalers have those of one calendar."""
+    """The starts of an entry, also with other bounds."""
     field = "start"
     try:
         start = local_time(start_text)
@@ -220,7 +238,7 @@ def _recurring(
         field = "start"
         return recurring_starts(start, time_zone(zone), rule, added, removed)
     except ValueError as error:
-        raise _FieldError(f"{field}: {error}") from error
+        raise _InsideError(f".{field}: {error}") from error
 
 
 def _counted(schedule: Schedule, event: Event, work: Work) -> tuple[Schedule, bool]:

@@ -73,7 +73,7 @@ def test_no_evaluation_does_more_than_its_share(fields):
     found = Evaluations(
         ALL, calendars(*(worst_schedules.entries(fields, each) for each in numbers))
     )
-    assert len(found.read.events) == EVENTS_MAX
+    assert found.read.event_count == EVENTS_MAX
     for evaluation in range(30):
         assert found.at(NOW + 15 * evaluation) < UNITS_MAX + STEP_UNITS
         if not found.is_complete:
@@ -137,6 +137,6 @@ def test_more_schedules_than_the_limit_are_a_problem_that_names_the_schedule():
     """An object that was stored before the CRD had the limit."""
     many = tuple(msgspec.structs.replace(each, name=f"t{each.name}") for each in EVERY_MINUTE)
     found = readable((*ALL, *many), calendars(*[worst_schedules.entries({})] * 10), Work())
-    assert len(found.events) == EVENTS_MAX
+    assert found.event_count == EVENTS_MAX
     assert found.problems[0].startswith("spec.schedules[50]: with the entries of calendars")
     assert len(found.problems) == 40
