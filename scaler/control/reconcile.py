@@ -178,9 +178,7 @@ class Reconciler:
             memory = await self._memories.of(record, autoscaler)
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
             self._reports.log(
-                record,
-                key,
-                f"not scaled, because its history cannot be read: {error}",
+                record, key, f"not scaled, because its history cannot be read: {error}"
             )
             self._count(Action.NONE, ErrorClass.INTERNAL, started_seconds)
             return
