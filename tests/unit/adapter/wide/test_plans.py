@@ -26,8 +26,9 @@ from adapter.model import (
 )
 from adapter.ports import QueryFailed
 from adapter.promql.row_selection import indexed
+from adapter.wide.chunks import NAMESPACES_PER_PLAN
 from adapter.wide.demand import FORGOTTEN_SECONDS
-from adapter.wide.plans import NAMESPACES_PER_PLAN, WidePlans
+from adapter.wide.plans import WidePlans
 from tests.fakes.adapter import FakeMapping
 from tests.unit.adapter.promql.small_promql import evaluate
 from wire.api import labels
