@@ -101,7 +101,7 @@ class WidePlans:
             return None
         if explains:
             found = await self._in_time(plans, _FOR_EXPLANATIONS, None)
-        elif chunk.demand.costs.measures_own(now_seconds):
+        elif chunk.demand.measures_own(now_seconds):
             return None
         else:
             found = await self._awaited(chunk, plans, now_seconds)
