@@ -1,1 +1,1 @@
-"""One query for many requests, where that is proven: `proof`, `text`, `demand` and `plans`, in that order."""
+"""One query for many requests, where that is proven: `proof`, `text`, `costs`, `demand`, `chunks` and `plans`, in that order."""

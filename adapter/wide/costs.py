@@ -17,33 +17,45 @@ OWN_QUERIES_MIN: Final = 2
 SAMPLES_PER_QUERY: Final = 1_000
 """Samples, beside those that an own query reads, that cost less than the query itself: 2.5 ms at most."""
 OWN_MEASURED_SECONDS: Final = 600.0
-"""How long a measurement of own queries counts while none is needed."""
+"""How long a measurement of own queries counts while the wide query is fast."""
+MEASURED_TOGETHER_SECONDS: Final = 30.0
+"""If the wide query is slow, all queries may be. Only own queries of the same time can say, so only those count."""
 WEIGHT: Final = 0.1
 """Of a new measurement in a mean."""
-
-
 UNKNOWN: Final = Cost()
 
 
 class Costs:
     """What a wide query and the own queries of its requests took."""
 
-    __slots__ = ("_own_measured_at", "_own_samples", "_own_seconds", "wide")
+    __slots__ = (
+        "_own_measured_at", "_own_requested_at", "_own_samples", "_own_seconds", "_wide_measured_at", "wide",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.wide = UNKNOWN
         """Of its last evaluation."""
+        self._wide_measured_at = 0.0
         self._own_seconds: float | None = None
         self._own_samples: float | None = None
         self._own_measured_at = 0.0
+        self._own_requested_at = 0.0
+        """When a request was given its own query only to measure it."""
+
+    def wide_took(self, cost: Cost, now_seconds: float) -> None:
+        """Take the cost of an evaluation of the wide query."""
+        self.wide = cost
+        self._wide_measured_at = now_seconds
 
     def own_took(self, cost: Cost, now_seconds: float) -> None:
         """Take the cost of an own query.
 
-        A shorter time counts at once, and a longer one slowly: the first queries of a connection take longer than those that follow.
+        A shorter time counts at once, and a longer one slowly: the first queries of a connection take longer than those that follow. After a
+        while without own queries, the former ones say nothing about the present.
         """
         known_seconds = self._own_seconds
-        if known_seconds is None or cost.seconds < known_seconds:
+        is_outdated = now_seconds - self._own_measured_at > MEASURED_TOGETHER_SECONDS
+        if known_seconds is None or is_outdated or cost.seconds < known_seconds:
             self._own_seconds = cost.seconds
         else:
             self._own_seconds = known_seconds + WEIGHT * (cost.seconds - known_seconds)
@@ -52,23 +64,33 @@ class Costs:
             self._own_samples = known + WEIGHT * (cost.samples - known)
         self._own_measured_at = now_seconds
 
-    def measures_own(self, now_seconds: float) -> bool:
+    def measures_own(self, replaced: float, now_seconds: float) -> bool:
         """Whether a request should have its own query only to measure it, which is true for one request at a time."""
-        if self._own_seconds is None or now_seconds - self._own_measured_at <= OWN_MEASURED_SECONDS:
+        if self._own_seconds is None:
             return False
-        self._own_measured_at = now_seconds
+        is_fast = self._is_fast(self._own_seconds, replaced)
+        counts_seconds = OWN_MEASURED_SECONDS if is_fast else MEASURED_TOGETHER_SECONDS
+        if now_seconds - max(self._own_measured_at, self._own_requested_at) <= counts_seconds:
+            return False
+        self._own_requested_at = now_seconds
         return True
 
-    def are_saved(self, replaced: float) -> bool:
-        """Whether the wide query costs no more than so many own queries; also while one of both is not known."""
+    def are_saved(self, replaced: float, *, in_doubt: bool = True) -> bool:
+        """Whether the wide query costs no more than so many own queries; `in_doubt` is the answer if that is not known."""
         if self._own_seconds is None:
+            return in_doubt
+        if self.wide.samples is not None and self._own_samples is not None:
+            samples_allowed = replaced * (self._own_samples + SAMPLES_PER_QUERY)
+            if self.wide.samples > samples_allowed:
+                return False
+        if self._is_fast(self._own_seconds, replaced):
             return True
-        allowed_seconds = self._own_seconds * max(OWN_QUERIES_MIN, replaced / AT_ONCE)
-        if self.wide.seconds > TOLERATED_SECONDS + allowed_seconds:
-            return False
-        if self.wide.samples is None or self._own_samples is None:
-            return True
-        return self.wide.samples <= replaced * (self._own_samples + SAMPLES_PER_QUERY)
+        apart_seconds = self._wide_measured_at - self._own_measured_at
+        return in_doubt and apart_seconds > MEASURED_TOGETHER_SECONDS
+
+    def _is_fast(self, own_seconds: float, replaced: float) -> bool:
+        allowed_seconds = own_seconds * max(OWN_QUERIES_MIN, replaced / AT_ONCE)
+        return self.wide.seconds <= TOLERATED_SECONDS + allowed_seconds
 
     def wait_seconds(self, *, is_trusted: bool) -> float:
         """How long a request waits for the wide query before it sends its own.

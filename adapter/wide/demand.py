@@ -119,7 +119,12 @@ class Demand:
     def wait_seconds(self, now_seconds: float) -> float:
         """How long a request waits for the wide query before it sends its own."""
         is_measured = self._measured_at > float("-inf")
-        return self.costs.wait_seconds(is_trusted=is_measured and self._saves(now_seconds))
+        is_trusted = is_measured and self._saves(now_seconds, in_doubt=False)
+        return self.costs.wait_seconds(is_trusted=is_trusted)
+
+    def measures_own(self, now_seconds: float) -> bool:
+        """Whether a request should have its narrow query only to measure what that costs."""
+        return self.costs.measures_own(self.replaced(now_seconds), now_seconds)
 
     def evaluated(self, row_count: int, now_seconds: float, cost: Cost = UNKNOWN) -> bool:
         """The wide query returned so many rows. Returns whether that has shown that it costs more than what it replaces."""
@@ -128,7 +133,7 @@ class Demand:
         if not was_due and (row_count, cost) == (self._rows, self.costs.wide):
             return False  # The same evaluation has answered another request.
         self._rows = row_count
-        self.costs.wide = cost
+        self.costs.wide_took(cost, now_seconds)
         self.suspension.succeeded()
         cost_more, self._cost_more = self._cost_more, not self._saves(now_seconds)
         if not self._cost_more:
@@ -147,12 +152,13 @@ class Demand:
         """Whether the wide query was never measured, or so long ago that it is measured again whatever it took."""
         return now_seconds - self._measured_at > self._tried_again_seconds
 
-    def _saves(self, now_seconds: float) -> bool:
-        """Whether what the wide query took when it was measured is less than what it replaces now."""
+    def _saves(self, now_seconds: float, *, in_doubt: bool = True) -> bool:
+        """Whether what the wide query took when it was measured is less than what it replaces now; `in_doubt`, if that is not known."""
         requests, rows_allowed = self._averages(now_seconds)
         if self._rows > min(ROWS_MAX, max(rows_allowed, self._rows_allowed_now * BURST_RATIO)):
             return False
-        return self.costs.are_saved(max(requests, len(self._period) * BURST_RATIO))
+        replaced = max(requests, len(self._period) * BURST_RATIO)
+        return self.costs.are_saved(replaced, in_doubt=in_doubt)
 
     def _averages(self, now_seconds: float) -> tuple[float, float]:
         """The requests of a period and the rows allowed for them, with the last period if it has ended."""

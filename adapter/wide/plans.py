@@ -8,11 +8,8 @@ namespaces and objects, so they are never shown to a client: every message is ab
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final
-
-from cachetools import LRUCache
 
 from adapter import telemetry
 from adapter.model import (
@@ -28,19 +25,15 @@ from adapter.model import (
 from adapter.ports import Evaluator, QueryFailed
 from adapter.promql.ages import dated
 from adapter.promql.row_selection import has_one_row_per_object, selected, without_labels
+from adapter.wide.chunks import NAMESPACES_PER_PLAN, Chunk, Chunks, KnownQueries, plan_of
 from adapter.wide.concurrently import together
 from adapter.wide.demand import (
     FAILED_SECONDS,
-    FORGOTTEN_SECONDS,
     REFUSED_SECONDS,
-    Demand,
     Suspension,
 )
-from adapter.wide.text import text_for
 from wire.process.single_flight import SingleFlight
 
-NAMESPACES_PER_PLAN: Final = 400
-"""Namespaces in one query; at most 25 kB of text."""
 WAIT_SECONDS: Final = 5.0
 """How long a wide query may take, which is at most a sixth of what requests may wait for their own. Most requests wait less
 (`Demand.wait_seconds`).
@@ -77,9 +70,9 @@ class WidePlans:
         self._wait_seconds = wait_seconds
         self._freshness = freshness
         self._monotonic = monotonic
-        self._queries = _KnownQueries(queries_max)
+        self._queries = KnownQueries(queries_max)
         self._namespaces_max = namespaces_max
-        self._landings: SingleFlight[_Chunk, None] = SingleFlight()
+        self._landings: SingleFlight[Chunk, None] = SingleFlight()
         """Wide queries that no request waits for any more, but whose results count."""
 
     async def evaluation_for(
@@ -108,7 +101,7 @@ class WidePlans:
             return None
         if explains:
             found = await self._in_time(plans, _FOR_EXPLANATIONS, None)
-        elif chunk.demand.costs.measures_own(now_seconds):
+        elif chunk.demand.measures_own(now_seconds):
             return None
         else:
             found = await self._awaited(chunk, plans, now_seconds)
@@ -157,7 +150,7 @@ class WidePlans:
 
         async def evaluated(query: WideQuery) -> list[tuple[Plan, Evaluation]]:
             plans = [
-                _plan(query, query.parts, namespaces[first : first + NAMESPACES_PER_PLAN])
+                plan_of(query, query.parts, namespaces[first : first + NAMESPACES_PER_PLAN])
                 for first in range(0, len(namespaces), NAMESPACES_PER_PLAN)
             ]
             suspension = None if explains else self._chunks(query).of_lists
@@ -167,7 +160,7 @@ class WidePlans:
         found = await together([evaluated(query) for query in queries])
         return found if all(found) else None
 
-    def _chunk(self, wide: Wide, now_seconds: float, *, is_known: bool) -> "_Chunk | None":
+    def _chunk(self, wide: Wide, now_seconds: float, *, is_known: bool) -> Chunk | None:
         """The chunk of a request; only one that requests have already, if `is_known`."""
         if self._queries.namespaces > self._namespaces_max:
             self._queries.clear()
@@ -179,16 +172,16 @@ class WidePlans:
         self._queries.namespaces += len(chunks) - before
         return found
 
-    def _chunks(self, query: WideQuery) -> "_Chunks":
+    def _chunks(self, query: WideQuery) -> Chunks:
         chunks = self._queries.get(query)
         if chunks is None:
-            chunks = self._queries[query] = _Chunks(query, self._freshness)
+            chunks = self._queries[query] = Chunks(query, self._freshness)
         return chunks
 
     async def _awaited(
-        self, chunk: "_Chunk", plans: Sequence[Plan], now_seconds: float
+        self, chunk: Chunk, plans: Sequence[Plan], now_seconds: float
     ) -> list[Evaluation] | None:
-        """The results for requests. None if they are late: then nobody waits for them any more, until they have arrived."""
+        """The results for requests. None if they are late: then no request waits for them until they have arrived."""
         if chunk.awaited_since is None:
             chunk.awaited_since = now_seconds
         wait_seconds = min(chunk.demand.wait_seconds(now_seconds), self._wait_seconds)
@@ -208,7 +201,7 @@ class WidePlans:
             self._measure(chunk, found[0])
         return found
 
-    async def _land(self, chunk: "_Chunk", plans: Sequence[Plan]) -> None:
+    async def _land(self, chunk: Chunk, plans: Sequence[Plan]) -> None:
         """Wait for results that are late, so that what they cost is known."""
         suspension = chunk.demand.suspension
         try:
@@ -222,7 +215,7 @@ class WidePlans:
         finally:
             chunk.awaited_since = None
 
-    def _measure(self, chunk: "_Chunk", evaluation: Evaluation) -> None:
+    def _measure(self, chunk: Chunk, evaluation: Evaluation) -> None:
         """Compare what an evaluation cost with what it replaces."""
         now_seconds = self._monotonic()
         row_count = len(evaluation.samples)
@@ -278,114 +271,3 @@ def _late(wait_seconds: float) -> str:
 
 def _is_incomplete(evaluation: Evaluation) -> bool:
     return evaluation.partial or evaluation.kind is not ResultKind.VECTOR
-
-
-def _plan(query: WideQuery, parts: Sequence[str], namespaces: Sequence[str]) -> Plan:
-    return Plan(text_for(parts, namespaces), query.backend, key_labels=query.key_labels)
-
-
-class _KnownQueries(LRUCache[WideQuery, "_Chunks"]):
-    """The chunks of wide queries, and how many namespaces are in all of them."""
-
-    namespaces = 0
-
-    def popitem(self) -> tuple[WideQuery, "_Chunks"]:
-        """Forget the least recently used query."""
-        query, chunks = super().popitem()
-        self.namespaces -= len(chunks)
-        return query, chunks
-
-
-class _Chunks:
-    """One wide query, in as many plans as the namespaces that were requested recently need."""
-
-    def __init__(self, query: WideQuery, freshness: Freshness) -> None:
-        self.of_lists = Suspension()
-        """Of lists of several namespaces. They go behind autoscalers, so a failure says nothing about the chunks."""
-        self._query = query
-        self._freshness = freshness
-        self._chunks: list[_Chunk] = []
-        self._chunk_of: OrderedDict[str, tuple[_Chunk, float]] = OrderedDict()
-        """By namespace, with the time of its last request; in the order of these times."""
-
-    def __len__(self) -> int:
-        return len(self._chunk_of)
-
-    def known(self, namespace: str, now_seconds: float) -> "_Chunk | None":
-        """The chunk of a namespace; None for one that was not requested recently."""
-        while self._chunk_of:
-            oldest, (chunk, requested_at) = next(iter(self._chunk_of.items()))
-            if now_seconds - requested_at <= FORGOTTEN_SECONDS:
-                break
-            del self._chunk_of[oldest]
-            chunk.namespaces.discard(oldest)
-            self._join_chunks()
-        found = self._chunk_of.get(namespace)
-        return found[0] if found else None
-
-    def of(self, namespace: str, now_seconds: float) -> "_Chunk":
-        """The chunk of a namespace that is requested now, also of a new one."""
-        chunk = self.known(namespace, now_seconds)
-        if chunk is None:
-            chunk = next((each for each in self._chunks if each.has_capacity), None)
-            if chunk is None:
-                chunk = _Chunk(self._query, self._freshness)
-                self._chunks.append(chunk)
-            chunk.namespaces.add(namespace)
-        self._chunk_of[namespace] = (chunk, now_seconds)
-        self._chunk_of.move_to_end(namespace)
-        return chunk
-
-    def _join_chunks(self) -> None:
-        """Where few namespaces are left of many, one query is for those of several chunks: those of the smallest one move to the others.
-
-        Their requests have narrow queries until then. Otherwise, each chunk would keep a few namespaces, and a query, for ever.
-        """
-        others = len(self._chunks) - 1
-        if not others or len(self._chunk_of) > others * NAMESPACES_PER_PLAN // 2:
-            return
-        smallest = min(self._chunks, key=lambda each: len(each.namespaces))
-        self._chunks.remove(smallest)
-        for namespace in smallest.namespaces:
-            del self._chunk_of[namespace]
-
-
-class _Chunk:
-    """One plan for some of the namespaces."""
-
-    def __init__(self, query: WideQuery, freshness: Freshness) -> None:
-        self.demand = Demand(freshness)
-        self.namespaces: set[str] = set()
-        self.awaited_since: float | None = None
-        """When the first request began to wait for the results that are not there yet."""
-        self._query = query
-        self._included: frozenset[str] = frozenset()
-        self._built_at = float("-inf")
-        self._plans: tuple[Plan, ...] = ()
-
-    @property
-    def has_capacity(self) -> bool:
-        return len(self.namespaces) < NAMESPACES_PER_PLAN
-
-    def plans(self, namespace: str, now_seconds: float) -> Sequence[Plan] | None:
-        """The plan and the one for its ages, if any; None while they are not worthwhile, or the namespace is not in them yet.
-
-        The text changes at most as often as it is evaluated, so that new namespaces do not cause a query each.
-        """
-        if not self.demand.is_worthwhile(now_seconds):
-            return None
-        if now_seconds - self._built_at >= self.demand.period_seconds:
-            self._build(now_seconds)
-        return self._plans if namespace in self._included else None
-
-    def _build(self, now_seconds: float) -> None:
-        self._built_at = now_seconds
-        if self._included == self.namespaces and self._plans:
-            return
-        self._included = frozenset(self.namespaces)
-        namespaces = sorted(self._included)
-        self._plans = tuple(
-            _plan(self._query, parts, namespaces)
-            for parts in (self._query.parts, self._query.ages)
-            if parts
-        )

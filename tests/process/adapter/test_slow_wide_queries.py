@@ -104,7 +104,7 @@ def test_a_wave_does_not_wait_for_wide_queries_that_are_slow(filled):
     assert max(seconds) < 10 + fast_seconds, "forty wide queries, one after the other, take 49 s"
 
 
-def test_a_slow_prometheus_is_asked_once_for_many_requests(filled):
+def test_one_query_answers_many_requests_of_a_slow_prometheus(filled):
     found = filled(2, 20)
     found.gateway.delay_seconds = lambda _: 1.2
     found.wave(2, 20)

@@ -162,7 +162,7 @@ def test_on_a_fast_prometheus_a_wave_is_one_wide_query():
     assert {(each.own, each.wide) for each in later} == {(0, 1)}
 
 
-def test_a_slow_prometheus_is_asked_once_for_a_wave():
+def test_on_a_slow_prometheus_too_a_wave_is_one_wide_query():
     """Also a result that took longer than the freshness bound is reused: an own query would have taken as long."""
     prometheus = TimedPrometheus(own_seconds=1.2, wide_seconds=1.2)
     _, *later = waves(prometheus, 4)
