@@ -25,12 +25,13 @@ class FillIn(msgspec.Struct, frozen=True, kw_only=True):
     """The second pass, which assumes values for pods that were left out of the first.
 
     `missing_milli` is per pod (None: not filled in); unready pods count as 0 when `unready_as_zero`.
-    `samples` is how many values the second ratio is made of.
+    `samples` is how many values the second ratio is made of. `usage_ratio` is None if JSON has no such number: it is infinite
+    for a target of 0 thousandths.
     """
 
     missing_milli: dict[str, int] | None = None
     unready_as_zero: bool = False
-    usage_ratio: float
+    usage_ratio: float | None = None
     samples: int
 
 

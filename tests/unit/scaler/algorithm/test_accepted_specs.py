@@ -226,6 +226,18 @@ def test_a_quantity_that_the_crd_accepts_is_understood(place: str, text: str) ->
     reported(found, settle(decision, Rescaled() if decision.rescale else NotNeeded(), NOW))
 
 
+def test_a_decision_with_an_infinite_ratio_is_read_back() -> None:
+    """`10P` is 0 thousandths, as for the HPA controller; one of the pods has no sample."""
+    found = decoded({**BASE, **with_target("Pods", "averageValue", "10P")})
+    ask = planned(found, Memory(), 2, NOW)
+    assert isinstance(ask, Ask)
+    target = TargetPods(pods=(pod("web-0"), pod("web-1")), controlled_by=("shop/web",))
+    sample = PodSample(value_milli=500, sampled_at_unix_seconds=NOW, window_seconds=15)
+    decision = decide(ask, target, [PodSamples({"web-0": sample})], NOW)
+    assert decision.derivation.metrics[0].fill_in is not None
+    reported(found, settle(decision, Rescaled() if decision.rescale else NotNeeded(), NOW))
+
+
 BASE = {
     "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
     "minReplicas": 1,
