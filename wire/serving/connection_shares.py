@@ -39,7 +39,7 @@ class Share(NamedTuple):
     address_bytes_max: int
 
 
-UNKNOWN_BYTES_MAX: Final = 16 << 20
+UNKNOWN_BYTES_MAX: Final = 8 << 20
 AUTHENTICATED_BYTES_MAX: Final = 16 << 20
 
 SHARES: Final[Mapping[Group, Share]] = {
