@@ -93,6 +93,7 @@ def test_every_policy_is_reported_with_its_numbers():
 class CountedEvents(tuple):
     """Events that count how many of them were read."""
 
+    __slots__ = ()
     reads = 0
 
     def __iter__(self):
