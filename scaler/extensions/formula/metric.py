@@ -32,7 +32,6 @@ from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
 from scaler.extensions.formula.grammar import Formula, InvalidFormulaError, parse
 from wire.api.quantity import format_milli
 
-
 # Of all formulas of a spec together. Parsing takes about 2 µs for each, and only a few thousand formulas are kept.
 CHARACTERS_MAX = 2048
 _NAMED_MAX = 10

@@ -203,12 +203,11 @@ def test_the_formulas_of_an_autoscaler_are_computed_up_to_a_number_of_characters
     ]
     assert CHARACTERS_MAX - len(LONG[10].formula.expression) < sum(lengths) <= CHARACTERS_MAX
     assert not found.rescale, "what they would propose is unknown"
-    assert conditions(found)["InvalidFormula"] == (
-        "True",
-        "InvalidExpression",
-        f"spec.metrics[{1 + len(lengths)}].formula.expression: with this one the formulas have more than"
-        " 2048 characters together, so this and the later ones are not computed: shorten them",
+    message = (
+        f"spec.metrics[{1 + len(lengths)}].formula.expression: with this one the formulas have more than 2048"
+        " characters together, so this and the later ones are not computed: shorten them"
     )
+    assert conditions(found)["InvalidFormula"] == ("True", "InvalidExpression", message)
 
 
 def test_the_formulas_of_a_candidate_have_a_limit_of_their_own():
@@ -217,9 +216,7 @@ def test_the_formulas_of_a_candidate_have_a_limit_of_their_own():
         spec(QUEUE, *whole), candidate=CandidateSpec(metrics=(QUEUE, *whole))
     )
     readings = [ExternalValues((60_000,)), *(ComputedFrom() for _ in whole)]
-    found = decided(
-        observed(of, replicas=10), readings, memory=Memory(), settings=LOAD
-    )
+    found = decided(observed(of, replicas=10), readings, memory=Memory(), settings=LOAD)
     assert found.derivation.steps["candidate"].desired is not None
 
 
