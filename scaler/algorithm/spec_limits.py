@@ -12,10 +12,10 @@ from scaler.api.autoscaler import MetricSpec
 from wire.api.meta import LabelSelector
 
 METRICS_MAX = 500
-POLICIES_MAX = 1_000
+POLICIES_MAX = 500
 # Of the label selectors of all metrics together.
-LABELS_MAX = 2_000
-CHARACTERS_MAX = 131_072
+LABELS_MAX = 1_000
+CHARACTERS_MAX = 65_536
 
 METRICS = "spec.metrics"
 

@@ -96,7 +96,7 @@ def test_a_spec_that_takes_too_long_is_not_evaluated(of, settings, path):
         pytest.param(spec(*queues(1, one_of(LABELS_MAX - 2))), HPA, id="labels"),
         pytest.param(with_policies(POLICIES_MAX), HPA, id="policies"),
         pytest.param(
-            with_candidate(spec(*queues(100, one_of(7))), *queues(20, one_of(7))),
+            with_candidate(spec(*queues(100, one_of(5))), *queues(20, one_of(5))),
             LOAD,
             id="as many metrics as a LoadAutoscaler may have",
         ),
