@@ -3,7 +3,6 @@
 Percentages are binary floats, as upstream computes them: 10 pods and 10 % up make 12, not 11.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 
@@ -117,13 +116,5 @@ class _Changes:
 
     def within(self, period_seconds: int, moment: Moment) -> int:
         """All replicas changed in the period; an event marked outdated still counts here."""
-
-        def end(at: float) -> float:
-            # Not `now - period`: times that are computed in two ways may differ by rounding.
-            return at + period_seconds
-
-        first = bisect_right(self._times, moment.now_unix_seconds, key=end)
-        if first < len(self._times):
-            # The oldest change of the period is the first one to leave it.
-            moment.holds_until(end(self._times[first]))
+        first = moment.first_unreached(self._times, period_seconds)
         return int32(self._sums[len(self._times) - first])

@@ -9,7 +9,7 @@ def suspend(**fields: Any) -> dict[str, Any]:
     return spec(suspend=fields)
 
 
-AVERAGE: dict[str, Any] = {
+AVERAGE = {
     "type": "External",
     "name": "queue",
     "external": {"metric": {"name": "q"}, "target": {"type": "AverageValue", "averageValue": "30"}},
@@ -23,12 +23,6 @@ def metrics(*several: dict[str, Any]) -> dict[str, Any]:
 
 def fallback(of: dict[str, Any] = AVERAGE, **fields: Any) -> dict[str, Any]:
     return metrics({**of, "fallback": fields})
-
-
-def selecting(expression: dict[str, Any]) -> dict[str, Any]:
-    identifier = {"name": "q", "selector": {"matchExpressions": [expression]}}
-    of_selected = {**AVERAGE["external"], "metric": identifier}
-    return metrics({"type": "External", "external": of_selected})
 
 
 def at_zero(**changes: Any) -> dict[str, Any]:
@@ -165,14 +159,6 @@ REFUSED = {
     "a long formula": (
         formula("1+" * 600 + "1"),
         "spec.metrics[1].formula.expression: Too long: may not be more than 1024 bytes",
-    ),
-    "a selector with a value that no label has": (
-        selecting({"key": "shard", "operator": "In", "values": ["x" * 64]}),
-        "spec.metrics[0].external.metric.selector.matchExpressions[0].values[0]: Too long: may not be more than 63 bytes",
-    ),
-    "a selector with a key that no label has": (
-        selecting({"key": "x" * 318, "operator": "Exists"}),
-        "spec.metrics[0].external.metric.selector.matchExpressions[0].key: Too long: may not be more than 317 bytes",
     ),
     "a formula with a utilization": (
         formula(target={"type": "Utilization", "value": "1"}),

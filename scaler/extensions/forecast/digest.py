@@ -136,7 +136,7 @@ def _decompressed(text: str) -> bytes:
 
 
 def _is_possible(digest: _Digest) -> bool:
-    """Whether this version may have made it: anybody who may write the status can write another one."""
+    """Whether this version may have made it: a user with write access to the status can store another one."""
     features = len(digest.weights), len(digest.moments.responses), len(digest.moments.products)
     return (
         digest.version == VERSION

@@ -69,7 +69,7 @@ def packed(fields):
     ],
 )
 def test_a_digest_that_no_forecast_has_is_ignored(state, change):
-    """Whoever may write the status could make the scaler compute for minutes, and fill its memory."""
+    """A user with write access to the status could keep the scaler busy for minutes, and fill its memory."""
     fields = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(digest_of(state))))
     assert restored(packed(fields), START + LAST + 1) is not None
     for index, value in change.items():
