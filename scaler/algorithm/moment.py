@@ -7,6 +7,8 @@ was not reached is known: until then, the same inputs lead to the same decision.
 """
 
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 
 # A time that was added to another one may be off by rounding.
 ROUNDING_SECONDS = 0.001
@@ -39,6 +41,17 @@ class Moment:
             return True
         self.holds_until(deadline_unix_seconds)
         return False
+
+    def first_unreached(self, times: Sequence[float], seconds: float) -> int:
+        """As `reached` of each time plus `seconds`, of ascending times: the index of the first one that is not."""
+
+        def deadline(unix_seconds: float) -> float:
+            return unix_seconds + seconds
+
+        first = bisect_right(times, self.now_unix_seconds, key=deadline)
+        if first < len(times):
+            self.holds_until(deadline(times[first]))
+        return first
 
     def holds_until(self, unix_seconds: float) -> None:
         """The decision holds no longer than until then."""

@@ -20,6 +20,7 @@ from scaler.algorithm.observed import Observed, ScaleUnavailable, ScaleView
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.restart import resumed
 from scaler.algorithm.settings import Settings
+from scaler.algorithm.spec_limits import METRICS, excess_of_behavior, excess_of_metrics
 from scaler.algorithm.target_selector import UnusableSelector, target_selector
 from scaler.api.autoscaler import metrics_of
 
@@ -103,11 +104,23 @@ def _turn(
 
 def _by_metrics(turn: Turn) -> Ask | Decision:
     selector = target_selector(turn.scale)
-    if not isinstance(selector, UnusableSelector):
-        metrics = list(metrics_of(turn.autoscaler.spec))
-        for part in turn.parts:
-            metrics += [each for each in part.extension.metrics(part.rules) if each not in metrics]
-        return Ask(turn=turn, selector=selector, metrics=tuple(metrics))
+    if isinstance(selector, UnusableSelector):
+        return _unusable_selector(turn, selector)
+    of_extensions = [
+        (f"spec.{part.extension.name}", part.extension.metrics(part.rules)) for part in turn.parts
+    ]
+    wanted = [(METRICS, metrics_of(turn.autoscaler.spec)), *of_extensions]
+    excess = excess_of_metrics(wanted) or excess_of_behavior(turn.policy.behavior)
+    if excess is not None:
+        return _too_large(turn, excess)
+    metrics = list(metrics_of(turn.autoscaler.spec))
+    for _, also in of_extensions:
+        metrics += [each for each in also if each not in metrics]
+    return Ask(turn=turn, selector=selector, metrics=tuple(metrics))
+
+
+def _unusable_selector(turn: Turn, selector: UnusableSelector) -> Decision:
+    """Without its pods, no metric is computed."""
     draft = Draft(turn)
     draft.hold()
     conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
@@ -118,6 +131,22 @@ def _by_metrics(turn: Turn) -> Ask | Decision:
         error=selector.event_message,
         conditions=conditions,
         events=(warning(selector.event_reason, selector.event_message),),
+    )
+
+
+def _too_large(turn: Turn, excess: str) -> Decision:
+    """Evaluating it would delay other autoscalers."""
+    draft = Draft(turn)
+    draft.hold()
+    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
+    conditions.scaling_inactive("SpecTooLarge", excess)
+    return undecided(
+        draft,
+        problem=excess,
+        error=excess,
+        error_class=ErrorClass.SPEC,
+        conditions=conditions,
+        events=(warning("SpecTooLarge", excess),),
     )
 
 

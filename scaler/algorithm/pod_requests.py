@@ -20,9 +20,16 @@ def pod_requests(
     pods: Sequence[Pod], *, resource: str, container: str, pod_level_resources: bool
 ) -> dict[str, int]:
     """Every pod's request in thousandths; `container` empty means the whole pod. Raises MetricUnusable."""
-    return {
-        pod.metadata.name: _request(pod, resource, container, pod_level_resources) for pod in pods
-    }
+    # Pods of one template share their spec: its containers are added up once. It exists while `pods` does.
+    known: dict[int, int] = {}
+    requests: dict[str, int] = {}
+    for pod in pods:
+        request = known.get(id(pod.spec))
+        if request is None:
+            request = _request(pod, resource, container, pod_level_resources)
+            known[id(pod.spec)] = request
+        requests[pod.metadata.name] = request
+    return requests
 
 
 def _request(pod: Pod, resource: str, container: str, pod_level_resources: bool) -> int:

@@ -4,6 +4,7 @@ Percentages are binary floats, as upstream computes them: 10 pods and 10 % up ma
 """
 
 from collections.abc import Iterable
+from itertools import accumulate
 
 from scaler.algorithm.derivation import PolicyLimit, Rate
 from scaler.algorithm.go_numbers import (
@@ -62,15 +63,13 @@ def scale_down_rate(memory: Memory, *, current: int, rules: Rules, moment: Momen
 def _limits(
     memory: Memory, *, current: int, rules: Rules, moment: Moment, direction: str
 ) -> tuple[PolicyLimit, ...]:
+    ups = _Changes(memory.scale_up_events, uses_up=direction == UP)
+    downs = _Changes(memory.scale_down_events, uses_up=direction == DOWN)
     limits: list[PolicyLimit] = []
     limit = 0  # a policy of an unknown type repeats the limit before it
     for policy in rules.policies:
         period = policy.period_seconds
-        added = _changed_within(memory.scale_up_events, period, moment, uses_up=direction == UP)
-        deleted = _changed_within(
-            memory.scale_down_events, period, moment, uses_up=direction == DOWN
-        )
-        start = int32(current - added + deleted)
+        start = int32(current - ups.within(period, moment) + downs.within(period, moment))
         limit = _limit(policy, start, direction, limit)
         limits.append(
             PolicyLimit(
@@ -97,18 +96,25 @@ def _limit(policy: ScalingPolicy, start: int, direction: str, before: int) -> in
             return before
 
 
-def _changed_within(
-    events: Iterable[ScaleEvent], period_seconds: int, moment: Moment, *, uses_up: bool
-) -> int:
-    """All replicas changed in the period; an event marked outdated still counts here.
+class _Changes:
+    """The changes of one direction by their times, with the sum of each and all later ones.
 
+    So that many policies and many events cost their sum, not their product.
     `uses_up`: the changes count against the limit; otherwise they widen it, so uncertain ones are left out.
     """
-    return int32(
-        sum(
-            each.replica_change
+
+    __slots__ = ("_sums", "_times")
+
+    def __init__(self, events: Iterable[ScaleEvent], *, uses_up: bool) -> None:
+        changes = sorted(
+            (each.happened_at_unix_seconds, each.replica_change)
             for each in events
-            if (uses_up or not each.may_be_older)
-            and not moment.reached(each.happened_at_unix_seconds + period_seconds)
+            if uses_up or not each.may_be_older
         )
-    )
+        self._times = [at for at, _ in changes]
+        self._sums = list(accumulate((change for _, change in reversed(changes)), initial=0))
+
+    def within(self, period_seconds: int, moment: Moment) -> int:
+        """All replicas changed in the period; an event marked outdated still counts here."""
+        first = moment.first_unreached(self._times, period_seconds)
+        return int32(self._sums[len(self._times) - first])

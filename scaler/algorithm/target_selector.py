@@ -5,6 +5,9 @@ import msgspec
 from scaler.algorithm.observed import ScaleView
 from wire.api.labels import Selector, parse
 
+# A longer one takes several milliseconds of each reconcile, and kube-apiserver takes one of 1 MB.
+SELECTOR_CHARACTERS_MAX = 4096
+
 
 class UnusableSelector(msgspec.Struct, frozen=True, kw_only=True):
     """Why no metric is computed at all; upstream words event and condition differently in one case."""
@@ -15,12 +18,23 @@ class UnusableSelector(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def target_selector(scale: ScaleView) -> Selector | UnusableSelector:
-    """The scale's selector, parsed. An empty one is refused, because it would select every pod."""
+    """The scale's selector, parsed. An empty one is refused, because it would select every pod.
+
+    So is one that would delay the reconciles of others, which upstream uses.
+    """
     if scale.selector == "":
         return UnusableSelector(
             event_reason="SelectorRequired",
             event_message="selector is required",
             condition_message="the HPA target's scale is missing a selector",
+        )
+    if len(scale.selector) > SELECTOR_CHARACTERS_MAX:
+        message = (
+            f"the selector of the target's scale has {len(scale.selector)} characters, and is not used because it has"
+            f" more than {SELECTOR_CHARACTERS_MAX}: select its pods by fewer labels"
+        )
+        return UnusableSelector(
+            event_reason="InvalidSelector", event_message=message, condition_message=message
         )
     try:
         return parse(scale.selector)

@@ -27,11 +27,13 @@ def _within(found: Any, change: Change) -> Any:
         return tuple(_within(each, change) for each in found)
     if not isinstance(found, msgspec.Struct):
         return found
-    changes = {
-        name: (_changed if name.endswith("_unix_seconds") else _within)(value, change)
-        for name, value in msgspec.structs.asdict(found).items()
-    }
-    return msgspec.structs.replace(found, **changes)
+    changes = {}
+    for name in found.__struct_fields__:
+        value = getattr(found, name)
+        after = (_changed if name.endswith("_unix_seconds") else _within)(value, change)
+        if after is not value:
+            changes[name] = after
+    return msgspec.structs.replace(found, **changes) if changes else found
 
 
 def _changed(value: Any, change: Change) -> Any:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from scaler.algorithm.observed import ScaleUnavailable, ScaleView
+from scaler.algorithm.target_selector import SELECTOR_CHARACTERS_MAX
 from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference
 from scaler.cluster.failed_requests import worded
 from wire.api import kube_json
@@ -150,10 +151,11 @@ def _viewed(path: str, body: bytes) -> TargetScale:
 def _converted(selector: str) -> str:
     """The selector's text after client-go's scale client has converted it to a LabelSelector and back.
 
-    A LabelSelector has no `!=`, `<` and `>`: a target with one of them cannot be scaled.
+    A LabelSelector has no `!=`, `<` and `>`: a target with one of them cannot be scaled. One that is too long to be
+    used is not read at all.
     """
-    if not selector:
-        return ""
+    if not selector or len(selector) > SELECTOR_CHARACTERS_MAX:
+        return selector
     try:
         return str(from_label_selector(to_label_selector(_parsed(selector))))
     except ValueError as error:

@@ -45,6 +45,14 @@ def external(name: str = "queue", **target: Any) -> Spec:
     )
 
 
+def selecting(expression: Spec) -> Spec:
+    return metric(
+        "External",
+        metric={"name": "queue", "selector": {"matchExpressions": [expression]}},
+        target={"type": "AverageValue", "averageValue": "30"},
+    )
+
+
 def described(**target: Any) -> Spec:
     ref = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "main"}
     return metric("Object", describedObject=ref, metric={"name": "rps"}, target=target)

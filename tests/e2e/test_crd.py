@@ -14,7 +14,7 @@ import pytest
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from tests.e2e import crd_extension_cases, crd_trial_cases
-from tests.e2e.crd_cases import CPU, INVALID, VALID, Spec, external, spec, target, up
+from tests.e2e.crd_cases import CPU, INVALID, VALID, Spec, external, selecting, spec, target, up
 from wire.api.quantity import Quantity
 from wire.api.status import StatusError
 from wire.kube.client import KubeClient
@@ -96,6 +96,16 @@ async def test_a_spec_that_is_invalid_for_an_hpa_is_invalid_for_a_loadautoscaler
             external(type="Value", value="0"),
             'spec.metrics[0].external.target.value: Invalid value: "0": must be positive',
             id="positive",
+        ),
+        pytest.param(
+            selecting({"key": "shard", "operator": "In", "values": ["x" * 64]}),
+            "selector.matchExpressions[0].values[0]: Too long: may not be more than 63 bytes",
+            id="value that no label has",
+        ),
+        pytest.param(
+            selecting({"key": "x" * 318, "operator": "Exists"}),
+            "selector.matchExpressions[0].key: Too long: may not be more than 317 bytes",
+            id="key that no label has",
         ),
     ],
 )

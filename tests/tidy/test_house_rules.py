@@ -167,6 +167,7 @@ _CHANGES = "its state changes in every reconcile, so no decision is kept"
 _ALWAYS = "it says that it changes always"
 # Functions of pure modules that compare the time themselves, and why.
 COMPARES_TIMES = {
+    "scaler/algorithm/moment.py:first_unreached": "the one place",
     "scaler/algorithm/moment.py:holds_until": "the one place",
     "scaler/algorithm/moment.py:passed": "the one place",
     "scaler/algorithm/moment.py:reached": "the one place",

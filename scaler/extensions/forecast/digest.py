@@ -17,6 +17,7 @@ from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Lev
 from scaler.extensions.forecast.outcomes import summed
 from scaler.extensions.forecast.regression import predicted
 from scaler.extensions.forecast.state import (
+    FEATURES,
     Errors,
     Forecast,
     Moments,
@@ -31,6 +32,11 @@ SLOT_MINUTES = 5
 ERRORS_FROM_MINUTES = 3 * MINUTES_PER_DAY
 # One that ends later would not learn for too long.
 AHEAD_MINUTES_MAX = 60
+# Of eight days are 8 KB. The CRD allows 24 KB of compressed text, which may stand for a thousand times as much.
+BYTES_MAX = 16_384
+SLOTS_MAX = 8 * MINUTES_PER_DAY // SLOT_MINUTES + 1
+# Twice what the CRD allows.
+LEAD_MINUTES_MAX = 60
 _UNKNOWN = 255
 _HIGHEST = 254
 
@@ -85,16 +91,20 @@ def digest_of(state: Forecast) -> str:
 
 
 def restored(text: str, minute: int) -> Forecast | None:
-    """The state to continue from at this minute. None for a text of another version.
+    """The state to continue from at this minute. None for a text of another version, or one that no forecast has.
 
     One of the future, from a machine with a clock that was ahead, goes on once its end is reached; None if it is far ahead.
     """
     try:
-        found = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(text)), type=_Digest)
-    except (ValueError, zlib.error, msgspec.DecodeError):
+        found = msgspec.msgpack.decode(_decompressed(text), type=_Digest)
+        if not _is_possible(found) or found.end_minute - minute > AHEAD_MINUTES_MAX:
+            return None
+        return _continued(found)
+    except (ValueError, OverflowError, zlib.error, msgspec.DecodeError):
         return None
-    if found.version != VERSION or found.end_minute - minute > AHEAD_MINUTES_MAX:
-        return None
+
+
+def _continued(found: _Digest) -> Forecast:
     values = array("f")
     for mean, peak in zip(found.means, found.peaks, strict=True):
         values.extend(_minutes(found, mean, peak))
@@ -114,6 +124,26 @@ def restored(text: str, minute: int) -> Forecast | None:
         recorded=found.recorded,
     )
     return msgspec.structs.replace(state, errors=_errors(state, found.alpha))
+
+
+def _decompressed(text: str) -> bytes:
+    """Raises `ValueError` if it is cut off, or larger than a digest can be."""
+    decompressor = zlib.decompressobj()
+    found = decompressor.decompress(base64.b64decode(text), BYTES_MAX)
+    if not decompressor.eof:
+        raise ValueError(f"it does not end within {BYTES_MAX} bytes")
+    return found
+
+
+def _is_possible(digest: _Digest) -> bool:
+    """Whether this version may have made it: a user with write access to the status can store another one."""
+    features = len(digest.weights), len(digest.moments.responses), len(digest.moments.products)
+    return (
+        digest.version == VERSION
+        and len(digest.means) == len(digest.peaks) <= SLOTS_MAX
+        and 0 < digest.lead_minutes <= LEAD_MINUTES_MAX
+        and features == (FEATURES, FEATURES, FEATURES * (FEATURES + 1) // 2)
+    )
 
 
 def _slots(levels: Levels, offset: float) -> tuple[list[float | None], list[float | None]]:

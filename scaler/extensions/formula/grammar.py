@@ -108,7 +108,8 @@ def parse(text: str) -> Formula:
 def _tokens(text: str) -> list[_Token]:
     tokens: list[_Token] = []
     place = 0
-    while place < len(text) and not text[place:].isspace():
+    end = len(text.rstrip())
+    while place < end:
         found = _TOKEN.match(text, place)
         if found is None or found.lastgroup is None:
             place += len(text[place:]) - len(text[place:].lstrip())
@@ -137,8 +138,8 @@ class _Parser:
     """Recursive descent; `depth` counts the parentheses, functions and operators around a part."""
 
     def __init__(self, tokens: list[_Token]) -> None:
-        self._tokens = tokens
-        self._place = 0
+        self._following = iter(tokens)
+        self._current = next(self._following)
         self.metrics: list[Metric] = []
 
     def formula(self, depth: int) -> Node:
@@ -185,7 +186,7 @@ class _Parser:
 
     def _primary(self, depth: int) -> Node:
         token = self._current
-        self._place += 1
+        self._advance()
         match token.kind:
             case "number":
                 return Number(_finite(token))
@@ -220,7 +221,7 @@ class _Parser:
             raise InvalidFormulaError(
                 token.position, f"unknown function {token.text!r}: use one of {known}"
             )
-        self._place += 1
+        self._advance()
         arguments = [self.formula(self._deeper(depth))]
         while self._take(","):
             arguments.append(self.formula(self._deeper(depth)))
@@ -247,15 +248,15 @@ class _Parser:
             )
         return depth + 1
 
-    @property
-    def _current(self) -> _Token:
-        return self._tokens[min(self._place, len(self._tokens) - 1)]
+    def _advance(self) -> None:
+        # The last token is the end, which stays the current one.
+        self._current = next(self._following, self._current)
 
     def _take(self, *symbols: str) -> _Token | None:
         token = self._current
-        if token.kind != "symbol" or token.text not in symbols:
+        if token.text not in symbols or token.kind != "symbol":
             return None
-        self._place += 1
+        self._advance()
         return token
 
 

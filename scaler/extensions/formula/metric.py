@@ -12,7 +12,7 @@ from scaler.algorithm.from_object import whole_derivation, whole_value
 from scaler.algorithm.go_numbers import INT64_MAX
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal, proposed
-from scaler.algorithm.readings import ComputedFrom, FailedInput, Reading
+from scaler.algorithm.readings import ComputedFrom, FailedInput, MetricFailed, Reading
 from scaler.algorithm.remark import Remark
 from scaler.algorithm.replicas import replicas_for_external_average
 from scaler.algorithm.unusable import MetricUnusable
@@ -32,6 +32,15 @@ from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
 from scaler.extensions.formula.grammar import Formula, InvalidFormulaError, parse
 from wire.api.quantity import format_milli
 
+# Of all formulas of a spec together. Parsing takes about 2 µs for each, and only a few thousand formulas are kept.
+CHARACTERS_MAX = 2048
+_NAMED_MAX = 10
+_PROBLEMS_MAX = 5
+_TOO_LONG = (
+    f"the formulas have more than {CHARACTERS_MAX} characters together, so this and the later ones are not computed:"
+    " shorten them"
+)
+
 
 class Formulas(Extension[bool, None]):
     """Its only rule is that a metric is one."""
@@ -48,11 +57,27 @@ class Formulas(Extension[bool, None]):
         metrics, workload = [each.metric for each in draft.signals], draft.workload
         known = zip(metrics, draft.proposals, strict=True)
         inputs = inputs_of((metric, proposal.derivation) for metric, proposal in known)
+        computed = _computed(metrics)
         draft.proposals = tuple(
-            proposal if metric.formula is None else formula_proposal(metric, inputs, workload)
-            for metric, proposal in zip(metrics, draft.proposals, strict=True)
+            proposal
+            if metric.formula is None
+            else formula_proposal(
+                metric, inputs if index < computed else MetricFailed(_TOO_LONG), workload
+            )
+            for index, (metric, proposal) in enumerate(zip(metrics, draft.proposals, strict=True))
         )
-        draft.add(formula_remark(metrics))
+        draft.add(formula_remark(metrics, computed))
+
+
+def _computed(metrics: Sequence[MetricSpec]) -> int:
+    """How many of the metrics come before the first formula that exceeds the limit."""
+    left = CHARACTERS_MAX
+    for index, metric in enumerate(metrics):
+        if metric.formula is not None:
+            left -= len(metric.formula.expression)
+        if left < 0:
+            return index
+    return len(metrics)
 
 
 def formula_proposal(metric: MetricSpec, inputs: Reading, workload: Workload) -> Proposal:
@@ -153,19 +178,29 @@ def inputs_of(derivations: Iterable[tuple[MetricSpec, MetricDerivation]]) -> Com
     return ComputedFrom(values)
 
 
-def formula_remark(metrics: Sequence[MetricSpec]) -> Remark:
-    """The condition `InvalidFormula`: what is wrong with the expressions, whatever the values of the metrics are."""
+def formula_remark(metrics: Sequence[MetricSpec], computed: int) -> Remark:
+    """The condition `InvalidFormula`: what is wrong with the expressions, whatever the values of the metrics are.
+
+    `computed`: how many of the metrics are; the next one exceeds the limit.
+    """
     names = {metric.name for metric in metrics if metric.name and metric.formula is None}
     problems = [
         f"spec.metrics[{index}].formula.expression: {problem}"
-        for index, metric in enumerate(metrics)
+        for index, metric in enumerate(metrics[:computed])
         if metric.formula is not None and (problem := _problem(metric.formula, names))
     ]
+    if computed < len(metrics):
+        problems.insert(
+            0, f"spec.metrics[{computed}].formula.expression: with this one {_TOO_LONG}"
+        )
+    message = "; ".join(problems[:_PROBLEMS_MAX])
+    if len(problems) > _PROBLEMS_MAX:
+        message += f"; and {len(problems) - _PROBLEMS_MAX} more"
     return Remark(
         condition=ConditionType.INVALID_FORMULA,
         active=bool(problems),
         reason="InvalidExpression" if problems else "ValidExpressions",
-        message="; ".join(problems) if problems else "every formula is valid",
+        message=message or "every formula is valid",
     )
 
 
@@ -184,5 +219,8 @@ def _unknown(name: str, names: set[str]) -> str:
     hyphenated = sorted(each for each in names if "-" in each and name in each.split("-"))
     if hyphenated:
         return f"no metric is named {name}; a name with '-' needs quotes: '{hyphenated[0]}'"
-    known = ", ".join(sorted(names)) or "none has a name"
+    some = sorted(names)[:_NAMED_MAX]
+    known = ", ".join(some) or "none has a name"
+    if len(names) > len(some):
+        known += f" and {len(names) - len(some)} more"
     return f"no metric is named {name}, or it is a formula itself; the named metrics are: {known}"

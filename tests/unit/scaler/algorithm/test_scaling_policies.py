@@ -1,11 +1,15 @@
 """How far the policies let one reconcile go."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scaler.algorithm.go_numbers import int32
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Rules
 from scaler.algorithm.scaling_policies import scale_down_rate, scale_up_rate
+from scaler.api.history import ScaleEvent
 from tests.unit.scaler.objects import NOW, at_most, events
 
 PODS_4 = at_most("Pods", 4, 60)
@@ -84,3 +88,66 @@ def test_every_policy_is_reported_with_its_numbers():
         (8, 12),
         (8, 12),
     ]
+
+
+class CountedEvents(tuple):
+    """Events that count how many of them were read."""
+
+    __slots__ = ()
+    reads = 0
+
+    def __iter__(self):
+        for each in super().__iter__():
+            type(self).reads += 1
+            yield each
+
+
+def test_each_event_is_read_once_for_all_policies():
+    """100 policies with 1,000 events in each direction held the scaler up for 50 ms."""
+    policies = [at_most("Pods", 4, 1 + number) for number in range(100)]
+    CountedEvents.reads = 0
+    memory = Memory(
+        scale_up_events=CountedEvents(events(*((1, ago) for ago in range(1000)))),
+        scale_down_events=CountedEvents(events(*((1, ago) for ago in range(1000)))),
+    )
+    assert limit(scale_up_rate, memory, 10, *policies) == 14
+    assert CountedEvents.reads == 2000
+
+
+some_events = st.lists(
+    st.builds(
+        ScaleEvent,
+        replica_change=st.integers(0, 2**31 - 1),
+        happened_at_unix_seconds=st.sampled_from([NOW - ago for ago in (0, 0.1, 7, 59.9, 60, 61)])
+        | st.floats(NOW - 70, NOW),
+        outdated=st.booleans(),
+        may_be_older=st.booleans(),
+    ),
+    max_size=12,
+).map(tuple)
+
+
+@given(ups=some_events, downs=some_events, period=st.sampled_from([1, 7, 60]), up=st.booleans())
+def test_a_policy_counts_the_events_whose_period_lasts(ups, downs, period, up):
+    """As if each event were compared with the time, in whatever order they are kept."""
+    moment, each_compared = Moment(NOW), Moment(NOW)
+
+    def changed(log, uses_up):
+        total = sum(
+            each.replica_change
+            for each in log
+            if (uses_up or not each.may_be_older)
+            and not each_compared.reached(each.happened_at_unix_seconds + period)
+        )
+        return int32(total)
+
+    start = int32(10 - changed(ups, up) + changed(downs, not up))
+    rules = Rules(window_seconds=0, select_policy="Max", policies=(at_most("Pods", 1, period),))
+    rate = (scale_up_rate if up else scale_down_rate)(
+        Memory(scale_up_events=ups, scale_down_events=downs),
+        current=10,
+        rules=rules,
+        moment=moment,
+    )
+    assert rate.policies[0].period_start_replicas == start
+    assert moment.holds_until_unix_seconds == each_compared.holds_until_unix_seconds

@@ -10,6 +10,9 @@ from scaler.algorithm.settings import Settings
 from tests.unit.scaler.objects import NOW, observed, spec
 from wire.api.labels import parse
 
+# A Deployment may have as many values as fit into an object, which take 0.3 s.
+LONG = ",".join(["v"] * 4096)
+
 
 def planned(selector):
     return plan(observed(spec(), replicas=2, selector=selector), Memory(), Settings(), NOW)
@@ -32,6 +35,14 @@ def planned(selector):
             "unable to parse requirement: found 'cheese', expected: in, notin, =, ==, !=, gt, lt",
             None,
             id="not a selector",
+        ),
+        pytest.param(
+            f"app in ({LONG})",
+            "InvalidSelector",
+            "the selector of the target's scale has 8200 characters, and is not used because it has more than 4096: "
+            "select its pods by fewer labels",
+            None,
+            id="too long to be read in each reconcile",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 import pytest
 
 from scaler.algorithm.observed import ScaleUnavailable
+from scaler.algorithm.target_selector import SELECTOR_CHARACTERS_MAX
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
 from scaler.cluster.target_scale import TargetScale, read_scale
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
@@ -168,6 +169,15 @@ async def test_the_selector_is_what_client_go_makes_of_it(selector, read_as):
     read = await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled())
     assert isinstance(read, TargetScale)
     assert read.view.selector == read_as
+
+
+async def test_a_selector_that_is_too_long_to_be_used_is_not_parsed():
+    text = f"app in ({','.join(['v'] * SELECTOR_CHARACTERS_MAX)}"
+    kube = FakeKube()
+    kube.serve(PATH, {**SCALE, "status": {"replicas": 2, "selector": text}})
+    read = await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled())
+    assert isinstance(read, TargetScale)
+    assert read.view.selector == text, "its missing parenthesis was not noticed"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,8 @@
 """What is stored of a forecast: about 10 KB, from which it continues."""
 
+import base64
+import zlib
+
 import msgspec
 import pytest
 
@@ -47,6 +50,33 @@ def test_a_new_forecast_survives_too():
     found = restored(digest_of(Forecast(identity="load", lead_minutes=5)), START)
     assert found == msgspec.structs.replace(found, identity="load", lead_minutes=5)
     assert len(found.levels) == 0
+
+
+def packed(fields):
+    return base64.b64encode(zlib.compress(msgspec.msgpack.encode(fields))).decode()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({7: bytes(1_000_000), 8: bytes(1_000_000)}, id="a megabyte of levels in 3 KB"),
+        pytest.param({7: bytes(2_400), 8: bytes(2_400)}, id="levels of nine days"),
+        pytest.param({2: 5_000}, id="a lead of days"),
+        pytest.param({7: bytes(2)}, id="means without peaks"),
+        pytest.param({10: [0.0]}, id="too few weights"),
+        pytest.param({5: 1e300}, id="levels that no number is large enough for"),
+        pytest.param({12: bytes(5)}, id="a part of an interval"),
+    ],
+)
+def test_a_digest_that_no_forecast_has_is_ignored(state, change):
+    """A user with write access to the status could keep the scaler busy for minutes, and fill its memory."""
+    fields = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(digest_of(state))))
+    assert restored(packed(fields), START + LAST + 1) is not None
+    for index, value in change.items():
+        fields[index] = value
+    text = packed(fields)
+    assert len(text) < 32_768, "kube-apiserver stores it"
+    assert restored(text, START + LAST + 1) is None
 
 
 @pytest.mark.parametrize(

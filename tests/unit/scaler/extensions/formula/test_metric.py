@@ -15,11 +15,12 @@ from scaler.algorithm.readings import (
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
-from scaler.api.autoscaler import FormulaMetricSource, MetricSpec
+from scaler.api.autoscaler import CandidateSpec, FormulaMetricSource, MetricSpec
 from scaler.api.extension_spec import MetricFallback
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.printing import printed_targets
 from scaler.extensions import EXTENSIONS
+from scaler.extensions.formula.metric import CHARACTERS_MAX
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -186,3 +187,44 @@ def test_a_value_that_is_too_large_for_a_quantity_fails():
 def test_without_formulas_there_is_no_condition_for_them():
     found = decision(external(average("10")), readings=[ExternalValues((20_000,))])
     assert "InvalidFormula" not in conditions(found)
+
+
+LONG = [formula(f"max(queue, {'0' * 200}, {number})", name=f"f{number}") for number in range(100)]
+
+
+def test_the_formulas_of_an_autoscaler_are_computed_up_to_a_number_of_characters():
+    """98 formulas of 1,024 characters held the scaler up for 0.2 s."""
+    metrics = (QUEUE, *LONG[10:])
+    found = decision(*metrics, readings=[ExternalValues((60_000,))], replicas=100)
+    lengths = [
+        len(metric.formula.expression)
+        for metric, each in zip(metrics, found.derivation.metrics, strict=True)
+        if metric.formula and "characters together" not in each.failure
+    ]
+    assert CHARACTERS_MAX - len(LONG[10].formula.expression) < sum(lengths) <= CHARACTERS_MAX
+    assert not found.rescale, "what they would propose is unknown"
+    message = (
+        f"spec.metrics[{1 + len(lengths)}].formula.expression: with this one the formulas have more than 2048"
+        " characters together, so this and the later ones are not computed: shorten them"
+    )
+    assert conditions(found)["InvalidFormula"] == ("True", "InvalidExpression", message)
+
+
+def test_the_formulas_of_a_candidate_have_a_limit_of_their_own():
+    whole = LONG[10 : 10 + CHARACTERS_MAX // len(LONG[10].formula.expression)]
+    of = msgspec.structs.replace(
+        spec(QUEUE, *whole), candidate=CandidateSpec(metrics=(QUEUE, *whole))
+    )
+    readings = [ExternalValues((60_000,)), *(ComputedFrom() for _ in whole)]
+    found = decided(observed(of, replicas=10), readings, memory=Memory(), settings=LOAD)
+    assert found.derivation.steps["candidate"].desired is not None
+
+
+def test_the_condition_names_some_of_the_mistakes_and_counts_the_others():
+    metrics = (
+        *(named(external(average("1")), f"m{number}") for number in range(20)),
+        *(formula("absent", name=f"f{number}") for number in range(7)),
+    )
+    [_, _, message] = conditions(decision(*metrics, readings=[DOWN] * 20))["InvalidFormula"]
+    assert message.count("spec.metrics[") == 5
+    assert message.endswith("m10, m11, m12, m13, m14, m15, m16, m17 and 10 more; and 2 more")
