@@ -116,7 +116,7 @@ class Telemetry:
         )
         self.crashes_total = Counter(
             "loadline_scaler_crashes_total",
-            "Reconciles, and decisions on changed metrics, that ended in an unexpected error; each is a bug, with a traceback in the log.",
+            "Reconciles, decisions on changed metrics, and readings of a watched object that ended in an unexpected error; each is a bug, with a traceback in the log.",
             registry=self.registry,
         )
         self.events_dropped_total = Counter(

@@ -106,6 +106,7 @@ class Scaler:
             options.settings.kind,
             options.namespaces,
             on_change=self._autoscaler_changed,
+            on_crash=self._telemetry.crashes_total.inc,
             monotonic=clock.monotonic,
         )
         self._telemetry.show_build(version)
