@@ -104,6 +104,10 @@ OBJECTS_AGE_SECONDS = Gauge(
     "Time since the API server last confirmed the copy of a resource's objects that selectors are evaluated on.",
     ["resource", "phase"],
 )
+CRASHES = Counter(
+    "loadline_adapter_crashes",
+    "Watched metrics, listings of series, changes of objects and metrics of this program that ended in an unexpected error; each is a bug, with a traceback in the log.",
+)
 STREAMS = Gauge(
     "loadline_adapter_streams",
     "Clients that watch metrics.",

@@ -103,6 +103,7 @@ class _Server:
             serving,
             delegates,
             registry=REGISTRY,
+            on_crash=telemetry.CRASHES.inc,
             version=self._version,
             paths=lambda: served_paths(self._parts.answers.active),
             ready=self._checks(),

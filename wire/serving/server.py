@@ -113,6 +113,7 @@ class Server:
         *,
         registry: CollectorRegistry,
         metrics: Collect = tuple,
+        on_crash: Callable[[], object] = lambda: None,
         version: str,
         alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
@@ -125,7 +126,7 @@ class Server:
     ) -> None:
         """`paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's
         checks; the server's own tasks join `background`, and /readyz fails when one of those has ended.
-        `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
+        `on_crash` is called for each metric that is missing in /metrics because of a bug. `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
 
         `start` waits up to `trust_wait_seconds` for the client CAs and then listens without them: health
         probes must be answered while the API server is unavailable.
@@ -160,7 +161,7 @@ class Server:
             alive=alive, ready=(*self._checks(), *ready), may_read=partial(self.may_get, METRICS)
         )
         self.health.add_routes(self.app)
-        add_metrics_route(self.app, registry, metrics)
+        add_metrics_route(self.app, registry, metrics, on_crash=on_crash)
         add_version_route(self.app, version_of(version))
         add_index_routes(self.app, lambda: (*self.health.paths(), *paths()))
         self._listener = Listener(self.app, drain_seconds=drain_seconds)
