@@ -121,6 +121,11 @@ ROUND_SECONDS = Histogram(
     "Time to evaluate everything that is watched once.",
     buckets=_SECONDS,
 )
+CLIENT_REFUSALS = Counter(
+    "loadline_adapter_client_refusals",
+    "Connections and requests that were refused because the client took too much of this (connections, memory, headers, time, reviews).",
+    ["reason"],
+)
 STREAMS_ENDED = Counter(
     "loadline_adapter_streams_ended",
     "Streams that the adapter ended, by reason: slow_client, not_admitted or protocol.",
@@ -144,6 +149,11 @@ CONFIGURATION_ACCEPTED = Gauge(
 def show_build(version: str) -> None:
     """Export the version that is running."""
     BUILD.labels(version, platform.python_version()).set(1)
+
+
+def count_refusal(reason: str) -> None:
+    """Count a client of the server that took too much."""
+    CLIENT_REFUSALS.labels(reason).inc()
 
 
 def forget_rules() -> None:

@@ -104,6 +104,7 @@ class _Server:
             delegates,
             registry=REGISTRY,
             on_crash=telemetry.CRASHES.inc,
+            on_refusal=telemetry.count_refusal,
             version=self._version,
             paths=lambda: served_paths(self._parts.answers.active),
             ready=self._checks(),

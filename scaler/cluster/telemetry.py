@@ -122,6 +122,12 @@ class Telemetry:
             "Reconciles, decisions on changed metrics, readings of a watched object, and samples of /metrics that ended in an unexpected error; each is a bug, with a traceback in the log.",
             registry=self.registry,
         )
+        self.client_refusals_total = Counter(
+            "loadline_scaler_client_refusals_total",
+            "Connections and requests that were refused because the client took too much of this (connections, memory, headers, time, reviews).",
+            ("reason",),
+            registry=self.registry,
+        )
         self.events_dropped_total = Counter(
             "loadline_scaler_events_dropped_total",
             "Events not written, by type (Normal, Warning) and reason (queue_full, refused, unavailable).",
@@ -181,6 +187,10 @@ class Telemetry:
             ("result",),
             registry=self.registry,
         )
+
+    def count_refusal(self, reason: str) -> None:
+        """Count a client of the server that took too much."""
+        self.client_refusals_total.labels(reason).inc()
 
     def show_share(self, shards: int) -> None:
         """Export how many shards this process reconciles; a leader has all of them."""

@@ -249,6 +249,7 @@ class Scaler:
             registry=self._telemetry.registry,
             metrics=self._autoscaler_metrics(),
             on_crash=self._telemetry.crashes_total.inc,
+            on_refusal=self._telemetry.count_refusal,
             version=self._version,
             ready=(
                 Check("discovery", self._discovery_problem),
