@@ -238,7 +238,7 @@ class _ReviewedUser(msgspec.Struct, frozen=True):
 class _ReviewStatus(msgspec.Struct, frozen=True):
     authenticated: bool = False
     user: _ReviewedUser = _ReviewedUser()
-    audiences: frozenset[str] = frozenset()
+    audiences: tuple[str, ...] = ()
     error: str = ""
 
 

@@ -41,8 +41,9 @@ from scaler.api.schedules import (
 from scaler.cluster.metrics.metric_requests import request_of
 from scaler.cluster.status import status_body, stored_memory
 from scaler.extensions import EXTENSIONS, STEP_TYPES
-from scaler.extensions.schedules.reading import readable
+from scaler.extensions.schedules.reading import read_on, readable
 from scaler.extensions.schedules.windows import evaluated
+from scaler.extensions.schedules.work import Work
 from tests.crd_schema import schema_in, unknown_fields, violations
 from tests.generated_specs import QUANTITIES, TIMES, defaulted, objects
 from tests.unit.scaler.objects import NOW, container, pod
@@ -316,6 +317,7 @@ def test_a_requirement_without_a_key_fails_its_metric_and_not_the_whole_object()
 CALENDAR = schema_in(CRDS / "scalingcalendars.yaml")["properties"]["spec"]
 REFERENCE = CalendarReference(kind=CalendarKind.NAMESPACED, name="events")
 IN_2026 = 1_795_000_000.0
+WHOLE_CALENDAR_UNITS = 10**6
 
 
 @many
@@ -324,6 +326,8 @@ def test_every_calendar_is_evaluated_or_its_problem_names_the_entry(spec: Any, n
     body = msgspec.json.encode({"metadata": {"namespace": "shop", "name": "events"}, "spec": spec})
     calendar = kube_json.decode(body, Calendar)
     schedules = (ScheduleSpec(name="peak", calendar_ref=REFERENCE, min_replicas=2),)
-    read = readable(schedules, (FoundCalendar(REFERENCE, calendar.spec),))
+    work = Work(WHOLE_CALENDAR_UNITS)
+    read = read_on(readable(schedules, (FoundCalendar(REFERENCE, calendar.spec),), work), work)
+    assert read.is_complete
     assert all(each.startswith("spec.schedules[0].calendarRef") for each in read.problems)
-    evaluated(read.schedules, now, min_replicas=1, max_replicas=9)
+    evaluated(read.schedules, now, min_replicas=1, max_replicas=9, work=work)

@@ -64,6 +64,7 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "scaler/cluster/forecast/load_query.py",
         "wire/api/kube_json.py",
         "wire/api/metric_stream.py",
+        "wire/api/token_audiences.py",
         "wire/prometheus/query_api.py",
         "wire/prometheus/responses.py",
         "wire/serving/rendering.py",

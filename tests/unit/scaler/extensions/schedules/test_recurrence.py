@@ -87,7 +87,7 @@ def test_until_includes_its_own_moment(until):
 def test_until_the_last_second_of_the_calendar_is_without_an_end():
     """In Berlin, that is in the year 10000, which Python does not have."""
     found = starts("2026-12-24T00:00:00", "FREQ=DAILY;UNTIL=99991231T235959Z")
-    _, following = found.previous_and_next(berlin(2026, 12, 26, 12), YEAR)
+    _, following = previous_and_next(found, berlin(2026, 12, 26, 12), YEAR)
     assert following == berlin(2026, 12, 27)
 
 

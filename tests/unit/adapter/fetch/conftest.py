@@ -1,0 +1,32 @@
+"""A server with canned responses, and clients of it."""
+
+import time
+
+import pytest
+
+from adapter.fetch.prometheus import PrometheusClient
+from adapter.model import Backend
+from tests.unit.adapter.fetch.canned import CannedServer
+from wire.prometheus.access import FileCredentials
+
+
+@pytest.fixture
+async def server():
+    async with CannedServer().listening() as listening:
+        yield listening
+
+
+@pytest.fixture
+async def connect(server):
+    """A client of the server, by the settings of a backend."""
+    clients = []
+
+    def connected(monotonic=time.monotonic, **settings: object) -> PrometheusClient:
+        settings = {"url": server.url, "timeout_seconds": 5.0, **settings}
+        backend = Backend(**settings)
+        clients.append(PrometheusClient(backend, FileCredentials(backend), monotonic=monotonic))
+        return clients[-1]
+
+    yield connected
+    for client in clients:
+        await client.close()
