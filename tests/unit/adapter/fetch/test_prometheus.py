@@ -10,6 +10,7 @@ from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.response_budget import ResponseBudget
 from adapter.model import Backend, BackendRef, Plan, ResultKind, Sending, Series
 from adapter.ports import QueryFailed
+from testbed.waiting import until
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
 from wire.prometheus.access import FileCredentials, unix_url
 
@@ -353,23 +354,22 @@ async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_
     await client.close()
 
 
-async def test_a_large_result_that_waits_for_others_too_long_says_so(server):
+async def test_a_large_result_that_waits_for_others_too_long_says_so(server, monkeypatch):
     server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
+    backend = Backend(url=server.url, timeout_seconds=10.0)
     budget = ResponseBudget(0, free_bytes=0)
-
-    def client_for(seconds: float) -> PrometheusClient:
-        backend = Backend(url=server.url, timeout_seconds=seconds)
-        return PrometheusClient(backend, FileCredentials(backend), budget)
-
-    hasty, patient = client_for(0.5), client_for(10.0)
+    client = PrometheusClient(backend, FileCredentials(backend), budget)
     with budget.claim() as other:
         await other.grow(1)
+        evaluating = asyncio.create_task(client.evaluate(PLAN))
+        await asyncio.to_thread(until, lambda: budget._waiting, what="the result to wait")
+        loop, now = asyncio.get_running_loop(), asyncio.get_running_loop().time
+        monkeypatch.setattr(loop, "time", lambda: now() + 10.0)
         with pytest.raises(QueryFailed, match="while other large results were read") as failed:
-            await hasty.evaluate(PLAN)
+            await evaluating
     assert failed.value.retryable
-    assert (await patient.evaluate(PLAN)).samples
-    for client in (hasty, patient):
-        await client.close()
+    assert (await client.evaluate(PLAN)).samples
+    await client.close()
 
 
 async def test_prometheus_behind_a_unix_socket_is_queried(tmp_path, connect):
