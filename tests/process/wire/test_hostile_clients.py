@@ -241,7 +241,9 @@ def test_clients_that_take_too_much_are_counted_and_the_log_names_their_address(
     until(lambda: refusals(adapter).get("connections", 0) >= 100 - 64, what="the refusals")
     for each in silent:
         each.close()
-    (line,) = [each for each in adapter.process.log().splitlines() if "clients took too much" in each]
+    (line,) = [
+        each for each in adapter.process.log().splitlines() if "clients took too much" in each
+    ]
     assert "127.0.0.1" in line, "the first one is logged at once, the others after a minute"
 
 
