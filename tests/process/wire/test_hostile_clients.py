@@ -229,7 +229,9 @@ def is_closed(opened: socket.socket) -> bool:
 def refusals(adapter: LoadlineProcess) -> dict[str, float]:
     """`loadline_adapter_client_refusals_total` by reason."""
     text = exchange(adapter, request_of("/metrics")).decode()
-    found = re.findall(r'^loadline_adapter_client_refusals_total{reason="(\w+)"} (.+)$', text, re.M)
+    found = re.findall(
+        r'^loadline_adapter_client_refusals_total{reason="(\w+)"} (.+)$', text, re.MULTILINE
+    )
     return {reason: float(count) for reason, count in found}
 
 
