@@ -104,6 +104,10 @@ OBJECTS_AGE_SECONDS = Gauge(
     "Time since the API server last confirmed the copy of a resource's objects that selectors are evaluated on.",
     ["resource", "phase"],
 )
+CRASHES = Counter(
+    "loadline_adapter_crashes",
+    "Watched metrics, listings of series, changes of objects and metrics of this program that ended in an unexpected error; each is a bug, with a traceback in the log.",
+)
 STREAMS = Gauge(
     "loadline_adapter_streams",
     "Clients that watch metrics.",
@@ -116,6 +120,11 @@ ROUND_SECONDS = Histogram(
     "loadline_adapter_round_duration_seconds",
     "Time to evaluate everything that is watched once.",
     buckets=_SECONDS,
+)
+CLIENT_REFUSALS = Counter(
+    "loadline_adapter_client_refusals",
+    "Connections and requests that were refused because the client took too much of this (connections, memory, headers, time, reviews).",
+    ["reason"],
 )
 STREAMS_ENDED = Counter(
     "loadline_adapter_streams_ended",
@@ -140,6 +149,11 @@ CONFIGURATION_ACCEPTED = Gauge(
 def show_build(version: str) -> None:
     """Export the version that is running."""
     BUILD.labels(version, platform.python_version()).set(1)
+
+
+def count_refusal(reason: str) -> None:
+    """Count a client of the server that took too much."""
+    CLIENT_REFUSALS.labels(reason).inc()
 
 
 def forget_rules() -> None:

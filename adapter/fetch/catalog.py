@@ -244,6 +244,7 @@ class DiscoveredCatalog:
             listing.failure = error
         except Exception as error:
             # A bug must not stop the listings of other rules.
+            telemetry.CRASHES.inc()
             log.exception("%s: series cannot be listed", ", ".join(self._paths[selection]))
             listing.failure = QueryFailed(
                 backend=selection.backend.name,

@@ -61,6 +61,7 @@ class _Watched:
             field_selector=field_selector,
             metadata_only=True,
             on_change=self._changed,
+            on_crash=telemetry.CRASHES.inc,
         )
         self._index = LabelIndex(self.cache.list)
         # How often the objects of a namespace, or any ("") have changed; a result is valid for one of these numbers.

@@ -73,7 +73,7 @@ class ReadSamples(msgspec.Struct, rename="camel"):
 
 
 class Statistics(msgspec.Struct):
-    """The statistics of a query, as Prometheus and Thanos write them."""
+    """The statistics of a query, as Prometheus writes them."""
 
     samples: ReadSamples
 

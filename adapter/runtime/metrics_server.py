@@ -103,6 +103,8 @@ class _Server:
             serving,
             delegates,
             registry=REGISTRY,
+            on_crash=telemetry.CRASHES.inc,
+            on_refusal=telemetry.count_refusal,
             version=self._version,
             paths=lambda: served_paths(self._parts.answers.active),
             ready=self._checks(),

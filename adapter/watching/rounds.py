@@ -220,6 +220,7 @@ class Rounds:
         except Unavailable as error:
             _fail(watched, as_status(error))
         except Exception:
+            telemetry.CRASHES.inc()
             log.exception("a watched metric cannot be evaluated: %s", watched.known.request)
             _fail(
                 watched, internal_error("an internal error occurred: send a GET, and see the log")

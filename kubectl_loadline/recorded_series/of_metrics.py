@@ -9,12 +9,10 @@ from pathlib import Path
 import msgspec
 
 from kubectl_loadline.backtest.metric_kinds import NotReplayable, kind_of
-from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording, columns_of
-from kubectl_loadline.backtest.series import series_of
+from kubectl_loadline.backtest.recording import columns_of
 from kubectl_loadline.cluster.manifests import Manifest
 from kubectl_loadline.recorded_series.files import Samples, UnusableSeries, read_csv, read_range
 from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
-from kubectl_loadline.recorded_series.progress import shown_progress
 from kubectl_loadline.recorded_series.prometheus import PrometheusServer, SeriesClient, TimeSpan
 from kubectl_loadline.recorded_series.queries import (
     Selected,
@@ -25,9 +23,11 @@ from kubectl_loadline.recorded_series.queries import (
     start_up_queries,
     usage_query,
 )
+from kubectl_loadline.recorded_series.sample_reads import read_samples, recording_of
 from scaler.api.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
 
 SINCE_SECONDS = 14 * 86400
+ANY_METRIC = "any metric"
 
 
 class ExplainedRow(msgspec.Struct, frozen=True):
@@ -159,7 +159,7 @@ def _from_files(present: Manifest, given: argparse.Namespace) -> RecordedSeries:
         for column, rows in found.items():
             samples[column] = rows
             sources[column] = Path(file if equals else text).name
-    return RecordedSeries(recording=_recording(samples, sources, given.step))
+    return RecordedSeries(recording=recording_of(samples, sources, given.step, expected=ANY_METRIC))
 
 
 def _from_prometheus(
@@ -180,34 +180,14 @@ def _from_prometheus(
             for name, promql in extra.items()
             if name not in queries
         }
-        samples: dict[str, Samples] = {}
-        sources: dict[str, str] = {}
-        with shown_progress() as progress:
-            for name, alternatives in wanted.items():
-                if found := client.first_samples(name, alternatives, span, progress):
-                    query, samples[name] = found
-                    sources[name] = _in_words(query)
+        found = read_samples(client, wanted, span)
         scrape = client.scrape_seconds(span.end_unix_seconds)
         return RecordedSeries(
-            recording=_recording(samples, sources, given.step),
+            recording=recording_of(found.samples, found.sources, given.step, expected=ANY_METRIC),
             queries={name: query.promql for name, query in queries.items()},
             delays={name: delay_of(query.promql, scrape) for name, query in queries.items()},
             start_up=None if given.start_up else start_up_of(client, autoscaler, span),
         )
-
-
-def _recording(samples: Mapping[str, Samples], sources: Mapping[str, str], step: int) -> Recording:
-    series = {name: series_of(rows, step) for name, rows in samples.items() if rows}
-    if set(series) <= {REPLICAS, READY_REPLICAS}:
-        raise UnusableSeries("the history has no sample of any metric")
-    return Recording(step_seconds=step, series=series, sources=sources)
-
-
-def _in_words(query: Selected) -> str:
-    if not query.where:
-        return query.promql
-    where = ", ".join(f'{name}=~"{text}"' for name, text in query.where.items())
-    return f"{query.promql}, the rows with {where}"
 
 
 def start_up_of(client: SeriesClient, autoscaler: Autoscaler, span: TimeSpan) -> StartUp | None:

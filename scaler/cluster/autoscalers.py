@@ -31,9 +31,10 @@ class WatchedAutoscalers:
         namespaces: Sequence[str],
         *,
         on_change: OnChange[Autoscaler] | None = None,
+        on_crash: Callable[[], object] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all namespaces."""
+        """`namespaces`: empty for all namespaces. `on_crash` is called when one autoscaler cannot be kept because of a bug."""
         self.kind = kind
         self._messages: LRUCache[str, str] = LRUCache(MESSAGES_MAX)
         self.caches = [
@@ -43,6 +44,7 @@ class WatchedAutoscalers:
                 Autoscaler,
                 convert=self._completed,
                 on_change=on_change,
+                on_crash=on_crash,
                 monotonic=monotonic,
             )
             for path in collections(kind, namespaces)

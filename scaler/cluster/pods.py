@@ -25,9 +25,10 @@ class WatchedPods:
         client: Watcher,
         namespaces: Sequence[str],
         *,
+        on_crash: Callable[[], object] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all namespaces."""
+        """`namespaces`: empty for all namespaces. `on_crash` is called when one pod cannot be kept because of a bug."""
         paths = [f"/api/v1/namespaces/{namespace}/pods" for namespace in namespaces]
         self.index = PodIndex()
         compactor = PodCompactor()
@@ -38,6 +39,7 @@ class WatchedPods:
                 Pod,
                 convert=compactor.compact,
                 on_change=self.index.change,
+                on_crash=on_crash,
                 monotonic=monotonic,
             )
             for path in paths or ["/api/v1/pods"]

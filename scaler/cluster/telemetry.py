@@ -17,6 +17,9 @@ from scaler.algorithm.decision import Action, ErrorClass
 from scaler.algorithm.derivation import MetricDerivation
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 
+DESIRED = "loadline_scaler_desired_replicas"
+CACHE_AGES = "loadline_scaler_cache_age_seconds"
+
 # ExponentialBuckets(0.001, 2, 15)
 _BUCKETS_SECONDS = tuple(0.001 * 2**step for step in range(15))
 # Fine around one second: a longer delay is worth an alert.
@@ -116,7 +119,13 @@ class Telemetry:
         )
         self.crashes_total = Counter(
             "loadline_scaler_crashes_total",
-            "Reconciles, and decisions on changed metrics, that ended in an unexpected error; each is a bug, with a traceback in the log.",
+            "Reconciles, decisions on changed metrics, readings of a watched object, and samples of /metrics that ended in an unexpected error; each is a bug, with a traceback in the log.",
+            registry=self.registry,
+        )
+        self.client_refusals_total = Counter(
+            "loadline_scaler_client_refusals_total",
+            "Connections and requests that were refused because the client took too much of this (connections, memory, headers, time, reviews).",
+            ("reason",),
             registry=self.registry,
         )
         self.events_dropped_total = Counter(
@@ -179,6 +188,10 @@ class Telemetry:
             registry=self.registry,
         )
 
+    def count_refusal(self, reason: str) -> None:
+        """Count a client of the server that took too much."""
+        self.client_refusals_total.labels(reason).inc()
+
     def show_share(self, shards: int) -> None:
         """Export how many shards this process reconciles; a leader has all of them."""
         self._share.set(shards if self._shards else bool(shards))
@@ -198,7 +211,7 @@ class Telemetry:
 
     def show_cache_ages(self, ages_seconds: Callable[[], Mapping[str, float]]) -> None:
         """Export `cache_age_seconds`; `ages_seconds` returns the age by resource and is called for each scrape."""
-        self.registry.register(_AtScrape(lambda: _cache_ages(ages_seconds())))
+        self.registry.register(_AtScrape(CACHE_AGES, lambda: _cache_ages(ages_seconds())))
 
     def count_metrics(
         self,
@@ -227,11 +240,11 @@ class Telemetry:
 
         Upstream keeps the gauge of a deleted autoscaler until it restarts.
         """
-        self.registry.register(_AtScrape(lambda: self._desired_family(desired())))
+        self.registry.register(_AtScrape(DESIRED, lambda: self._desired_family(desired())))
 
     def _desired_family(self, desired: Iterable[tuple[str, int]]) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
-            "loadline_scaler_desired_replicas",
+            DESIRED,
             "Replicas that an autoscaler wants.",
             labels=self._kind.metric_labels,
         )
@@ -260,8 +273,13 @@ class _Series:
 class _AtScrape(Collector):
     """A metric whose samples are made when it is scraped."""
 
-    def __init__(self, family: Callable[[], GaugeMetricFamily]) -> None:
+    def __init__(self, name: str, family: Callable[[], GaugeMetricFamily]) -> None:
+        self._name = name
         self._family = family
+
+    def describe(self) -> Iterator[GaugeMetricFamily]:
+        """Its name, for the registry."""
+        yield GaugeMetricFamily(self._name, "")
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All samples of this moment."""
@@ -270,7 +288,7 @@ class _AtScrape(Collector):
 
 def _cache_ages(ages_seconds: Mapping[str, float]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(
-        "loadline_scaler_cache_age_seconds",
+        CACHE_AGES,
         "Time since the API server last confirmed the cached objects of a resource; "
         "above 6 minutes nothing is scaled down.",
         labels=("resource",),

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.burst import WAIT_PERIODS_MAX, Burst
-from scaler.control.crashes import Crashes
 from scaler.control.workqueue import WorkQueue
+from wire.process.crashes import Crashes
 
 # A reconcile needs milliseconds of work. One that takes longer than this waits for a response, and
 # must not keep a worker from the others: a hanging metrics API or webhook delays only its own objects.
@@ -62,7 +62,7 @@ class Controller:
         self._burst = Burst(monotonic)
         self._running: dict[asyncio.Task[None], str] = {}
         self._changed = asyncio.Event()
-        self.crashes = Crashes(telemetry)
+        self.crashes = Crashes(telemetry.crashes_total.inc)
 
     def enqueue(
         self,

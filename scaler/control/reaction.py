@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from scaler.control.crashes import Crashes
+from wire.process.crashes import Crashes
 
 # The part of the CPU time that these decisions may take: with very many changes some autoscalers are left to their period.
 BUSY_RATIO: Final = 0.25

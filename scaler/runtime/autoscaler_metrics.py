@@ -5,6 +5,7 @@ autoscalers have 20 MB of text: one metric is made after the other, in a thread,
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from prometheus_client.core import GaugeMetricFamily
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, ConditionStatus
+from wire.process.crashes import Crashes
 
 _PREFIX = "loadline_scaler_autoscaler_"
 Number = float | None
@@ -77,6 +79,23 @@ _METRICS: tuple[tuple[str, str, Callable[[_Seen], Number]], ...] = (
 )
 
 
+_Samples = Iterable[tuple[tuple[str, ...], float]]
+"""Label values besides those of the autoscaler, and the value."""
+
+
+def _sample(number: Callable[[_Seen], Number], seen: _Seen) -> _Samples:
+    value = number(seen)
+    return () if value is None else (((), float(value)),)
+
+
+def _conditions(seen: _Seen) -> _Samples:
+    status = seen.autoscaler.status
+    return (
+        ((each.type,), float(each.status == ConditionStatus.TRUE))
+        for each in (status.conditions if status else ()) or ()
+    )
+
+
 class AutoscalerMetrics:
     """One sample per autoscaler and metric, and one per condition."""
 
@@ -85,8 +104,11 @@ class AutoscalerMetrics:
         settings: Settings,
         autoscalers: Callable[[], Iterable[Autoscaler]],
         derivation: Callable[[str], Derivation | None],
+        on_crash: Callable[[], object],
     ) -> None:
-        """`autoscalers`: those that this process reconciles, none while it does not lead."""
+        """`autoscalers`: those that this process reconciles, none while it does not lead. `on_crash` is called for each sample
+        that is missing because of a bug.
+        """
         self._kind = settings.kind
         self._metrics = (
             *_METRICS,
@@ -98,31 +120,45 @@ class AutoscalerMetrics:
         )
         self._autoscalers = autoscalers
         self._derivation = derivation
+        self._on_crash = on_crash
+        self._crashes = Crashes(on_crash)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All samples of this moment, by metric. What is returned may be read in a thread."""
         seen = [_Seen(each, self._derivation(each.key)) for each in self._autoscalers()]
+        keys = {each.autoscaler.key for each in seen}
+        self._crashes.forget(lambda key: key not in keys)
         return self._families(seen)
 
     def _families(self, seen: list[_Seen]) -> Iterator[GaugeMetricFamily]:
         labels = self._kind.metric_labels
         for name, text, number in self._metrics:
             family = GaugeMetricFamily(_PREFIX + name, text, labels=labels)
-            for each in seen:
-                if (value := number(each)) is not None:
-                    family.add_metric(self._label_values(each.autoscaler), float(value))
+            self._add(family, seen, partial(_sample, number))
             yield family
         conditions = GaugeMetricFamily(
             _PREFIX + "status_condition",
             "1 if the condition of an autoscaler is True, 0 if it is False or Unknown.",
             labels=(*labels, "condition"),
         )
-        for each in seen:
-            values, status = self._label_values(each.autoscaler), each.autoscaler.status
-            for condition in (status.conditions if status else ()) or ():
-                is_true = condition.status == ConditionStatus.TRUE
-                conditions.add_metric([*values, condition.type], float(is_true))
+        self._add(conditions, seen, _conditions)
         yield conditions
+
+    def _add(
+        self, family: GaugeMetricFamily, seen: list[_Seen], samples_of: Callable[[_Seen], _Samples]
+    ) -> None:
+        """Add the samples of each autoscaler. Of those that fail, which is a bug, only the first is logged."""
+        has_failed = False
+        for each in seen:
+            try:
+                for more_labels, value in samples_of(each):
+                    family.add_metric([*self._label_values(each.autoscaler), *more_labels], value)
+            except Exception as error:
+                if has_failed:
+                    self._on_crash()
+                else:
+                    self._crashes.note(f"metric {family.name}", each.autoscaler.key, error)
+                has_failed = True
 
     def _label_values(self, autoscaler: Autoscaler) -> list[str]:
         metadata = autoscaler.metadata

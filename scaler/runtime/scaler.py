@@ -106,6 +106,7 @@ class Scaler:
             options.settings.kind,
             options.namespaces,
             on_change=self._autoscaler_changed,
+            on_crash=self._telemetry.crashes_total.inc,
             monotonic=clock.monotonic,
         )
         self._telemetry.show_build(version)
@@ -226,7 +227,10 @@ class Scaler:
         if not self._options.autoscaler_metrics:
             return tuple
         return AutoscalerMetrics(
-            self._options.settings, self._reconciling.autoscalers, self._reconciler.derivation
+            self._options.settings,
+            self._reconciling.autoscalers,
+            self._reconciler.derivation,
+            self._telemetry.crashes_total.inc,
         ).collect
 
     def _autoscaler_changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
@@ -244,6 +248,8 @@ class Scaler:
             delegates,
             registry=self._telemetry.registry,
             metrics=self._autoscaler_metrics(),
+            on_crash=self._telemetry.crashes_total.inc,
+            on_refusal=self._telemetry.count_refusal,
             version=self._version,
             ready=(
                 Check("discovery", self._discovery_problem),

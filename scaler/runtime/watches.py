@@ -41,17 +41,24 @@ class Watches:
         namespaces: Sequence[str],
         *,
         on_change: OnChange[Autoscaler],
+        on_crash: Callable[[], object],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all. `on_change` is called for every change of an autoscaler."""
+        """`namespaces`: empty for all. `on_change` is called for every change of an autoscaler, and `on_crash`
+        when one object cannot be kept because of a bug."""
         self._on_change = on_change
         self.selectors = Selectors()
         self.rivals = Targets()
         self._follow = self.rivals.follow(kind.kind)
         self.autoscalers = WatchedAutoscalers(
-            client, kind, namespaces, on_change=self._changed, monotonic=monotonic
+            client,
+            kind,
+            namespaces,
+            on_change=self._changed,
+            on_crash=on_crash,
+            monotonic=monotonic,
         )
-        self.pods = WatchedPods(client, namespaces, monotonic=monotonic)
+        self.pods = WatchedPods(client, namespaces, on_crash=on_crash, monotonic=monotonic)
         self._hpas: list[WatchCache[Autoscaler]] = []
         if kind.shares_no_target:
             watched = WatchedAutoscalers(
@@ -59,6 +66,7 @@ class Watches:
                 HORIZONTAL_POD_AUTOSCALERS,
                 namespaces,
                 on_change=self.rivals.follow(HORIZONTAL_POD_AUTOSCALERS.kind),
+                on_crash=on_crash,
                 monotonic=monotonic,
             )
             self._hpas = watched.caches

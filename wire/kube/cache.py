@@ -11,13 +11,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import aclosing
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
 import msgspec
 
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable, from_response
 from wire.kube.list_and_watch import Bookmark, ListPage, WatchEvent, selectors
+from wire.kube.object_reading import ObjectReader, T, metadata_of
 from wire.kube.requests import JSON, Watcher
 from wire.process.backoff import Backoff
 from wire.process.problem_log import ProblemLog
@@ -40,25 +41,6 @@ METADATA_OBJECT = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
 log = logging.getLogger(__name__)
 
 
-class Metadata(Protocol):
-    """The metadata that a cache reads; `wire.api.meta.ObjectMeta` has it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def resource_version(self) -> str: ...
-
-
-class HasMetadata(Protocol):
-    """A Kubernetes object."""
-
-    @property
-    def metadata(self) -> Metadata: ...
-
-
-T = TypeVar("T", bound=HasMetadata)
 OnChange = Callable[[T | None, T | None], None]
 
 
@@ -102,19 +84,21 @@ class WatchCache(Generic[T]):
         objects_max: int = OBJECTS_MAX,
         convert: Callable[[T], T] | None = None,
         on_change: OnChange[T] | None = None,
+        on_crash: Callable[[], object] = lambda: None,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`on_change(old, new)`: added when `old` is None, deleted when `new` is None. It is called
-        after the copy has changed and must not block. `convert` makes of a decoded object what is kept.
+        after the copy has changed and must not block. `convert` makes of a decoded object what is kept. `on_crash` counts the
+        exceptions of both: they are logged, and concern that object only.
         """
         self.path = path
         self._client = client
         self._page_size = page_size
         self._objects_max = objects_max
-        self._decode_type = decode_type
-        self._convert = convert
+        self._read = ObjectReader(path, decode_type, convert, on_crash=on_crash).read
+        self._on_crash = on_crash
         self._params = selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
         self._accept_object = METADATA_OBJECT if metadata_only else JSON
@@ -265,7 +249,7 @@ class WatchCache(Generic[T]):
             if count > self._objects_max:
                 raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
             for raw in page.items:
-                item = self._decoded(raw) or self._previous(raw)
+                item = self._read(raw) or self._previous(raw)
                 if item is not None:
                     found.setdefault(item.metadata.namespace, {})[item.metadata.name] = item
             if not page.metadata.continue_:
@@ -338,7 +322,7 @@ class WatchCache(Generic[T]):
             self._resource_version = kube_json.decode(
                 event.object, Bookmark
             ).metadata.resource_version
-        elif (new := self._decoded(event.object)) is not None:
+        elif (new := self._read(event.object)) is not None:
             self._resource_version = new.metadata.resource_version
             self._store(new, is_deleted=event.type == "DELETED")
         elif event.type == "DELETED" and (old := self._previous(event.object)) is not None:
@@ -370,25 +354,10 @@ class WatchCache(Generic[T]):
         if not named:
             del self._by_namespace[new.metadata.namespace]
 
-    def _decoded(self, raw: msgspec.Raw) -> T | None:
-        try:
-            decoded = kube_json.decode(raw, self._decode_type)
-        except msgspec.DecodeError as error:
-            log.warning(
-                "%s: an object cannot be decoded, a previous version of it is kept: %s",
-                self.path,
-                error,
-            )
-            return None
-        return decoded if self._convert is None else self._convert(decoded)
-
     def _previous(self, raw: msgspec.Raw) -> T | None:
-        """The copy of an object that can no longer be decoded: it still exists, and must not seem deleted."""
-        try:
-            metadata = kube_json.decode(raw, PartialObject).metadata
-        except msgspec.DecodeError:
-            return None
-        return self.get(metadata.namespace, metadata.name)
+        """The copy of an object that can no longer be read: it still exists, and must not seem deleted."""
+        metadata = metadata_of(raw)
+        return None if metadata is None else self.get(metadata.namespace, metadata.name)
 
     def _notify(self, old: T | None, new: T | None) -> None:
         if self._on_change is None:
@@ -397,4 +366,5 @@ class WatchCache(Generic[T]):
             self._on_change(old, new)
         except Exception:
             # The caller's bug must not stop the copy.
+            self._on_crash()
             log.exception("%s: handling a change failed", self.path)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
+from wire.serving.refusal_reasons import Reason, Refused
+
 CONNECTION_BYTES: Final = 64 << 10
 """A TLS connection that has sent a small request: OpenSSL's state, the parser, the protocol and its task, as measured."""
 SMALL_BYTES: Final = 2 * CONNECTION_BYTES
@@ -118,10 +120,12 @@ class _Members:
 class ConnectionShares:
     """The connections of a listener."""
 
-    def __init__(self, shares: Mapping[Group, Share] = SHARES) -> None:
+    def __init__(
+        self, shares: Mapping[Group, Share] = SHARES, refused: Refused = lambda *_: None
+    ) -> None:
+        """`refused` is called for each connection that is refused or has to end because it does not fit."""
         self._groups = {group: _Members(share) for group, share in shares.items()}
-        self.ended = 0
-        """How many connections were refused or ended because they did not fit."""
+        self._refused = refused
 
     def __len__(self) -> int:
         return sum(
@@ -150,7 +154,7 @@ class ConnectionShares:
             largest = self._largest(unknown, crowded)
             if crowded == address and not shared and largest.size_bytes <= SMALL_BYTES:
                 self.leave(place)
-                self.ended += 1
+                self._refused(Reason.CONNECTIONS, address)
                 return None
             self._end(largest)
             if place.size_bytes == 0:
@@ -166,7 +170,7 @@ class ConnectionShares:
         while (crowded := members.crowded(place.address)) is not None:
             largest = self._largest(members, crowded)
             if crowded == place.address and place.size_bytes >= largest.size_bytes:
-                self.ended += 1
+                self._refused(Reason.MEMORY, place.address)
                 return False
             self._end(largest)
         return True
@@ -186,7 +190,7 @@ class ConnectionShares:
 
     def _end(self, place: Place) -> None:
         self.leave(place)
-        self.ended += 1
+        self._refused(Reason.MEMORY, place.address)
         place.close()
 
     @staticmethod

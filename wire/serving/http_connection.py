@@ -20,6 +20,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from wire.api.status import failure, internal_error
 from wire.serving.connection_shares import ConnectionShares, Group, Place
+from wire.serving.refusal_reasons import Reason, Refused
 from wire.serving.rendering import respond_with_error
 from wire.serving.request_path import canonical
 
@@ -55,9 +56,13 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
 class Connections:
     """What the connections of a listener share."""
 
-    def __init__(self, limits: ConnectionLimits, shares: ConnectionShares) -> None:
+    def __init__(
+        self, limits: ConnectionLimits, shares: ConnectionShares, refused: Refused = lambda *_: None
+    ) -> None:
+        """`refused` is called when a client takes more than the limits."""
         self.limits = limits
         self.shares = shares
+        self.refused = refused
         self.open: set[asyncio.Transport] = set()
         self.closed = asyncio.Event()
         """Set when a connection has ended."""
@@ -176,7 +181,7 @@ class HTTPConnection(web.RequestHandler):
         super().pause_writing()
         if self._write_timer is None:
             self._write_timer = self._loop.call_later(
-                self._limits.stalled_write_seconds, self._abort
+                self._limits.stalled_write_seconds, self._time_out
             )
 
     def resume_writing(self) -> None:
@@ -207,6 +212,7 @@ class HTTPConnection(web.RequestHandler):
         if request.writer.output_size > 0:
             raise ConnectionError("part of the response has been sent already")
         if isinstance(exc, LineTooLong):
+            self._shared.refused(Reason.HEADERS, self._place.address)
             error = failure(431, "the request line or a header is too long")
         elif status < 500:
             error = failure(400, "the request is not valid HTTP")
@@ -276,11 +282,12 @@ class HTTPConnection(web.RequestHandler):
             self._head_timer = None
 
     def _refuse_head(self) -> None:
+        self._shared.refused(Reason.HEADERS, self._place.address)
         self._refuse(431, "the request line and headers are too large")
 
     def _start_head_timer(self) -> None:
         if self._head_timer is None:
-            self._head_timer = self._loop.call_later(self._limits.head_seconds, self._abort)
+            self._head_timer = self._loop.call_later(self._limits.head_seconds, self._time_out)
 
     def _refuse(self, code: int, message: str) -> None:
         """Respond outside of aiohttp, which has no request to respond to yet, forget all others, and disconnect."""
@@ -300,6 +307,10 @@ class HTTPConnection(web.RequestHandler):
         if self._task_handler is not None:
             self._task_handler.cancel()
         self._loop.call_later(_LINGER_SECONDS, self._abort)
+
+    def _time_out(self) -> None:
+        self._shared.refused(Reason.TIME, self._place.address)
+        self._abort()
 
     def _abort(self) -> None:
         if self._own is not None:

@@ -26,6 +26,7 @@ from wire.serving.connection_shares import (
 )
 from wire.serving.http_connection import ConnectionLimits, Connections, HTTPConnection
 from wire.serving.options import ServingConfigError
+from wire.serving.refusal_reasons import Reason, Refused
 
 BACKLOG = 1024
 # Before everything else gets its turn.
@@ -50,12 +51,17 @@ class Listener:
         drain_seconds: float = 20.0,
         limits: ConnectionLimits | None = None,
         shares: Mapping[Group, Share] = SHARES,
+        refused: Refused = lambda *_: None,
     ) -> None:
-        """`drain_seconds`: how long requests in flight may take when the listener stops."""
+        """`drain_seconds`: how long requests in flight may take when the listener stops. `refused` is called when a client takes
+        too much.
+        """
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=drain_seconds)
         self._socket: socket.socket | None = None
         self._tls: ssl.SSLContext | None = None
-        self._connections = Connections(limits or ConnectionLimits(), ConnectionShares(shares))
+        self._connections = Connections(
+            limits or ConnectionLimits(), ConnectionShares(shares, refused), refused
+        )
         self._opening: set[asyncio.Task[None]] = set()
         self._accept_again: asyncio.TimerHandle | None = None
         self._problem = ProblemLog(
@@ -137,6 +143,8 @@ class Listener:
                 ssl=tls,
                 ssl_handshake_timeout=self._connections.limits.handshake_seconds if tls else None,
             )
+        except ConnectionAbortedError:
+            self._connections.refused(Reason.TIME, place.address)
         except OSError as error:
             log.debug("no connection with %s: %s", place.address, error)
         finally:

@@ -13,7 +13,13 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from wire.process.crashes import Crashes
 from wire.serving.rendering import respond
+
+# What may crash, as the log names it.
+COLLECTION = "collection"
+ENCODING = "encoding"
+OBJECTS = "the metrics of single objects"
 
 METRICS = "/metrics"
 OPENMETRICS_END = b"# EOF\n"
@@ -56,30 +62,83 @@ class _Collected(Collector):
         return self._metrics
 
 
-def _texts(
-    encode: Callable[[Collector], bytes], few: tuple[Metric, ...], many: Iterator[Metric]
-) -> Iterator[bytes]:
-    """The parts of the text, each not empty."""
-    end = b""
-    for metrics in itertools.chain([few], ((each,) for each in many)):
-        text = encode(_Collected(metrics))
-        if text.endswith(OPENMETRICS_END):
-            end = OPENMETRICS_END
-        if part := text.removesuffix(OPENMETRICS_END):
-            yield part
-    if end:
-        yield end
+class _Scrapes:
+    """Reads and encodes metrics one by one: one that fails, which is a bug, must not hide the others."""
+
+    def __init__(self, registry: CollectorRegistry, many: Collect, crashes: Crashes) -> None:
+        self._registry = registry
+        self._many = many
+        self._crashes = crashes
+
+    def texts(self, encode: Callable[[Collector], bytes]) -> Iterator[bytes]:
+        """Collect, and return the parts of the text, each not empty, to be read in a thread."""
+        return self._texts(encode, tuple(self._collected()), self._collected_many())
+
+    def _collected(self) -> Iterator[Metric]:
+        # There is no public way to collect from one collector after another has failed.
+        of_registry = self._registry._collector_to_names  # noqa: SLF001
+        for collector, names in tuple(of_registry.items()):
+            yield from self._guarded(
+                collector.collect, names[0] if names else type(collector).__qualname__
+            )
+
+    def _collected_many(self) -> Iterator[Metric]:
+        """Collected here, and not when the first one is read."""
+        try:
+            metrics = self._many()
+        except Exception as error:
+            self._crashes.note(COLLECTION, OBJECTS, error)
+            return iter(())
+        return self._guarded(lambda: metrics, OBJECTS)
+
+    def _guarded(self, collect: Collect, name: str) -> Iterator[Metric]:
+        try:
+            yield from collect()
+        except Exception as error:
+            self._crashes.note(COLLECTION, name, error)
+        else:
+            self._crashes.ended(COLLECTION, name)
+
+    def _texts(
+        self,
+        encode: Callable[[Collector], bytes],
+        few: tuple[Metric, ...],
+        many: Iterator[Metric],
+    ) -> Iterator[bytes]:
+        end = encode(_Collected(()))
+        for metrics in itertools.chain([few], ((each,) for each in many)):
+            if part := b"".join(self._text(encode, each).removesuffix(end) for each in metrics):
+                yield part
+        if end:
+            yield end
+
+    def _text(self, encode: Callable[[Collector], bytes], metric: Metric) -> bytes:
+        try:
+            text = encode(_Collected((metric,)))
+        except Exception as error:
+            self._crashes.note(ENCODING, metric.name, error)
+            return b""
+        self._crashes.ended(ENCODING, metric.name)
+        return text
 
 
 def add_metrics_route(
-    app: web.Application, registry: CollectorRegistry, many: Collect = tuple
+    app: web.Application,
+    registry: CollectorRegistry,
+    many: Collect = tuple,
+    *,
+    on_crash: Callable[[], object] = lambda: None,
 ) -> None:
-    """Serve `registry` and the metrics of `many` objects at /metrics, in the format that the scraper prefers."""
+    """Serve `registry` and the metrics of `many` objects at /metrics, in the format that the scraper prefers.
+
+    `on_crash` is called for each metric that fails, which is missing in the response.
+    """
+    scrapes = _Scrapes(registry, many, Crashes(on_crash))
 
     async def metrics(request: web.Request) -> web.StreamResponse:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-        # Collected here, because the collectors read what the event loop changes.
-        texts = _texts(encode, tuple(registry.collect()), iter(many()))
+        # The collectors read what the event loop changes.
+        texts = scrapes.texts(encode)
         # The text of thousands of objects takes longer than a request may wait, and megabytes: it is made in a thread, in parts.
         text = await asyncio.to_thread(next, texts, b"")
         response = web.StreamResponse(headers={"Content-Type": content_type})

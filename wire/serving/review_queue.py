@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from wire.api.status import StatusDetails, failure
+from wire.serving.refusal_reasons import Reason, Refused
 
 V = TypeVar("V")
 
@@ -28,11 +29,13 @@ class ReviewQueue:
         at_once: int = AT_ONCE,
         waiting_max: int = WAITING_MAX,
         address_max: int = ADDRESS_MAX,
+        refused: Refused = lambda *_: None,
     ) -> None:
-        """`waiting_max` and `address_max` count the reviews that are being made, too."""
+        """`waiting_max` and `address_max` count the reviews that are being made, too. `refused` is called for each request that is refused."""
         self._places = Semaphore(at_once)
         self._waiting_max = waiting_max
         self._address_max = address_max
+        self._refused = refused
         self._waiting: Counter[str] = Counter()
 
     async def make(self, address: str, review: Callable[[], Awaitable[V]]) -> V:
@@ -41,6 +44,7 @@ class ReviewQueue:
             self._waiting.total() >= self._waiting_max
             or self._waiting[address] >= self._address_max
         ):
+            self._refused(Reason.REVIEWS, address)
             raise failure(
                 429,
                 "too many requests of unknown clients wait for a review of kube-apiserver: try again in a second",

@@ -45,6 +45,7 @@ from wire.serving.metrics_and_version import (
     version_of,
 )
 from wire.serving.options import ServingOptions
+from wire.serving.refusals import Refusals
 from wire.serving.review_queue import ReviewQueue
 from wire.serving.tls import ServerTLS
 from wire.serving.trust import TrustSource
@@ -113,6 +114,8 @@ class Server:
         *,
         registry: CollectorRegistry,
         metrics: Collect = tuple,
+        on_crash: Callable[[], object] = lambda: None,
+        on_refusal: Callable[[str], object] = lambda _: None,
         version: str,
         alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
@@ -125,7 +128,8 @@ class Server:
     ) -> None:
         """`paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's
         checks; the server's own tasks join `background`, and /readyz fails when one of those has ended.
-        `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
+        `on_crash` is called for each metric that is missing in /metrics because of a bug, and `on_refusal` with
+        the reason when a client takes too much. `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
 
         `start` waits up to `trust_wait_seconds` for the client CAs and then listens without them: health
         probes must be answered while the API server is unavailable.
@@ -139,7 +143,8 @@ class Server:
         self._tasks: list[asyncio.Task[None]] = []
         self._tls = ServerTLS(options) if options.secure_port else None
         self._trust = TrustSource(options, delegates.authentication, on_change=self._trusted)
-        queue = ReviewQueue()
+        refused = Refusals(on_refusal).note
+        queue = ReviewQueue(refused=refused)
         self.authenticator = Authenticator(
             self._trust,
             delegates.authentication,
@@ -160,10 +165,10 @@ class Server:
             alive=alive, ready=(*self._checks(), *ready), may_read=partial(self.may_get, METRICS)
         )
         self.health.add_routes(self.app)
-        add_metrics_route(self.app, registry, metrics)
+        add_metrics_route(self.app, registry, metrics, on_crash=on_crash)
         add_version_route(self.app, version_of(version))
         add_index_routes(self.app, lambda: (*self.health.paths(), *paths()))
-        self._listener = Listener(self.app, drain_seconds=drain_seconds)
+        self._listener = Listener(self.app, drain_seconds=drain_seconds, refused=refused)
         if self._tls is not None:
             self._tls.trust_clients_of(self._trust.current.bundles())
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording
-from kubectl_loadline.backtest.series import series_of
+from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS
 from kubectl_loadline.cluster.workloads import FoundWorkload
-from kubectl_loadline.recorded_series.files import Samples, UnusableSeries, read_csv
+from kubectl_loadline.recorded_series.files import Samples, read_csv
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import (
     cache_of,
@@ -17,7 +16,6 @@ from kubectl_loadline.recorded_series.of_metrics import (
     span_of,
     start_up_of,
 )
-from kubectl_loadline.recorded_series.progress import shown_progress
 from kubectl_loadline.recorded_series.prometheus import SeriesClient, TimeSpan
 from kubectl_loadline.recorded_series.queries import (
     Selected,
@@ -26,6 +24,7 @@ from kubectl_loadline.recorded_series.queries import (
     replica_queries,
     usage_query,
 )
+from kubectl_loadline.recorded_series.sample_reads import read_samples, recording_of
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of
 from kubectl_loadline.suggest.series_choice import CPU
 from scaler.api.autoscaler import Autoscaler
@@ -33,6 +32,7 @@ from scaler.api.kinds import LOAD_AUTOSCALERS
 
 RATE_WINDOW: Final = "1m"
 SERIES_MAX: Final = 20
+OF_PODS: Final = "CPU usage or of a counter of the pods"
 # Of the platform and of the runtimes: they do not count what the pods are there for.
 PLATFORM: Final = (
     "container_", "kube_", "process_", "go_", "python_", "jvm_", "nodejs_", "promhttp_", "net_conntrack_", "scrape_", "prometheus_", "loadline_",
@@ -65,7 +65,7 @@ def _from_files(given: argparse.Namespace) -> RecordedSeries:
     for text in given.history:
         for name, rows in read_csv(Path(text)).items():
             samples[name], sources[name] = rows, text
-    return RecordedSeries(recording=_recording(samples, sources, given.step))
+    return RecordedSeries(recording=recording_of(samples, sources, given.step, expected=OF_PODS))
 
 
 def _from_prometheus(
@@ -76,19 +76,13 @@ def _from_prometheus(
         span = span_of(given, time.time())
         matchers = f'namespace="{workload.namespace}",pod=~"{pod_pattern(any_autoscaler)}"'
         wanted = _wanted(client, matchers, span, dict(given.query), any_autoscaler)
-        samples: dict[str, Samples] = {}
-        sources: dict[str, str] = {}
-        with shown_progress() as progress:
-            for name, alternatives in wanted.items():
-                if found := client.first_samples(name, alternatives, span, progress):
-                    query, samples[name] = found
-                    sources[name] = query.promql
+        found = read_samples(client, wanted, span)
         scrape = client.scrape_seconds(span.end_unix_seconds)
-        metrics = [name for name in samples if name not in (REPLICAS, READY_REPLICAS)]
+        metrics = [name for name in found.samples if name not in (REPLICAS, READY_REPLICAS)]
         return RecordedSeries(
-            recording=_recording(samples, sources, given.step),
+            recording=recording_of(found.samples, found.sources, given.step, expected=OF_PODS),
             queries={name: promql for name, promql in given.query if name in metrics},
-            delays={name: delay_of(sources[name], scrape) for name in metrics},
+            delays={name: delay_of(found.queries[name].promql, scrape) for name in metrics},
             start_up=None if given.start_up else start_up_of(client, any_autoscaler, span),
         )
 
@@ -127,10 +121,3 @@ def _autoscaler(workload: FoundWorkload) -> Autoscaler:
     return autoscaler_of(
         Choices(metric=CPU, share=1, target=1, min_replicas=1, max_replicas=1), target
     )
-
-
-def _recording(samples: Mapping[str, Samples], sources: Mapping[str, str], step: int) -> Recording:
-    series = {name: series_of(rows, step) for name, rows in samples.items() if rows}
-    if set(series) <= {REPLICAS, READY_REPLICAS}:
-        raise UnusableSeries("the history has no sample of CPU usage or of a counter of the pods")
-    return Recording(step_seconds=step, series=series, sources=sources)

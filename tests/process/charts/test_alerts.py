@@ -40,6 +40,7 @@ HEALTHY = {
     f'loadline_adapter_discovery_last_success_timestamp_seconds{{{POD},backend="default",series_query="up"}}': "0x9 600x9 1200x9 1800x9 2400x9 3000x9 3600x9 4200x9 4800x9 5400x9 6000x9 6600x9",
     f'loadline_adapter_discovery_failures_total{{{POD},backend="default",series_query="up"}}': "0x40 1x80",
     f'loadline_adapter_objects_age_seconds{{{POD},resource="pods"}}': "60x120",
+    f"loadline_adapter_crashes_total{{{POD}}}": "0x120",
     f'loadline_scaler_build_info{{{POD},version="1"}}': "1x120",
     f"loadline_scaler_leading{{{POD}}}": "1x120",
     'loadline_scaler_leading{namespace="monitoring",pod="a-1",job="loadline"}': "0x120",
@@ -95,6 +96,7 @@ FAULTS: dict[str, dict[str, str]] = {
     "LoadlineAdapterObjectsOutdated": {
         f'loadline_adapter_objects_age_seconds{{{POD},resource="pods"}}': "0+60x120"
     },
+    "LoadlineAdapterCrashes": {f"loadline_adapter_crashes_total{{{POD}}}": "0x100 1x20"},
     "LoadlineScalerDown": {f'loadline_scaler_build_info{{{POD},version="1"}}': "_x120"},
     "LoadlineScalerWithoutLeader": {f"loadline_scaler_leading{{{POD}}}": "0x120"},
     "LoadlineScalerTwoLeaders": {

@@ -1,6 +1,7 @@
 """Memory and time that unauthenticated clients can take from the real adapter, over raw TLS connections."""
 
 import asyncio
+import re
 import socket
 import ssl
 import time
@@ -37,6 +38,7 @@ def adapter(loadline_process, tmp_path: Path) -> Iterator[LoadlineProcess]:
         f"--lister-kubeconfig={tmp_path / 'kubeconfig'}",
         "--prometheus-url=http://127.0.0.1:9",
         "--authentication-skip-lookup",
+        "--authorization-always-allow-paths=/livez,/metrics",
         wait=False,
     )
     until(lambda: is_alive(running), what="/livez")
@@ -224,9 +226,33 @@ def is_closed(opened: socket.socket) -> bool:
         return True
 
 
+def refusals(adapter: LoadlineProcess) -> dict[str, float]:
+    """`loadline_adapter_client_refusals_total` by reason."""
+    text = exchange(adapter, request_of("/metrics")).decode()
+    found = re.findall(
+        r'^loadline_adapter_client_refusals_total{reason="(\w+)"} (.+)$', text, re.MULTILINE
+    )
+    return {reason: float(count) for reason, count in found}
+
+
+def test_clients_that_take_too_much_are_counted_and_the_log_names_their_address(adapter):
+    assert refusals(adapter) == {}
+    exchange(adapter, request_of("/livez", f"X-1: {'a' * 1_100_000}"))
+    assert refusals(adapter) == {"headers": 1}
+    silent = [plain_connection(adapter, "127.0.0.2") for _ in range(100)]
+    until(lambda: refusals(adapter).get("connections", 0) >= 100 - 64, what="the refusals")
+    for each in silent:
+        each.close()
+    (line,) = [
+        each for each in adapter.process.log().splitlines() if "clients took too much" in each
+    ]
+    assert "127.0.0.1" in line, "the first one is logged at once, the others after a minute"
+
+
 def test_a_client_that_sends_a_header_byte_by_byte_is_disconnected(adapter):
     """ReadHeaderTimeout of the generic API server: 32 seconds."""
     started = time.monotonic()
+    no_handshake = plain_connection(adapter)
     with connection(adapter) as slow, connection(adapter) as silent:
         slow.settimeout(1.0)
         slow.sendall(b"GET /livez HTTP/1.1\r\nX: ")
@@ -243,3 +269,6 @@ def test_a_client_that_sends_a_header_byte_by_byte_is_disconnected(adapter):
         assert 25.0 < lasted_seconds < 40.0
         silent.settimeout(5.0)
         assert received(silent) == b""
+    assert no_handshake.recv(1) == b""
+    no_handshake.close()
+    assert refusals(adapter) == {"time": 3}

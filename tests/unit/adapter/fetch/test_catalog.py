@@ -142,11 +142,13 @@ async def test_a_broken_rule_does_not_affect_the_others(running):
 
 async def test_a_bug_in_one_listing_does_not_end_the_others(running, caplog):
     prometheus = FakePrometheus(series={"a": ZeroDivisionError(), "b": [Series("b", LABELS)]})
+    before = telemetry.CRASHES._value.get()
     listing = running([rule("rules[0]", "a"), rule("rules[1]", "b")], prometheus)
     await listing.catalog.tried()
     assert listing.catalog.custom(MetricEntry(PODS, True, "b"))
     [gap] = listing.catalog.gaps()
     assert (gap.rule, gap.temporary) == ("rules[0]", True)
+    assert telemetry.CRASHES._value.get() == before + 1
     assert "ZeroDivisionError" in caplog.text
     assert not listing.task.done()
 

@@ -10,6 +10,7 @@ from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.response_budget import ResponseBudget
 from adapter.model import Backend, BackendRef, Plan, ResultKind, Sending, Series
 from adapter.ports import QueryFailed
+from testbed.waiting import until
 from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
 from wire.prometheus.access import FileCredentials, unix_url
 
@@ -244,12 +245,15 @@ FAILURES = [
 ]
 
 
+def seconds_for(says: bytes | None) -> float:
+    """Short only where the server never responds: on a busy machine it may take long."""
+    return 0.2 if says is None else 10.0
+
+
 @pytest.mark.parametrize(("says", "cause", "retryable"), FAILURES)
 async def test_a_failure_names_the_query_and_the_cause(server, connect, says, cause, retryable):
     server.says = says
-    # Long enough for a busy machine, where the server does respond.
-    timeout_seconds = 0.2 if says is None else 10.0
-    client = connect(timeout_seconds=timeout_seconds, answer_bytes_max=1000)
+    client = connect(timeout_seconds=seconds_for(says), answer_bytes_max=1000)
     with pytest.raises(QueryFailed) as failure:
         await client.evaluate(PLAN)
     assert cause in failure.value.cause
@@ -283,7 +287,7 @@ async def test_a_closed_port_is_named_and_nothing_secret_is(unused_tcp_port):
 @pytest.mark.parametrize(("says", "cause", "retryable"), FAILURES[:-2])
 async def test_a_list_of_series_that_fails_says_so_too(server, connect, says, cause, retryable):
     server.says = says
-    client = connect(discovery_timeout_seconds=0.2)
+    client = connect(discovery_timeout_seconds=seconds_for(says))
     with pytest.raises(QueryFailed, match=cause):
         await client.series(match="up", max_age_seconds=60)
 
@@ -350,15 +354,19 @@ async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_
     await client.close()
 
 
-async def test_a_large_result_that_waits_for_others_too_long_says_so(server):
+async def test_a_large_result_that_waits_for_others_too_long_says_so(server, monkeypatch):
     server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
-    backend = Backend(url=server.url, timeout_seconds=0.5)
+    backend = Backend(url=server.url, timeout_seconds=10.0)
     budget = ResponseBudget(0, free_bytes=0)
     client = PrometheusClient(backend, FileCredentials(backend), budget)
     with budget.claim() as other:
         await other.grow(1)
+        evaluating = asyncio.create_task(client.evaluate(PLAN))
+        await asyncio.to_thread(until, lambda: budget._waiting, what="the result to wait")
+        loop, now = asyncio.get_running_loop(), asyncio.get_running_loop().time
+        monkeypatch.setattr(loop, "time", lambda: now() + 10.0)
         with pytest.raises(QueryFailed, match="while other large results were read") as failed:
-            await client.evaluate(PLAN)
+            await evaluating
     assert failed.value.retryable
     assert (await client.evaluate(PLAN)).samples
     await client.close()

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers, KnownRequest
 from adapter.config import parse as parse_configuration
 from adapter.fetch.shared_evaluations import SharedEvaluations
@@ -141,8 +142,10 @@ async def test_a_bug_in_one_evaluation_does_not_end_the_others(response):
     world = World()
     broken, healthy = world.rounds.watch(request("broken")), world.rounds.watch(request())
     world.answers.responses["broken"] = response
+    before = telemetry.CRASHES._value.get()
     await world.rounds.round()
     assert (broken.code, healthy.code) == (500, 200)
+    assert telemetry.CRASHES._value.get() == before + 1
 
 
 async def test_beyond_the_limit_requests_with_their_own_query_are_refused_and_tried_again_later():

@@ -6,7 +6,7 @@ import json
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
 from scaler.cluster.autoscalers import WatchedAutoscalers
 from tests.fakes import virtual_time
-from tests.unit.scaler.runtime.test_watches import SilentServer
+from tests.unit.scaler.runtime.test_watches import SilentServer, hpa
 
 CONDITION = {
     "type": "AbleToScale",
@@ -17,17 +17,15 @@ CONDITION = {
 }
 
 
-def hpa(name: str) -> dict[str, object]:
-    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
-    return {
-        "metadata": {"namespace": "shop", "name": name, "resourceVersion": "1"},
-        "spec": {"scaleTargetRef": target, "maxReplicas": 3},
-        "status": {"currentReplicas": 1, "desiredReplicas": 1, "conditions": [CONDITION]},
-    }
+STATUS = {"currentReplicas": 1, "desiredReplicas": 1, "conditions": [CONDITION]}
 
 
 def listed() -> WatchedAutoscalers:
-    items = [hpa("web"), hpa("mail"), {**hpa("new"), "status": {}}]
+    items = [
+        {**hpa("web"), "status": STATUS},
+        {**hpa("mail"), "status": STATUS},
+        {**hpa("new"), "status": {}},
+    ]
     page = json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode()
 
     async def scenario() -> WatchedAutoscalers:

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from scaler.cluster.telemetry import Telemetry
-from scaler.control.crashes import Crashes
 from scaler.control.reaction import BUSY_RATIO, Reaction
 from tests.fakes import virtual_time
+from wire.process.crashes import Crashes
 
 
 class World:
@@ -22,7 +22,7 @@ class World:
             self.followers_of,
             self.may_rescale,
             self.forward.append,
-            Crashes(self.telemetry),
+            Crashes(self.telemetry.crashes_total.inc),
             monotonic=lambda: self.seconds,
             sleep=self.sleep,
         )

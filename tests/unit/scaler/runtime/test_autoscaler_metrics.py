@@ -6,6 +6,7 @@ from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import AutoscalerStatus, Condition
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.cluster.telemetry import Telemetry
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.candidate.stage import CandidateStep
 from scaler.extensions.forecast.state import ForecastStep, Sums, Verdict
@@ -37,7 +38,7 @@ def settings(kind):
 
 def sample(name, *, kind=LOAD_AUTOSCALERS, status=STATUS, derivation=DERIVATION, labels=None):
     found = autoscaler(spec(min_replicas=None, max_replicas=40), status=status)
-    metrics = AutoscalerMetrics(settings(kind), lambda: [found], lambda _: derivation)
+    metrics = AutoscalerMetrics(settings(kind), lambda: [found], lambda _: derivation, lambda: None)
     values = [
         each.value
         for family in metrics.collect()
@@ -50,10 +51,33 @@ def sample(name, *, kind=LOAD_AUTOSCALERS, status=STATUS, derivation=DERIVATION,
 def test_what_changes_after_the_scrape_has_begun_is_not_seen():
     found = [autoscaler(spec(max_replicas=40))]
     families = AutoscalerMetrics(
-        settings(LOAD_AUTOSCALERS), lambda: found, lambda _: None
+        settings(LOAD_AUTOSCALERS), lambda: found, lambda _: None, lambda: None
     ).collect()
     found.append(autoscaler(spec(max_replicas=50)))
     assert all(len(family.samples) <= 1 for family in families)
+
+
+def test_an_autoscaler_whose_sample_fails_hides_no_other_one(caplog):
+    web = autoscaler(spec(max_replicas=40))
+    found = [
+        msgspec.structs.replace(web, metadata=msgspec.structs.replace(web.metadata, name=name))
+        for name in ("web", "mail", "shop")
+    ]
+    broken = msgspec.structs.replace(DERIVATION, steps={"forecast": object()})
+    derivations = {"shop/web": broken, "shop/mail": DERIVATION, "shop/shop": broken}
+    telemetry = Telemetry()
+    metrics = AutoscalerMetrics(
+        settings(LOAD_AUTOSCALERS), lambda: found, derivations.get, telemetry.crashes_total.inc
+    )
+    for _ in range(2):
+        families = {family.name: family.samples for family in metrics.collect()}
+        for name, names in (("spec_max", "web mail shop"), ("effective_min", "web mail shop")):
+            samples = families[f"loadline_scaler_autoscaler_{name}_replicas"]
+            assert [each.labels["name"] for each in samples] == names.split()
+    gauges = sum("autoscaler_forecast_" in name for name in families)
+    assert gauges
+    assert telemetry.crashes_total._value.get() == 2 * 2 * gauges
+    assert caplog.text.count("Traceback") == gauges, "once for each metric"
 
 
 def test_an_autoscaler_has_its_limits_and_its_replicas():

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from scaler.algorithm.derivation import Derivation
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.debug_endpoint import scaler_server
 from tests.unit.wire.serving.conftest import FakeApiServer, Served
 from wire.process.background_tasks import BackgroundTasks
@@ -31,13 +31,15 @@ async def started(tmp_path):
     async def start(kind, *allowed):
         api = FakeApiServer({})
         api.users_by_token["good"] = {"username": "jane"}
-        api.allowed = {("jane", PATH), *(("jane", each) for each in allowed)}
+        telemetry = Telemetry(kind)
+        api.allowed = {("jane", PATH), ("jane", "/metrics"), *(("jane", each) for each in allowed)}
         server = scaler_server(
             ServingOptions(
                 secure_port=1, bind_address="127.0.0.1", authentication_skip_lookup=True
             ),
             Delegates(api, api),
-            registry=CollectorRegistry(),
+            registry=telemetry.registry,
+            on_refusal=telemetry.count_refusal,
             version="1.2.3",
             ready=(),
             kind=kind,
@@ -76,3 +78,12 @@ async def test_other_users_do_not_learn_whether_an_autoscaler_has_a_decision(sta
     api, served = await started(LOAD_AUTOSCALERS)
     api.allowed.add(("jane", "/debug/decisions/shop/none"))
     assert (await served.get("/debug/decisions/shop/none", headers=TOKEN))[0] == 403
+
+
+async def test_a_client_that_takes_too_much_is_counted_in_the_metrics(started):
+    _, served = await started(LOAD_AUTOSCALERS)
+    code, _ = await served.get(PATH, headers={**TOKEN, "X-1": "a" * 1_100_000})
+    assert code == 431
+    code, text = await served.get("/metrics", headers=TOKEN)
+    assert code == 200
+    assert 'loadline_scaler_client_refusals_total{reason="headers"} 1.0' in text

@@ -71,7 +71,13 @@ class Replica:
         self.is_slow = False
         self.telemetry = Telemetry(shards=SHARDS)
         self.hpas = ListedHpas()
-        self.watches = Watches(self.hpas, HORIZONTAL_POD_AUTOSCALERS, (), on_change=self._changed)
+        self.watches = Watches(
+            self.hpas,
+            HORIZONTAL_POD_AUTOSCALERS,
+            (),
+            on_change=self._changed,
+            on_crash=lambda: None,
+        )
         self.store = MemoryStore(
             server,
             namespace="loadline",

@@ -1,11 +1,13 @@
 """When the caches are complete, how old they are, and from when on nothing is scaled down by them."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
-from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.watches import AGE_SECONDS_MAX, Watches
 from wire.api.status import StatusError, Unavailable
@@ -14,6 +16,15 @@ from wire.kube.requests import OnAccepted
 EMPTY = b'{"metadata": {"resourceVersion": "1"}, "items": []}'
 HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
 FORBIDDEN = StatusError("no rights", code=403, reason="Forbidden")
+
+
+def hpa(name: str) -> dict[str, object]:
+    """As an item of a LIST."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    return {
+        "metadata": {"namespace": "shop", "name": name, "resourceVersion": "1"},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 3},
+    }
 
 
 class SilentServer:
@@ -56,6 +67,7 @@ class RunningWatches:
             LOAD_AUTOSCALERS,
             namespaces,
             on_change=lambda _, __: None,
+            on_crash=lambda: None,
             monotonic=lambda: self.now_seconds,
         )
         self._tasks: list[asyncio.Task[None]] = []
@@ -133,3 +145,27 @@ async def test_the_age_of_the_caches_is_a_metric():
         running.now_seconds += 90
         value = telemetry.registry.get_sample_value
         assert value("loadline_scaler_cache_age_seconds", {"resource": "pods"}) == 90
+
+
+async def test_a_bug_that_concerns_one_autoscaler_is_counted_and_ends_no_watch():
+    page = json.dumps({"metadata": {"resourceVersion": "1"}, "items": [hpa("web"), hpa("mail")]})
+    crashes: list[int] = []
+
+    def changed(_: Autoscaler | None, new: Autoscaler | None) -> None:
+        if new is not None and new.metadata.name == "web":
+            raise ValueError("a bug")
+
+    watches = Watches(
+        SilentServer(page.encode()),
+        HORIZONTAL_POD_AUTOSCALERS,
+        (),
+        on_change=changed,
+        on_crash=lambda: crashes.append(1),
+    )
+    (cache,) = watches.autoscalers.caches
+    running = asyncio.create_task(cache.run())
+    await cache.synced()
+    assert len(crashes) == 1
+    assert len(watches.autoscalers) == 2
+    assert not running.done()
+    running.cancel()

@@ -1,6 +1,7 @@
 """Which objects a cache keeps in memory, and whether it may list them at all."""
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -122,3 +123,78 @@ async def test_the_deletion_of_an_object_that_cannot_be_decoded_is_reported():
     kept, changes = await numbered(page(good, version=1), [event("DELETED", bad)])
     assert kept == {}
     assert changes == [(None, 7), (7, None)]
+
+
+async def converted(convert: Callable[[Numbered], Numbered], *script):
+    """The cache after these responses, what it has reported, and how many crashes; fails if it has ended."""
+    server = ScriptedServer(*script, [STAY])
+    changes: list[tuple[int | None, int | None]] = []
+    crashes: list[int] = []
+    cache = WatchCache(
+        server,
+        PATH,
+        Numbered,
+        convert=convert,
+        on_change=lambda old, new: changes.append((old and old.spec, new and new.spec)),
+        on_crash=lambda: crashes.append(1),
+        backoff=Backoff(chance=lambda: -1.0),
+    )
+    running = asyncio.create_task(cache.run())
+    exhausted = asyncio.create_task(server.exhausted.wait())
+    await asyncio.wait([running, exhausted], return_when=asyncio.FIRST_COMPLETED)
+    assert not running.done(), "the cache has ended"
+    running.cancel()
+    return {each.metadata.name: each.spec for each in cache.items}, changes, len(crashes)
+
+
+def spec_of(name: str, version: int, spec: int) -> dict[str, object]:
+    return {**pod(name, version), "spec": spec}
+
+
+async def test_an_object_that_cannot_be_converted_hides_no_other(caplog):
+    def broken(found: Numbered) -> Numbered:
+        if found.metadata.name == "a":
+            raise KeyError("a bug")
+        return found
+
+    kept, _, crashes = await converted(
+        broken,
+        page(spec_of("a", 1, 1), spec_of("b", 2, 2), version=2),
+        [event("MODIFIED", spec_of("a", 3, 3)), event("MODIFIED", spec_of("b", 4, 4)), GONE],
+        page(spec_of("a", 3, 3), spec_of("b", 4, 4), version=5),
+    )
+    assert kept == {"b": 4}
+    assert crashes == 3
+    assert caplog.text.count("default/a cannot be converted") == 2, "once for each version"
+    assert "KeyError: 'a bug'" in caplog.text, "with a traceback"
+
+
+@pytest.mark.parametrize(
+    ("more", "kept", "changes"),
+    [
+        pytest.param([], {"a": 1}, [(None, 1)], id="it stays"),
+        pytest.param(
+            [event("DELETED", spec_of("a", 4, 3))], {}, [(None, 1), (1, None)], id="deleted"
+        ),
+    ],
+)
+async def test_an_object_that_can_no_longer_be_converted_keeps_its_previous_version(
+    more, kept, changes
+):
+    def broken(found: Numbered) -> Numbered:
+        if found.spec == 3:
+            raise ValueError("a bug")
+        return found
+
+    found = await converted(
+        broken,
+        page(spec_of("a", 1, 1), version=2),
+        [event("MODIFIED", spec_of("a", 3, 3)), *more],
+    )
+    assert found[:2] == (kept, changes)
+
+
+async def test_an_object_that_cannot_be_decoded_is_logged_once_for_each_version(caplog):
+    bad, worse = {**pod("a", 3), "spec": "seven"}, {**pod("a", 9), "spec": "seven"}
+    await numbered(page(bad, version=5), [GONE], page(bad, version=6), [event("MODIFIED", worse)])
+    assert caplog.text.count("cannot be decoded") == 2

@@ -12,6 +12,7 @@ from wire.serving.connection_shares import (
     Group,
     Share,
 )
+from wire.serving.refusal_reasons import Reason
 
 FEW = Share(8 * CONNECTION_BYTES, 4 * CONNECTION_BYTES)
 
@@ -21,7 +22,8 @@ class Listener:
 
     def __init__(self, **shares: Share) -> None:
         given = {group: shares.get(group.value, FEW) for group in Group}
-        self.shares = ConnectionShares(given)
+        self.refused: list[tuple[Reason, str]] = []
+        self.shares = ConnectionShares(given, lambda *refusal: self.refused.append(refusal))
         self.closed: list[object] = []
 
     def admit(self, address: str, group: Group = Group.UNKNOWN):
@@ -44,7 +46,7 @@ def test_an_address_that_has_its_part_gets_no_more_connections_and_others_do():
     assert [place is None for place in mine] == [False] * 4 + [True] * 2
     assert listener.admit("b") is not None
     assert listener.closed == []
-    assert listener.shares.ended == 2
+    assert listener.refused == [(Reason.CONNECTIONS, "a")] * 2
 
 
 def test_a_large_connection_gives_way_to_a_new_one_of_its_address():
@@ -53,6 +55,7 @@ def test_a_large_connection_gives_way_to_a_new_one_of_its_address():
     assert listener.receive(large, 20_000)
     assert listener.admit("a") is not None
     assert listener.closed == [large]
+    assert listener.refused == [(Reason.MEMORY, "a")]
 
 
 def test_when_all_is_taken_the_address_with_most_loses_its_oldest_connection():

@@ -17,6 +17,7 @@ from wire.serving.connection_shares import (
 )
 from wire.serving.http_connection import ConnectionLimits
 from wire.serving.listener import Listener
+from wire.serving.refusal_reasons import Reason
 
 SHORT = ConnectionLimits(
     head_bytes_max=10_000,
@@ -51,13 +52,24 @@ def limits() -> ConnectionLimits:
 
 
 @pytest.fixture
+def refused() -> list[tuple[Reason, str]]:
+    return []
+
+
+@pytest.fixture
 async def listener(
-    shares: Mapping[Group, Share], limits: ConnectionLimits
+    shares: Mapping[Group, Share], limits: ConnectionLimits, refused: list[tuple[Reason, str]]
 ) -> AsyncIterator[Listener]:
     app = web.Application()
     app.router.add_route("*", "/ok", ok)
     app.router.add_get("/large", large)
-    listener = Listener(app, drain_seconds=0.1, limits=limits, shares=shares)
+    listener = Listener(
+        app,
+        drain_seconds=0.1,
+        limits=limits,
+        shares=shares,
+        refused=lambda *refusal: refused.append(refusal),
+    )
     await listener.start("127.0.0.1", 0, tls=None)
     yield listener
     await listener.stop()
@@ -90,9 +102,10 @@ async def response(reader: asyncio.StreamReader) -> bytes:
     return head + await reader.readexactly(2)
 
 
-async def test_a_connection_without_a_request_is_closed(connect):
+async def test_a_connection_without_a_request_is_closed(connect, refused):
     reader, _ = await connect()
     assert 0.2 < await seconds_to_end(reader) < 2.0
+    assert refused == [(Reason.TIME, "127.0.0.1")]
 
 
 async def test_a_request_whose_headers_never_end_is_closed(connect):
@@ -119,11 +132,12 @@ async def test_bytes_that_trickle_in_do_not_extend_the_time(connect):
     assert loop.time() - started < 2.0
 
 
-async def test_an_idle_connection_is_closed(connect):
+async def test_an_idle_connection_is_closed_and_not_refused(connect, refused):
     reader, writer = await connect()
     writer.write(OK)
     assert b"200 OK" in await response(reader)
     assert 0.2 < await seconds_to_end(reader) < 2.0
+    assert refused == []
 
 
 async def test_a_connection_that_is_used_stays_open(connect):
@@ -154,10 +168,11 @@ async def test_a_connection_that_is_used_stays_open(connect):
         pytest.param(b"GET /ok?" + b"a" * 20_000 + b" HTTP/1.1\r\n", b"431", id="a long line"),
     ],
 )
-async def test_the_request_line_and_headers_have_a_limit_in_total(connect, head, code):
+async def test_the_request_line_and_headers_have_a_limit_in_total(connect, refused, head, code):
     reader, writer = await connect()
     writer.write(head + b"\r\n")
     assert (await reader.read(100)).split(b" ", 2)[1] == code
+    assert refused == ([(Reason.HEADERS, "127.0.0.1")] if code == b"431" else [])
 
 
 async def test_a_body_does_not_count_as_headers(connect):
@@ -172,7 +187,7 @@ async def test_a_body_does_not_count_as_headers(connect):
 
 
 @pytest.mark.parametrize(("shares", "limits"), [(SMALL, ConnectionLimits())])
-async def test_unfinished_requests_have_a_limit_in_total(connect, listener):
+async def test_unfinished_requests_have_a_limit_in_total(connect, listener, refused):
     half = b"GET /ok HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9_000
     first, first_writer = await connect()
     first_writer.write(half)
@@ -181,6 +196,7 @@ async def test_unfinished_requests_have_a_limit_in_total(connect, listener):
     second_writer.write(half)
     assert b"503 Service Unavailable" in await second.read(100)
     await seconds_to_end(second)
+    assert refused == [(Reason.MEMORY, "127.0.0.1")]
     first_writer.write(b"\r\n\r\n")
     assert b"200 OK" in await response(first)
     first_writer.close()
@@ -274,11 +290,12 @@ async def test_a_connection_that_does_not_fit_is_closed_before_it_sends_anything
     await listener.stop()
 
 
-async def test_a_client_that_does_not_read_is_disconnected(connect, listener):
+async def test_a_client_that_does_not_read_is_disconnected(connect, listener, refused):
     reader, writer = await connect()
     writer.transport.pause_reading()
     writer.write(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
     await asyncio.to_thread(until, lambda: not listener._connections.open, what="the end")
+    assert refused == [(Reason.TIME, "127.0.0.1")]
     writer.transport.resume_reading()
     with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
         await reader.readexactly(50_000_000)

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as plain
+from prometheus_client.registry import Collector
 
 from wire.serving.metrics_and_version import add_metrics_route
 
@@ -46,17 +48,65 @@ async def test_all_metrics_are_in_one_valid_text(accept, parse):
     assert not families["never"].samples
 
 
-async def test_a_failure_of_the_first_part_is_an_error_of_the_server():
-    class Broken:
-        def collect(self):
-            raise RuntimeError("broken")
+class Broken(Collector):
+    """A collector whose second metric has no value."""
 
-    registry = CollectorRegistry(auto_describe=False)
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        yield GaugeMetricFamily("before", "Of the same collector.", 5.0)
+        raise RuntimeError("no sample")
+
+
+def broken_later() -> Iterator[GaugeMetricFamily]:
+    yield GaugeMetricFamily("first", "Of many objects.", 6.0)
+    raise RuntimeError("no family")
+
+
+def broken_at_once() -> Iterator[GaugeMetricFamily]:
+    raise RuntimeError("no family")
+
+
+@pytest.mark.parametrize("accept", ["text/plain", OPENMETRICS])
+@pytest.mark.parametrize(
+    ("objects", "crashes"),
+    [
+        pytest.param(many, 3, id="none"),
+        pytest.param(broken_later, 4, id="after the first"),
+        pytest.param(broken_at_once, 4, id="at once"),
+    ],
+)
+async def test_a_metric_that_fails_hides_no_other_and_is_logged_once(
+    accept, objects, crashes, caplog
+):
+    registry, counted = CollectorRegistry(), Counter("crashes", "All.", registry=None)
     registry.register(Broken())
+    Gauge("called", "A function.", registry=registry).set_function(lambda: 1 // 0)
+    no_number = GaugeMetricFamily("no_number", "Fails when it is written.")
+    no_number.add_metric((), cast("float", "three"))
+    registry.register(Fixed(no_number))
+    Counter("reconciles", "All.", registry=registry).inc(3)
     app = web.Application()
-    add_metrics_route(app, registry)
+    add_metrics_route(app, registry, objects, on_crash=counted.inc)
     async with TestClient(TestServer(app)) as client:
-        assert (await client.get("/metrics")).status == 500
+        for scrape in (1, 2):
+            response = await client.get("/metrics", headers={"Accept": accept})
+            text = await response.text()
+            assert response.status == 200
+            assert "reconciles_total 3.0" in text
+            assert "before 5.0" in text
+            assert ("first 6.0" in text) is (objects is broken_later)
+            assert text.endswith("# EOF\n") is (accept == OPENMETRICS)
+            assert counted._value.get() == scrape * crashes
+    assert caplog.text.count("Traceback") == crashes
+
+
+class Fixed(Collector):
+    """A collector of one metric."""
+
+    def __init__(self, family: GaugeMetricFamily) -> None:
+        self._family = family
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        yield self._family
 
 
 async def exchanged(request: bytes) -> tuple[bytes, bytes]:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from wire.api.status import StatusError
+from wire.serving.refusal_reasons import Reason
 from wire.serving.review_queue import ReviewQueue
 
 
@@ -43,11 +44,21 @@ async def test_only_a_few_are_made_at_once_and_all_are_made():
 
 
 async def test_a_full_queue_says_when_to_try_again():
-    queue, api = ReviewQueue(at_once=1, waiting_max=3, address_max=3), ApiServer()
+    counted: list[tuple[Reason, str]] = []
+    queue, api = (
+        ReviewQueue(
+            at_once=1,
+            waiting_max=3,
+            address_max=3,
+            refused=lambda *refusal: counted.append(refusal),
+        ),
+        ApiServer(),
+    )
     tasks = await begun(queue, api, *"abc")
     with pytest.raises(StatusError) as refused:
         await queue.make("d", api.review)
     assert refused.value.code == 429
+    assert counted == [(Reason.REVIEWS, "d")]
     assert refused.value.details.retry_after_seconds == 1
     api.answers.set()
     await asyncio.gather(*tasks)

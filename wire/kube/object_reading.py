@@ -1,0 +1,113 @@
+"""The objects of a LIST or a WATCH as a cache keeps them: decoded, and converted by the caller.
+
+An object that cannot be read must not hide the others, nor stop the cache. Whatever is wrong with it is logged once for each of its
+versions: it is sent again with every LIST.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from wire.api import kube_json
+
+# Of how many objects it is known that they were logged. With more, some are logged again.
+LOGGED_MAX = 1000
+
+log = logging.getLogger(__name__)
+
+
+class Metadata(Protocol):
+    """The metadata that a cache reads; `wire.api.meta.ObjectMeta` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def resource_version(self) -> str: ...
+
+
+class HasMetadata(Protocol):
+    """A Kubernetes object."""
+
+    @property
+    def metadata(self) -> Metadata: ...
+
+
+T = TypeVar("T", bound=HasMetadata)
+
+
+class NameAndVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which object it is, and which version of it."""
+
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Named(msgspec.Struct, frozen=True):
+    metadata: NameAndVersion
+
+
+def metadata_of(raw: msgspec.Raw) -> NameAndVersion | None:
+    """Which object this is; None if not even that can be decoded."""
+    try:
+        return kube_json.decode(raw, _Named).metadata
+    except msgspec.DecodeError:
+        return None
+
+
+class ObjectReader(Generic[T]):
+    """Reads the objects of one collection."""
+
+    def __init__(
+        self,
+        path: str,
+        decode_type: type[T],
+        convert: Callable[[T], T] | None,
+        *,
+        on_crash: Callable[[], object],
+    ) -> None:
+        """`on_crash` is called for each exception of `convert`, which is a bug."""
+        self._path = path
+        self._decode_type = decode_type
+        self._convert = convert
+        self._on_crash = on_crash
+        self._logged: dict[NameAndVersion | None, str] = {}
+
+    def read(self, raw: msgspec.Raw) -> T | None:
+        """The object to keep; None if it cannot be read."""
+        try:
+            decoded = kube_json.decode(raw, self._decode_type)
+        except msgspec.DecodeError as error:
+            self._log(raw, "cannot be decoded", error, has_traceback=False)
+            return None
+        if self._convert is None:
+            return decoded
+        try:
+            return self._convert(decoded)
+        except Exception as error:
+            self._on_crash()
+            self._log(raw, "cannot be converted, which is a bug", error, has_traceback=True)
+            return None
+
+    def _log(
+        self, raw: msgspec.Raw, problem: str, error: Exception, *, has_traceback: bool
+    ) -> None:
+        metadata, text = metadata_of(raw), repr(error)
+        if self._logged.get(metadata) == text:
+            return
+        if len(self._logged) >= LOGGED_MAX:
+            self._logged.clear()
+        self._logged[metadata] = text
+        log.log(
+            logging.ERROR if has_traceback else logging.WARNING,
+            "%s: the object %s %s, a previous version of it is kept if there is one: %s",
+            self._path,
+            f"{metadata.namespace}/{metadata.name}".lstrip("/") if metadata else "(without a name)",
+            problem,
+            error,
+            exc_info=error if has_traceback else None,
+        )
