@@ -72,6 +72,8 @@ def _turn(
         has_rivals=bool(observed.rivals),
         now_unix_seconds=moment.now_unix_seconds,
     )
+    if observed.has_left_zero:
+        memory = msgspec.structs.replace(memory, scaled_to_zero=True)
     if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
         memory = msgspec.structs.replace(memory, scaled_to_zero=False)
     by_controller = was_scaled_to_zero(autoscaler, policy, memory)

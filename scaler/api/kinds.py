@@ -33,6 +33,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every scale-up policy allows the first replica; upstream's Percent policies allow any percentage of 0."""
     leaves_zero_for_min: bool = False
     """Whether `minReplicas` ends a zero of the controller where no metric can be read; upstream needs a metric."""
+    continues_zero: bool = False
+    """Whether it leaves a zero that the scaler set for another one, deleted since; for upstream such a zero is a user's."""
     has_calendars: bool = False
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
@@ -77,6 +79,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     shares_no_target=True,
     leaves_zero_by_any_policy=True,
     leaves_zero_for_min=True,
+    continues_zero=True,
     has_calendars=True,
     reports_changes_only=True,
     metric_status_max_age_seconds=60.0,
