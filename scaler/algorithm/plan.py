@@ -85,6 +85,8 @@ def _turn(
     if memory.scaled_to_zero:
         # The status that said so may not have been written.
         conditions.scaled_to_zero(by_controller=True)
+    if current > 0 and policy.kind.knows_who_set_zero:
+        conditions.left_zero()
     turn = Turn(
         autoscaler=autoscaler,
         scale=scale,

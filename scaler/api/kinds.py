@@ -33,8 +33,9 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every scale-up policy allows the first replica; upstream's Percent policies allow any percentage of 0."""
     leaves_zero_for_min: bool = False
     """Whether `minReplicas` ends a zero of the controller where no metric can be read; upstream needs a metric."""
-    continues_zero: bool = False
-    """Whether it leaves a zero that the scaler set for another one, deleted since; for upstream such a zero is a user's."""
+    knows_who_set_zero: bool = False
+    """Whether it is known of each zero who has set it, also for another autoscaler, which was deleted since. Upstream goes by
+    what the last rescale of the autoscaler was."""
     has_calendars: bool = False
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
@@ -79,7 +80,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     shares_no_target=True,
     leaves_zero_by_any_policy=True,
     leaves_zero_for_min=True,
-    continues_zero=True,
+    knows_who_set_zero=True,
     has_calendars=True,
     reports_changes_only=True,
     metric_status_max_age_seconds=60.0,

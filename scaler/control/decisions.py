@@ -17,8 +17,8 @@ from scaler.cluster.metrics.measurements import TimedReading
 from scaler.cluster.target_scale import TargetScale
 from scaler.control.dependencies import Dependencies
 from scaler.control.last_decision import LastDecision, Measured
-from scaler.control.memories import Memories
 from scaler.control.left_zeros import LeftZeros
+from scaler.control.memories import Memories
 from scaler.control.record import Record
 from wire.api.labels import NOTHING, Selector
 

@@ -1,7 +1,7 @@
 """The zeros that the scaler has set for autoscalers which were deleted since.
 
 Who has set a zero is in the memory of an autoscaler, and deleted with it. Here it is kept for the next autoscaler of the target,
-which would take the zero for a user's. The generation of the target shows that nobody has changed the replicas meanwhile: every
+which would take the zero for a user's. The generation of the target shows that no user has changed the replicas meanwhile: every
 change of its spec changes it. Where no watch shows it, or something else in the spec has changed, the zero is a user's.
 
 A process that is started later does not know them.

@@ -355,7 +355,7 @@ class Reconciler:
         record = self._pop(key)
         if record is not None:
             self._memories.remove(record.uid)
-            if self._kind.continues_zero:
+            if self._kind.knows_who_set_zero:
                 self._left_zeros.leave(record)
 
     def _pop(self, key: str) -> Record | None:

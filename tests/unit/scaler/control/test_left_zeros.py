@@ -125,6 +125,17 @@ async def test_a_user_has_set_the_zero_while_the_first_one_existed():
     assert await is_disabled(world)
 
 
+async def test_a_user_has_set_the_zero_after_scaling_up_from_a_zero_of_the_scaler():
+    """The last rescale of the scaler was to zero, but not to this zero."""
+    world = await at_zero()
+    await world.sync(0)
+    world.scaled(3)
+    await world.sync(30)
+    assert world.conditions()["ScaledToZero"] == ("False", "NotScaledToZero")
+    world.scaled(0)
+    assert await is_disabled(world)
+
+
 async def test_a_user_has_set_the_zero_after_the_first_one_was_deleted():
     world = await at_zero()
     await world.sync(0)
