@@ -34,8 +34,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     leaves_zero_for_min: bool = False
     """Whether `minReplicas` ends a zero of the controller where no metric can be read; upstream needs a metric."""
     knows_who_set_zero: bool = False
-    """Whether it is known of each zero who has set it, also for another autoscaler, which was deleted since. Upstream goes by
-    what the last rescale of the autoscaler was."""
+    """Whether a zero of the scaler is one also for the next autoscaler of the target, and only until the target is above zero;
+    upstream goes by the last rescale of the same autoscaler."""
     has_calendars: bool = False
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
