@@ -188,6 +188,16 @@ async def test_an_hpa_takes_the_zero_for_a_users_as_upstream(min_replicas):
     assert await is_disabled(world)
 
 
+async def test_an_hpa_goes_by_the_last_rescale_as_upstream():
+    world = await at_zero(kind=HORIZONTAL_POD_AUTOSCALERS)
+    await world.sync(0)
+    world.scaled(3)
+    await world.sync(30)
+    assert world.conditions()["ScaledToZero"] == ("True", "ScaledToZero")
+    world.scaled(0)
+    assert await world.sync(40) == 4
+
+
 class History:
     """What users and an autoscaler with `minReplicas: 0` do to one target, and who has set its last zero."""
 
