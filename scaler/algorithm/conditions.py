@@ -87,6 +87,11 @@ class Conditions:
         else:
             self._set(ConditionType.SCALED_TO_ZERO, ConditionStatus.FALSE, "NotScaledToZero")
 
+    def left_zero(self) -> None:
+        """The target is above zero, whether a user has scaled it up or not: a later zero is another one. Not upstream's."""
+        if any(_says_scaled_to_zero(each) for each in self._conditions):
+            self.scaled_to_zero(by_controller=False)
+
     def remove_scaled_to_zero(self) -> None:
         """While scaling to zero is off, the condition has no meaning."""
         self._conditions = [
@@ -119,6 +124,11 @@ class Conditions:
                 message=message or MESSAGE_OF_REASON[reason],
             )
         ]
+
+
+def _says_scaled_to_zero(condition: Condition) -> bool:
+    is_true = condition.status == ConditionStatus.TRUE
+    return condition.type == ConditionType.SCALED_TO_ZERO and is_true
 
 
 def unable_to_compute(message: str) -> str:

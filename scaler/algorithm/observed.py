@@ -116,6 +116,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler: Autoscaler
     scale: ScaleView | ScaleUnavailable
     rivals: tuple[str, ...] = ()
+    has_left_zero: bool = False
+    """Whether the target is at a zero that the scaler has set for an autoscaler which was deleted since."""
     outdated: str | None = None
     """Why the cached objects may be out of date, so that nothing may be scaled down; None while they are not."""
     inputs: Mapping[str, Any] = {}

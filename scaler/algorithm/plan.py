@@ -73,6 +73,8 @@ def _turn(
         has_rivals=bool(observed.rivals),
         now_unix_seconds=moment.now_unix_seconds,
     )
+    if observed.has_left_zero:
+        memory = msgspec.structs.replace(memory, scaled_to_zero=True)
     if memory.scaled_to_zero and (current > 0 or not policy.scale_to_zero):
         memory = msgspec.structs.replace(memory, scaled_to_zero=False)
     by_controller = was_scaled_to_zero(autoscaler, policy, memory)
@@ -84,6 +86,8 @@ def _turn(
     if memory.scaled_to_zero:
         # The status that said so may not have been written.
         conditions.scaled_to_zero(by_controller=True)
+    if current > 0 and policy.kind.knows_who_set_zero:
+        conditions.left_zero()
     turn = Turn(
         autoscaler=autoscaler,
         scale=scale,

@@ -33,6 +33,9 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every scale-up policy allows the first replica; upstream's Percent policies allow any percentage of 0."""
     leaves_zero_for_min: bool = False
     """Whether `minReplicas` ends a zero of the controller where no metric can be read; upstream needs a metric."""
+    knows_who_set_zero: bool = False
+    """Whether a zero of the scaler is one also for the next autoscaler of the target, and only until the target is above zero;
+    upstream goes by the last rescale of the same autoscaler."""
     has_calendars: bool = False
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
@@ -77,6 +80,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     shares_no_target=True,
     leaves_zero_by_any_policy=True,
     leaves_zero_for_min=True,
+    knows_who_set_zero=True,
     has_calendars=True,
     reports_changes_only=True,
     metric_status_max_age_seconds=60.0,

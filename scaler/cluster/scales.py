@@ -15,8 +15,16 @@ from scaler.cluster.target_scale import TargetScale, read_scale
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
-Version = Callable[[], str | None]
-"""The resourceVersion of one object now; None while it is not known for certain."""
+
+class WatchedVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a watch shows of a target. `generation` changes with its spec, and so with its replicas; 0 if it has none."""
+
+    resource_version: str = ""
+    generation: int = 0
+
+
+Version = Callable[[], WatchedVersion | None]
+"""The version of one object now; None while it is not known for certain."""
 Follow = Callable[[str], Version]
 """Of the object whose Scale has this path."""
 
@@ -33,7 +41,7 @@ class ScaleCopy(msgspec.Struct, frozen=True):
         version = self.version()
         is_current = (
             version is not None
-            and version == self.target.view.resource_version
+            and version.resource_version == self.target.view.resource_version
             and self.reference == autoscaler.spec.scale_target_ref
         )
         return self.target if is_current else None
@@ -58,3 +66,7 @@ class Scales:
         reference = autoscaler.spec.scale_target_ref
         version = self._follow(target.path)
         return target, ScaleCopy(reference, msgspec.structs.replace(target, is_copy=True), version)
+
+    def watched(self, target: TargetScale) -> WatchedVersion | None:
+        """The version of a target now; None if no watch shows it for certain."""
+        return self._follow(target.path)() if self._follow is not None else None

@@ -17,6 +17,7 @@ from scaler.cluster.metrics.measurements import TimedReading
 from scaler.cluster.target_scale import TargetScale
 from scaler.control.dependencies import Dependencies
 from scaler.control.last_decision import LastDecision, Measured
+from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
 from scaler.control.record import Record
 from wire.api.labels import NOTHING, Selector
@@ -26,12 +27,18 @@ class Decisions:
     """The decisions on autoscalers of one kind."""
 
     def __init__(
-        self, dependencies: Dependencies, settings: Settings, memories: Memories, clock: Clock
+        self,
+        dependencies: Dependencies,
+        settings: Settings,
+        memories: Memories,
+        left_zeros: LeftZeros,
+        clock: Clock,
     ) -> None:
         self._with = dependencies
         self._settings = settings
         self._kind = settings.kind
         self._memories = memories
+        self._left_zeros = left_zeros
         self._clock = clock
 
     async def make(
@@ -48,6 +55,7 @@ class Decisions:
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
             outdated=self._with.outdated(autoscaler.metadata.namespace),
             rivals=self._rivals(autoscaler),
+            has_left_zero=self._left_zeros.has(target),
             inputs=self._with.inputs(autoscaler),
         )
         planned = plan(observed, memory, self._settings, now())
@@ -105,6 +113,7 @@ class Decisions:
             and record.scale_of(autoscaler) is last.target
             and not self._with.outdated(autoscaler.metadata.namespace)
             and self._rivals(autoscaler) == observed.rivals
+            and self._left_zeros.has(last.target) == observed.has_left_zero
             and self._with.inputs(autoscaler) == observed.inputs
             and (measured is None or self._are_unchanged(autoscaler, measured, record))
         )

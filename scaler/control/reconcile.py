@@ -35,6 +35,7 @@ from scaler.cluster.target_scale import TargetScale, same_scale
 from scaler.control.decisions import Decisions, measured_again
 from scaler.control.dependencies import Dependencies
 from scaler.control.last_decision import LastDecision, Measured
+from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
 from scaler.control.record import Continued, Record
 from scaler.control.reports import Reports
@@ -69,7 +70,8 @@ class Reconciler:
             clock,
             store=dependencies.memory_store,
         )
-        self._decisions = Decisions(dependencies, settings, self._memories, clock)
+        self._left_zeros = LeftZeros(dependencies.scales)
+        self._decisions = Decisions(dependencies, settings, self._memories, self._left_zeros, clock)
         self._reports = Reports(dependencies, settings, self._memories, clock)
         self._records: dict[str, Record] = {}
 
@@ -97,7 +99,7 @@ class Reconciler:
         """Forget it, also while another process leads: another autoscaler of its name begins without its memory."""
         record = self._records.get(autoscaler.key)
         if record is not None and record.uid == autoscaler.metadata.uid:
-            self._pop(autoscaler.key)
+            self._forget_deleted(autoscaler.key)
         self._memories.remove(autoscaler.metadata.uid)
 
     def leave(self) -> None:
@@ -289,6 +291,8 @@ class Reconciler:
         self, record: Record, autoscaler: Autoscaler
     ) -> TargetScale | ScaleUnavailable:
         target, record.scale = await self._with.scales.read(autoscaler)
+        if isinstance(target, TargetScale):
+            record.target = target
         return target
 
     async def _decide(
@@ -351,6 +355,8 @@ class Reconciler:
         record = self._pop(key)
         if record is not None:
             self._memories.remove(record.uid)
+            if self._kind.knows_who_set_zero:
+                self._left_zeros.leave(record)
 
     def _pop(self, key: str) -> Record | None:
         self._stop_following(key)

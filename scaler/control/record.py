@@ -48,6 +48,8 @@ class Record(msgspec.Struct, kw_only=True):
     """None before it is read, and after a cancelled reconcile: then only what is stored shows which changes were made."""
     continued: Continued | None = None
     """The last recommendation was made again; the memory itself is changed when it is needed."""
+    target: TargetScale | None = None
+    """As it was read last; it may have changed since."""
     scale: ScaleCopy | None = None
     decision: LastDecision | None = None
     """The last one, if it may be made again without computing it."""

@@ -1,4 +1,4 @@
-"""Watches the resourceVersions of everything that is scaled: metadata only, one watch per resource."""
+"""Watches the versions of everything that is scaled: metadata only, one watch per resource."""
 
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from scaler.cluster.scales import Version, WatchedVersion
 from wire.kube.cache import WatchCache
 from wire.kube.requests import Watcher
 
@@ -17,10 +18,9 @@ Start = Callable[[Coroutine[Any, Any, None], str], object]
 """Starts a background task of this name."""
 
 
-class _Identity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Identity(WatchedVersion, frozen=True, kw_only=True, rename="camel"):
     name: str = ""
     namespace: str = ""
-    resource_version: str = ""
 
 
 class _Target(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class TargetVersions:
         self._monotonic = monotonic
         self._caches: dict[str, WatchCache[_Target]] = {}
 
-    def follow(self, scale_path: str) -> Callable[[], str | None]:
+    def follow(self, scale_path: str) -> Version:
         """The version of the object whose Scale has this path, `/.../namespaces/NAMESPACE/RESOURCE/NAME/scale`."""
         before, _, rest = scale_path.partition("/namespaces/")
         namespace, resource, quoted, _ = rest.split("/")
@@ -56,11 +56,11 @@ class TargetVersions:
         cache = self._cache(f"{before}{inside}/{resource}")
         name = unquote(quoted)
 
-        def version() -> str | None:
+        def version() -> WatchedVersion | None:
             if cache.last_error or not cache.is_synced or cache.age_seconds > AGE_SECONDS_MAX:
                 return None
             found = cache.get(namespace, name)
-            return None if found is None else found.metadata.resource_version
+            return None if found is None else found.metadata
 
         return version
 

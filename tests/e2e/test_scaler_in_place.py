@@ -82,6 +82,31 @@ def test_an_idle_workload_is_scaled_to_zero_and_back(
     workspace.reaches(3)
 
 
+def test_a_loadautoscaler_that_is_created_again_leaves_the_zero_of_the_scaler_and_keeps_that_of_a_user(
+    cluster, metrics_api, namespace, start_scaler
+):
+    start_scaler("--downscale-stabilization=1s")
+    workspace = Workspace(cluster, namespace, LA)
+    metrics_api.values[f"{namespace}/queue"] = "0"
+    cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, LA, minReplicas=0))
+    workspace.reaches(0)
+    workspace.has_condition("ScaledToZero", "True", "ScaledToZero")
+    cluster.kubectl("delete", "loadautoscaler", "web", "--namespace", namespace)
+    cluster.apply(autoscaler(namespace, LA, minReplicas=2))
+    workspace.reaches(2)
+
+    cluster.apply(autoscaler(namespace, LA, minReplicas=0))
+    workspace.reaches(0)
+    cluster.kubectl("delete", "loadautoscaler", "web", "--namespace", namespace)
+    for replicas in (1, 0):
+        cluster.kubectl(
+            "scale", "deployment", "web", f"--replicas={replicas}", "--namespace", namespace
+        )
+    cluster.apply(autoscaler(namespace, LA, minReplicas=2))
+    workspace.has_condition("ScalingActive", "False", "ScalingDisabled")
+    assert workspace.replicas() == 0
+
+
 def test_scaling_to_zero_by_hand_disables_autoscaling(
     cluster, metrics_api, namespace, start_scaler
 ):

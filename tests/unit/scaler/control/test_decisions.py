@@ -8,6 +8,7 @@ from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settings import Settings
 from scaler.cluster.clock import Clock
 from scaler.control.decisions import Decisions
+from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
 from tests.unit.scaler.control.world import KEY, NOW_SECONDS, World
 from tests.unit.scaler.objects import average, external
@@ -30,7 +31,8 @@ async def test_readings_are_used_again_only_for_what_was_read(changes, expected)
     dependencies, settings = world.dependencies(), Settings(kind=world.kind)
     clock = Clock(now=now, monotonic=now)
     memories = Memories(world.kube, settings, clock)
-    decisions = Decisions(dependencies, settings, memories, clock)
+    left_zeros = LeftZeros(dependencies.scales)
+    decisions = Decisions(dependencies, settings, memories, left_zeros, clock)
     autoscaler = world.autoscalers.get(KEY)
     target, _ = await dependencies.scales.read(autoscaler)
     first = await decisions.make(autoscaler, target, Memory(), now)

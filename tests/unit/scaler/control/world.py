@@ -1,7 +1,6 @@
 """One autoscaler, its target and an API server that keeps what is written, for whole reconciles without I/O."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.rivals import Selectors, Targets
-from scaler.cluster.scales import Scales
+from scaler.cluster.scales import Scales, Version, WatchedVersion
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.dependencies import DecisionObserver, Dependencies
 from scaler.control.reconcile import Reconciler
@@ -105,6 +104,8 @@ class World:
         self.memory_store = memory_store
         self.observers = observers
         self.version = 7
+        self.generation = 0
+        self.target_uid = "u1"
         self.watched_version = lambda: str(self.version)
         self.kube.versions[SCALE_PATH] = lambda: str(self.version)
         self.kube.serve(self.kind.object("shop", "web"), {})
@@ -141,17 +142,20 @@ class World:
         clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.monotonic_seconds)
         return Reconciler(self.dependencies(), settings, clock=clock)
 
-    def follow(self, scale_path: str) -> Callable[[], str]:
+    def follow(self, scale_path: str) -> Version:
         """The version that a watch shows, as `scaler.cluster.scales.Follow`."""
         assert scale_path == SCALE_PATH
-        return lambda: self.watched_version()
+        return lambda: WatchedVersion(
+            resource_version=self.watched_version(), generation=self.generation
+        )
 
     def scaled(self, replicas: int, selector: str = "app=web") -> None:
         """The target has that many replicas."""
         self.replicas = replicas
+        self.generation += 1
         status = {"replicas": replicas, "selector": selector}
         self.version += 1
-        metadata = {"resourceVersion": str(self.version), "uid": "u1"}
+        metadata = {"resourceVersion": str(self.version), "uid": self.target_uid}
         scale = {"metadata": metadata, "spec": {"replicas": replicas}, "status": status}
         self.kube.serve(SCALE_PATH, scale)
 
@@ -183,6 +187,17 @@ class World:
         document = {**msgspec.to_builtins(found.spec), **spec}
         self.autoscalers.by_key[KEY] = msgspec.structs.replace(
             found, spec=msgspec.convert(document, AutoscalerSpec)
+        )
+
+    def deleted(self) -> None:
+        """A user deletes the autoscaler."""
+        self.reconciler.deleted(self.autoscalers.by_key.pop(KEY))
+
+    def created(self, found: Autoscaler) -> None:
+        """A user creates this autoscaler, of the name of the one that was deleted."""
+        self.kube.serve(self.kind.object("shop", "web"), {})
+        self.autoscalers.by_key[KEY] = msgspec.structs.replace(
+            found, kind=self.kind.kind, api_version=self.kind.api_version
         )
 
     def passes(self, seconds: float) -> None:

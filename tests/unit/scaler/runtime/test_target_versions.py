@@ -45,11 +45,13 @@ async def watched():
 
 
 async def test_the_version_is_unknown_before_the_first_list_and_then_follows_the_watch(watched):
-    made = watched(page(pod("web", 5), version=5), [event("MODIFIED", pod("web", 8)), STAY])
+    changed = pod("web", 8)
+    changed["metadata"]["generation"] = 3
+    made = watched(page(pod("web", 5), version=5), [event("MODIFIED", changed), STAY])
     version = made.versions.follow(PATH)
     assert version() is None
     await made.server.exhausted.wait()
-    assert version() == "8"
+    assert (version().resource_version, version().generation) == ("8", 3)
 
 
 async def test_an_object_that_does_not_exist_has_no_version(watched):
@@ -63,7 +65,7 @@ async def test_a_copy_that_was_not_confirmed_recently_has_no_version(watched):
     made = watched(page(pod("web", 5), version=5))
     version = made.versions.follow(PATH)
     await made.server.exhausted.wait()
-    assert version() == "5"
+    assert version().resource_version == "5"
     made.seconds += AGE_SECONDS_MAX + 1
     assert version() is None
 
@@ -94,7 +96,7 @@ async def test_a_name_is_decoded(watched):
     made = watched(page(pod("a b", 5), version=5))
     version = made.versions.follow("/apis/g/v1/namespaces/default/things/a%20b/scale")
     await made.server.exhausted.wait()
-    assert version() == "5"
+    assert version().resource_version == "5"
 
 
 async def test_core_resources_have_no_group(watched):
