@@ -54,7 +54,7 @@ def test_targets_that_were_scaled_without_a_status_are_not_scaled_again(
     found = Namespace(cluster, scaler.namespace)
     until(lambda: found.reported(1) == set(names), what="the first statuses", deadline_seconds=60)
     scaler.set_waiting(40)
-    until(lambda: found.scaled_to(4), what="the first scales", every_seconds=0.001)
+    until(lambda: len(found.scaled_to(4)) >= 5, what="the first scales", every_seconds=0.001)
     scaler.program.kill()
     without_a_status = found.scaled_to(4) - found.reported(4)
     assert len(without_a_status) > 1, "it was killed between the scales and the statuses"
