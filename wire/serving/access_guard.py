@@ -17,7 +17,7 @@ from wire.api.status import (
 from wire.serving.attributes import ANONYMOUS, Attributes, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
-from wire.serving.http_connection import HTTPConnection
+from wire.serving.http_connection import HTTPConnection, forget_frames
 from wire.serving.impersonation import impersonation
 from wire.serving.rendering import as_status, respond_with_error
 from wire.serving.request_path import check_path
@@ -42,32 +42,41 @@ async def errors_to_status(request: web.Request, handler: Handler) -> web.Stream
     """The outermost middleware: every exception reaches the client as a Status."""
     try:
         return await handler(request)
-    except StatusError as error:
-        return respond_with_error(request, error)
-    except Unavailable as error:
-        return respond_with_error(request, as_status(error))
-    except web.HTTPNotFound:
-        # The generic API server's response to an unknown path.
-        return web.Response(
-            text="404 page not found\n", status=404, headers={"X-Content-Type-Options": "nosniff"}
-        )
-    except web.HTTPMethodNotAllowed:
-        refused = method_not_allowed(
-            "the server does not allow this method on the requested resource"
-        )
-        return respond_with_error(request, refused)
-    except web.HTTPException as answer:
-        if answer.status < 400:
-            raise
-        return respond_with_error(request, failure(answer.status, answer.text or answer.reason))
     except (asyncio.CancelledError, ConnectionResetError):
         raise
-    except Exception:
-        log.exception("%s %s failed", request.method, request.path)
-        return respond_with_error(
-            request,
-            internal_error("an internal error occurred; the log of this server has the traceback"),
-        )
+    except Exception as error:
+        if isinstance(error, web.HTTPException) and error.status < 400:
+            raise
+        response = _status_of(request, error)
+        forget_frames(error)
+        return response
+
+
+def _status_of(request: web.Request, error: Exception) -> web.Response:
+    match error:
+        case StatusError():
+            return respond_with_error(request, error)
+        case Unavailable():
+            return respond_with_error(request, as_status(error))
+        case web.HTTPNotFound():
+            # The generic API server's response to an unknown path.
+            return web.Response(
+                text="404 page not found\n",
+                status=404,
+                headers={"X-Content-Type-Options": "nosniff"},
+            )
+        case web.HTTPMethodNotAllowed():
+            refused = method_not_allowed(
+                "the server does not allow this method on the requested resource"
+            )
+            return respond_with_error(request, refused)
+        case web.HTTPException():
+            return respond_with_error(request, failure(error.status, error.text or error.reason))
+    log.error("%s %s failed", request.method, request.path, exc_info=error)
+    return respond_with_error(
+        request,
+        internal_error("an internal error occurred; the log of this server has the traceback"),
+    )
 
 
 def admission(

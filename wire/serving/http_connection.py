@@ -101,6 +101,7 @@ class HTTPConnection(web.RequestHandler):
         self._answered_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
         self._refused = False
         make_request = manager.request_factory
 
@@ -131,8 +132,9 @@ class HTTPConnection(web.RequestHandler):
             self._shared.closed.set()
         self._shared.shares.leave(self._place)
         self._end_head()
-        if self._write_timer is not None:
-            self._write_timer.cancel()
+        for timer in (self._write_timer, self._linger_timer):
+            if timer is not None:
+                timer.cancel()
         self._own = None
         super().connection_lost(exc)
 
@@ -147,7 +149,9 @@ class HTTPConnection(web.RequestHandler):
         parsed_before = self._request_count
         super().data_received(data)
         if self._request_count != parsed_before:
-            self._body = self._messages[-1][1] if self._messages else EMPTY_PAYLOAD
+            newest, self._body = self._messages[-1] if self._messages else (None, EMPTY_PAYLOAD)
+            if isinstance(error := getattr(newest, "exc", None), Exception):
+                forget_frames(error)
             self._complete_head(len(data))
         elif data and not in_body:
             self._extend_head(len(data))
@@ -306,7 +310,7 @@ class HTTPConnection(web.RequestHandler):
             )
         if self._task_handler is not None:
             self._task_handler.cancel()
-        self._loop.call_later(_LINGER_SECONDS, self._abort)
+        self._linger_timer = self._loop.call_later(_LINGER_SECONDS, self._abort)
 
     def _time_out(self) -> None:
         self._shared.refused(Reason.TIME, self._place.address)
@@ -315,6 +319,22 @@ class HTTPConnection(web.RequestHandler):
     def _abort(self) -> None:
         if self._own is not None:
             self._own.abort()
+
+
+def forget_frames(error: BaseException) -> None:
+    """Drop the tracebacks of `error` and of what caused it.
+
+    Exceptions of aiohttp about an invalid request, or a connection that failed, are part of reference cycles. With their tracebacks
+    they would keep the frames they passed, and so a request of up to a mebibyte, until the garbage collector finds them.
+    """
+    known: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
+        if each is not None and id(each) not in known:
+            known.add(id(each))
+            each.__traceback__ = None
+            pending += [each.__cause__, each.__context__]
 
 
 def _head_size(message: object) -> int:

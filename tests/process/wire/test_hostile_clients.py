@@ -121,7 +121,8 @@ def test_what_anonymous_clients_send_is_not_kept(adapter, request_number):
         answer = exchange(adapter, request_number(number))
         assert answer.startswith(b"HTTP/1."), answer[:100]
         assert b" 500 " not in answer[:20], answer
-    assert growth_mebibytes(adapter, before) < 40
+    # 3 MiB were measured; up to 60 while exceptions kept their requests until the garbage collector found them.
+    assert growth_mebibytes(adapter, before) < 16
 
 
 @pytest.mark.parametrize(
