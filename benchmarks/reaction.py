@@ -82,9 +82,9 @@ class Measurement:
         self.bench.targets.reset()
         flags = {
             THROUGH_KUBE_APISERVER: (),
-            DIRECT: self.adapter.scaler_flags,
+            DIRECT: self._environment.scaler_flags,
             STREAMED: (
-                *self.adapter.scaler_flags,
+                *self._environment.scaler_flags,
                 "--stream-metrics",
                 "--reconcile-on-change",
             ),

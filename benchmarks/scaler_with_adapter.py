@@ -49,7 +49,7 @@ def run(options: Options, report: Report) -> Result:
 
 def _rounds(found: AdapterEnvironment, options: Options) -> Iterator[Round]:
     targets = found.bench.targets
-    stream = (*found.adapter.scaler_flags, "--stream-metrics")
+    stream = (*found.scaler_flags, "--stream-metrics")
     environment = Environment(
         found.bench,
         found.count,

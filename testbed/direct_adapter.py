@@ -59,6 +59,15 @@ class DirectAdapter:
         return start_program("adapter", *self._flags, log_directory=self._directory, port=self.port)
 
 
+def token_flag(cluster: Cluster, namespace: str, account: str, directory: Path) -> str:
+    """The flag for a token of the scaler's service account that only this adapter accepts, which is written into `directory`."""
+    file = directory / "adapter-token"
+    file.write_text(
+        cluster.kubectl("create", "token", account, f"-n{namespace}", f"--audience={AUDIENCE}")
+    )
+    return f"--adapter-token-file={file}"
+
+
 @contextmanager
 def direct_adapter(
     cluster: Cluster,

@@ -11,7 +11,7 @@ from benchmarks.instruments import scrape
 from benchmarks.instruments.bench_cluster import BenchCluster, bench_cluster
 from benchmarks.instruments.bench_targets import NAMESPACE, SCALER_ACCOUNT
 from benchmarks.instruments.metric_kinds import METRIC, SHARES, depth
-from testbed.direct_adapter import EXTERNAL, DirectAdapter, direct_adapter
+from testbed.direct_adapter import EXTERNAL, DirectAdapter, direct_adapter, token_flag
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 
@@ -57,6 +57,7 @@ class AdapterEnvironment(msgspec.Struct, frozen=True, kw_only=True):
 
     bench: BenchCluster
     adapter: DirectAdapter
+    scaler_flags: tuple[str, ...]  # to read metrics directly from the adapter
     load: Load
     prometheus: PrometheusServer
     count: int
@@ -91,8 +92,14 @@ def adapter_environment(
                 served=((EXTERNAL, "v1beta1"),),
             )
         )
+        token = token_flag(bench.cluster, NAMESPACE, SCALER_ACCOUNT, bench.directory)
         yield AdapterEnvironment(
-            bench=bench, adapter=adapter, load=load, prometheus=prometheus, count=count
+            bench=bench,
+            adapter=adapter,
+            scaler_flags=(*adapter.scaler_flags, token),
+            load=load,
+            prometheus=prometheus,
+            count=count,
         )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.instruments import metrics_api
+from benchmarks.instruments import metrics_api, scrape
 from benchmarks.instruments.bench_targets import (
     NAMESPACE,
     SCALER_ACCOUNT,
@@ -20,6 +20,13 @@ from testbed.as_in_a_pod import PodIdentity, pod_identity
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from testbed.programs import REPOSITORY, LoadlineProcess, start_program
+from testbed.waiting import until
+
+GAUGES = {
+    "--adapter-service": "loadline_scaler_direct_connection",
+    "--stream-metrics": "loadline_scaler_stream_connected",
+}
+"""What is 1 while the scaler does what a flag asks for. Otherwise it would read metrics through kube-apiserver."""
 
 
 class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +40,11 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
     metrics_api_pid: int
 
     def start_scaler(self, *flags: str, repository: Path = REPOSITORY) -> LoadlineProcess:
-        """Loadline's scaler for the autoscalers, as in a pod; `repository` may be another checkout."""
-        return start_program(
+        """Loadline's scaler for the autoscalers, as in a pod; `repository` may be another checkout.
+
+        Raises DeadlineExceeded if it does not read metrics as the flags say.
+        """
+        started = start_program(
             "scaler",
             f"--watch={self.targets.autoscalers.plural}",
             *flags,
@@ -42,6 +52,13 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
             repository=repository,
             identity=self.identity,
         )
+        for flag, gauge in GAUGES.items():
+            if any(each.partition("=")[0] == flag for each in flags):
+                self._wait_for(gauge, started.port)
+        return started
+
+    def _wait_for(self, gauge: str, port: int) -> None:
+        until(lambda: scrape.total(port, gauge, tls=self.targets.tls) == 1, what=f"{gauge} to be 1")
 
 
 @contextmanager

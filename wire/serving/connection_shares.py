@@ -56,19 +56,19 @@ SHARES: Final[Mapping[Group, Share]] = {
 class Place:
     """One connection: where it comes from, and what it takes. `close` ends it at once."""
 
-    __slots__ = ("address", "close", "group", "held_bytes", "received_bytes", "size_bytes")
+    __slots__ = ("address", "close", "group", "held_bytes", "received_at_once_bytes", "size_bytes")
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.group = Group.UNKNOWN
         self.close: Callable[[], object] = lambda: None
-        self.received_bytes = 0
+        self.received_at_once_bytes = 0
         self.held_bytes = 0
         self.size_bytes = 0
 
     def needed_bytes(self) -> int:
         """An estimate of what it takes now."""
-        buffers = min(self.received_bytes, RECEIVE_BUFFER_BYTES)
+        buffers = min(self.received_at_once_bytes, RECEIVE_BUFFER_BYTES)
         return CONNECTION_BYTES + COPIES * (buffers + self.held_bytes)
 
 

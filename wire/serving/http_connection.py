@@ -156,8 +156,7 @@ class HTTPConnection(web.RequestHandler):
         elif data and not in_body:
             self._extend_head(len(data))
         if data:
-            self._place.received_bytes += len(data)
-            self._account()
+            self._account(len(data))
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
@@ -167,8 +166,11 @@ class HTTPConnection(web.RequestHandler):
         Otherwise a client that sends requests and reads no responses would have them all in memory.
         """
         finished = await super().finish_response(request, resp, start_time)
-        self._request_bytes = sum(_head_size(message) for message, _ in self._messages)
-        self._answered_bytes = _size(request.raw_path, request.raw_headers)
+        if self._messages:
+            self._request_bytes = sum(_head_size(message) for message, _ in self._messages)
+            self._answered_bytes = _size(request.raw_path, request.raw_headers)
+        else:
+            self._answered_bytes, self._request_bytes = self._request_bytes, 0
         self._account()
         if self._buffer_paused:
             self._resume_reading_if_drained()
@@ -240,12 +242,18 @@ class HTTPConnection(web.RequestHandler):
         if self._shared.shares.move(self._place, group) and self._own is not None:
             self._own.set_write_buffer_limits()
 
-    def _account(self) -> None:
+    def _account(self, received_bytes: int = 0) -> None:
         """Count what the connection holds; end it if that is too much, and read no more than one head beyond what waits."""
-        if self._refused:
+        place = self._place
+        held_bytes = self._head_bytes + self._request_bytes + self._answered_bytes
+        is_counted = (
+            held_bytes == place.held_bytes and received_bytes <= place.received_at_once_bytes
+        )
+        if is_counted or self._refused:
             return
-        self._place.held_bytes = self._head_bytes + self._request_bytes + self._answered_bytes
-        if not self._shared.shares.resize(self._place):
+        place.held_bytes = held_bytes
+        place.received_at_once_bytes = max(place.received_at_once_bytes, received_bytes)
+        if not self._shared.shares.resize(place):
             self._refuse(
                 503,
                 "the requests of clients that are not authenticated take too much memory: try again later",
@@ -270,6 +278,9 @@ class HTTPConnection(web.RequestHandler):
 
     def _complete_head(self, size: int) -> None:
         head_bytes = self._head_bytes + size
+        if not self._request_in_progress:
+            # aiohttp forgets it for this one.
+            self._answered_bytes = 0
         self._request_bytes += head_bytes
         self._end_head()
         if (

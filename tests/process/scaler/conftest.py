@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from testbed.cluster import Cluster
-from testbed.direct_adapter import AUDIENCE, DirectAdapter, direct_adapter
+from testbed.direct_adapter import DirectAdapter, direct_adapter, token_flag
 from testbed.exporter import Exporter
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
@@ -165,15 +165,10 @@ def direct_scaler(
         if forecast:
             document["spec"]["forecast"] = {"metric": "waiting", "mode": forecast}
         cluster.apply(workload("Deployment", namespace, 1), document)
-        token_file = tmp_path / "adapter-token"
-        token = cluster.kubectl(
-            "create", "token", "scaler", f"-n{namespace}", f"--audience={AUDIENCE}"
-        )
-        token_file.write_text(token)
         started = partial(
             start_program,
             "scaler",
-            f"--adapter-token-file={token_file}",
+            token_flag(cluster, namespace, "scaler", tmp_path),
             f"--kubeconfig={cluster.kubeconfig_for_service_account(namespace, 'scaler')}",
             f"--authentication-kubeconfig={cluster.kubeconfig}",
             f"--authorization-kubeconfig={cluster.kubeconfig}",

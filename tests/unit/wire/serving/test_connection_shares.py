@@ -35,7 +35,7 @@ class Listener:
         return place
 
     def receive(self, place, size: int) -> bool:
-        place.received_bytes += size
+        place.received_at_once_bytes = max(place.received_at_once_bytes, size)
         place.held_bytes += size
         return self.shares.resize(place)
 

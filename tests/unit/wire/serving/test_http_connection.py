@@ -262,6 +262,16 @@ async def test_requests_that_are_being_answered_count_until_they_are_answered():
     await listener.stop()
 
 
+async def test_a_connection_with_many_small_requests_takes_no_more_than_with_one(connect, listener):
+    reader, writer = await connect()
+    taken_bytes = []
+    for _ in range(3):
+        writer.write(OK)
+        assert b"200 OK" in await response(reader)
+        taken_bytes.append(taken(listener))
+    assert taken_bytes == [taken_bytes[0]] * 3
+
+
 async def test_a_connection_reads_no_more_than_one_large_request_ahead():
     answers, begun = asyncio.Event(), []
 
@@ -279,7 +289,7 @@ async def test_a_connection_reads_no_more_than_one_large_request_ahead():
     for _ in range(200):
         await asyncio.sleep(0)
     (place,) = listener._connections.shares._groups[Group.UNKNOWN].places["127.0.0.1"]
-    assert place.received_bytes < SHORT.head_bytes_max + RECEIVE_BUFFER_BYTES
+    assert place.held_bytes < SHORT.head_bytes_max + RECEIVE_BUFFER_BYTES
     answers.set()
     for _ in range(31):
         assert b"200 OK" in await response(reader)
