@@ -61,7 +61,7 @@ class Demand:
     # There may be thousands, and few of them are in use.
     __slots__ = (
         "_began_at", "_cost_more", "_freshness", "_measured_at", "_period", "_requests", "_rows", "_rows_allowed", "_rows_allowed_now",
-        "_tried_again_seconds", "_without_rows", "costs", "suspension",
+        "_tried_again_seconds", "_without_rows", "costs", "period_seconds", "suspension",
     )  # fmt: skip
 
     def __init__(self, freshness: Freshness) -> None:
@@ -69,6 +69,8 @@ class Demand:
         self.suspension = Suspension()
         self.costs = Costs()
         self._freshness = freshness
+        self.period_seconds = freshness.of(0)
+        """How long an evaluation serves requests: longer if it is large, or slow."""
         self._began_at = float("-inf")
         self._period: set[int] = set()
         """The requests of this period, as hashes of their narrow queries."""
@@ -81,11 +83,6 @@ class Demand:
         self._measured_at = float("-inf")
         self._cost_more = False
         self._tried_again_seconds = TRIED_AGAIN_SECONDS_MIN
-
-    @property
-    def period_seconds(self) -> float:
-        """How long an evaluation serves requests: longer if it is large, or slow."""
-        return self._freshness.of(self._rows, self.costs.wide.seconds)
 
     def requested(self, query: str, row_count: int, now_seconds: float) -> None:
         """A request arrived whose narrow query is `query` and returns so many rows."""
@@ -112,14 +109,18 @@ class Demand:
         """Whether the wide query should answer: it replaces enough queries for what it costs."""
         if self.suspension.is_active(now_seconds):
             return False
-        if self.replaced(now_seconds) < REQUESTS_MIN:
+        requests, rows_allowed = self._averages(now_seconds)
+        replaced = self._with_burst(requests)
+        if replaced < REQUESTS_MIN:
             return False
-        return self._is_due(now_seconds) or self._saves(now_seconds)
+        return self._is_due(now_seconds) or self._saves(replaced, rows_allowed)
 
     def wait_seconds(self, now_seconds: float) -> float:
         """How long a request waits for the wide query before it sends its own."""
         is_measured = self._measured_at > float("-inf")
-        is_trusted = is_measured and self._saves(now_seconds, in_doubt=False)
+        requests, rows_allowed = self._averages(now_seconds)
+        replaced = self._with_burst(requests)
+        is_trusted = is_measured and self._saves(replaced, rows_allowed, in_doubt=False)
         return self.costs.wait_seconds(is_trusted=is_trusted)
 
     def measures_own(self, now_seconds: float) -> bool:
@@ -134,8 +135,11 @@ class Demand:
             return False  # The same evaluation has answered another request.
         self._rows = row_count
         self.costs.wide_took(cost, now_seconds)
+        self.period_seconds = self._freshness.of(row_count, cost.seconds)
         self.suspension.succeeded()
-        cost_more, self._cost_more = self._cost_more, not self._saves(now_seconds)
+        requests, rows_allowed = self._averages(now_seconds)
+        saves = self._saves(self._with_burst(requests), rows_allowed)
+        cost_more, self._cost_more = self._cost_more, not saves
         if not self._cost_more:
             self._tried_again_seconds = TRIED_AGAIN_SECONDS_MIN
             return False
@@ -146,18 +150,19 @@ class Demand:
 
     def replaced(self, now_seconds: float) -> float:
         """How many narrow queries an evaluation replaces."""
-        return max(self._averages(now_seconds)[0], len(self._period) * BURST_RATIO)
+        return self._with_burst(self._averages(now_seconds)[0])
+
+    def _with_burst(self, requests: float) -> float:
+        return max(requests, len(self._period) * BURST_RATIO)
 
     def _is_due(self, now_seconds: float) -> bool:
         """Whether the wide query was never measured, or so long ago that it is measured again whatever it took."""
         return now_seconds - self._measured_at > self._tried_again_seconds
 
-    def _saves(self, now_seconds: float, *, in_doubt: bool = True) -> bool:
+    def _saves(self, replaced: float, rows_allowed: float, *, in_doubt: bool = True) -> bool:
         """Whether what the wide query took when it was measured is less than what it replaces now; `in_doubt`, if that is not known."""
-        requests, rows_allowed = self._averages(now_seconds)
         if self._rows > min(ROWS_MAX, max(rows_allowed, self._rows_allowed_now * BURST_RATIO)):
             return False
-        replaced = max(requests, len(self._period) * BURST_RATIO)
         return self.costs.are_saved(replaced, in_doubt=in_doubt)
 
     def _averages(self, now_seconds: float) -> tuple[float, float]:

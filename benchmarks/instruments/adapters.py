@@ -11,7 +11,7 @@ import msgspec
 from testbed import ports, web
 from testbed.as_in_a_pod import PodIdentity
 from testbed.cluster import Cluster
-from testbed.programs import start_program, start_prometheus_adapter
+from testbed.programs import REPOSITORY, start_program, start_prometheus_adapter
 
 
 class ProgramSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +20,7 @@ class ProgramSetup(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     program: Literal["prometheus-adapter", "adapter"]
     flags: tuple[str, ...] = ()
+    repository: Path = REPOSITORY  # the checkout with Loadline's code
 
 
 class RunningAdapter(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +58,12 @@ def started(
     )
     if setup.program == "adapter":
         process = start_program(
-            "adapter", *flags, log_directory=directory, port=port, identity=identity
+            "adapter",
+            *flags,
+            log_directory=directory,
+            port=port,
+            identity=identity,
+            repository=setup.repository,
         ).process
     else:
         uses = ("lister", "authentication", "authorization")

@@ -33,7 +33,10 @@ SIDE_BY_SIDE: Final = (
 def chosen(
     options: Options, setups: Sequence[ProgramSetup] = SIDE_BY_SIDE
 ) -> tuple[ProgramSetup, ...]:
-    """The programs to measure, with the flags that the options add to Loadline's. Raises ValueError if none is left."""
+    """The programs to measure, with the flags that the options add to Loadline's, and Loadline of another checkout, if there is one.
+
+    Raises ValueError if none is left.
+    """
     found = tuple(
         msgspec.structs.replace(each, flags=(*each.flags, *options.loadline_flags))
         if each.program == "adapter"
@@ -43,7 +46,16 @@ def chosen(
     )
     if not found:
         raise ValueError(f"--programs: there are {', '.join(each.name for each in setups)}")
-    return found
+    if options.other_checkout is None:
+        return found
+    others = (
+        msgspec.structs.replace(
+            each, name=f"{each.name}, other checkout", repository=options.other_checkout
+        )
+        for each in found
+        if each.program == "adapter"
+    )
+    return (*found, *others)
 
 
 class Programs(msgspec.Struct, frozen=True, kw_only=True):

@@ -174,7 +174,8 @@ class HTTPConnection(web.RequestHandler):
         self._account()
         if self._buffer_paused:
             self._resume_reading_if_drained()
-        await self._drain_helper()
+        if self.writing_paused:
+            await self._drain_helper()
         return finished
 
     def authenticated(self) -> None:
