@@ -30,8 +30,6 @@ _NO_ACCESS_LOG = logging.Logger("no access log", level=logging.CRITICAL)
 _LONG_URL = 2048
 # A response to an unknown client is small; more is not written before it has read the rest.
 _UNKNOWN_WRITE_BYTES = 16 << 10
-# Time for a client to read why its request was refused before the connection is reset (Go's net/http).
-_LINGER_SECONDS = 0.5
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +49,8 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Number of headers; Go has no limit, but each costs Python half a kilobyte."""
     stalled_write_seconds: float = 60.0
     """While a client does not read its response."""
+    linger_seconds: float = 0.5
+    """For a client to read why its request was refused before the connection is reset (Go's net/http)."""
 
 
 class Connections:
@@ -322,7 +322,7 @@ class HTTPConnection(web.RequestHandler):
             )
         if self._task_handler is not None:
             self._task_handler.cancel()
-        self._linger_timer = self._loop.call_later(_LINGER_SECONDS, self._abort)
+        self._linger_timer = self._loop.call_later(self._limits.linger_seconds, self._abort)
 
     def _time_out(self) -> None:
         self._shared.refused(Reason.TIME, self._place.address)

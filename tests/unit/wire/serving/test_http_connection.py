@@ -2,15 +2,12 @@
 
 import asyncio
 import contextlib
-import gc
-import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 import pytest
 from aiohttp import web
 
 from testbed.waiting import until
-from wire.serving import http_connection
 from wire.serving.connection_shares import (
     CONNECTION_BYTES,
     RECEIVE_BUFFER_BYTES,
@@ -176,31 +173,6 @@ async def test_the_request_line_and_headers_have_a_limit_in_total(connect, refus
     writer.write(head + b"\r\n")
     assert (await reader.read(100)).split(b" ", 2)[1] == code
     assert refused == ([(Reason.HEADERS, "127.0.0.1")] if code == b"431" else [])
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        pytest.param(b"a" * 20_000, id="by aiohttp"),
-        pytest.param(b" HTTP/1.1\r\n" + b"X: aaaaaaa\r\n" * 2_000, id="by the sum of its headers"),
-    ],
-)
-async def test_a_refused_connection_is_not_kept_after_its_client_has_disconnected(
-    connect, listener, monkeypatch, more
-):
-    monkeypatch.setattr(http_connection, "_LINGER_SECONDS", 600.0)
-    reader, writer = await connect()
-    writer.write(b"GET /ok")
-    await asyncio.to_thread(until, lambda: taken(listener) > 0, what="a part of the request")
-    (kept,) = (weakref.ref(each) for each in listener._runner.server.connections)
-    writer.write(more)
-    assert b"431" in await reader.read(100)
-    gc.disable()
-    try:
-        writer.close()
-        await asyncio.to_thread(until, lambda: kept() is None, what="the connection to be released")
-    finally:
-        gc.enable()
 
 
 async def test_a_body_does_not_count_as_headers(connect):

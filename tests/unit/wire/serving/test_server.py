@@ -6,12 +6,8 @@ import ssl
 
 import aiohttp
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from testbed.certificates import Authority
-from wire.api.status import Unavailable
-from wire.serving.access_guard import errors_to_status
 from wire.serving.health import Check
 from wire.serving.options import ServingConfigError, ServingOptions
 from wire.serving.server import Delegates, Server
@@ -47,23 +43,6 @@ async def test_an_unexpected_exception_is_a_plain_500_with_the_traceback_in_the_
     assert (code, json.loads(body)["reason"]) == (500, "InternalError")
     assert "secret" not in body
     assert "ZeroDivisionError: a secret" in caplog.text
-
-
-async def test_an_exception_does_not_keep_the_request_that_it_failed():
-    cause, error = OSError("refused"), Unavailable("no connection")
-
-    async def fails(_: web.Request) -> web.Response:
-        try:
-            raise cause
-        except OSError:
-            raise error from cause
-
-    app = web.Application(middlewares=[errors_to_status])
-    app.router.add_get("/", fails)
-    async with TestClient(TestServer(app)) as client:
-        assert (await client.get("/")).status == 503
-    assert error.__traceback__ is None
-    assert cause.__traceback__ is None
 
 
 async def test_yaml_is_served_on_request(serve, admin):
