@@ -74,9 +74,18 @@ def _counts(events: list[Any], scenario: Scenario) -> dict[tuple[str, str, str],
     return {(each.type, each.reason, each.message): each.count for each in merged}
 
 
+def _is_left_by_a_user(_: Scenario, difference: Difference) -> bool:
+    """A LoadAutoscaler that finds its target above zero no longer says that it has scaled it to zero."""
+    if not difference.what.endswith(": condition ScaledToZero"):
+        return False
+    statuses = [(each or ("",))[0] for each in (difference.upstream, difference.loadline)]
+    return statuses == ["True", "False"]
+
+
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(name="pods-in-order", explains=_names_another_pod),
     Deviation(name="lasting-failures", explains=_reports_lasting_failures_once, of_hpas=False),
+    Deviation(name="users-zero", explains=_is_left_by_a_user, of_hpas=False),
 )
 
 

@@ -20,9 +20,16 @@ def event(message: str, count: int) -> tuple[str, str, str, int]:
     return "Warning", "FailedGetResourceMetric", message, count
 
 
-def explained(upstream: object, loadline: object, pods: int = 3, *, of_hpas: bool = True) -> str:
+def explained(
+    upstream: object,
+    loadline: object,
+    pods: int = 3,
+    *,
+    of_hpas: bool = True,
+    what: str = "events",
+) -> str:
     found = Difference(
-        scenario="s", step="1.1", what="web: events", upstream=upstream, loadline=loadline
+        scenario="s", step="1.1", what=f"web: {what}", upstream=upstream, loadline=loadline
     )
     compared = scenario("s", "s", state(spec(), all_pods=pods))
     return deviation_explaining(compared, found, of_hpas=of_hpas)
@@ -98,3 +105,20 @@ def test_no_event_may_be_missing_on_a_load_autoscaler(upstream, loadline):
 @pytest.mark.parametrize("name", [each.name for each in DEVIATIONS])
 def test_every_deviation_is_a_row_of_the_document(name):
     assert f"| `{name}`" in DOCUMENT.read_text()
+
+
+@pytest.mark.parametrize(
+    ("what", "upstream", "loadline", "name"),
+    [
+        ("condition ScaledToZero", "True", "False", "users-zero"),
+        ("condition ScaledToZero", "False", "True", ""),
+        ("condition ScaledToZero", None, "False", ""),
+        ("condition ScalingActive", "True", "False", ""),
+    ],
+)
+def test_a_load_autoscaler_forgets_its_zero_when_it_finds_its_target_above(
+    what, upstream, loadline, name
+):
+    both = [status and (status, "", "") for status in (upstream, loadline)]
+    assert explained(*both, of_hpas=False, what=what) == name
+    assert explained(*both, what=what) == "", "of an HPA"
