@@ -4,8 +4,8 @@ It is counted, not measured, so that an evaluation has the same result on every 
 does not suffice for is continued by the next one, so that no object can hold up the reconciles of others.
 """
 
-# About 5 µs each. The schedules and calendars that people write need less than this for all of it; the benchmark
-# `schedules` measures both.
+# About 5 µs each on a processor without other work. The schedules and calendars that people write need less than this for all of it; the
+# benchmark `schedules` measures both.
 UNITS_MAX = 740
 
 
