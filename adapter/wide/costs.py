@@ -64,6 +64,11 @@ class Costs:
             self._own_samples = known + WEIGHT * (cost.samples - known)
         self._own_measured_at = now_seconds
 
+    def own_may_be_outdated(self, now_seconds: float) -> bool:
+        """Whether own queries were measured so long ago that `measures_own` may be true; it is quicker to say."""
+        last_seconds = max(self._own_measured_at, self._own_requested_at)
+        return now_seconds - last_seconds > MEASURED_TOGETHER_SECONDS
+
     def measures_own(self, replaced: float, now_seconds: float) -> bool:
         """Whether a request should have its own query only to measure it, which is true for one request at a time."""
         if self._own_seconds is None:

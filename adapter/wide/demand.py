@@ -60,7 +60,7 @@ class Demand:
 
     # There may be thousands, and few of them are in use.
     __slots__ = (
-        "_began_at", "_cost_more", "_freshness", "_measured_at", "_period", "_requests", "_rows", "_rows_allowed", "_rows_allowed_now",
+        "_began_at", "_cost_more", "_freshness", "_is_trusted", "_measured_at", "_period", "_requests", "_rows", "_rows_allowed", "_rows_allowed_now",
         "_tried_again_seconds", "_without_rows", "costs", "period_seconds", "suspension",
     )  # fmt: skip
 
@@ -82,6 +82,8 @@ class Demand:
         self._rows = 0
         self._measured_at = float("-inf")
         self._cost_more = False
+        self._is_trusted = False
+        """Whether the wide query is known to have cost no more than what it replaced, when it was evaluated last."""
         self._tried_again_seconds = TRIED_AGAIN_SECONDS_MIN
 
     def requested(self, query: str, row_count: int, now_seconds: float) -> None:
@@ -115,17 +117,16 @@ class Demand:
             return False
         return self._is_due(now_seconds) or self._saves(replaced, rows_allowed)
 
-    def wait_seconds(self, now_seconds: float) -> float:
+    @property
+    def wait_seconds(self) -> float:
         """How long a request waits for the wide query before it sends its own."""
-        is_measured = self._measured_at > float("-inf")
-        requests, rows_allowed = self._averages(now_seconds)
-        replaced = self._with_burst(requests)
-        is_trusted = is_measured and self._saves(replaced, rows_allowed, in_doubt=False)
-        return self.costs.wait_seconds(is_trusted=is_trusted)
+        return self.costs.wait_seconds(is_trusted=self._is_trusted)
 
     def measures_own(self, now_seconds: float) -> bool:
         """Whether a request should have its narrow query only to measure what that costs."""
-        return self.costs.measures_own(self.replaced(now_seconds), now_seconds)
+        return self.costs.own_may_be_outdated(now_seconds) and self.costs.measures_own(
+            self.replaced(now_seconds), now_seconds
+        )
 
     def evaluated(self, row_count: int, now_seconds: float, cost: Cost = UNKNOWN) -> bool:
         """The wide query returned so many rows. Returns whether that has shown that it costs more than what it replaces."""
@@ -138,7 +139,9 @@ class Demand:
         self.period_seconds = self._freshness.of(row_count, cost.seconds)
         self.suspension.succeeded()
         requests, rows_allowed = self._averages(now_seconds)
-        saves = self._saves(self._with_burst(requests), rows_allowed)
+        replaced = self._with_burst(requests)
+        saves = self._saves(replaced, rows_allowed)
+        self._is_trusted = self._saves(replaced, rows_allowed, in_doubt=False)
         cost_more, self._cost_more = self._cost_more, not saves
         if not self._cost_more:
             self._tried_again_seconds = TRIED_AGAIN_SECONDS_MIN

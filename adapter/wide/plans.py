@@ -184,7 +184,7 @@ class WidePlans:
         """The results for requests. None if they are late: then no request waits for them until they have arrived."""
         if chunk.awaited_since is None:
             chunk.awaited_since = now_seconds
-        wait_seconds = min(chunk.demand.wait_seconds(now_seconds), self._wait_seconds)
+        wait_seconds = min(chunk.demand.wait_seconds, self._wait_seconds)
         left_seconds = chunk.awaited_since + wait_seconds - now_seconds
         if left_seconds <= 0:
             return None
