@@ -21,7 +21,8 @@ class Followers:
 
     def forget(self, key: str) -> None:
         """The autoscaler does not exist any more."""
-        for each in self._requests.pop(key, ()):
+        # Several metrics of an autoscaler may have the same request.
+        for each in set(self._requests.pop(key, ())):
             keys = self._keys[each]
             keys.discard(key)
             if not keys:
