@@ -66,8 +66,7 @@ class Costs:
 
     def own_may_be_outdated(self, now_seconds: float) -> bool:
         """Whether own queries were measured so long ago that `measures_own` may be true; it is quicker to say."""
-        last_seconds = max(self._own_measured_at, self._own_requested_at)
-        return now_seconds - last_seconds > MEASURED_TOGETHER_SECONDS
+        return self._own_age_seconds(now_seconds) > MEASURED_TOGETHER_SECONDS
 
     def measures_own(self, replaced: float, now_seconds: float) -> bool:
         """Whether a request should have its own query only to measure it, which is true for one request at a time."""
@@ -75,10 +74,13 @@ class Costs:
             return False
         is_fast = self._is_fast(self._own_seconds, replaced)
         counts_seconds = OWN_MEASURED_SECONDS if is_fast else MEASURED_TOGETHER_SECONDS
-        if now_seconds - max(self._own_measured_at, self._own_requested_at) <= counts_seconds:
+        if self._own_age_seconds(now_seconds) <= counts_seconds:
             return False
         self._own_requested_at = now_seconds
         return True
+
+    def _own_age_seconds(self, now_seconds: float) -> float:
+        return now_seconds - max(self._own_measured_at, self._own_requested_at)
 
     def are_saved(self, replaced: float, *, in_doubt: bool = True) -> bool:
         """Whether the wide query costs no more than so many own queries; `in_doubt` is the answer if that is not known."""

@@ -99,7 +99,8 @@ def test_what_several_evaluations_find_is_what_one_without_a_limit_finds(fields)
     )
 
 
-def test_objects_of_a_usual_size_are_evaluated_at_once():
+@pytest.mark.parametrize(("dates", "evaluations"), [(40, 1), (100, 2)])
+def test_objects_of_a_usual_size_are_evaluated_within(dates, evaluations):
     office = [
         ScheduleSpec(name=f"c{each}", schedule=f"{each} 8 * * 1-5", time_zone="Europe/Berlin", duration_seconds=36_000, min_replicas=2)
         for each in range(10)
@@ -108,8 +109,10 @@ def test_objects_of_a_usual_size_are_evaluated_at_once():
         {**each, "start": f"2024-{1 + day % 12:02}-{1 + day % 28:02}T00:00:00"}
         for day, each in enumerate(worst_schedules.entries({"rrule": "FREQ=YEARLY"}))
     ]
-    found = Evaluations((*office, REFERRING[0]), calendars(yearly))
-    found.at(NOW)
+    found = Evaluations((*office, REFERRING[0]), calendars(yearly[:dates]))
+    for evaluation in range(evaluations):
+        assert not found.is_complete
+        found.at(NOW + 15 * evaluation)
     assert found.is_complete
     assert found.scheduled.valid_until_unix_seconds > NOW
 
