@@ -38,6 +38,9 @@ class LockstepRun:
         before = self._scenario.steps[0].state
         await self._place.prepare(before)
         arrival = await self._gate.arrived()
+        if self._place.side.reconciles_at_once:
+            # It may have begun before the pods were in the watch cache; it reads them after its gate.
+            await asyncio.sleep(CACHE_SECONDS)
         for number, step in enumerate(self._scenario.steps, start=1):
             arrival = await self._apply(before, step, arrival)
             for reconcile in range(1, step.reconciles + 1):
