@@ -224,7 +224,8 @@ class Telemetry:
             failed = metric.proposal is None and not metric.is_input
             proposed = replicas_before if metric.proposal is None else metric.proposal
             action = _action(proposed, replicas_before)
-            error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
+            failure = ErrorClass.SPEC if metric.is_spec_error else ErrorClass.INTERNAL
+            error = failure if failed else ErrorClass.NONE
             self._metric_outcome(action, error, metric.type).count(seconds)
 
     def count_metrics_request(self, group: str, result: str) -> None:
