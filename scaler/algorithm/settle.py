@@ -146,6 +146,8 @@ def _rescaled(decision: Decision, desired: int, now: float) -> Outcome:
 def _mark_zero(conditions: Conditions, decision: Decision, desired: int) -> None:
     """The condition is set again by every rescale, so that it is never stale."""
     policy = decision.policy
+    if not policy.upstream.marks_zero:
+        return
     if not policy.scale_to_zero:
         conditions.remove_scaled_to_zero()
         return

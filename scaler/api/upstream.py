@@ -20,6 +20,11 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     """HPAGeneration: whether a changed spec is reconciled at once, and `status.observedGeneration` is written."""
     scales_to_zero: bool = False
     """HPAScaleToZero is on by default: every rescale writes the condition ScaledToZero."""
+    marks_zero: bool = False
+    """Whether the condition ScaledToZero tells a zero of the controller from one of a user.
+
+    Without it, metrics are computed at any zero whose `minReplicas` is 0, and any other zero disables autoscaling.
+    """
     skips_outdated_reads: bool = False
     """StaleControllerConsistencyHPA: whether a reconcile waits until the cache has the status that the last one wrote."""
     has_ambiguous_text: bool = False
@@ -37,12 +42,13 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _V1_35: Final = Upstream(minor=35)
-_V1_36: Final = msgspec.structs.replace(_V1_35, minor=36)
+_V1_36: Final = msgspec.structs.replace(_V1_35, minor=36, marks_zero=True)
 _V1_37: Final = Upstream(
     minor=37,
     reconciles_new_at_once=True,
     keeps_generations=True,
     scales_to_zero=True,
+    marks_zero=True,
     skips_outdated_reads=True,
     has_ambiguous_text=True,
     names_two_of_ambiguous=True,

@@ -209,8 +209,41 @@ def test_an_hpa_leaves_its_zero_since_1_37_and_stays_there_before():
     assert reconciled(awake, queue(25), of(36)).status.desired_replicas == 0
 
 
-def test_1_35_and_1_36_are_told_apart_by_nothing():
-    assert msgspec.structs.replace(upstream_of(35), minor=36) == upstream_of(36)
+ZERO = {"scale_to_zero": True}
+
+
+def test_1_35_and_1_36_are_told_apart_only_by_the_condition_of_a_zero():
+    assert msgspec.structs.replace(upstream_of(35), minor=36, marks_zero=True) == upstream_of(36)
+
+
+@pytest.mark.parametrize(("minor", "has_condition"), [(35, False), (36, True)])
+def test_a_rescale_has_the_condition_of_a_zero_since_1_36_with_the_gate(minor, has_condition):
+    outcome = reconciled(observed(spec(), replicas=3), queue(50), of(minor, **ZERO))
+    assert ("ScaledToZero" in conditions(outcome)) is has_condition
+
+
+@pytest.mark.parametrize(("minor", "replicas"), [(35, 3), (36, 0), (37, 0)])
+def test_a_zero_of_a_user_is_left_before_1_36_if_the_minimum_is_zero(minor, replicas):
+    seen = observed(spec(min_replicas=0, behavior=FREE), replicas=0)
+    assert reconciled(seen, queue(25), of(minor, **ZERO)).status.desired_replicas == replicas
+
+
+@pytest.mark.parametrize(("minor", "replicas"), [(35, 0), (36, 3), (37, 3)])
+def test_a_zero_of_the_controller_is_left_since_1_36_if_the_minimum_was_raised(minor, replicas):
+    slept = reconciled(
+        observed(spec(min_replicas=0, behavior=FREE), replicas=3), queue(0), of(37)
+    ).status
+    awake = observed(spec(min_replicas=1, behavior=FREE), replicas=0, status=slept)
+    assert reconciled(awake, queue(25), of(minor, **ZERO)).status.desired_replicas == replicas
+
+
+@pytest.mark.parametrize(("minor", "is_left"), [(35, True), (36, False)])
+def test_without_the_gate_a_condition_of_a_zero_is_removed_since_1_36(minor, is_left):
+    slept = reconciled(
+        observed(spec(min_replicas=0, behavior=FREE), replicas=3), queue(0), of(37)
+    ).status
+    seen = observed(spec(), replicas=3, status=slept)
+    assert ("ScaledToZero" in conditions(reconciled(seen, queue(50), of(minor)))) is is_left
 
 
 def test_a_load_autoscaler_follows_no_server():
