@@ -154,6 +154,7 @@ class Scaler:
             self._controller,
             self._store,
             self._telemetry,
+            lambda: self._server_version.settings,
         )
 
     async def run(self, stop: asyncio.Event) -> int:

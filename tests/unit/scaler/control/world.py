@@ -93,7 +93,7 @@ class World:
         self.monotonic_seconds = 5_000.0
         self.kube = FakeKube()
         self.events = FakeEvents()
-        self.telemetry = Telemetry()
+        self.telemetry = Telemetry(kind)
         self.autoscalers = FakeAutoscalers(
             msgspec.structs.replace(found, kind=kind.kind, api_version=kind.api_version)
         )
