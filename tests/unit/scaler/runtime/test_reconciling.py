@@ -8,7 +8,7 @@ import pytest
 
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
-from scaler.api.upstream import upstream_of
+from scaler.api.upstream import NEWEST, upstream_of
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.shards.assignment import ALL_SHARDS, SHARDS, shard_of
 from scaler.cluster.telemetry import Telemetry
@@ -76,7 +76,7 @@ class Replica:
     """Everything but the Leases."""
 
     def __init__(self, server: Server, *, minor: int = 37) -> None:
-        self.minor = minor
+        self.settings = Settings(upstream=upstream_of(minor))
         self.reconciled: list[str] = []
         self.times: list[tuple[str, float]] = []
         self.is_slow = False
@@ -111,7 +111,7 @@ class Replica:
             ),
             self.store,
             self.telemetry,
-            lambda: Settings(upstream=upstream_of(self.minor)),
+            lambda: self.settings,
         )
         self.tasks = [asyncio.create_task(each.run()) for each in self.watches.caches]
         self.running = asyncio.create_task(self.reconciling.run())
@@ -239,6 +239,22 @@ def test_a_changed_spec_is_reconciled_at_once_since_1_37_without_moving_the_peri
         )
         at = await replica.times_of("shop/new", edit, PERIOD_SECONDS)
         assert at == [*([0.0] if is_at_once else []), *usual]
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+def test_without_the_gate_of_generations_only_new_autoscalers_are_reconciled_at_once():
+    async def scenario():
+        replica = Replica(Server())
+        without = {"keeps_generations": False}
+        replica.settings = Settings(gated_traits=without).of_version(NEWEST)
+        await replica.begin(ALL_SHARDS)
+        await replica.reconciles()
+        create = functools.partial(replica.hpas.update, "shop", "new", generation=1)
+        edit = functools.partial(replica.hpas.update, "shop", "new", generation=2)
+        assert (await replica.times_of("shop/new", create, PERIOD_SECONDS))[0] == 0.0
+        assert (await replica.times_of("shop/new", edit, PERIOD_SECONDS))[0] > 0.0
         await replica.stop()
 
     virtual_time.run(scenario())
