@@ -62,11 +62,24 @@ class Record(msgspec.Struct, kw_only=True):
     has_failed: bool = False
     """A metric failed in the last reconcile, or something else that may be over soon."""
     status_written_at_seconds: float = -math.inf
+    written_version: str = ""
+    """The resourceVersion of the last write of the status, until the watch has delivered it."""
     reported: Repetition = msgspec.field(default_factory=Repetition)
 
     def scale_of(self, autoscaler: Autoscaler) -> TargetScale | None:
         """The copy of the Scale, the same object each time; None if the target may have changed since it was read."""
         return self.scale.current(autoscaler) if self.scale is not None else None
+
+    def misses_own_write(self, known_version: str) -> bool:
+        """Whether the watch, which is at this resourceVersion, has not delivered the last write of the status.
+
+        False if one of the versions is no number: then their order is not known.
+        """
+        written = self.written_version
+        if known_version.isdecimal() and written.isdecimal() and int(known_version) < int(written):
+            return True
+        self.written_version = ""
+        return False
 
     def with_memory_only(self) -> "Record":
         """After this process has stopped to reconcile it: the rest may change without its knowledge."""

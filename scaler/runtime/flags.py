@@ -51,6 +51,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     concurrent_syncs: int = 20
     autoscaler_metrics: bool = True
+    kubernetes_version: int | None = None
+    """The minor version whose HPA controller to equal; None for that of the API server."""
     settings: Settings = Settings(
         extensions=extensions_of(LOAD_AUTOSCALERS),
         kind=LOAD_AUTOSCALERS,
@@ -62,6 +64,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     serving: ServingOptions = ServingOptions(secure_port=10443)
     certificate_config_map: tuple[str, str] | None = None
     logging: LoggingOptions = LoggingOptions()
+
+    @property
+    def follows_server_version(self) -> bool:
+        """Whether the version of the API server decides whose HPA controller to equal."""
+        return self.kubernetes_version is None and self.settings.kind.follows_server_version
 
 
 def period(text: str) -> float:
@@ -330,6 +337,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         namespaces=tuple(dict.fromkeys(flags.namespace)),
         concurrent_syncs=flags.concurrent_syncs,
         autoscaler_metrics=flags.autoscaler_metrics,
+        kubernetes_version=flags.kubernetes_version,
         settings=settings,
         adapter=adapter_options(flags),
         prometheus=prometheus_options(flags),
