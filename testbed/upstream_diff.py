@@ -52,7 +52,7 @@ FOLLOWED = (
     Followed("k8s.io/metrics", "pkg/client/custom_metrics", "how metrics are requested"),
     Followed("k8s.io/metrics", "pkg/client/external_metrics", "how metrics are requested"),
     Followed("k8s.io/apiserver", "pkg/endpoints/handlers/watch.go", "what watches receive"),
-    Followed("k8s.io/kube-aggregator", "pkg/apiserver", "what an adapter is asked"),
+    Followed("k8s.io/kube-aggregator", "pkg/apiserver", "what an adapter receives"),
 )
 # Generated files repeat what the types say.
 LEFT_OUT = re.compile(

@@ -1,7 +1,7 @@
 """A LoadAutoscaler is validated and defaulted exactly like an HPA.
 
-The reference is the API server itself, with the feature gate HPAScaleToZero, which LoadAutoscalers always have.
-Every case is sent to it as both kinds, as a dry run.
+The reference is the API server itself, of each supported Kubernetes version, with the feature gate HPAScaleToZero, which
+LoadAutoscalers always have. Every case is sent to it as both kinds, as a dry run.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from scaler.api.upstream import UPSTREAMS, Upstream
+from testbed.assets import suffix_of
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from tests.e2e import crd_extension_cases, crd_trial_cases
@@ -27,11 +29,22 @@ HPA = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 LA = ("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 
 
+@pytest.fixture(scope="module", params=UPSTREAMS, ids=lambda upstream: f"1.{upstream.minor}")
+def upstream(request: pytest.FixtureRequest) -> Upstream:
+    """The version that the API server runs."""
+    version: Upstream = request.param
+    return version
+
+
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """An API server with the LoadAutoscaler CRD and scaling to zero for HPAs; no other component runs."""
     options = ClusterOptions(
-        controllers=(), scheduler=False, kwok=False, feature_gates=(("HPAScaleToZero", True),)
+        kubernetes_suffix=suffix_of(f"1.{upstream.minor}"),
+        controllers=(),
+        scheduler=False,
+        kwok=False,
+        feature_gates=(("HPAScaleToZero", True),),
     )
     with Cluster(options, directory=tmp_path_factory.mktemp("crd")) as running:
         running.apply_crd(CRD.read_text())

@@ -27,7 +27,7 @@ class GzipGateway:
 
     @property
     def url(self) -> str:
-        """Where clients are told that the API server is."""
+        """The address that clients take for that of the API server."""
         return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def __aenter__(self) -> Self:
