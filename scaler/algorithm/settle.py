@@ -192,17 +192,16 @@ def _status(
     desired: int | None = None,
     conditions: tuple[Condition, ...] | None = None,
 ) -> AutoscalerStatus:
-    """The new status. Upstream drops `observedGeneration`; a LoadAutoscaler has it.
+    """The new status. `observedGeneration` is 0 for an object without a generation, from before Kubernetes 1.37.
 
     `currentReplicas` is the count that was read, also after a rescale: upstream shows the new one
     only after the next reconcile.
     """
     old = _status_before(decision)
-    autoscaler = decision.autoscaler
+    policy = decision.policy
+    is_observed = policy.kind.has_observed_generation or policy.upstream.keeps_generations
     return AutoscalerStatus(
-        observed_generation=autoscaler.metadata.generation
-        if decision.policy.kind.has_observed_generation
-        else None,
+        observed_generation=decision.autoscaler.metadata.generation if is_observed else None,
         last_scale_time=old.last_scale_time,
         current_replicas=decision.current_replicas,
         desired_replicas=old.desired_replicas if desired is None else desired,

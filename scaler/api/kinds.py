@@ -15,10 +15,12 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     plural: str
     kind: str
-    scales_to_zero_by_default: bool = False
-    """Whether HPAScaleToZero is on unless `--feature-gates` says otherwise."""
+    short_name: str = "HPA"
+    """What messages call one."""
+    follows_server_version: bool = True
+    """Whether it behaves as the HPA controller of the API server's version; otherwise as the newest one."""
     has_observed_generation: bool = False
-    """Whether `status.observedGeneration` is set; kube-controller-manager drops it."""
+    """Whether every status has `observedGeneration`; an HPA has it as the trait `keeps_generations` says."""
     explains_in_status: bool = False
     """Whether `status.decision` holds the last decision in words."""
     has_column_texts: bool = False
@@ -71,7 +73,8 @@ LOAD_AUTOSCALERS = WatchedKind(
     version=VERSION,
     plural="loadautoscalers",
     kind="LoadAutoscaler",
-    scales_to_zero_by_default=True,
+    short_name="LoadAutoscaler",
+    follows_server_version=False,
     has_observed_generation=True,
     explains_in_status=True,
     has_column_texts=True,

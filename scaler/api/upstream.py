@@ -22,8 +22,10 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     """HPAScaleToZero is on by default: every rescale writes the condition ScaledToZero."""
     skips_outdated_reads: bool = False
     """StaleControllerConsistencyHPA: whether a reconcile waits until the cache has the status that the last one wrote."""
+    has_ambiguous_text: bool = False
+    """Whether AmbiguousSelector says "more than one HPA (e.g. ...)" instead of "multiple HPAs: ..."."""
     names_two_of_ambiguous: bool = False
-    """Whether AmbiguousSelector says "more than one HPA" and names at most two of them."""
+    """HPAOptimizedSelectorStore: whether AmbiguousSelector names at most two autoscalers."""
     refuses_unknown: bool = False
     """Whether an autoscaler that is deleted during its reconcile is not scaled any more (`hpaSelectorStore`)."""
     has_object_metric_text: bool = False
@@ -42,6 +44,7 @@ _V1_37: Final = Upstream(
     keeps_generations=True,
     scales_to_zero=True,
     skips_outdated_reads=True,
+    has_ambiguous_text=True,
     names_two_of_ambiguous=True,
     refuses_unknown=True,
     has_object_metric_text=True,

@@ -32,9 +32,11 @@ class WatchedAutoscalers:
         *,
         on_change: OnChange[Autoscaler] | None = None,
         on_crash: Callable[[], object] = lambda: None,
+        on_watch: Callable[[], object] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all namespaces. `on_crash` is called when one autoscaler cannot be kept because of a bug."""
+        """`namespaces`: empty for all namespaces. `on_crash` is called when one autoscaler cannot be kept because of a bug,
+        `on_watch` whenever a watch was accepted."""
         self.kind = kind
         self._messages: LRUCache[str, str] = LRUCache(MESSAGES_MAX)
         self.caches = [
@@ -45,6 +47,7 @@ class WatchedAutoscalers:
                 convert=self._completed,
                 on_change=on_change,
                 on_crash=on_crash,
+                on_watch=on_watch,
                 monotonic=monotonic,
             )
             for path in collections(kind, namespaces)

@@ -135,6 +135,15 @@ class Telemetry:
             registry=self.registry,
         )
 
+        self._kubernetes_version: Gauge | None = None
+        if self._kind.follows_server_version:
+            self._kubernetes_version = Gauge(
+                "loadline_scaler_kubernetes_version_info",
+                "Always 1; the labels are the version of the API server (empty with --kubernetes-version), and that whose HPA controller is equalled.",
+                ("server", "behavior"),
+                registry=self.registry,
+            )
+
     def _add_metrics_of_the_share(self) -> None:
         if self._shards:
             self._share = Gauge(
@@ -201,6 +210,12 @@ class Telemetry:
         ProcessCollector(registry=self.registry)
         self._build.labels(version, platform.python_version()).set(1)
 
+    def show_kubernetes_version(self, server: str, behavior: str) -> None:
+        """Export the versions, such as `1.37`; nothing for a kind that has always the newest behavior."""
+        if self._kubernetes_version is not None:
+            self._kubernetes_version.clear()
+            self._kubernetes_version.labels(server, behavior).set(1)
+
     def show_clock_difference(self, difference_seconds: Callable[[], float]) -> None:
         """Export `clock_difference_seconds`; the function is called for each scrape."""
         Gauge(
@@ -224,7 +239,8 @@ class Telemetry:
             failed = metric.proposal is None and not metric.is_input
             proposed = replicas_before if metric.proposal is None else metric.proposal
             action = _action(proposed, replicas_before)
-            error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
+            failure = ErrorClass.SPEC if metric.is_spec_error else ErrorClass.INTERNAL
+            error = failure if failed else ErrorClass.NONE
             self._metric_outcome(action, error, metric.type).count(seconds)
 
     def count_metrics_request(self, group: str, result: str) -> None:

@@ -202,6 +202,8 @@ class ApiServer:
 
     def _resource(self, request: Request) -> Response:
         parts = request.parts
+        if request.path == "/version":
+            return Response(body=b'{"major": "1", "minor": "37", "gitVersion": "v1.37.2"}')
         if len(parts) == 1:
             return documents(request, nulls=self.discovery_with_nulls)
         if parts[-1] == "scale":

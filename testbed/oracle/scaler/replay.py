@@ -25,6 +25,7 @@ from scaler.algorithm.settle import settle
 from scaler.algorithm.signal import signal
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, MetricSpec, metrics_of
+from scaler.api.upstream import upstream_of
 from testbed.oracle.scaler.cases import (
     START_UNIX_SECONDS,
     Case,
@@ -244,7 +245,9 @@ def _policy(case: Case, step: Step) -> Policy:
 
 
 def _settings(case: Case) -> Settings:
-    return msgspec.convert(case.settings, Settings, from_attributes=True)
+    settings = msgspec.convert(case.settings, Settings, from_attributes=True)
+    # The version whose controller the vectors are recorded from.
+    return msgspec.structs.replace(settings, upstream=upstream_of(36))
 
 
 def _matches_any(selector: Selector, pods: Sequence[Pod]) -> bool:
