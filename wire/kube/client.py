@@ -41,7 +41,7 @@ BUSY_RETRIES_MAX = 3
 BUSY_PAUSE_MAX_SECONDS = 3.0
 
 # kube-apiserver 1.37 compresses each flush of a watch as a gzip member of its own (WatchListCompression), as long as the
-# client announces gzip. Many decoders, those of gateways among them, stop after the first: then a watch is silent for ever.
+# client announces gzip. Many decoders, those of gateways among them, stop after the first: a watch is then silent until it ends.
 NOT_COMPRESSED = "identity"
 
 
