@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from testbed.oracle.scaler.cases import Case, StepAnswer, Vector
+from testbed.oracle.scaler.cases import StepAnswer, Vector
 from testbed.oracle.scaler.replay import comparable, controllers
 
 CASES_MAX = 300
@@ -41,12 +41,12 @@ def _generations(vector: Vector) -> list[int | None]:
 
 def _without_generations(vector: Vector) -> tuple[object, ...]:
     """The answers whatever the generations; whether a status is written follows from them."""
-    steps = (_comparable(vector.case, index, each) for index, each in enumerate(vector.steps))
+    steps = (_comparable(each, controllers(vector.case)) for each in vector.steps)
     return (*vector.metrics, *steps)
 
 
-def _comparable(case: Case, index: int, answer: StepAnswer) -> StepAnswer:
-    found = comparable(answer, -math.inf, controllers(case.steps[index]))
+def _comparable(answer: StepAnswer, names: frozenset[str]) -> StepAnswer:
+    found = comparable(answer, -math.inf, names)
     return msgspec.structs.replace(
         found,
         status=msgspec.structs.replace(found.status, observed_generation=None),

@@ -8,7 +8,7 @@ import msgspec
 
 from scaler.algorithm import samples
 from scaler.algorithm.conditions import Conditions
-from scaler.algorithm.decide import decide
+from scaler.algorithm.decide import decide, refused
 from scaler.algorithm.decision import Event, NotNeeded, Rescaled, RescaleFailed
 from scaler.algorithm.draft import Ask
 from scaler.algorithm.effective_policy import policy_of
@@ -127,14 +127,14 @@ def difference(vector: Vector, upstream: Upstream) -> str | None:
     if case.mode == "metrics":
         pairs = list(zip(vector.metrics, metric_answers(case, upstream), strict=True))
     else:
+        names = controllers(case)
         answer = normalized_answer if case.mode == "normalize" else step_answers
         pairs = [
             (comparable(real, cutoff, names), comparable(own, cutoff, names))
-            for real, own, cutoff, names in zip(
+            for real, own, cutoff in zip(
                 vector.steps,
                 answer(case, upstream),
                 _cutoffs_seconds(case, upstream),
-                map(controllers, case.steps),
                 strict=True,
             )
         ]
@@ -160,9 +160,9 @@ def _cutoffs_seconds(case: Case, upstream: Upstream) -> Iterator[float]:
         yield cutoff
 
 
-def controllers(step: Step) -> frozenset[str]:
-    """The autoscalers that a message about ambiguous pods may name."""
-    return frozenset((step.autoscaler.key, *step.others))
+def controllers(case: Case) -> frozenset[str]:
+    """The autoscalers that a message about ambiguous pods may name; it may stay from an earlier step."""
+    return frozenset(key for step in case.steps for key in (step.autoscaler.key, *step.others))
 
 
 def comparable(answer: StepAnswer, cutoff_seconds: float, names: frozenset[str]) -> StepAnswer:
@@ -198,6 +198,8 @@ def _reconcile(
     now = START_UNIX_SECONDS + step.at_seconds
     scale = _unavailable(step, autoscaler) or _scale_view(step.scale, replicas)
     decision = plan(Observed(autoscaler=autoscaler, scale=scale), memory, settings, now)
+    if isinstance(decision, Ask) and step.deleted and settings.upstream.refuses_unknown:
+        decision = refused(decision)
     if isinstance(decision, Ask):
         pods = _target_pods(step, autoscaler, decision.selector)
         measured = () if pods.are_ambiguous else _readings(decision.metrics, step.metrics)
