@@ -166,7 +166,8 @@ class Reconciler:
         Upstream: `consistencyStore.EnsureReady`, which leaves no more than a line in the log and a counter.
         """
         is_guarded = self._decisions.settings.upstream.skips_outdated_reads
-        return is_guarded and record.misses_own_write(self._with.autoscalers.version(namespace))
+        known = self._with.autoscalers.version(namespace)
+        return is_guarded and record.waits_for_own_write(known, self._kind.stale_skips_max)
 
     def _record_of(self, autoscaler: Autoscaler) -> Record:
         uid = autoscaler.metadata.uid

@@ -64,21 +64,27 @@ class Record(msgspec.Struct, kw_only=True):
     status_written_at_seconds: float = -math.inf
     written_version: str = ""
     """The resourceVersion of the last write of the status, until the watch has delivered it."""
+    stale_skips: int = 0
+    """How many reconciles in a row were left out because it has not."""
     reported: Repetition = msgspec.field(default_factory=Repetition)
 
     def scale_of(self, autoscaler: Autoscaler) -> TargetScale | None:
         """The copy of the Scale, the same object each time; None if the target may have changed since it was read."""
         return self.scale.current(autoscaler) if self.scale is not None else None
 
-    def misses_own_write(self, known_version: str) -> bool:
-        """Whether the watch, which is at this resourceVersion, has not delivered the last write of the status.
+    def waits_for_own_write(self, known_version: str, skips_max: int | None) -> bool:
+        """Whether this reconcile is left out: the watch, which is at this resourceVersion, has not delivered the own status.
 
-        False if one of the versions is no number: then their order is not known.
+        Not if one of the versions is no number, because then their order is not known, nor after `skips_max` in a row.
         """
         written = self.written_version
-        if known_version.isdecimal() and written.isdecimal() and int(known_version) < int(written):
+        is_missed = (
+            known_version.isdecimal() and written.isdecimal() and int(known_version) < int(written)
+        )
+        if is_missed and (skips_max is None or self.stale_skips < skips_max):
+            self.stale_skips += 1
             return True
-        self.written_version = ""
+        self.written_version, self.stale_skips = "", 0
         return False
 
     def with_memory_only(self) -> "Record":

@@ -25,7 +25,7 @@ WRITTEN = b'{"metadata": {"resourceVersion": "10"}}'
 )
 def test_a_write_is_missed_while_the_watch_is_before_it(written, known, misses):
     record = Record(uid="u1", written_version=written)
-    assert record.misses_own_write(known) is misses
+    assert record.waits_for_own_write(known, None) is misses
     # What was delivered once is not waited for again.
     assert (record.written_version == written) is (misses or not written)
 
@@ -60,6 +60,21 @@ async def test_nothing_is_sent_until_the_watch_has_delivered_the_status(kind):
     await world.reconcile()
     assert len(world.kube.requested) > before[0]
     assert skips(world) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "scales_on"), [(HORIZONTAL_POD_AUTOSCALERS, False), (LOAD_AUTOSCALERS, True)]
+)
+async def test_while_the_watch_hangs_a_load_autoscaler_scales_up_after_a_minute_and_an_hpa_does_not(
+    kind, scales_on
+):
+    world = await written(kind)
+    for _ in range(4):
+        await world.sync(80)
+    assert world.replicas == 1
+    await world.sync(80)
+    assert (world.replicas > 1) is scales_on
+    assert skips(world) == (4 if scales_on else 5)
 
 
 async def test_before_1_37_the_next_reconcile_does_not_wait():
