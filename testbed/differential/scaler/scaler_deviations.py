@@ -134,7 +134,7 @@ def _is_left_by_a_user(_: Scenario, difference: Difference) -> bool:
 
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(name="pods-in-order", explains=_names_another_pod),
-    Deviation(name="pairs-in-order", explains=_names_another_pair),
+    Deviation(name="ambiguous-names", explains=_names_another_pair),
     Deviation(name="lasting-failures", explains=_reports_lasting_failures_once, of_hpas=False),
     Deviation(name="users-zero", explains=_is_left_by_a_user, of_hpas=False),
     Deviation(name="observed-generation", explains=_is_of_a_generation, of_hpas=False),

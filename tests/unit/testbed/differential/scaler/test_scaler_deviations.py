@@ -175,7 +175,7 @@ def test_which_two_of_three_autoscalers_are_named_may_differ():
     found = Difference(
         scenario="s", step="1.1", what="one: condition", upstream=both[0], loadline=both[1]
     )
-    assert deviation_explaining(of_three, found, NEWEST, of_hpas=True) == "pairs-in-order"
+    assert deviation_explaining(of_three, found, NEWEST, of_hpas=True) == "ambiguous-names"
     assert deviation_explaining(of_two, found, NEWEST, of_hpas=True) == ""
 
 
