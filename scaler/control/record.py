@@ -75,7 +75,7 @@ class Record(msgspec.Struct, kw_only=True):
     def waits_for_own_write(self, known_version: str, skips_max: int | None) -> bool:
         """Whether this reconcile is left out: the watch, which is at this resourceVersion, has not delivered the own status.
 
-        Not if one of the versions is no number, because then their order is not known, nor after `skips_max` in a row.
+        Not if one of the versions is not a number, because then their order is not known, nor after `skips_max` in a row.
         """
         written = self.written_version
         is_missed = (

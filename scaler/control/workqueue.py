@@ -1,7 +1,7 @@
 """When each autoscaler is due for its next reconcile.
 
 Upstream: the rate-limited queue of `podautoscaler` (rate_limiters.go, horizontal.go). Kept from it:
-the first reconcile is at most one period after an autoscaler appears, one that is asked for at once (a new object, a changed
+the first reconcile is at most one period after an autoscaler appears, a reconcile at once (of a new object, or a changed
 spec) does not move the next ones (nor does a changed metric, see `reaction`), one autoscaler is never reconciled twice at once,
 and an error is not retried before the next period. Different: each autoscaler has its own moment within the period, by a
 hash of its uid, and keeps it. However many are created together, or exist at startup, their

@@ -18,7 +18,7 @@ WRITTEN = b'{"metadata": {"resourceVersion": "10"}}'
         pytest.param("5", "1", True, id="before"),
         pytest.param("5", "5", False, id="the write itself"),
         pytest.param("10", "9", True, id="as numbers, not as texts"),
-        pytest.param("5", "x", False, id="a version that is no number"),
+        pytest.param("5", "x", False, id="a version that is not a number"),
         pytest.param("5", "", False, id="nothing was listed"),
         pytest.param("", "1", False, id="nothing was written"),
     ],
