@@ -14,7 +14,7 @@ export DEMO_SECONDS PAGE_AUTOSCALERS
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-backends test-page simulate check bench lint format unit site assets constraints clean
+.PHONY: help demo test test-kubernetes upstream-diff test-backends test-page simulate check bench lint format unit site assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -30,7 +30,7 @@ $(STAMP): $(DEPENDENCIES) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-assets: $(STAMP)  ## Build the programs of the control plane (10 to 15 minutes on two cores, once)
+assets: $(STAMP)  ## Build the programs of the control planes (20 to 25 minutes on two cores, once)
 	@$(BIN)/python -m testbed build
 
 demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
@@ -39,6 +39,14 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 
 test: check assets  ## Run all checks and tests, including those against real programs
 	$(BIN)/python -m pytest tests/simulation tests/conformance tests/process tests/e2e
+
+test-kubernetes: assets  ## Run the tests that need a control plane with another Kubernetes (VERSION=1.35)
+	@test -n "$(VERSION)" || { echo "Name a minor version of Kubernetes: make $@ VERSION=1.35" >&2; exit 2; }
+	LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest tests/process tests/e2e
+
+upstream-diff: $(STAMP)  ## Show what changed upstream in the files that Loadline follows (VERSION=1.38.0)
+	@test -n "$(VERSION)" || { echo "Name a version of Kubernetes: make $@ VERSION=1.38.0" >&2; exit 2; }
+	@$(BIN)/python -m testbed.upstream_diff $(VERSION)
 
 test-backends: $(STAMP)  ## Build VictoriaMetrics and Thanos and compare them with Prometheus (five minutes of building, once)
 	@$(BIN)/python -m testbed build prometheus victoria-metrics thanos

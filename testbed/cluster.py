@@ -15,8 +15,6 @@ from testbed.processes import Process, start
 from testbed.waiting import until
 
 KWOK_STAGES = Path(__file__).with_name("kwok_stages.yaml")
-OF_ONE_KUBERNETES_VERSION = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
-NEEDED = (*OF_ONE_KUBERNETES_VERSION, "etcd", "kubectl", "kwok")
 COMPONENT_USERS = {
     "kube-controller-manager": ("system:kube-controller-manager", ()),
     "kube-scheduler": ("system:kube-scheduler", ()),
@@ -40,13 +38,13 @@ class Cluster(ClusterAccess):
         self, options: ClusterOptions | None = None, *, directory: Path | None = None
     ) -> None:
         self.options = options or ClusterOptions()
-        self._programs = _find_programs(self.options)
+        assets.find_all(_programs(self.options))
         self._reserved: list[int] = []
         self._is_temporary = directory is None
         super().__init__(
             directory=directory or Path(tempfile.mkdtemp(prefix="loadline-testbed-")),
             api_port=self._port(),
-            kubectl=self._programs["kubectl"],
+            kubectl=assets.find("kubectl"),
         )
         self.log_directory = self.directory / "logs"
         self.components: dict[str, Process] = {}
@@ -178,8 +176,9 @@ class Cluster(ClusterAccess):
         """
         self.components.pop(name).stop(grace_seconds=STOP_GRACE_SECONDS)
 
-    def restart_apiserver(self) -> None:
-        """Restart kube-apiserver on the same port and storage; returns when it is ready."""
+    def restart_apiserver(self, options: ClusterOptions | None = None) -> None:
+        """Restart kube-apiserver on the same port and storage, with other options if given; returns when it is ready."""
+        self.options = options or self.options
         self.stop_component("kube-apiserver")
         self.start_apiserver()
 
@@ -191,7 +190,7 @@ class Cluster(ClusterAccess):
         self._wait_for_healthz("kube-controller-manager", self._layout.controller_manager_port)
 
     def _start(self, name: str, flags: Sequence[str]) -> Process:
-        command: list[str | Path] = [self._programs[name], *flags]
+        command: list[str | Path] = [assets.find(_program(name, self.options)), *flags]
         process = start(name, command, log_path=self.log_directory / f"{name}.log")
         self.components[name] = process
         return process
@@ -235,12 +234,22 @@ class Cluster(ClusterAccess):
             self._kubeconfig(name, self._authority.client(user, groups))
 
 
-def _find_programs(options: ClusterOptions) -> dict[str, Path]:
-    """By component. Raises AssetMissing."""
-    names = {name: name for name in NEEDED}
-    names |= {name: f"{name}{options.kubernetes_suffix}" for name in OF_ONE_KUBERNETES_VERSION}
-    found = assets.find_all([*names.values()])
-    return {component: found[program] for component, program in names.items()}
+def _programs(options: ClusterOptions) -> list[str]:
+    """The names of all programs that these options start, and of kubectl."""
+    runs = {
+        "etcd": True,
+        "kube-apiserver": True,
+        "kube-controller-manager": bool(options.controllers),
+        "kube-scheduler": options.scheduler,
+        "kwok": options.kwok,
+        "kubectl": True,
+    }
+    return [_program(component, options) for component, needed in runs.items() if needed]
+
+
+def _program(component: str, options: ClusterOptions) -> str:
+    of_kubernetes = component in assets.COMPONENTS
+    return f"{component}{options.kubernetes_suffix}" if of_kubernetes else component
 
 
 def _node(name: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from testbed import assets
+
 # All controllers except those that need a cloud or a real network.
 ALL_CONTROLLERS = ("*", "-node-ipam-controller", "-service-lb-controller", "-node-route-controller")
 WITHOUT_HPA_CONTROLLER = (*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller")
@@ -22,7 +24,8 @@ class HPAOptions(msgspec.Struct, frozen=True, kw_only=True):
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Which components run, and with which flags."""
 
-    kubernetes_suffix: str = ""  # of the Kubernetes programs, for example assets.OLDEST
+    # Of the Kubernetes programs: "" for those of the newest version, "-1.36" for those of another.
+    kubernetes_suffix: str = msgspec.field(default_factory=assets.chosen_suffix)
     controllers: tuple[str, ...] = ALL_CONTROLLERS  # empty: kube-controller-manager does not run
     hpa: HPAOptions = HPAOptions()
     scheduler: bool = True

@@ -5,12 +5,13 @@ import signal
 import time
 from pathlib import Path
 
+from testbed import assets
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions, HPAOptions
 from testbed.prometheus import PrometheusServer
 
 BANNER = """\
-Up after {elapsed:.1f} s. Kubernetes v1.36 with {nodes} nodes:
+Up after {elapsed:.1f} s. Kubernetes {version} with {nodes} nodes:
 
   export KUBECONFIG={kubeconfig}
   alias kubectl={kubectl}
@@ -56,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         ):
             banner = BANNER.format(
                 elapsed=time.monotonic() - started_at,
+                version=assets.KUBERNETES_VERSIONS[assets.chosen_kubernetes()],
                 nodes=arguments.nodes,
                 kubeconfig=cluster.kubeconfig,
                 kubectl=cluster.kubectl_path,

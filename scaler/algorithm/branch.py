@@ -8,6 +8,8 @@ from scaler.api.autoscaler import Autoscaler, ConditionStatus, ConditionType
 
 def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Branch:
     """Disabled at zero, above the maximum, below the minimum, or on to the metrics."""
+    if current == 0 and not policy.upstream.marks_zero:
+        return Branch.METRICS if policy.min_replicas == 0 else Branch.DISABLED
     if current == 0:
         if was_scaled_to_zero and (policy.min_ends_zero or _is_lost_at_zero(policy)):
             return Branch.BELOW_MIN
@@ -22,7 +24,7 @@ def branch_of(current: int, policy: Policy, *, was_scaled_to_zero: bool) -> Bran
 
 def was_scaled_to_zero(autoscaler: Autoscaler, policy: Policy, memory: Memory) -> bool:
     """Whether the controller itself scaled to zero, according to the status or, before that is written, the memory."""
-    if not policy.scale_to_zero:
+    if not policy.scale_to_zero or not policy.upstream.marks_zero:
         return False
     if memory.scaled_to_zero or policy.manual_zero_activates:
         return True

@@ -19,6 +19,8 @@ class Recommended(msgspec.Struct, frozen=True, kw_only=True):
     winner: int | None = None
     blocking: MetricFailure | None = None
     error: str | None = None
+    is_spec_error: bool = False
+    """Whether the first failure is one of the spec, not of the metrics API."""
 
     @property
     def winner_name(self) -> str:
@@ -38,6 +40,7 @@ def combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended:
         )
     if not failures:
         return Recommended(proposals=proposals, replicas=replicas, winner=winner)
+    is_spec_error = failures[0].is_spec_error
     error = (
         f"invalid metrics ({len(failures)} invalid out of {len(scaling)}), "
         f"first error is: {failures[0].error}"
@@ -45,9 +48,20 @@ def combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended:
     # While some metrics are unknown, fewer replicas may be too few: only scale up, or stay.
     if len(failures) == len(scaling) or replicas < spec_replicas:
         return Recommended(
-            proposals=proposals, replicas=None, winner=winner, blocking=failures[0], error=error
+            proposals=proposals,
+            replicas=None,
+            winner=winner,
+            blocking=failures[0],
+            error=error,
+            is_spec_error=is_spec_error,
         )
-    return Recommended(proposals=proposals, replicas=replicas, winner=winner, error=error)
+    return Recommended(
+        proposals=proposals,
+        replicas=replicas,
+        winner=winner,
+        error=error,
+        is_spec_error=is_spec_error,
+    )
 
 
 def _largest(proposals: Sequence[Proposal]) -> tuple[int | None, int]:

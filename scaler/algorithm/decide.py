@@ -45,10 +45,21 @@ def decide(
     )
 
 
+def refused(ask: Ask) -> Decision:
+    """The autoscaler was deleted after its Scale was read: it scales nothing any more (upstream's `hpaSelectorStore`)."""
+    turn = ask.turn
+    message = (
+        f"{turn.policy.kind.short_name} {turn.autoscaler.key} was deleted during reconciliation"
+    )
+    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
+    return uncomputable(
+        Draft(turn), problem=message, error=message, conditions=conditions, events=()
+    )
+
+
 def _ambiguous(turn: Turn, pods: TargetPods) -> Decision:
     """Another autoscaler controls some of these pods, so their metrics do not say how many to have."""
-    keys = " ".join(pods.controlled_by)
-    message = f"pods by selector {turn.scale.selector} are controlled by multiple HPAs: [{keys}]"
+    message = f"pods by selector {turn.scale.selector} are controlled by {_several(turn, pods)}"
     conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     conditions.scaling_inactive("AmbiguousSelector", message)
     draft = Draft(turn)
@@ -62,6 +73,15 @@ def _ambiguous(turn: Turn, pods: TargetPods) -> Decision:
     )
 
 
+def _several(turn: Turn, pods: TargetPods) -> str:
+    """Of two, which upstream takes at random, the first ones: the text stays the same."""
+    upstream, found = turn.policy.upstream, pods.controlled_by
+    keys = " ".join(found[:2] if upstream.names_two_of_ambiguous else found)
+    if upstream.has_ambiguous_text:
+        return f"more than one HPA (e.g. [{keys}])"
+    return f"multiple HPAs: [{keys}]"
+
+
 def _blocked(draft: Draft, recommended: Recommended) -> Decision:
     """Too many metrics failed to go by the others."""
     turn = draft.turn
@@ -72,7 +92,11 @@ def _blocked(draft: Draft, recommended: Recommended) -> Decision:
         conditions.scaling_inactive(recommended.blocking.reason, message)
     assert recommended.error is not None  # noqa: S101 - `combine` says why there is no count
     return uncomputable(
-        draft, error=recommended.error, conditions=conditions, events=_failures(recommended)
+        draft,
+        error=recommended.error,
+        error_class=_error_class(turn, recommended),
+        conditions=conditions,
+        events=_failures(recommended),
     )
 
 
@@ -92,8 +116,14 @@ def _by_metrics(draft: Draft, recommended: Recommended) -> Decision:
     return msgspec.structs.replace(
         decided(draft, conditions),
         error=recommended.error,
-        error_class=ErrorClass.INTERNAL if recommended.error else ErrorClass.NONE,
+        error_class=_error_class(turn, recommended) if recommended.error else ErrorClass.NONE,
     )
+
+
+def _error_class(turn: Turn, recommended: Recommended) -> ErrorClass:
+    """Before Kubernetes 1.37, the error around that of the first failed metric hid that it is the spec's."""
+    is_spec_error = recommended.is_spec_error and turn.policy.upstream.counts_wrapped_spec_errors
+    return ErrorClass.SPEC if is_spec_error else ErrorClass.INTERNAL
 
 
 def _reason(draft: Draft, winner_name: str) -> str:

@@ -56,6 +56,8 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     kept: str = ""
     proposal: int | None = None
     failure: str = ""
+    is_spec_error: bool = False
+    """Whether it failed because of the spec."""
     computed_from: str = ""
     """The other metrics that it was computed from, in words."""
     is_input: bool = False

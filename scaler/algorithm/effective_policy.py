@@ -45,6 +45,7 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
     readiness = spec.pod_readiness or _NO_READINESS
     return Policy(
         kind=settings.kind,
+        upstream=settings.upstream,
         sync_period_seconds=settings.sync_period_seconds
         if spec.sync_period_seconds is None
         else float(spec.sync_period_seconds),
@@ -60,7 +61,7 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
             readiness.initial_readiness_delay_seconds, settings.initial_readiness_delay_seconds
         ),
         pod_level_resources=settings.pod_level_resources,
-        scale_to_zero=settings.scale_to_zero,
+        scale_to_zero=settings.scales_to_zero,
         has_metric_at_zero=any(
             metric.type in _MEASURED_WITHOUT_PODS and not metric.is_input
             for metric in spec.metrics or ()

@@ -126,11 +126,14 @@ def external_metric(metric: MetricSpec, reading: Reading, workload: Workload) ->
 def _object_value(source: ObjectMetricSource, reading: Reading, workload: Workload) -> int:
     if isinstance(reading, ObjectValue):
         return reading.value_milli
-    described = source.described_object
-    # Upstream's format string has its arguments in another order than its words; so the text reads.
-    where = f"{described.kind} on {workload.namespace} {described.name}/"
+    described, name = source.described_object, source.metric.name
     cause = unusable_reading(reading).message
-    raise MetricUnusable(f"unable to get metric {source.metric.name}: {where}{cause}")
+    if workload.policy.upstream.has_object_metric_text:
+        where = f"{described.kind} {workload.namespace}/{described.name}"
+        raise MetricUnusable(f"unable to get metric {name} on {where}: {cause}")
+    # The format string of these versions has its arguments in another order than its words; so the text reads.
+    where = f"{described.kind} on {workload.namespace} {described.name}/"
+    raise MetricUnusable(f"unable to get metric {name}: {where}{cause}")
 
 
 def _external_values(

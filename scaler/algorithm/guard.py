@@ -72,6 +72,7 @@ def uncomputable(
     draft: Draft,
     *,
     error: str,
+    error_class: ErrorClass = ErrorClass.INTERNAL,
     problem: str | None = None,
     conditions: Conditions,
     events: tuple[Event, ...],
@@ -84,6 +85,7 @@ def uncomputable(
         draft,
         error="failed to compute desired number of replicas based on listed metrics "
         f"for {target}: {error}",
+        error_class=error_class,
         problem=problem,
         conditions=conditions,
         events=events,

@@ -83,7 +83,7 @@ def _turn(
         branch = Branch.SHARED_TARGET
     conditions = _conditions(observed, moment)
     conditions.able_to_scale("SucceededGetScale")
-    if memory.scaled_to_zero:
+    if memory.scaled_to_zero and policy.upstream.marks_zero:
         # The status that said so may not have been written.
         conditions.scaled_to_zero(by_controller=True)
     if current > 0 and policy.kind.knows_who_set_zero:
@@ -165,7 +165,7 @@ def _disabled(turn: Turn) -> Decision:
     """Zero replicas that the controller did not set disable autoscaling."""
     conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     conditions.scaling_inactive("ScalingDisabled")
-    if not turn.policy.scale_to_zero:
+    if turn.policy.upstream.marks_zero and not turn.policy.scale_to_zero:
         conditions.remove_scaled_to_zero()
     memory = disabled_with_states(turn.memory, turn.settings.extensions)
     return decided(Draft(msgspec.structs.replace(turn, memory=memory)), conditions)

@@ -10,6 +10,7 @@ import msgspec
 
 from scaler.api.autoscaler import ScalingPolicy, ScalingPolicySelect
 from scaler.api.kinds import WatchedKind
+from scaler.api.upstream import NEWEST, Upstream
 
 BELOW_MIN = "Current number of replicas below Spec.MinReplicas"
 ABOVE_MAX = "Current number of replicas above Spec.MaxReplicas"
@@ -50,6 +51,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
     kind: WatchedKind
+    upstream: Upstream = NEWEST
+    """Whose HPA controller is equalled."""
     sync_period_seconds: float
     min_replicas: int
     max_replicas: int

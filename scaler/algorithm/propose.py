@@ -27,6 +27,8 @@ class MetricFailure(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     message: str
     error: str
+    is_spec_error: bool = False
+    """Whether the spec is wrong, not the metrics API (upstream's `errSpec`)."""
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +65,7 @@ def propose(metric: MetricSpec, reading: Reading, workload: Workload) -> Proposa
     known = _EVALUATE.get(metric.type)
     if known is None:
         message = f"unknown metric source type {go_quote(metric.type)}"
-        return _failed(metric, "InvalidMetricSourceType", message, message)
+        return _failed(metric, "InvalidMetricSourceType", message, message, is_spec_error=True)
     evaluate, reason = known
     return proposed(metric, lambda: evaluate(metric, reading, workload), reason, _what(metric))
 
@@ -88,13 +90,21 @@ def proposed(
     return Proposal(status=status, derivation=derivation)
 
 
-def _failed(metric: MetricSpec, reason: str, message: str, error: str) -> Proposal:
+def _failed(
+    metric: MetricSpec, reason: str, message: str, error: str, *, is_spec_error: bool = False
+) -> Proposal:
     return Proposal(
         status=MetricStatus(type="", name=metric.name),
         derivation=MetricDerivation(
-            type=metric.type, name=metric.name, failure=message, is_input=metric.is_input
+            type=metric.type,
+            name=metric.name,
+            failure=message,
+            is_spec_error=is_spec_error,
+            is_input=metric.is_input,
         ),
-        failure=MetricFailure(reason=reason, message=message, error=error),
+        failure=MetricFailure(
+            reason=reason, message=message, error=error, is_spec_error=is_spec_error
+        ),
     )
 
 

@@ -146,6 +146,8 @@ def _rescaled(decision: Decision, desired: int, now: float) -> Outcome:
 def _mark_zero(conditions: Conditions, decision: Decision, desired: int) -> None:
     """The condition is set again by every rescale, so that it is never stale."""
     policy = decision.policy
+    if not policy.upstream.marks_zero:
+        return
     if not policy.scale_to_zero:
         conditions.remove_scaled_to_zero()
         return
@@ -192,17 +194,16 @@ def _status(
     desired: int | None = None,
     conditions: tuple[Condition, ...] | None = None,
 ) -> AutoscalerStatus:
-    """The new status. Upstream drops `observedGeneration`; a LoadAutoscaler has it.
+    """The new status. `observedGeneration` is 0 for an object without a generation, from before Kubernetes 1.37.
 
     `currentReplicas` is the count that was read, also after a rescale: upstream shows the new one
     only after the next reconcile.
     """
     old = _status_before(decision)
-    autoscaler = decision.autoscaler
+    policy = decision.policy
+    is_observed = policy.kind.has_observed_generation or policy.upstream.keeps_generations
     return AutoscalerStatus(
-        observed_generation=autoscaler.metadata.generation
-        if decision.policy.kind.has_observed_generation
-        else None,
+        observed_generation=decision.autoscaler.metadata.generation if is_observed else None,
         last_scale_time=old.last_scale_time,
         current_replicas=decision.current_replicas,
         desired_replicas=old.desired_replicas if desired is None else desired,

@@ -15,10 +15,12 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     plural: str
     kind: str
-    scales_to_zero_by_default: bool = False
-    """Whether HPAScaleToZero is on unless `--feature-gates` says otherwise."""
+    short_name: str = "HPA"
+    """What messages call one."""
+    follows_server_version: bool = True
+    """Whether it behaves as the HPA controller of the API server's version; otherwise as the newest one."""
     has_observed_generation: bool = False
-    """Whether `status.observedGeneration` is set; kube-controller-manager drops it."""
+    """Whether every status has `observedGeneration`; an HPA has it as the trait `keeps_generations` says."""
     explains_in_status: bool = False
     """Whether `status.decision` holds the last decision in words."""
     has_column_texts: bool = False
@@ -36,6 +38,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     knows_who_set_zero: bool = False
     """Whether a zero of the scaler is one also for the next autoscaler of the target, and only until the target is above zero;
     upstream goes by the last rescale of the same autoscaler."""
+    stale_skips_max: int | None = None
+    """How many reconciles in a row may wait for the watch to deliver the own status; upstream waits without end."""
     has_calendars: bool = False
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
@@ -71,7 +75,8 @@ LOAD_AUTOSCALERS = WatchedKind(
     version=VERSION,
     plural="loadautoscalers",
     kind="LoadAutoscaler",
-    scales_to_zero_by_default=True,
+    short_name="LoadAutoscaler",
+    follows_server_version=False,
     has_observed_generation=True,
     explains_in_status=True,
     has_column_texts=True,
@@ -81,6 +86,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     leaves_zero_by_any_policy=True,
     leaves_zero_for_min=True,
     knows_who_set_zero=True,
+    stale_skips_max=4,
     has_calendars=True,
     reports_changes_only=True,
     metric_status_max_age_seconds=60.0,

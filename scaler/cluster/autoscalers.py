@@ -32,9 +32,11 @@ class WatchedAutoscalers:
         *,
         on_change: OnChange[Autoscaler] | None = None,
         on_crash: Callable[[], object] = lambda: None,
+        on_watch: Callable[[], object] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all namespaces. `on_crash` is called when one autoscaler cannot be kept because of a bug."""
+        """`namespaces`: empty for all namespaces. `on_crash` is called when one autoscaler cannot be kept because of a bug,
+        `on_watch` whenever a watch was accepted."""
         self.kind = kind
         self._messages: LRUCache[str, str] = LRUCache(MESSAGES_MAX)
         self.caches = [
@@ -45,6 +47,7 @@ class WatchedAutoscalers:
                 convert=self._completed,
                 on_change=on_change,
                 on_crash=on_crash,
+                on_watch=on_watch,
                 monotonic=monotonic,
             )
             for path in collections(kind, namespaces)
@@ -58,6 +61,14 @@ class WatchedAutoscalers:
             if found is not None:
                 return found
         return None
+
+    def version(self, namespace: str) -> str:
+        """The resourceVersion up to which the changes in a namespace are known; empty if that is not known."""
+        path = self.kind.collection(namespace) if len(self.caches) > 1 else ""
+        for cache in self.caches:
+            if not path or cache.path == path:
+                return cache.resource_version
+        return ""
 
     def __iter__(self) -> Iterator[Autoscaler]:
         """Every autoscaler."""

@@ -93,6 +93,12 @@ class Telemetry:
             buckets=_BUCKETS_SECONDS,
             registry=self.registry,
         )
+        self._stale_sync_skips_total = Counter(
+            "loadline_scaler_stale_sync_skips_total",
+            "Reconciles that were left out because the watch has not delivered what the last one wrote.",
+            ("group", "resource"),
+            registry=self.registry,
+        )
         self.autoscalers = Gauge(
             "loadline_scaler_num_horizontal_pod_autoscalers",
             "Number of autoscalers that this scaler reconciles.",
@@ -134,6 +140,15 @@ class Telemetry:
             ("type", "reason"),
             registry=self.registry,
         )
+
+        self._kubernetes_version: Gauge | None = None
+        if self._kind.follows_server_version:
+            self._kubernetes_version = Gauge(
+                "loadline_scaler_kubernetes_version_info",
+                "Always 1; the labels are the version of the API server (empty with --kubernetes-version), and that whose HPA controller is equalled.",
+                ("server", "behavior"),
+                registry=self.registry,
+            )
 
     def _add_metrics_of_the_share(self) -> None:
         if self._shards:
@@ -201,6 +216,12 @@ class Telemetry:
         ProcessCollector(registry=self.registry)
         self._build.labels(version, platform.python_version()).set(1)
 
+    def show_kubernetes_version(self, server: str, behavior: str) -> None:
+        """Export the versions, such as `1.37`; nothing for a kind that has always the newest behavior."""
+        if self._kubernetes_version is not None:
+            self._kubernetes_version.clear()
+            self._kubernetes_version.labels(server, behavior).set(1)
+
     def show_clock_difference(self, difference_seconds: Callable[[], float]) -> None:
         """Export `clock_difference_seconds`; the function is called for each scrape."""
         Gauge(
@@ -224,12 +245,17 @@ class Telemetry:
             failed = metric.proposal is None and not metric.is_input
             proposed = replicas_before if metric.proposal is None else metric.proposal
             action = _action(proposed, replicas_before)
-            error = ErrorClass.INTERNAL if failed else ErrorClass.NONE
+            failure = ErrorClass.SPEC if metric.is_spec_error else ErrorClass.INTERNAL
+            error = failure if failed else ErrorClass.NONE
             self._metric_outcome(action, error, metric.type).count(seconds)
 
     def count_metrics_request(self, group: str, result: str) -> None:
         """Count a metric that is read from an API of this group: `sent`, `shared` or `streamed`."""
         self._metrics_api_requests(group, result).inc()
+
+    def count_stale_skip(self) -> None:
+        """Count a reconcile that was left out."""
+        self._stale_sync_skips_total.labels(self._kind.group, self._kind.plural).inc()
 
     def count_reconcile(self, action: Action, error: ErrorClass, seconds: float) -> None:
         """Count a reconcile and its duration."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from scaler.algorithm.decide import decide
+from scaler.algorithm.decide import decide, refused
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import AnyMemory
@@ -41,6 +41,11 @@ class Decisions:
         self._left_zeros = left_zeros
         self._clock = clock
 
+    @property
+    def settings(self) -> Settings:
+        """As of now: the version of the API server may have changed."""
+        return self._settings if self._with.settings is None else self._with.settings()
+
     async def make(
         self,
         autoscaler: Autoscaler,
@@ -58,9 +63,13 @@ class Decisions:
             has_left_zero=self._left_zeros.has(target),
             inputs=self._with.inputs(autoscaler),
         )
-        planned = plan(observed, memory, self._settings, now())
+        planned = plan(observed, memory, self.settings, now())
         if isinstance(planned, Decision):
             return LastDecision(decision=planned, memory=memory, target=target, observed=observed)
+        if self._is_refused(autoscaler):
+            return LastDecision(
+                decision=refused(planned), memory=memory, target=target, observed=observed
+            )
         measured = await self._measured(planned, measured)
         return LastDecision(
             decision=decide(planned, measured.pods, measured.readings, now()),
@@ -99,7 +108,7 @@ class Decisions:
         if readings == last.readings:
             return False
         kept, now = self._memories.current(record), self._clock.now()
-        planned = plan(last.observed, kept.memory, self._settings, now) if kept else None
+        planned = plan(last.observed, kept.memory, self.settings, now) if kept else None
         if not isinstance(planned, Ask):
             return True
         return decide(planned, last.measured.pods, readings, now).rescale
@@ -108,6 +117,7 @@ class Decisions:
         autoscaler, observed, measured = last.autoscaler, last.observed, last.measured
         return (
             self._with.autoscalers.get(autoscaler.key) is autoscaler
+            and last.decision.policy.upstream is self.settings.upstream
             and self._clock.now() < last.decision.holds_until_unix_seconds
             and self._memories.is_current(record)
             and record.scale_of(autoscaler) is last.target
@@ -124,6 +134,11 @@ class Decisions:
         if pods is measured.pods.pods and record.selectors_version == self._with.selectors.version:
             return True
         return self._target_pods(autoscaler, measured.selector) == measured.pods
+
+    def _is_refused(self, autoscaler: Autoscaler) -> bool:
+        return self.settings.upstream.refuses_unknown and not self._with.selectors.knows(
+            autoscaler.key
+        )
 
     async def _measured(self, ask: Ask, before: Measured | None) -> Measured:
         """The pods, and the readings of what the plan asks for."""

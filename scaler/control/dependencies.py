@@ -7,6 +7,7 @@ import msgspec
 
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.policy import Policy
+from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.autoscalers import WatchedAutoscalers
 from scaler.cluster.events.autoscaler_events import Events
@@ -48,6 +49,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     measurements: Measurements
     events: Events
     telemetry: Telemetry
+    settings: Callable[[], Settings] | None = None
+    """The settings of the algorithm as of now, the same object until they change; None if they never do."""
     followers: Followers = msgspec.field(default_factory=Followers)
     """Which autoscalers a changed metric concerns."""
     outdated: Callable[[str], str | None] = lambda _: None

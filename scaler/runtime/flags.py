@@ -12,6 +12,7 @@ import msgspec
 
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
+from scaler.api.upstream import NEWEST, OLDEST, UPSTREAMS, minor_of, upstream_of
 from scaler.cluster.lease import LeaseTimes
 from scaler.extensions import extensions_of
 from scaler.runtime.adapter_options import (
@@ -50,10 +51,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     concurrent_syncs: int = 20
     autoscaler_metrics: bool = True
+    kubernetes_version: int | None = None
+    """The minor version whose HPA controller to equal; None for that of the API server."""
     settings: Settings = Settings(
         extensions=extensions_of(LOAD_AUTOSCALERS),
         kind=LOAD_AUTOSCALERS,
-        scale_to_zero=True,
         metric_status_max_age_seconds=LOAD_AUTOSCALERS.metric_status_max_age_seconds,
     )
     adapter: AdapterOptions | None = None
@@ -62,6 +64,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     serving: ServingOptions = ServingOptions(secure_port=10443)
     certificate_config_map: tuple[str, str] | None = None
     logging: LoggingOptions = LoggingOptions()
+
+    @property
+    def follows_server_version(self) -> bool:
+        """Whether the version of the API server decides whose HPA controller to equal."""
+        return self.kubernetes_version is None and self.settings.kind.follows_server_version
 
 
 def period(text: str) -> float:
@@ -103,19 +110,40 @@ GATES = {
     "HPAConfigurableTolerance": "configurable_tolerance",
     "PodLevelResources": "pod_level_resources",
 }
+"""Gates that are fields of `Settings`."""
+TRAIT_GATES = {
+    "HPAGeneration": "keeps_generations",
+    "HPAOptimizedSelectorStore": "names_two_of_ambiguous",
+    "StaleControllerConsistencyHPA": "skips_outdated_reads",
+}
+"""Gates that are traits of `Upstream`."""
 
 
 def feature_gates(text: str) -> dict[str, bool]:
-    """`Name=true,...` to fields of `Settings`; only the gates that affect the algorithm are known."""
+    """`Name=true,...` by name; only the gates that affect what the scaler does are known."""
     found = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
-        if name not in GATES:
+        if name not in GATES and name not in TRAIT_GATES:
             raise argparse.ArgumentTypeError(
-                f"unknown feature gate {name!r}: use {', '.join(GATES)}"
+                f"unknown feature gate {name!r}: use {', '.join([*GATES, *TRAIT_GATES])}"
             )
-        found[GATES[name]] = boolean(value)
+        found[name] = boolean(value)
     return found
+
+
+def minor_version(text: str) -> int:
+    """A Kubernetes version whose HPA controller is known, as its minor version."""
+    try:
+        minor = minor_of(text)
+    except ValueError:
+        minor = -1
+    if not OLDEST.minor <= minor <= NEWEST.minor:
+        known = ", ".join(f"1.{each.minor}" for each in UPSTREAMS)
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a known version of Kubernetes: use one of {known}, or leave the flag out"
+        )
+    return minor
 
 
 def add_run_flags(parser: FlagParser) -> None:
@@ -203,7 +231,16 @@ def add_algorithm_flags(flags: FlagGroup) -> None:
         type=feature_gates,
         default={},
         metavar="NAME=BOOL,...",
-        help=f"{', '.join(GATES)} (default: true, but HPAScaleToZero is false for HPAs)",
+        help=f"{', '.join([*GATES, *TRAIT_GATES])} (default: true, but for HPAs before Kubernetes 1.37 only "
+        "HPAConfigurableTolerance and PodLevelResources are)",
+    )
+    flags.add_argument(
+        "--kubernetes-version",
+        type=minor_version,
+        default=None,
+        metavar="VERSION",
+        help=f"scale HPAs as the controller of this version, 1.{OLDEST.minor} to 1.{NEWEST.minor} "
+        "(default: that of the API server)",
     )
 
 
@@ -282,6 +319,11 @@ def _add_leader_flags(flags: FlagGroup) -> None:
 def options_of(flags: argparse.Namespace) -> Options:
     """The parsed flags as one struct. Raises `ValueError` when they contradict each other."""
     kind = KINDS[flags.watch]
+    if flags.kubernetes_version is not None and not kind.follows_server_version:
+        raise ValueError(
+            f"--kubernetes-version is for HPAs, a {kind.kind} always has the newest behavior: "
+            f"remove it, or add --watch={HORIZONTAL_POD_AUTOSCALERS.plural}"
+        )
     max_age_seconds = flags.metric_status_max_age
     settings = msgspec.structs.replace(
         settings_of(flags, kind),
@@ -295,6 +337,7 @@ def options_of(flags: argparse.Namespace) -> Options:
         namespaces=tuple(dict.fromkeys(flags.namespace)),
         concurrent_syncs=flags.concurrent_syncs,
         autoscaler_metrics=flags.autoscaler_metrics,
+        kubernetes_version=flags.kubernetes_version,
         settings=settings,
         adapter=adapter_options(flags),
         prometheus=prometheus_options(flags),
@@ -306,17 +349,21 @@ def options_of(flags: argparse.Namespace) -> Options:
 
 
 def settings_of(flags: argparse.Namespace, kind: WatchedKind) -> Settings:
-    """The flags of the algorithm as one struct."""
-    return Settings(
+    """The flags of the algorithm as one struct. Without `--kubernetes-version`, an HPA has the newest controller."""
+    gates, minor = flags.gates, flags.kubernetes_version
+    settings = Settings(
         kind=kind,
+        gated_traits={TRAIT_GATES[name]: on for name, on in gates.items() if name in TRAIT_GATES},
         extensions=extensions_of(kind),
         sync_period_seconds=flags.sync_period,
         tolerance=flags.tolerance,
         downscale_stabilization_seconds=flags.downscale_stabilization,
         cpu_initialization_period_seconds=flags.cpu_initialization_period,
         initial_readiness_delay_seconds=flags.initial_readiness_delay,
-        **{"scale_to_zero": kind.scales_to_zero_by_default, **flags.gates},
+        **{GATES[name]: on for name, on in gates.items() if name in GATES},
     )
+    is_given = minor is not None and kind.follows_server_version
+    return settings.of_version(upstream_of(minor) if is_given else NEWEST)
 
 
 def _leader_election(flags: argparse.Namespace) -> LeaderElectionOptions:

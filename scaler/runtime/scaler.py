@@ -19,6 +19,7 @@ from scaler.cluster.lease import LeaseTimes
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.scales import Scales
+from scaler.cluster.server_version import ServerVersion
 from scaler.cluster.shards.assignment import ALL_SHARDS, SHARDS
 from scaler.cluster.shards.membership import Membership
 from scaler.cluster.telemetry import Telemetry
@@ -101,12 +102,14 @@ class Scaler:
             now=clock.now,
             monotonic=clock.monotonic,
         )
+        self._server_version = self._new_server_version()
         self._watches = Watches(
             clients.watches,
             options.settings.kind,
             options.namespaces,
             on_change=self._autoscaler_changed,
             on_crash=self._telemetry.crashes_total.inc,
+            on_watch=self._server_version.read_again,
             monotonic=clock.monotonic,
         )
         self._telemetry.show_build(version)
@@ -146,6 +149,7 @@ class Scaler:
             self._controller,
             self._store,
             self._telemetry,
+            lambda: self._server_version.settings,
         )
 
     async def run(self, stop: asyncio.Event) -> int:
@@ -153,6 +157,8 @@ class Scaler:
         try:
             server = await self._started_server()
             self._background.start(self._follow_discovery(), name="discovery")
+            version = self._server_version.run()
+            self._background.start(version, name="server version", may_end=True)
             for cache in self._watches.caches:
                 self._background.start(cache.run(), name=f"watch {cache.path}")
             self._direct.start(
@@ -187,8 +193,17 @@ class Scaler:
             memory_store=self._store,
             inputs=self._inputs.of,
             observers=self._inputs.observers,
+            settings=lambda: self._server_version.settings,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
+
+    def _new_server_version(self) -> ServerVersion:
+        return ServerVersion(
+            self._clients.requests,
+            self._options.settings,
+            is_followed=self._options.follows_server_version,
+            on_version=self._telemetry.show_kubernetes_version,
+        )
 
     def _new_inputs(self) -> ExtensionInputs:
         return ExtensionInputs(
@@ -253,6 +268,7 @@ class Scaler:
             version=self._version,
             ready=(
                 Check("discovery", self._discovery_problem),
+                *self._server_version.checks(),
                 *self._watches.checks(),
                 Check("clock", self._clock_problem, informs=True),
             ),
@@ -275,6 +291,7 @@ class Scaler:
 
     async def _scale(self) -> None:
         """Scale until cancelled: always, while this process leads, or what belongs to its shards."""
+        await self._server_version.known()
         election = self._options.leader_election
         if election.sharding:
             await self._reconciling.synced()

@@ -42,10 +42,11 @@ class Watches:
         *,
         on_change: OnChange[Autoscaler],
         on_crash: Callable[[], object],
+        on_watch: Callable[[], object] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`namespaces`: empty for all. `on_change` is called for every change of an autoscaler, and `on_crash`
-        when one object cannot be kept because of a bug."""
+        when one object cannot be kept because of a bug. `on_watch` is called whenever a watch of the autoscalers was accepted."""
         self._on_change = on_change
         self.selectors = Selectors()
         self.rivals = Targets()
@@ -56,6 +57,7 @@ class Watches:
             namespaces,
             on_change=self._changed,
             on_crash=on_crash,
+            on_watch=on_watch,
             monotonic=monotonic,
         )
         self.pods = WatchedPods(client, namespaces, on_crash=on_crash, monotonic=monotonic)

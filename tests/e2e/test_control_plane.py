@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from testbed.apiservices import server_name
+from testbed.assets import KUBERNETES_VERSIONS, NEWEST_KUBERNETES, chosen_kubernetes
 from testbed.cluster import Cluster, KubectlFailed
 from testbed.cluster_options import ClusterOptions
 from testbed.exporter import Exporter
@@ -18,10 +19,11 @@ from testbed.waiting import until
 STUB_GROUP = "stub.loadline.io"
 
 
-def test_kubernetes_reports_the_pinned_version(cluster):
+def test_kubernetes_reports_the_chosen_version(cluster):
     versions = json.loads(cluster.kubectl("version", "--output=json"))
-    assert versions["serverVersion"]["gitVersion"] == "v1.36.3"
-    assert versions["clientVersion"]["gitVersion"] == "v1.36.3"
+    chosen = KUBERNETES_VERSIONS[chosen_kubernetes()]
+    assert versions["serverVersion"]["gitVersion"] == chosen
+    assert versions["clientVersion"]["gitVersion"] == KUBERNETES_VERSIONS[NEWEST_KUBERNETES]
 
 
 def test_a_deployment_becomes_available_on_the_nodes(cluster, namespace):

@@ -1,7 +1,7 @@
 """A LoadAutoscaler is validated and defaulted exactly like an HPA.
 
-The reference is the API server itself, with the feature gate HPAScaleToZero, which LoadAutoscalers always have.
-Every case is sent to it as both kinds, as a dry run.
+The reference is the API server itself, of each supported Kubernetes version, with the feature gate HPAScaleToZero, which
+LoadAutoscalers always have. Every case is sent to it as both kinds, as a dry run.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from scaler.api.upstream import UPSTREAMS, Upstream
+from testbed.assets import suffix_of
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
 from tests.e2e import crd_extension_cases, crd_trial_cases
@@ -27,11 +29,22 @@ HPA = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 LA = ("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 
 
+@pytest.fixture(scope="module", params=UPSTREAMS, ids=lambda upstream: f"1.{upstream.minor}")
+def upstream(request: pytest.FixtureRequest) -> Upstream:
+    """The version that the API server runs."""
+    version: Upstream = request.param
+    return version
+
+
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """An API server with the LoadAutoscaler CRD and scaling to zero for HPAs; no other component runs."""
     options = ClusterOptions(
-        controllers=(), scheduler=False, kwok=False, feature_gates=(("HPAScaleToZero", True),)
+        kubernetes_suffix=suffix_of(f"1.{upstream.minor}"),
+        controllers=(),
+        scheduler=False,
+        kwok=False,
+        feature_gates=(("HPAScaleToZero", True),),
     )
     with Cluster(options, directory=tmp_path_factory.mktemp("crd")) as running:
         running.apply_crd(CRD.read_text())
@@ -115,6 +128,52 @@ async def test_a_validation_error_names_the_field_and_the_valid_values(
     with pytest.raises(StatusError) as refused:
         await dry_run(kube, LA, spec_)
     assert message in refused.value.message
+
+
+REQUIRED, POSITIVE = "spec.maxReplicas: Required value", "must be greater than or equal to 1"
+BELOW_MIN = "must be greater than or equal to `minReplicas`"
+# What the API server says of an HPA, by the newest minor version that says so. From 1.37 on, these rules are declared with
+# the types, and their errors come last.
+BOUNDS = {
+    "no max": {
+        36: [f"{REQUIRED}: must be set and greater than 0", f"spec.maxReplicas: Invalid value: 0: {BELOW_MIN}"],
+        37: [f"spec.maxReplicas: Invalid value: 0: {BELOW_MIN}", REQUIRED],
+    },
+    "max 0": {
+        36: [f"{REQUIRED}: must be set and greater than 0", f"spec.maxReplicas: Invalid value: 0: {BELOW_MIN}"],
+        37: [f"spec.maxReplicas: Invalid value: 0: {BELOW_MIN}", REQUIRED],
+    },
+    "a negative max": {
+        36: [f"spec.maxReplicas: Invalid value: -1: {POSITIVE}", f"spec.maxReplicas: Invalid value: -1: {BELOW_MIN}"],
+        37: [f"spec.maxReplicas: Invalid value: -1: {BELOW_MIN}", f"spec.maxReplicas: Invalid value: -1: {POSITIVE}"],
+    },
+    "a negative min": {37: ["spec.minReplicas: Invalid value: -1: must be greater than or equal to 0"]},
+    "max below min": {37: [f"spec.maxReplicas: Invalid value: 10: {BELOW_MIN}"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+async def test_a_wrong_bound_is_refused_for_the_same_fields_and_the_words_for_an_hpa_are_known(
+    kube: KubeClient, upstream: Upstream, name: str
+) -> None:
+    of_hpa, of_la = (
+        await refusals(kube, HPA, INVALID[name]),
+        await refusals(kube, LA, INVALID[name]),
+    )
+    assert {field for field, _ in of_la} == {field for field, _ in of_hpa}
+    known = BOUNDS[name][min(minor for minor in BOUNDS[name] if minor >= upstream.minor)]
+    assert [f"{field}: {message}" for field, message in of_hpa] == known
+
+
+async def refusals(
+    kube: KubeClient, kind: tuple[str, str, str], spec_: Spec
+) -> list[tuple[str, str]]:
+    """The fields at fault and what is wrong, without the remark that other rules were not checked."""
+    with pytest.raises(StatusError) as refused:
+        await dry_run(kube, kind, spec_)
+    assert refused.value.details
+    causes = refused.value.details.causes
+    return [(each.field, each.message) for each in causes if each.field != "<nil>"]
 
 
 @pytest.mark.parametrize("spec_", [pytest.param(s, id=name) for name, s in ACCEPTED.items()])

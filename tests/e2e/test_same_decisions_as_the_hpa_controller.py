@@ -1,7 +1,9 @@
 """Loadline's scaler decides as the real HPA controller does: same objects, pods and metrics, reconcile by reconcile.
 
-All scenarios of a variant run at once; then there is one test for each. `LOADLINE_DIFFERENTIAL_RANDOM` sets the number
-of random scenarios besides the handwritten ones, `LOADLINE_DIFFERENTIAL_SEED` their seed.
+All scenarios of a variant run at once; then there is one test for each. Everything runs beside the controller of the
+newest Kubernetes version, and what differs between versions beside the other ones; `LOADLINE_KUBERNETES` chooses
+another version for everything. `LOADLINE_DIFFERENTIAL_RANDOM` sets the number of random scenarios besides the
+handwritten ones, `LOADLINE_DIFFERENTIAL_SEED` their seed.
 """
 
 import os
@@ -11,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.differential.scaler.environment import Variant, environment
+from testbed import assets
+from testbed.differential.scaler.environment import COMPARED_VERSIONS, Variant, environment
 from testbed.differential.scaler.scenario_model import Scenario
 from testbed.differential.scaler.scenario_runner import Result, categories, run_all
 from testbed.differential.scaler.scenarios.selection import selected
@@ -33,18 +36,46 @@ def some(*categories_: str, each: int) -> tuple[Scenario, ...]:
     )
 
 
-# The other variants differ in few code paths, so a sample of the other scenarios is enough.
-VARIANTS = {
-    "a LoadAutoscaler": (Variant(), ALL_SCENARIOS),
-    "scale to zero": (
-        Variant(scale_to_zero=True, custom_version="v1beta1"),
-        some("zero", each=15),
-    ),
-    "an HPA": (
-        Variant(replaces_controller=True, downscale_stabilization_seconds=0.0),
-        some("plain", "ambiguous", "deployment", each=15),
-    ),
-}
+def variants() -> dict[str, tuple[Variant, Sequence[Scenario]]]:
+    """All of the chosen version of Kubernetes; of the other ones, what differs between versions.
+
+    The other variants of a version differ in few code paths, so a sample of the other scenarios is enough.
+    """
+    newest, *older = COMPARED_VERSIONS
+    chosen = assets.chosen_kubernetes()
+    found = _of_version(chosen if chosen in COMPARED_VERSIONS else older[-1])
+    if chosen == newest:
+        for version in older:
+            found |= _of_older_version(version)
+    return found
+
+
+def _of_version(version: str) -> dict[str, tuple[Variant, Sequence[Scenario]]]:
+    plain = Variant(kubernetes=version)
+    other_gate = Variant(
+        kubernetes=version, scale_to_zero=not plain.scales_to_zero, custom_version="v1beta1"
+    )
+    hpa = Variant(kubernetes=version, replaces_controller=True, downscale_stabilization_seconds=0.0)
+    return {
+        f"a LoadAutoscaler, {version}": (plain, ALL_SCENARIOS),
+        f"a LoadAutoscaler with{'out' * plain.scales_to_zero} scale to zero, {version}": (
+            other_gate,
+            some("zero", each=15),
+        ),
+        f"an HPA, {version}": (hpa, some("plain", "ambiguous", "deployment", "zero", each=15)),
+    }
+
+
+def _of_older_version(version: str) -> dict[str, tuple[Variant, Sequence[Scenario]]]:
+    differing = some("ambiguous", "object", each=40)
+    hpa = Variant(kubernetes=version, replaces_controller=True, scale_to_zero=True)
+    return {
+        f"a LoadAutoscaler, {version}": (Variant(kubernetes=version), differing),
+        f"an HPA, {version}": (hpa, some("ambiguous", "object", "zero", each=40)),
+    }
+
+
+VARIANTS = variants()
 
 
 class VariantResults:
@@ -63,7 +94,9 @@ class VariantResults:
     def _run(self, variant: str) -> dict[str, Result]:
         options, scenarios = VARIANTS[variant]
         started_at = time.monotonic()
-        results = run(_run(options, scenarios, self._directory / variant.replace(" ", "-")))
+        results = run(
+            _run(options, scenarios, self._directory / variant.replace(" ", "-").replace(",", ""))
+        )
         elapsed_seconds = time.monotonic() - started_at
         self._report(f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s")
         return {each.scenario.name: each for each in results}

@@ -85,13 +85,14 @@ class WatchCache(Generic[T]):
         convert: Callable[[T], T] | None = None,
         on_change: OnChange[T] | None = None,
         on_crash: Callable[[], object] = lambda: None,
+        on_watch: Callable[[], object] = lambda: None,
         backoff: Backoff | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`on_change(old, new)`: added when `old` is None, deleted when `new` is None. It is called
         after the copy has changed and must not block. `convert` makes of a decoded object what is kept. `on_crash` counts the
-        exceptions of both: they are logged, and concern that object only.
+        exceptions of both: they are logged, and concern that object only. `on_watch` is called whenever a watch was accepted.
         """
         self.path = path
         self._client = client
@@ -99,6 +100,7 @@ class WatchCache(Generic[T]):
         self._objects_max = objects_max
         self._read = ObjectReader(path, decode_type, convert, on_crash=on_crash).read
         self._on_crash = on_crash
+        self._on_watch = on_watch
         self._params = selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
         self._accept_object = METADATA_OBJECT if metadata_only else JSON
@@ -108,6 +110,7 @@ class WatchCache(Generic[T]):
         self._monotonic = monotonic
         self._by_namespace: dict[str, dict[str, T]] = {}
         self._resource_version = ""
+        self._copy_version = ""
         self._synced = asyncio.Event()
         self._listed_or_refused = asyncio.Event()
         self._attempted = asyncio.Event()
@@ -125,6 +128,11 @@ class WatchCache(Generic[T]):
     def last_error(self) -> str | None:
         """Why the copy may be old; None while a watch keeps it up to date."""
         return self._problem.problem
+
+    @property
+    def resource_version(self) -> str:
+        """That of the newest change which is in the copy, or of a later bookmark; empty before the first LIST."""
+        return self._copy_version
 
     def get(self, namespace: str, name: str) -> T | None:
         """One object; the namespace of a cluster-scoped one is empty."""
@@ -230,6 +238,7 @@ class WatchCache(Generic[T]):
             )
         except _ExpiredError:
             found, self._resource_version = await self._listed(dict(self._params))
+        self._copy_version = self._resource_version
         self._replace(found)
         # What the LIST returned was true when it began.
         self._confirmed_at_seconds = started_seconds
@@ -294,7 +303,7 @@ class WatchCache(Generic[T]):
             params,
             accept=self._accept_object,
             timeout_seconds=WATCH_SECONDS,
-            on_accepted=self._accepted,
+            on_accepted=self._opened,
         )
         try:
             async with aclosing(lines):
@@ -328,8 +337,13 @@ class WatchCache(Generic[T]):
         elif event.type == "DELETED" and (old := self._previous(event.object)) is not None:
             self._store(old, is_deleted=True)
         # Else the object's resourceVersion is unknown, but a later event brings a later one.
+        self._copy_version = self._resource_version
         self._confirmed_at_seconds = self._monotonic()
         self._works()
+
+    def _opened(self) -> None:
+        self._accepted()
+        self._on_watch()
 
     def _accepted(self) -> None:
         """The watch will report every change: the next event may be a long time away."""

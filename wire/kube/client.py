@@ -40,6 +40,10 @@ BUSY_RETRIES_MAX = 3
 # Less than a sync period in all: what is written is not older than the next decision.
 BUSY_PAUSE_MAX_SECONDS = 3.0
 
+# kube-apiserver 1.37 compresses each flush of a watch as a gzip member of its own (WatchListCompression), as long as the
+# client announces gzip. Many decoders, those of gateways among them, stop after the first: a watch is then silent until it ends.
+NOT_COMPRESSED = "identity"
+
 
 class KubeClient(Writer):
     """The client of one API server. Create and close it within one event loop."""
@@ -98,7 +102,13 @@ class KubeClient(Writer):
         if self._watches is None:
             self._watches = self._session(connections_max=0)
         async with self._exchange(
-            self._watches, "GET", path, params=query, accept=accept, timeout=timeout
+            self._watches,
+            "GET",
+            path,
+            params=query,
+            accept=accept,
+            encoding=NOT_COMPRESSED,
+            timeout=timeout,
         ) as response:
             await self._raise_unless_ok(response)
             on_accepted()
@@ -203,12 +213,15 @@ class KubeClient(Writer):
         params: Mapping[str, str] | None,
         accept: str,
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own, which has one for each phase
+        encoding: str | None = None,
         body: bytes | None = None,
         content_type: str = JSON,
         refused: bool = False,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """One request and its response; whatever goes wrong on the way becomes `Unavailable`."""
         headers = {"Accept": accept, "User-Agent": self._connection.user_agent}
+        if encoding is not None:
+            headers["Accept-Encoding"] = encoding  # else aiohttp's own, which it decodes
         if body is not None:
             headers["Content-Type"] = content_type
         authorization = await self._connection.authorization(refused=refused)

@@ -6,7 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from testbed.differential.scaler.environment import Variant, environment
+from testbed import assets
+from testbed.differential.scaler.environment import COMPARED_VERSIONS, Variant, environment
 from testbed.differential.scaler.scenario_model import Scenario
 from testbed.differential.scaler.scenario_runner import AT_ONCE, Result, categories, run_all
 from testbed.differential.scaler.scenarios.selection import selected
@@ -28,7 +29,15 @@ def main() -> int:
         "--hpa", action="store_true", help="Loadline scales HPAs, in a cluster of its own"
     )
     parser.add_argument(
-        "--zero", action="store_true", help="enable the feature gate HPAScaleToZero on both sides"
+        "--kubernetes",
+        choices=COMPARED_VERSIONS,
+        default=assets.chosen_kubernetes(),
+        help="the version of the HPA controller and of the API servers (%(default)s)",
+    )
+    parser.add_argument(
+        "--zero",
+        action=argparse.BooleanOptionalAction,
+        help="the feature gate HPAScaleToZero on both sides (the default of the version)",
     )
     parser.add_argument(
         "--show", action="store_true", help="print what the HPA controller did after each step"
@@ -43,6 +52,7 @@ def main() -> int:
         if arguments.only in each.name
     ]
     variant = Variant(
+        kubernetes=arguments.kubernetes,
         against_itself=arguments.itself,
         replaces_controller=arguments.hpa,
         scale_to_zero=arguments.zero,

@@ -1,6 +1,7 @@
 """Lead one side through a scenario, reconcile by reconcile: set the state before each and record the result."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ from testbed.differential.scaler.side import ScenarioNamespace
 
 # Writes reach the watch caches of both programs within milliseconds; there is no signal to wait for.
 CACHE_SECONDS = 0.25
+# Where reconciles may follow each other at once: longer than the short windows and periods of the scenarios, and than
+# Loadline uses the response of a metrics API again.
+BETWEEN_RECONCILES_SECONDS = 1.5
 # After a reconcile that was held longer, the next one may start with a stale autoscaler.
 HELD_MAX_SECONDS = SYNC_PERIOD_SECONDS * 0.8
 
@@ -38,6 +42,9 @@ class LockstepRun:
         before = self._scenario.steps[0].state
         await self._place.prepare(before)
         arrival = await self._gate.arrived()
+        if self._place.side.reconciles_at_once:
+            # It may have begun before the pods were in the watch cache; it reads them after its gate.
+            await asyncio.sleep(CACHE_SECONDS)
         for number, step in enumerate(self._scenario.steps, start=1):
             arrival = await self._apply(before, step, arrival)
             for reconcile in range(1, step.reconciles + 1):
@@ -64,7 +71,11 @@ class LockstepRun:
         self._place.script.requests.clear()
         arrival.released.set()
         held_for_seconds = arrival.held_for_seconds()
+        released_at = time.monotonic()
         following = await self._gate.arrived()
+        if self._place.side.reconciles_at_once:
+            pause_seconds = released_at + BETWEEN_RECONCILES_SECONDS - time.monotonic()
+            await asyncio.sleep(max(0.0, pause_seconds))
         interval_seconds = following.arrived_at - arrival.arrived_at - held_for_seconds
         if interval_seconds < self._place.side.interval_min_seconds:
             raise Disturbed(

@@ -45,7 +45,9 @@ KIND_PLACEHOLDERS = (
     ("loadautoscalers.loadline.io", "AUTOSCALERS"),
     ("horizontalpodautoscalers.autoscaling", "AUTOSCALERS"),
 )
-CONTROLLERS = re.compile(r"(are controlled by multiple HPAs: )\[([^]]*)\]")
+CONTROLLERS = re.compile(
+    r"(are controlled by (?:multiple HPAs: |more than one HPA \(e\.g\. ))\[([^]]*)\]"
+)
 
 
 def neutral(text: str, namespace: str) -> str:
@@ -88,6 +90,7 @@ def _of_one(observed: ObservedState) -> dict[str, Any]:
         "writes of the scale": observed.scale_writes,
         "currentReplicas": status.get("currentReplicas", 0),
         "desiredReplicas": status.get("desiredReplicas", 0),
+        "observedGeneration": status.get("observedGeneration"),
         "has lastScaleTime": status.get("lastScaleTime") is not None,
         "currentMetrics": status.get("currentMetrics") or [],
         "order of conditions": [each["type"] for each in conditions],

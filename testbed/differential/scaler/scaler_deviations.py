@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from scaler.api.upstream import NEWEST, Upstream
 from testbed.differential.scaler.observed_state import Difference, ObservedEvent, aggregated
 from testbed.differential.scaler.scenario_model import Scenario
 
@@ -19,38 +20,86 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 POD = re.compile(r"\bPod p[0-9]+")
+PAIR = re.compile(r"(?<=more than one HPA \(e\.g\. )\[\S+ \S+\]")
+OLDER_TEXTS = (
+    (
+        re.compile(
+            r"unable to get metric (?P<metric>\S+): (?P<kind>\S+) on (?P<namespace>\S+) (?P<name>[^/\s]+)/(?P<cause>.*)"
+        ),
+        r"unable to get metric \g<metric> on \g<kind> \g<namespace>/\g<name>: \g<cause>",
+    ),
+    (
+        re.compile(r"are controlled by multiple HPAs: \[(?P<pair>\S+ \S+)[^]]*\]"),
+        r"are controlled by more than one HPA (e.g. [\g<pair>])",
+    ),
+)
+"""Patterns of texts of versions before 1.37, and what the newest version says."""
 
 
 def _names_another_pod(scenario: Scenario, difference: Difference) -> bool:
     """Only the name of the pod in the message differs, and there are several pods."""
-    several = _has_several_pods(scenario)
-    upstream, loadline = (
-        _without_pod_names(each) for each in (difference.upstream, difference.loadline)
-    )
-    return several and upstream is not None and upstream == loadline
+    return _has_several_pods(scenario) and _are_equal_but_for(POD, difference)
+
+
+def _names_another_pair(scenario: Scenario, difference: Difference) -> bool:
+    """Only which two autoscalers the message names differs, and there are more."""
+    several = any(len(step.state.autoscalers) > 2 for step in scenario.steps)
+    return several and _are_equal_but_for(PAIR, difference)
 
 
 def _has_several_pods(scenario: Scenario) -> bool:
     return any(len(step.state.pods) > 1 for step in scenario.steps)
 
 
-def _without_pod_names(value: object) -> object:
-    """A condition or a list of events with a placeholder for pod names; None for anything else."""
+def _are_equal_but_for(names: re.Pattern[str], difference: Difference) -> bool:
+    upstream, loadline = (
+        _with_texts(each, lambda text: names.sub("ANY", text))
+        for each in (difference.upstream, difference.loadline)
+    )
+    return upstream is not None and upstream == loadline
+
+
+def _with_texts(value: object, changed: Callable[[str], str]) -> object:
+    """A condition or a list of events with other texts; None for anything else."""
+
+    def field(found: Any) -> Any:
+        return changed(found) if isinstance(found, str) else found
+
     match value:
         case tuple():
-            return tuple(_with_placeholder(each) for each in value)
+            return tuple(map(field, value))
         case list():
-            events = [each for each in value if isinstance(each, tuple)]
-            if len(events) != len(value):
+            if any(not isinstance(each, tuple) for each in value):
                 return None
-            return aggregated(
-                ObservedEvent(*(_with_placeholder(field) for field in each)) for each in events
-            )
+            return [
+                msgspec.structs.astuple(each)
+                for each in aggregated(ObservedEvent(*map(field, each)) for each in value)
+            ]
     return None
 
 
-def _with_placeholder(text: Any) -> Any:
-    return POD.sub("Pod ANY", text) if isinstance(text, str) else text
+def _is_newest_text(_: Scenario, difference: Difference) -> bool:
+    """The same in the words of the newest version."""
+    return bool(_in_newest_words(difference.upstream) == difference.loadline)
+
+
+def _in_newest_words(value: object) -> object:
+    """A condition or a list of events of an older version; anything else stays as it is."""
+
+    def translated(text: str) -> str:
+        for pattern, newest in OLDER_TEXTS:
+            text = pattern.sub(newest, text)
+        return text
+
+    found = _with_texts(value, translated)
+    return value if found is None else found
+
+
+def _is_of_a_generation(_: Scenario, difference: Difference) -> bool:
+    """A LoadAutoscaler says which generation it has seen where the HPA controller says none, or still an earlier one."""
+    if not difference.what.endswith(": observedGeneration") or difference.loadline is None:
+        return False
+    return difference.upstream is None or bool(difference.upstream < difference.loadline)
 
 
 def _reports_lasting_failures_once(scenario: Scenario, difference: Difference) -> bool:
@@ -69,7 +118,8 @@ def _reports_lasting_failures_once(scenario: Scenario, difference: Difference) -
 def _counts(events: list[Any], scenario: Scenario) -> dict[tuple[str, str, str], int]:
     """By type, reason and message; which of several pods a message names does not matter."""
     if _has_several_pods(scenario):
-        events = [tuple(map(_with_placeholder, event)) for event in events]
+        found = _with_texts(events, lambda text: POD.sub("ANY", text))
+        events = found if isinstance(found, list) else []
     merged = aggregated(ObservedEvent(*event) for event in events)
     return {(each.type, each.reason, each.message): each.count for each in merged}
 
@@ -84,13 +134,28 @@ def _is_left_by_a_user(_: Scenario, difference: Difference) -> bool:
 
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(name="pods-in-order", explains=_names_another_pod),
+    Deviation(name="ambiguous-names", explains=_names_another_pair),
     Deviation(name="lasting-failures", explains=_reports_lasting_failures_once, of_hpas=False),
     Deviation(name="users-zero", explains=_is_left_by_a_user, of_hpas=False),
+    Deviation(name="observed-generation", explains=_is_of_a_generation, of_hpas=False),
 )
+NEWEST_VERSION = Deviation(name="newest-version", explains=_is_newest_text, of_hpas=False)
+"""Beside an older HPA controller."""
 
 
-def deviation_explaining(scenario: Scenario, difference: Difference, *, of_hpas: bool) -> str:
-    """The name of the deviation that explains it, or an empty string. `of_hpas`: both sides scale HPAs."""
+def deviation_explaining(
+    scenario: Scenario, difference: Difference, upstream: Upstream, *, of_hpas: bool
+) -> str:
+    """The name of the deviation that explains it, or an empty string.
+
+    `upstream` is the HPA controller that was compared, `of_hpas` whether both sides scale HPAs.
+    """
+    if upstream is not NEWEST and not of_hpas:
+        if NEWEST_VERSION.explains(scenario, difference):
+            return NEWEST_VERSION.name
+        difference = msgspec.structs.replace(
+            difference, upstream=_in_newest_words(difference.upstream)
+        )
     for deviation in DEVIATIONS:
         if of_hpas and not deviation.of_hpas:
             continue

@@ -190,11 +190,12 @@ class _Run:
             await asyncio.sleep(POLL_SECONDS)
 
     def _differences(self, step: str, views: Sequence[Views]) -> list[Difference]:
-        upstream, loadline = views
-        found = differences(self._scenario.name, step, upstream[step], loadline[step])
+        found = differences(self._scenario.name, step, views[0][step], views[1][step])
         of_hpas = all(each.side.kind is HPA for each in self._namespaces)
+        upstream = self._namespaces[0].side.upstream
         explained = {
-            each.what: deviation_explaining(self._scenario, each, of_hpas=of_hpas) for each in found
+            each.what: deviation_explaining(self._scenario, each, upstream, of_hpas=of_hpas)
+            for each in found
         }
         self._deviations |= {name for name in explained.values() if name}
         return [each for each in found if not explained[each.what]]

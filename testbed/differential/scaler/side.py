@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from scaler.api.upstream import Upstream
 from testbed.differential.scaler import scenario_manifests
 from testbed.differential.scaler.namespace_script import RECONCILE_DEADLINE_SECONDS, NamespaceScript
 from testbed.differential.scaler.observed_state import (
@@ -99,6 +100,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     events: EventLog
     # A burst of new pods overloads the watches of a busy API server.
     preparing: asyncio.Semaphore
+    # Of the clusters of both sides.
+    upstream: Upstream
+    # Whether a new or changed autoscaler is reconciled at once.
+    reconciles_at_once: bool
     # A reconcile that follows the previous one sooner started with a stale autoscaler.
     interval_min_seconds: float
 

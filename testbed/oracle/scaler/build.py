@@ -2,6 +2,9 @@
 
 The package's functions are not exported, so the driver has to be part of the package; nothing of
 upstream is kept in this repository. The driver is a test binary because only tests may fake time.
+
+There is one oracle for each minor version of Kubernetes. What the driver does differently in some of them is in files
+with a build tag, such as `since_1_37`.
 """
 
 import json
@@ -13,9 +16,9 @@ from pathlib import Path
 from testbed import toolchain
 from testbed.build import go_environment
 from testbed.cache import locked, root
+from testbed.oracle.scaler.versions import OLDEST, modules_of
 
 HERE = Path(__file__).parent
-MODULES = HERE.parents[1] / "modules" / "kubernetes"
 _MODULE = "k8s.io/kubernetes"
 _PACKAGE = "pkg/controller/podautoscaler"
 
@@ -34,33 +37,36 @@ _UNUSED_THEN = re.compile(
 _TEST_ONLY_LIMIT = re.compile(r"^\tscaleUpLimitFactor = 8$", re.MULTILINE)
 
 
-def build(*, with_tape: bool = False) -> Path:
-    """The oracle's binary, built again; Go's build cache makes that quick. Raises CalledProcessError.
+def build(minor: int, *, with_tape: bool = False) -> Path:
+    """The oracle's binary of Kubernetes 1.`minor`, built again; Go's build cache makes that quick. Raises CalledProcessError.
 
     `with_tape` makes another one, that runs upstream's own tests and writes down what they ask.
     """
-    name = "tape" if with_tape else "oracle"
+    name = f"{'tape' if with_tape else 'oracle'}-1.{minor}"
     place = root() / "oracle" / f"scaler-{name}"
     place.mkdir(parents=True, exist_ok=True)
-    go = toolchain.choose(toolchain.required_by(MODULES))
+    modules = modules_of(minor)
+    go = toolchain.choose(toolchain.required_by(modules))
     toolchain.prepare(go, print)
     environment = go_environment(place) | {"GOFLAGS": "-mod=mod -trimpath -buildvcs=false"}
     with locked(f"oracle-scaler-{name}", on_wait=print):
-        _lay_out(place, _upstream(go.command, environment), with_tape=with_tape)
+        upstream = _upstream(go.command, modules, environment)
+        _lay_out(place, upstream, modules, with_tape=with_tape)
         binary = place / name
-        command: list[str | Path] = ["nice", go.command, "test", "-c", "-o", binary]
+        tags = ",".join(f"since_1_{each}" for each in range(OLDEST + 1, minor + 1))
+        command: list[str | Path] = ["nice", go.command, "test", "-c", "-tags", tags, "-o", binary]
         subprocess.run([*command, "./podautoscaler"], cwd=place, env=environment, check=True)
     return binary
 
 
-def _upstream(go: Path, environment: dict[str, str]) -> Path:
+def _upstream(go: Path, modules: Path, environment: dict[str, str]) -> Path:
     """Where Go keeps the pinned sources; fetched when they are not there yet."""
     command: list[str | Path] = [go, "mod", "download", "-json", _MODULE]
-    said = subprocess.run(command, cwd=MODULES, env=environment, check=True, capture_output=True)
+    said = subprocess.run(command, cwd=modules, env=environment, check=True, capture_output=True)
     return Path(json.loads(said.stdout)["Dir"]) / _PACKAGE
 
 
-def _lay_out(place: Path, upstream: Path, *, with_tape: bool) -> None:
+def _lay_out(place: Path, upstream: Path, modules: Path, *, with_tape: bool) -> None:
     package = place / "podautoscaler"
     shutil.rmtree(package, ignore_errors=True)
     package.mkdir()
@@ -72,10 +78,10 @@ def _lay_out(place: Path, upstream: Path, *, with_tape: bool) -> None:
     drivers = [*HERE.glob("*_test.go"), *(HERE.glob("tables/*_test.go") if with_tape else ())]
     for driver in sorted(drivers):
         shutil.copyfile(driver, package / driver.name)
-    lines = (MODULES / "go.mod").read_text().splitlines()
+    lines = (modules / "go.mod").read_text().splitlines()
     lines[0] = "module loadline.io/testbed/oracle/scaler"
     (place / "go.mod").write_text("\n".join(lines) + "\n")
-    shutil.copyfile(MODULES / "go.sum", place / "go.sum")
+    shutil.copyfile(modules / "go.sum", place / "go.sum")
 
 
 def _taped(source: str) -> str:

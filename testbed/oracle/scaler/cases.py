@@ -67,10 +67,17 @@ class Step(Json, frozen=True, kw_only=True):
     others: dict[str, str] = {}
     metrics: MetricAnswers = MetricAnswers()
     update_error: str = ""
+    mapping_error: str = ""
+    """What discovery says to the kind of the target."""
+    deleted: bool = False
+    """The autoscaler is deleted before its reconcile stores its selector."""
 
 
 class Flags(msgspec.Struct, frozen=True, kw_only=True):
-    """The controller's flags and gates; the defaults are kube-controller-manager's."""
+    """The controller's flags and gates; a case says each of them, so the defaults of a version do not count.
+
+    `configurable_tolerance` cannot be off since Kubernetes 1.37.
+    """
 
     tolerance: float = 0.1
     downscale_stabilization_seconds: float = 300.0
@@ -128,12 +135,16 @@ class MetricAnswer(Json, frozen=True, kw_only=True):
 
 
 class StepAnswer(Json, frozen=True, kw_only=True):
-    """The result of one reconcile; `log` holds events, writes of the scale and of the status, in order."""
+    """The result of one reconcile; `log` holds events, writes of the scale and of the status, in order.
+
+    `counted` has the labels `action` and `error` of `reconciliations_total`.
+    """
 
     log: tuple[tuple[str, ...], ...]
     status: AutoscalerStatus
     error: str
     memory: Remembered
+    counted: tuple[str, ...] = ()
 
 
 class Vector(Json, frozen=True, kw_only=True):

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	metricsclient "k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/monitor"
-	"k8s.io/kubernetes/pkg/controller/util/selectors"
 )
 
 // entry is a recommendation or a scale event: replicas and time (seconds since the start of the bubble).
@@ -34,6 +33,8 @@ type stepResult struct {
 	Status json.RawMessage `json:"status"`
 	Error  string          `json:"error"`
 	Memory memory          `json:"memory"`
+	// Counted has the labels action and error of horizontal_pod_autoscaler_controller_reconciliations_total.
+	Counted []string `json:"counted,omitzero"`
 }
 
 type metricResult struct {
@@ -47,32 +48,33 @@ type metricResult struct {
 func newController(w *environment, s settings) *HorizontalController {
 	lister := podLister{environment: w}
 	client := metricsclient.NewRESTMetricsClient(resourceMetrics{environment: w}, customClient{w}, externalMetrics{environment: w})
-	return &HorizontalController{
+	a := &HorizontalController{
 		eventRecorder:                recorder{w},
 		scaleNamespacer:              scales{environment: w},
 		hpaNamespacer:                autoscalers{environment: w},
-		mapper:                       mapper{},
+		mapper:                       mapper{environment: w},
 		tolerance:                    s.Tolerance,
 		downscaleStabilisationWindow: seconds(s.DownscaleStabilizationSeconds),
-		monitor:                      monitor.New(),
+		monitor:                      results{monitor.New(), w},
 		podLister:                    lister,
 		recommendations:              map[string][]timestampedRecommendation{},
 		scaleUpEvents:                map[string][]timestampedScaleEvent{},
 		scaleDownEvents:              map[string][]timestampedScaleEvent{},
-		hpaSelectors:                 selectors.NewBiMultimap(),
 		replicaCalc: NewReplicaCalculator(client, lister,
 			seconds(s.CPUInitializationSeconds), seconds(s.InitialReadinessDelaySeconds)),
 	}
+	a.prepare()
+	return a
 }
 
-func reconcileSteps(t *testing.T, input testCase) any {
+func reconcileSteps(t *testing.T, input oracleCase) any {
 	start, w := time.Now(), &environment{}
 	a := newController(w, input.Settings)
 	var status *autoscalingv2.HorizontalPodAutoscalerStatus
 	results := []stepResult{}
 	for i := range input.Steps {
 		now := &input.Steps[i]
-		w.now, w.log, w.status = now, [][]string{}, nil
+		w.now, w.log, w.status, w.counted = now, [][]string{}, nil, nil
 		time.Sleep(time.Until(start.Add(seconds(now.AtSeconds))))
 		hpa := now.HPA
 		key := hpa.Namespace + "/" + hpa.Name
@@ -81,9 +83,9 @@ func reconcileSteps(t *testing.T, input testCase) any {
 		} else {
 			hpa.Status = *status.DeepCopy()
 		}
-		a.knowOthers(t, key, now.Others)
+		a.selectEach(parsed(t, key, now))
 		err := a.reconcileAutoscaler(context.Background(), hpa, key)
-		result := stepResult{Log: w.log, Memory: a.recall(key, start)}
+		result := stepResult{Log: w.log, Memory: a.recall(key, start), Counted: w.counted}
 		if err != nil {
 			result.Error = err.Error()
 		}
@@ -98,7 +100,7 @@ func reconcileSteps(t *testing.T, input testCase) any {
 	return results
 }
 
-func evaluateMetrics(t *testing.T, input testCase) any {
+func evaluateMetrics(t *testing.T, input oracleCase) any {
 	start, now := time.Now(), &input.Steps[0]
 	w := &environment{now: now}
 	a := newController(w, input.Settings)
@@ -124,7 +126,7 @@ func evaluateMetrics(t *testing.T, input testCase) any {
 	return results
 }
 
-func normalizeOnce(input testCase) any {
+func normalizeOnce(input oracleCase) any {
 	start, w := time.Now(), &environment{}
 	a := newController(w, input.Settings)
 	hpa, n := input.Steps[0].HPA, input.Normalize
@@ -141,16 +143,21 @@ func normalizeOnce(input testCase) any {
 	return []stepResult{{Log: [][]string{{"desired", fmt.Sprint(desired)}}, Status: encoded, Memory: a.recall(key, start)}}
 }
 
-func (a *HorizontalController) knowOthers(t *testing.T, own string, others map[string]string) {
-	a.hpaSelectors = selectors.NewBiMultimap()
-	a.hpaSelectors.PutSelector(selectors.Parse(own), labels.Nothing())
-	for key, text := range others {
+// parsed returns the selectors that are stored when a reconcile begins, by the key of their autoscaler.
+// That of the autoscaler itself matches nothing until the reconcile stores the real one.
+func parsed(t *testing.T, own string, now *step) map[string]labels.Selector {
+	stored := map[string]labels.Selector{}
+	if !now.Deleted {
+		stored[own] = labels.Nothing()
+	}
+	for key, text := range now.Others {
 		selector, err := labels.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.hpaSelectors.PutSelector(selectors.Parse(key), selector)
+		stored[key] = selector
 	}
+	return stored
 }
 
 func (a *HorizontalController) remember(key string, start time.Time, m memory) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -26,6 +27,8 @@ import (
 	resourceclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 	customclient "k8s.io/metrics/pkg/client/custom_metrics"
 	externalclient "k8s.io/metrics/pkg/client/external_metrics"
+
+	"k8s.io/kubernetes/pkg/controller/podautoscaler/monitor"
 )
 
 type scaleAnswer struct {
@@ -53,6 +56,7 @@ type environment struct {
 	log      [][]string
 	status   *autoscalingv2.HorizontalPodAutoscalerStatus
 	replicas int32
+	counted  []string
 }
 
 func (w *environment) note(entry ...string) { w.log = append(w.log, entry) }
@@ -71,11 +75,25 @@ func (r recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, ev
 	r.Eventf(object, eventtype, reason, format, args...)
 }
 
-type mapper struct {
-	meta.RESTMapper
+// results notes how a reconcile is counted.
+type results struct {
+	monitor.Monitor
+	*environment
 }
 
-func (mapper) RESTMappings(gk schema.GroupKind, _ ...string) ([]*meta.RESTMapping, error) {
+func (r results) ObserveReconciliationResult(action monitor.ActionLabel, err monitor.ErrorLabel, _ time.Duration) {
+	r.counted = []string{string(action), string(err)}
+}
+
+type mapper struct {
+	meta.RESTMapper
+	*environment
+}
+
+func (m mapper) RESTMappings(gk schema.GroupKind, _ ...string) ([]*meta.RESTMapping, error) {
+	if m.now.MappingError != "" {
+		return nil, errors.New(m.now.MappingError)
+	}
 	resource := schema.GroupVersionResource{Group: gk.Group, Version: "v1", Resource: strings.ToLower(gk.Kind) + "s"}
 	return []*meta.RESTMapping{{Resource: resource}}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/features"
 )
 
 type settings struct {
@@ -39,6 +41,10 @@ type step struct {
 	Others    map[string]string                      `json:"others,omitzero"`
 	Metrics   metricAnswers                          `json:"metrics,omitzero"`
 	Update    string                                 `json:"updateError,omitzero"`
+	// MappingError is the answer of discovery to the target's kind.
+	MappingError string `json:"mappingError,omitzero"`
+	// Deleted is an autoscaler that is deleted before its reconcile stores its selector.
+	Deleted bool `json:"deleted,omitzero"`
 }
 
 type normalization struct {
@@ -46,7 +52,7 @@ type normalization struct {
 	Desired int32 `json:"desired"`
 }
 
-type testCase struct {
+type oracleCase struct {
 	Mode      string        `json:"mode"`
 	Settings  settings      `json:"settings"`
 	Memory    memory        `json:"memory,omitzero"`
@@ -84,7 +90,7 @@ func TestOracle(t *testing.T) {
 }
 
 func writeResult(t *testing.T, line []byte, results *bufio.Writer) {
-	var input testCase
+	var input oracleCase
 	if err := json.Unmarshal(line, &input); err != nil {
 		t.Fatalf("%v in %s", err, line)
 	}
@@ -110,11 +116,16 @@ func writeResult(t *testing.T, line []byte, results *bufio.Writer) {
 
 func setGates(t *testing.T, s settings) {
 	gates := map[string]bool{
-		"HPAScaleToZero":           s.ScaleToZero,
-		"HPAConfigurableTolerance": s.ConfigurableTolerance,
-		"PodLevelResources":        s.PodLevelResources,
-		// Depends on the one above; the HPA does not need it.
-		"InPlacePodLevelResourcesVerticalScaling": s.PodLevelResources,
+		string(features.HPAScaleToZero):           s.ScaleToZero,
+		string(features.HPAConfigurableTolerance): s.ConfigurableTolerance,
+		string(features.PodLevelResources):        s.PodLevelResources,
+	}
+	// The HPA does not need those that depend on it, but they cannot be on without it.
+	known := utilfeature.DefaultMutableFeatureGate.GetAll()
+	for gate, others := range utilfeature.DefaultMutableFeatureGate.Dependencies() {
+		if slices.Contains(others, features.PodLevelResources) {
+			gates[string(gate)] = s.PodLevelResources && known[gate].Default
+		}
 	}
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
 		t.Fatal(err)

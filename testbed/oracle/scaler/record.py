@@ -1,7 +1,10 @@
 """`python -m testbed.oracle.scaler.record`: run cases through the real controller's code, and record the results.
 
+Every case is answered by the code of each supported Kubernetes version. Of the newest one all answers are recorded, of
+the others only those that differ from the newest's.
+
 Without arguments the committed vectors are recorded again. With `--check` nothing is written: any
-number of cases from any seed is evaluated and compared with the core.
+number of cases from any seed is evaluated and compared with the core, with the traits of each version.
 """
 
 import argparse
@@ -15,18 +18,21 @@ from pathlib import Path
 
 import msgspec
 
+from scaler.api.upstream import upstream_of
 from testbed.oracle.scaler.build import build
 from testbed.oracle.scaler.cases import Case, MetricAnswer, StepAnswer, Vector
+from testbed.oracle.scaler.distinguishing import distinguishing
 from testbed.oracle.scaler.replay import difference
-from testbed.oracle.scaler.scenarios import cases
+from testbed.oracle.scaler.scenarios import cases, cases_without_tolerances
 from testbed.oracle.scaler.tape import upstream_cases
+from testbed.oracle.scaler.versions import MINORS, NEWEST
 
 SEED = 20_260_101
 METRICS_CASES = 4_200
 RECONCILE_CASES = 2_600
 NORMALIZE_CASES = 6_000
+WITHOUT_TOLERANCES_CASES = 60
 _HERE = Path(__file__).parents[3] / "tests" / "conformance" / "scaler"
-RANDOM_VECTORS = _HERE / "random.jsonl.xz"
 UPSTREAM_VECTORS = _HERE / "upstream.jsonl.xz"
 
 
@@ -44,21 +50,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="cases, of some reconciles each",
     )
     parser.add_argument("--normalizations", type=int, default=NORMALIZE_CASES)
+    parser.add_argument(
+        "--without-tolerances",
+        type=int,
+        default=WITHOUT_TOLERANCES_CASES,
+        help="cases for the versions in which the gate HPAConfigurableTolerance can be off",
+    )
     parser.add_argument("--check", action="store_true", help="compare with the core, write nothing")
     chosen = parser.parse_args(arguments)
-    oracle = build()
-    given = cases(
-        chosen.seed,
-        metrics=chosen.metrics,
-        reconciles=chosen.reconciles,
-        normalizations=chosen.normalizations,
+    given = list(
+        cases(
+            chosen.seed,
+            metrics=chosen.metrics,
+            reconciles=chosen.reconciles,
+            normalizations=chosen.normalizations,
+        )
     )
-    vectors = ask(oracle, given)
+    only_older = list(cases_without_tolerances(chosen.seed, chosen.without_tolerances))
+    newest = ask(build(NEWEST), given)
+    older = {minor: ask(build(minor), given + only_older) for minor in MINORS[:-1]}
     if chosen.check:
-        return _check(vectors)
-    write(RANDOM_VECTORS, vectors)
-    write(UPSTREAM_VECTORS, ask(oracle, upstream_cases()))
+        found = [_check(minor, vectors) for minor, vectors in {**older, NEWEST: newest}.items()]
+        return 1 if any(found) else 0
+    write(random_vectors_of(NEWEST), newest)
+    write(UPSTREAM_VECTORS, ask(build(NEWEST), upstream_cases()))
+    for minor, vectors in older.items():
+        write(random_vectors_of(minor), distinguishing(vectors, newest))
     return 0
+
+
+def random_vectors_of(minor: int) -> Path:
+    """The file of the answers of Kubernetes 1.`minor`: all of the newest version, the differing ones of the others."""
+    return _HERE / ("random.jsonl.xz" if minor == NEWEST else f"random-1.{minor}.jsonl.xz")
 
 
 def ask(oracle: Path, given: Iterable[Case]) -> list[Vector]:
@@ -104,12 +127,15 @@ def _vector(case: Case, line: bytes) -> Vector:
     return Vector(case=case, steps=steps)
 
 
-def _check(vectors: Sequence[Vector]) -> int:
-    found = [text for vector in vectors if (text := difference(vector)) is not None]
+def _check(minor: int, vectors: Sequence[Vector]) -> int:
+    """Print the first differences between the core and Kubernetes 1.`minor`; returns how many there are."""
+    found = [
+        text for vector in vectors if (text := difference(vector, upstream_of(minor))) is not None
+    ]
     for text in found[:3]:
         print(text)
-    print(f"{inputs(vectors)} inputs, {len(found)} differences")
-    return 1 if found else 0
+    print(f"1.{minor}: {inputs(vectors)} inputs, {len(found)} differences")
+    return len(found)
 
 
 if __name__ == "__main__":

@@ -75,6 +75,9 @@ def metric_answers(given: Given, metrics: tuple[MetricSpec, ...]) -> MetricAnswe
 
 def _metric_spec(random: Random, index: int) -> MetricSpec:
     identifier = MetricIdentifier(name=f"m{index}", selector=_selector(random))
+    if random.random() < 0.01:
+        # Of an API server that is newer than the controller.
+        return MetricSpec(type="Carbon")
     match random.randrange(5):
         case 0:
             return MetricSpec(

@@ -54,6 +54,26 @@ def cases(seed: int, *, metrics: int, reconciles: int, normalizations: int) -> I
         yield _normalize_case(random)
 
 
+def cases_without_tolerances(seed: int, count: int) -> Iterator[Case]:
+    """Reconciles with the gate HPAConfigurableTolerance off, which Kubernetes 1.37 no longer allows."""
+    random = Random(seed)  # noqa: S311 - it must be repeatable, not secret
+    found = 0
+    while found < count:
+        case = _reconcile_case(random)
+        if any(_has_tolerance(step.autoscaler.spec.behavior) for step in case.steps):
+            found += 1
+            yield msgspec.structs.replace(
+                case, settings=msgspec.structs.replace(case.settings, configurable_tolerance=False)
+            )
+
+
+def _has_tolerance(behavior: Behavior | None) -> bool:
+    return behavior is not None and any(
+        rules is not None and rules.tolerance is not None
+        for rules in (behavior.scale_up, behavior.scale_down)
+    )
+
+
 def _normalize_case(random: Random) -> Case:
     settings = _settings(random)
     spec = _spec(random, settings)
@@ -88,17 +108,22 @@ def _reconcile_case(random: Random) -> Case:
     settings = _settings(random)
     at_seconds = float(_FIRST_RECONCILE_SECONDS)
     spec = _spec(random, settings)
+    # None yet: the object was stored before the API server kept generations.
+    generation = random.choice((0, 1, 3, 7))
     steps: list[Step] = []
     for index in range(random.choice((1, 2, 3, 4, 6))):
         if index and random.random() < 0.1:
             spec = msgspec.structs.replace(spec, behavior=_behavior(random))
+            generation += 1
         if index and random.random() < 0.1:
             low = random.randrange(1, 6)
             spec = msgspec.structs.replace(
                 spec, min_replicas=low, max_replicas=low + random.randrange(20)
             )
+            generation += 1
         count = random.choice((1, 1, 1, 2, 3))
         step = _step(random, settings, spec, at_seconds, count=count)
+        step = _interrupted(random, _of_generation(step, generation))
         if index and random.random() < 0.8:
             scale = msgspec.structs.replace(step.scale, follow=True)
             step = msgspec.structs.replace(step, scale=scale)
@@ -133,6 +158,29 @@ def _step(
     )
 
 
+def _of_generation(step: Step, generation: int) -> Step:
+    metadata = msgspec.structs.replace(step.autoscaler.metadata, generation=generation)
+    return msgspec.structs.replace(
+        step, autoscaler=msgspec.structs.replace(step.autoscaler, metadata=metadata)
+    )
+
+
+def _interrupted(random: Random, step: Step) -> Step:
+    """Rarely, a reconcile that ends before the target's scale is known, or whose autoscaler is deleted meanwhile."""
+    chance = random.random()
+    if chance < 0.01:
+        return msgspec.structs.replace(
+            step, mapping_error='no matches for kind "Deployment" in group "apps"'
+        )
+    if chance < 0.02:
+        target = msgspec.structs.replace(_TARGET, api_version="apps/v1/beta")
+        spec = msgspec.structs.replace(step.autoscaler.spec, scale_target_ref=target)
+        return msgspec.structs.replace(
+            step, autoscaler=msgspec.structs.replace(step.autoscaler, spec=spec)
+        )
+    return msgspec.structs.replace(step, deleted=chance < 0.03)
+
+
 def _silent(answers: MetricAnswers) -> MetricAnswers:
     """Every API is down."""
     down = "the server is currently unable to handle the request"
@@ -157,7 +205,6 @@ def _settings(random: Random) -> Flags:
         cpu_initialization_period_seconds=random.choice((300.0, 0.0, 120.0)),
         initial_readiness_delay_seconds=random.choice((30.0, 0.0, 10.0)),
         scale_to_zero=random.random() < 0.3,
-        configurable_tolerance=random.random() < 0.8,
         pod_level_resources=random.random() < 0.8,
     )
 
@@ -189,9 +236,11 @@ def _scale(random: Random, replicas: int) -> ScaleAnswer:
 
 
 def _others(random: Random) -> dict[str, str]:
-    if random.random() < 0.95:
+    """The selectors of the other autoscalers of the namespace; several may be ambiguous at once."""
+    if random.random() < 0.93:
         return {}
-    return {"shop/other": random.choice((SELECTOR, "app=nothing", "app"))}
+    names = ("shop/other", "shop/a", "shop/z")[: random.choice((1, 1, 2, 3))]
+    return {name: random.choice((SELECTOR, SELECTOR, "app=nothing", "app")) for name in names}
 
 
 def _behavior(random: Random) -> Behavior | None:

@@ -1,11 +1,14 @@
 """Paths of programs and keys of their builds."""
 
+import re
 import shutil
 
 import pytest
 
+from scaler.api import upstream
 from testbed import assets, toolchain
 from testbed.assets import AssetMissing, GoProgram
+from testbed.cluster_options import ClusterOptions
 
 
 @pytest.fixture
@@ -98,3 +101,40 @@ def test_programs_in_kubebuilder_assets_are_preferred(tmp_path, monkeypatch):
 def test_every_program_has_a_pinned_module(what):
     assert toolchain.required_by(what.directory) >= (1, 20, 0)
     assert (what.directory / "go.sum").stat().st_size > 0
+
+
+def test_without_a_choice_the_testbed_runs_the_newest_kubernetes(monkeypatch):
+    monkeypatch.delenv(assets.CHOICE, raising=False)
+    assert assets.chosen_kubernetes() == f"1.{upstream.NEWEST.minor}"
+    assert ClusterOptions().kubernetes_suffix == ""
+
+
+def test_the_chosen_minor_version_selects_the_programs_of_kubernetes_only(monkeypatch):
+    monkeypatch.setenv(assets.CHOICE, "1.36")
+    assert ClusterOptions().kubernetes_suffix == "-1.36"
+    chosen = [assets.chosen_program(name) for name in ("kube-apiserver", "etcd")]
+    assert chosen == ["kube-apiserver-1.36", "etcd"]
+
+
+def test_a_minor_version_that_cannot_be_built_is_an_error_with_those_that_can(monkeypatch):
+    monkeypatch.setenv(assets.CHOICE, "1.30")
+    with pytest.raises(AssetMissing, match=r"LOADLINE_KUBERNETES=1\.30: .* 1\.37, 1\.36, 1\.35"):
+        ClusterOptions()
+
+
+@pytest.mark.parametrize("each", upstream.UPSTREAMS, ids=lambda each: f"1.{each.minor}")
+def test_the_api_server_of_every_version_in_the_table_can_be_built(each):
+    suffix = assets.suffix_of(f"1.{each.minor}")
+    built = {assets.program(f"{component}{suffix}") for component in assets.COMPONENTS}
+    assert {f"gitVersion=v1.{each.minor}." in program.ldflags for program in built} == {True}
+
+
+@pytest.mark.parametrize("minor", assets.KUBERNETES_VERSIONS)
+def test_the_version_that_is_reported_is_the_version_that_is_built(minor):
+    apiserver = assets.program(f"kube-apiserver{assets.suffix_of(minor)}")
+    assert isinstance(apiserver, GoProgram)
+    version = assets.KUBERNETES_VERSIONS[minor]
+    required = (apiserver.directory / "go.mod").read_text()
+    assert re.search(rf"\bk8s.io/kubernetes {re.escape(version)}\n", required)
+    staging = version.replace("v1.", "v0.")
+    assert f"k8s.io/apiserver => k8s.io/apiserver {staging}\n" in required

@@ -84,6 +84,12 @@ def _two(first: str, second: str, listed: tuple[Pod, ...] | None = None) -> Clus
     return ClusterState(autoscalers=both, pods=listed or pods(3), usage=measured)
 
 
+def _three() -> ClusterState:
+    two = _two("app=web", "app=web")
+    third = msgspec.structs.replace(two.autoscalers[0], name="three")
+    return msgspec.structs.replace(two, autoscalers=(*two.autoscalers, third))
+
+
 def _several() -> list[Scenario]:
     labels = {"app": "web", "tier": "front"}
     mixed = (Pod(name="p0", labels=labels), Pod(name="p1"), Pod(name="p2", labels={"app": "api"}))
@@ -94,6 +100,7 @@ def _several() -> list[Scenario]:
     )
     return [
         scenario("ambiguous", "two autoscalers of the same pods", full),
+        scenario("ambiguous", "three autoscalers of the same pods", _three()),
         scenario("ambiguous", "two autoscalers share a pod", _two("app=web", "tier=front", mixed)),
         scenario("ambiguous", "two autoscalers share none", _two("tier=front", "app=api", mixed)),
         scenario(

@@ -51,7 +51,7 @@ func (m memory) inWholeSeconds() memory {
 	return m
 }
 
-func write(q testCase) {
+func write(q oracleCase) {
 	encoded, err := json.Marshal(q)
 	if err != nil {
 		panic(err)
@@ -91,7 +91,7 @@ func (a *HorizontalController) reconcileAutoscaler(ctx context.Context, hpa *aut
 		panic(err)
 	}
 	tape.now, tape.scaleOK = &step{AtSeconds: wholeSeconds(time.Now()), HPA: hpa.DeepCopy(), Pods: pods, Metrics: newAnswers()}, false
-	q := testCase{Mode: "reconcile", Settings: s, Memory: a.recall(key, epoch).inWholeSeconds()}
+	q := oracleCase{Mode: "reconcile", Settings: s, Memory: a.recall(key, epoch).inWholeSeconds()}
 	shipped := a.scaleNamespacer
 	a.scaleNamespacer = tapedScales{shipped}
 	err = a.reconcileAsShipped(ctx, hpa, key)
@@ -255,7 +255,7 @@ func (c *ReplicaCalculator) record(namespace string, selector labels.Selector, s
 	}
 	tape.now = &step{AtSeconds: wholeSeconds(time.Now()), HPA: hpa, Pods: pods, Scale: scale, Metrics: newAnswers()}
 	call()
-	write(testCase{Mode: "metrics", Settings: s, Steps: []step{*tape.now}})
+	write(oracleCase{Mode: "metrics", Settings: s, Steps: []step{*tape.now}})
 	tape.now = nil
 }
 
@@ -373,7 +373,7 @@ func (a *HorizontalController) recordNormalization(args NormalizationArg, spec a
 		spec.MaxReplicas = math.MaxInt32
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}, Spec: spec}
-	q := testCase{Mode: "normalize", Settings: gates(), Normalize: normalization{Current: args.CurrentReplicas, Desired: args.DesiredReplicas}}
+	q := oracleCase{Mode: "normalize", Settings: gates(), Normalize: normalization{Current: args.CurrentReplicas, Desired: args.DesiredReplicas}}
 	q.Memory = a.recall(args.Key, epoch).inWholeSeconds()
 	q.Settings.DownscaleStabilizationSeconds = 300
 	q.Steps = []step{{AtSeconds: wholeSeconds(time.Now()), HPA: hpa}}

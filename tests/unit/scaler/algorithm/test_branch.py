@@ -63,7 +63,7 @@ def test_a_missing_minimum_is_one():
 @pytest.mark.parametrize(
     ("settings", "min_replicas", "condition", "metric", "branch"),
     [
-        pytest.param(Settings(), 0, "True", QUEUE, Branch.DISABLED, id="gate off: zero disables even with a minimum of 0"),
+        pytest.param(Settings(scale_to_zero=False), 0, "True", QUEUE, Branch.DISABLED, id="gate off: zero disables even with a minimum of 0"),
         pytest.param(ZERO_ON, 0, "True", QUEUE, Branch.METRICS, id="the controller scaled to zero"),
         pytest.param(ZERO_ON, 0, "False", QUEUE, Branch.DISABLED, id="a user did"),
         pytest.param(ZERO_ON, 0, None, QUEUE, Branch.DISABLED, id="unknown who did"),

@@ -15,6 +15,7 @@ from scaler.api.autoscaler import (
     Condition,
 )
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.api.upstream import upstream_of
 from tests.unit.scaler.objects import (
     NOW,
     autoscaler,
@@ -31,6 +32,7 @@ from wire.api.meta import time_from_unix
 
 SETTINGS = Settings()
 ZERO_ON = Settings(scale_to_zero=True)
+ZERO_OFF = Settings(scale_to_zero=False)
 DOWN = MetricFailed("unable to fetch metrics from external metrics API: down")
 BEFORE = time_from_unix(NOW - 1_000)
 
@@ -94,6 +96,11 @@ def test_a_scale_up_is_written_reported_and_remembered():
             "DesiredWithinRange",
             "the desired count is within the acceptable range",
         ),
+        "ScaledToZero": (
+            "False",
+            "NotScaledToZero",
+            "the HPA controller did not scale the workload to zero",
+        ),
     }
 
 
@@ -147,14 +154,15 @@ def test_outside_the_bounds_no_metric_is_needed(replicas, branch, desired, reaso
     assert outcome.status.current_metrics == ()
     assert outcome.memory.recommendations == memory.recommendations
     assert outcome.memory.scale_up_events or outcome.memory.scale_down_events
-    assert list(conditions(outcome)) == ["AbleToScale"]
+    assert list(conditions(outcome)) == ["AbleToScale", "ScaledToZero"]
 
 
 def test_zero_replicas_disable_autoscaling():
     before = AutoscalerStatus(
         conditions=(Condition(type="ScaledToZero", status="True", last_transition_time=BEFORE),)
     )
-    decision, outcome = reconcile(observed(spec(min_replicas=0), replicas=0, status=before), ())
+    seen = observed(spec(min_replicas=0), replicas=0, status=before)
+    decision, outcome = reconcile(seen, (), settings=ZERO_OFF)
     assert (decision.branch, decision.rescale) == (Branch.DISABLED, False)
     assert list(conditions(outcome)) == ["AbleToScale", "ScalingActive"]
     assert conditions(outcome)["ScalingActive"] == (
@@ -246,7 +254,9 @@ def test_one_failed_metric_stops_a_scale_down():
 def test_pods_of_two_autoscalers_prevent_scaling():
     seen = observed(spec(), replicas=3)
     decision, outcome = reconcile(seen, (), controlled_by=("shop/web", "shop/other"))
-    message = "pods by selector app=web are controlled by multiple HPAs: [shop/web shop/other]"
+    message = (
+        "pods by selector app=web are controlled by more than one HPA (e.g. [shop/web shop/other])"
+    )
     assert not decision.rescale
     assert reported(outcome.events) == [("Warning", "AmbiguousSelector", message)]
     assert reported(outcome.events_after_status) == [
@@ -290,7 +300,7 @@ def test_the_first_reconcile_seeds_the_memory_with_the_current_count_and_adds_th
         pytest.param(spec(min_replicas=0), 0, ZERO_ON, "True", id="to zero"),
         pytest.param(spec(min_replicas=0), 20, ZERO_ON, "False", id="not quite to zero"),
         pytest.param(spec(min_replicas=1), 0, ZERO_ON, "False", id="to the minimum"),
-        pytest.param(spec(min_replicas=0), 0, SETTINGS, None, id="the gate is off"),
+        pytest.param(spec(min_replicas=0), 0, ZERO_OFF, None, id="the gate is off"),
     ],
 )
 def test_scaling_to_zero_is_remembered_in_the_status(of, length, settings, by_controller):
@@ -335,11 +345,19 @@ def test_staying_at_zero_writes_no_scale():
     assert (decision.branch, decision.rescale) == (Branch.METRICS, False)
 
 
-def test_the_observed_generation_is_dropped_for_an_hpa_and_set_for_a_loadautoscaler():
-    for kind, generation in ((HORIZONTAL_POD_AUTOSCALERS, None), (LOAD_AUTOSCALERS, 7)):
-        seen = observed(spec(), replicas=3, status=AutoscalerStatus(observed_generation=3))
-        _, outcome = reconcile(seen, queue(30), settings=Settings(kind=kind))
-        assert outcome.status.observed_generation == generation
+@pytest.mark.parametrize(
+    ("kind", "minor", "generation"),
+    [
+        pytest.param(HORIZONTAL_POD_AUTOSCALERS, 36, None, id="an HPA, before 1.37"),
+        pytest.param(HORIZONTAL_POD_AUTOSCALERS, 37, 7, id="an HPA"),
+        pytest.param(LOAD_AUTOSCALERS, 36, 7, id="a LoadAutoscaler"),
+    ],
+)
+def test_the_observed_generation_of_an_hpa_is_dropped_before_1_37(kind, minor, generation):
+    seen = observed(spec(), replicas=3, status=AutoscalerStatus(observed_generation=3))
+    settings = Settings(kind=kind, upstream=upstream_of(minor))
+    _, outcome = reconcile(seen, queue(30), settings=settings)
+    assert outcome.status.observed_generation == generation
 
 
 def test_only_a_loadautoscaler_gets_the_decision_in_words():

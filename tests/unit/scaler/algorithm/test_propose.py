@@ -160,20 +160,20 @@ def test_a_metric_has_its_name_and_its_current_value(metric, reading, name, curr
             of_object(value("1")),
             DOWN,
             "FailedGetObjectMetric",
-            "unable to get metric hits: Service on shop front/"
+            "unable to get metric hits on Service shop/front: "
             "unable to fetch metrics from custom metrics API: down",
-            "failed to get object metric value: unable to get metric hits: Service on shop front/"
+            "failed to get object metric value: unable to get metric hits on Service shop/front: "
             "unable to fetch metrics from custom metrics API: down",
-            id="Object, value: upstream's swapped words",
+            id="Object, value",
         ),
         pytest.param(
             of_object(average("1")),
             DOWN,
             "FailedGetObjectMetric",
-            "unable to get metric hits: Service on shop front/"
+            "unable to get metric hits on Service shop/front: "
             "unable to fetch metrics from custom metrics API: down",
             "failed to get object metric value: failed to get hits object metric: "
-            "unable to get metric hits: Service on shop front/"
+            "unable to get metric hits on Service shop/front: "
             "unable to fetch metrics from custom metrics API: down",
             id="Object, average: one more layer in the error only",
         ),

@@ -110,9 +110,9 @@ shop/web stays at 4 replicas.
     pytest.param(
         derived(observed(spec(), replicas=3), (), controlled_by=("shop/web", "shop/other")),
         "shop/web keeps 3 replicas without reading metrics: pods by selector app=web are controlled by "
-        "multiple HPAs: [shop/web shop/other].",
+        "more than one HPA (e.g. [shop/web shop/other]).",
         "keeps 3 replicas without reading metrics: pods by selector app=web are controlled by "
-        "multiple HPAs: [shop/web shop/other].",
+        "more than one HPA (e.g. [shop/web shop/other]).",
         id="an ambiguous selector",
     ),
     pytest.param(

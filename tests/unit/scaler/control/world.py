@@ -10,6 +10,7 @@ from scaler.algorithm.readings import ExternalValues, MetricFailed, Reading
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
+from scaler.api.upstream import NEWEST, Upstream
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.rivals import Selectors, Targets
@@ -73,24 +74,26 @@ class World:
         *readings: Reading,
         kind: WatchedKind = LOAD_AUTOSCALERS,
         object: Autoscaler | None = None,  # noqa: A002
+        upstream: Upstream = NEWEST,
         zero: bool | None = None,
         copies: bool = False,
         metric_status_max_age_seconds: float = 0.0,
         memory_store: MemoryStore | None = None,
         observers: tuple[DecisionObserver, ...] = (),
     ) -> None:
-        """`zero`: whether scaling to zero is on, where not the default of the kind.
+        """`zero`: whether scaling to zero is on, where not the default of the version.
 
         `copies`: the Scale is kept while its version stays the same; `watched_version` is what the watch shows.
         """
         found = object or autoscaler()
         self.kind = kind
-        self.scale_to_zero = kind.scales_to_zero_by_default if zero is None else zero
+        self.upstream = upstream
+        self.scale_to_zero = zero
         self.now_seconds = NOW_SECONDS
         self.monotonic_seconds = 5_000.0
         self.kube = FakeKube()
         self.events = FakeEvents()
-        self.telemetry = Telemetry()
+        self.telemetry = Telemetry(kind)
         self.autoscalers = FakeAutoscalers(
             msgspec.structs.replace(found, kind=kind.kind, api_version=kind.api_version)
         )
@@ -130,17 +133,19 @@ class World:
             telemetry=self.telemetry,
             memory_store=self.memory_store,
             observers=self.observers,
+            settings=lambda: self.settings,
         )
 
     def started(self) -> Reconciler:
-        settings = Settings(
+        self.settings = Settings(
             kind=self.kind,
+            upstream=self.upstream,
             extensions=extensions_of(self.kind),
             scale_to_zero=self.scale_to_zero,
             metric_status_max_age_seconds=self.metric_status_max_age_seconds,
         )
         clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.monotonic_seconds)
-        return Reconciler(self.dependencies(), settings, clock=clock)
+        return Reconciler(self.dependencies(), self.settings, clock=clock)
 
     def follow(self, scale_path: str) -> Version:
         """The version that a watch shows, as `scaler.cluster.scales.Follow`."""

@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.api.upstream import NEWEST, upstream_of
 from scaler.runtime.adapter_options import AdapterOptions
 from scaler.runtime.flags import Options
 from scaler.runtime.run import parse
 from wire.prometheus.options import PrometheusOptions
+
+HPAS = f"--watch={HORIZONTAL_POD_AUTOSCALERS.plural}"
+HPAS_OF_1_36 = (HPAS, "--kubernetes-version=1.36")
 
 
 def test_the_defaults_are_those_of_kube_controller_manager():
@@ -65,17 +69,55 @@ def test_namespaces_are_repeated_or_separated_by_commas_and_kept_once(arguments,
     ("arguments", "scale_to_zero"),
     [
         pytest.param([], True, id="LoadAutoscalers"),
-        pytest.param(["--watch=horizontalpodautoscalers"], False, id="HPAs, as upstream"),
-        pytest.param(
-            ["--watch=horizontalpodautoscalers", "--feature-gates=HPAScaleToZero=true"],
-            True,
-            id="by gate",
-        ),
+        pytest.param([*HPAS_OF_1_36], False, id="HPAs before Kubernetes 1.37"),
+        pytest.param([HPAS], True, id="HPAs of the newest Kubernetes"),
+        pytest.param([*HPAS_OF_1_36, "--feature-gates=HPAScaleToZero=true"], True, id="by gate"),
         pytest.param(["--feature-gates=HPAScaleToZero=false"], False, id="off by gate"),
     ],
 )
-def test_scaling_to_zero_is_on_for_load_autoscalers_and_a_gate_for_hpas(arguments, scale_to_zero):
-    assert parse(arguments).settings.scale_to_zero is scale_to_zero
+def test_scaling_to_zero_is_on_by_version_unless_a_gate_says_otherwise(arguments, scale_to_zero):
+    assert parse(arguments).settings.scales_to_zero is scale_to_zero
+
+
+@pytest.mark.parametrize(
+    ("arguments", "minor"),
+    [
+        pytest.param([HPAS, "--kubernetes-version=1.35"], 35, id="the oldest"),
+        pytest.param([HPAS, "--kubernetes-version=v1.36.3"], 36, id="as kubectl prints it"),
+        pytest.param([HPAS], 37, id="until the version of the server is read"),
+        pytest.param([], 37, id="LoadAutoscalers"),
+    ],
+)
+def test_a_version_has_the_traits_of_its_controller(arguments, minor):
+    assert parse(arguments).settings.upstream == upstream_of(minor)
+
+
+@pytest.mark.parametrize("version", ["1.34", "1.38", "latest", ""])
+def test_a_version_without_a_known_controller_is_refused(version, capsys):
+    with pytest.raises(SystemExit):
+        parse([HPAS, f"--kubernetes-version={version}"])
+    assert "use one of 1.35, 1.36, 1.37" in capsys.readouterr().err
+
+
+def test_a_version_is_refused_for_load_autoscalers_which_have_none(capsys):
+    with pytest.raises(SystemExit):
+        parse(["--kubernetes-version=1.36"])
+    assert "add --watch=horizontalpodautoscalers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("gate", "trait"),
+    [
+        ("HPAGeneration", "keeps_generations"),
+        ("HPAOptimizedSelectorStore", "names_two_of_ambiguous"),
+        ("StaleControllerConsistencyHPA", "skips_outdated_reads"),
+    ],
+)
+def test_a_gate_that_is_off_restores_the_former_behavior_in_every_version(gate, trait):
+    settings = parse([HPAS, f"--feature-gates={gate}=false"]).settings
+    assert getattr(NEWEST, trait)
+    assert not getattr(settings.upstream, trait)
+    assert not getattr(settings.of_version(NEWEST).upstream, trait)
 
 
 def test_hpas_can_be_watched_instead():

@@ -269,6 +269,16 @@ async def test_a_watch_yields_lines_of_any_length_however_the_chunks_are_split(s
         assert [line async for line in watch] == lines
 
 
+async def test_compression_is_accepted_for_a_response_and_not_for_a_watch(serve):
+    async def echo(request: web.Request) -> web.Response:
+        return web.Response(text=request.headers["Accept-Encoding"] + "\n")
+
+    client = await serve(echo)
+    assert "gzip" in (await client.get("/x")).decode()
+    async with aclosing(client.watch("/x")) as watch:
+        assert [line async for line in watch] == [b"identity"]
+
+
 async def test_a_watch_that_is_cut_off_is_unavailable(serve):
     client = await serve(half_a_body)
     async with aclosing(client.watch("/x")) as watch:

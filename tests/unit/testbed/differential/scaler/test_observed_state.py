@@ -44,6 +44,11 @@ def observed(**changes):
             "are controlled by multiple HPAs: [NAMESPACE/a NAMESPACE/b]",
             id="controllers in any order",
         ),
+        pytest.param(
+            "are controlled by more than one HPA (e.g. [loadline-1/b loadline-1/a])",
+            "are controlled by more than one HPA (e.g. [NAMESPACE/a NAMESPACE/b])",
+            id="a pair of controllers in any order",
+        ),
     ],
 )
 def test_names_that_necessarily_differ_are_replaced(text, expected):
@@ -62,6 +67,11 @@ def test_names_that_necessarily_differ_are_replaced(text, expected):
             {"status": {**STATUS, "lastScaleTime": None}},
             "web: has lastScaleTime",
             id="a missing time",
+        ),
+        pytest.param(
+            {"status": {**STATUS, "observedGeneration": 0}},
+            "web: observedGeneration",
+            id="a generation of 0 in place of none",
         ),
         pytest.param(
             {"status": {**STATUS, "currentMetrics": [{"type": ""}]}},

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from scaler.api.upstream import NEWEST, upstream_of
 from testbed.differential.scaler.observed_state import Difference
-from testbed.differential.scaler.scaler_deviations import DEVIATIONS, deviation_explaining
+from testbed.differential.scaler.scaler_deviations import (
+    DEVIATIONS,
+    NEWEST_VERSION,
+    deviation_explaining,
+)
 from testbed.differential.scaler.scenarios.parts import scenario, spec, state
+from testbed.differential.scaler.scenarios.selectors import selector_scenarios
 
 DOCUMENT = Path(__file__).parents[5] / "docs" / "deviations.md"
 MISSING = "missing request for cpu in container app of Pod "
@@ -27,12 +33,13 @@ def explained(
     *,
     of_hpas: bool = True,
     what: str = "events",
+    minor: int = NEWEST.minor,
 ) -> str:
     found = Difference(
         scenario="s", step="1.1", what=f"web: {what}", upstream=upstream, loadline=loadline
     )
     compared = scenario("s", "s", state(spec(), all_pods=pods))
-    return deviation_explaining(compared, found, of_hpas=of_hpas)
+    return deviation_explaining(compared, found, upstream_of(minor), of_hpas=of_hpas)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +109,7 @@ def test_no_event_may_be_missing_on_a_load_autoscaler(upstream, loadline):
     assert explained(upstream, loadline, of_hpas=False) == ""
 
 
-@pytest.mark.parametrize("name", [each.name for each in DEVIATIONS])
+@pytest.mark.parametrize("name", [each.name for each in (*DEVIATIONS, NEWEST_VERSION)])
 def test_every_deviation_is_a_row_of_the_document(name):
     assert f"| `{name}`" in DOCUMENT.read_text()
 
@@ -122,3 +129,62 @@ def test_a_load_autoscaler_forgets_its_zero_when_it_finds_its_target_above(
     both = [status and (status, "", "") for status in (upstream, loadline)]
     assert explained(*both, of_hpas=False, what=what) == name
     assert explained(*both, what=what) == "", "of an HPA"
+
+
+CONDITION = "condition ScalingActive"
+OBJECT = (
+    "unable to get metric q: Service on NAMESPACE front/boom/2",
+    "unable to get metric q on Service NAMESPACE/front: boom/2",
+)
+AMBIGUOUS = (
+    "pods by selector app=web are controlled by multiple HPAs: [NAMESPACE/a NAMESPACE/b NAMESPACE/c]",
+    "pods by selector app=web are controlled by more than one HPA (e.g. [NAMESPACE/a NAMESPACE/b])",
+)
+
+
+@pytest.mark.parametrize("minor", [35, 36])
+@pytest.mark.parametrize(("older", "newest"), [OBJECT, AMBIGUOUS], ids=["object", "ambiguous"])
+def test_a_load_autoscaler_speaks_as_the_newest_version_beside_an_older_one(minor, older, newest):
+    assert explained(
+        condition(older), condition(newest), of_hpas=False, minor=minor, what=CONDITION
+    ) == ("newest-version")
+    assert explained([event(older, 9)], [event(newest, 1)], of_hpas=False, minor=minor) == (
+        "lasting-failures"
+    )
+
+
+@pytest.mark.parametrize(("older", "newest"), [OBJECT, AMBIGUOUS], ids=["object", "ambiguous"])
+def test_the_text_of_another_version_is_a_difference_anywhere_else(older, newest):
+    both = condition(older), condition(newest)
+    more = condition(older), condition(newest + "!")
+    assert explained(*both, what=CONDITION, of_hpas=False) == "", "beside the newest version"
+    assert explained(*both, what=CONDITION, minor=36) == "", "of an HPA"
+    assert explained(*reversed(both), what=CONDITION, of_hpas=False, minor=36) == "", "the reverse"
+    assert explained(*more, what=CONDITION, of_hpas=False, minor=36) == "", "and more text"
+
+
+def test_which_two_of_three_autoscalers_are_named_may_differ():
+    of_three, of_two = (
+        next(each for each in selector_scenarios() if name in each.name)
+        for name in ("three autoscalers of the same pods", "two autoscalers of the same pods")
+    )
+    both = [
+        condition(f"by more than one HPA (e.g. [{pair}])")
+        for pair in ("NAMESPACE/two NAMESPACE/three", "NAMESPACE/one NAMESPACE/two")
+    ]
+    found = Difference(
+        scenario="s", step="1.1", what="one: condition", upstream=both[0], loadline=both[1]
+    )
+    assert deviation_explaining(of_three, found, NEWEST, of_hpas=True) == "ambiguous-names"
+    assert deviation_explaining(of_two, found, NEWEST, of_hpas=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("upstream", "loadline", "name"),
+    [(None, 1, "observed-generation"), (2, 3, "observed-generation"), (3, 2, ""), (2, None, "")],
+)
+def test_a_load_autoscaler_says_sooner_which_generation_it_has_seen(upstream, loadline, name):
+    both = upstream, loadline
+    assert explained(*both, of_hpas=False, what="observedGeneration") == name
+    assert explained(*both, what="observedGeneration") == "", "of an HPA"
+    assert explained(*both, of_hpas=False, what="currentReplicas") == ""
