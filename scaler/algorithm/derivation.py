@@ -19,6 +19,8 @@ class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
     unready: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    succeeded: tuple[str, ...] = ()
+    """Ignored, too; empty for kinds that do not leave them out."""
 
 
 class FillIn(msgspec.Struct, frozen=True, kw_only=True):

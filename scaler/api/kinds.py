@@ -36,6 +36,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     knows_who_set_zero: bool = False
     """Whether a zero of the scaler is one also for the next autoscaler of the target, and only until the target is above zero;
     upstream goes by the last rescale of the same autoscaler."""
+    ignores_succeeded_pods: bool = False
+    """Whether pods that have succeeded do not count; upstream counts them until 1.37."""
     has_calendars: bool = False
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
@@ -81,6 +83,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     leaves_zero_by_any_policy=True,
     leaves_zero_for_min=True,
     knows_who_set_zero=True,
+    ignores_succeeded_pods=True,
     has_calendars=True,
     reports_changes_only=True,
     metric_status_max_age_seconds=60.0,
