@@ -43,6 +43,7 @@ _OF_HELD_BY: Final[Mapping[str, str]] = {
     "Cooldown": "cooldown",
     "Suspended": "suspended",
     "RolloutHeld": "rollout",
+    "HottestRevision": "rollout",
     "Panicking": "panic",
     "FutileScaleUp": "unready pods",
     "InvalidSchedule": "schedule",

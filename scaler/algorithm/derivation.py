@@ -59,7 +59,7 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     proposal: int | None = None
     failure: str = ""
     computed_from: str = ""
-    """The other metrics that it was computed from, in words."""
+    """What it was computed from if not from its own value: other metrics, or some of the pods, in words."""
     is_input: bool = False
     """Whether the metric is only measured, so that it has no proposal."""
     sentence: str = ""

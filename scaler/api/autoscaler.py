@@ -76,6 +76,7 @@ class ConditionType(StrEnum):
     SCHEDULED = "Scheduled"
     INVALID_FORMULA = "InvalidFormula"
     ROLLOUT_HELD = "RolloutHeld"
+    HOTTEST_REVISION = "HottestRevision"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
     PANICKING = "Panicking"
     FUTILE_SCALE_UP = "FutileScaleUp"

@@ -30,6 +30,7 @@ class RolloutPolicy(StrEnum):
     COUNT = "Count"
     IGNORE_SURGE = "IgnoreSurge"
     HOLD_UP = "HoldUp"
+    HOTTEST_REVISION = "HottestRevision"
 
 
 class ManualZero(StrEnum):

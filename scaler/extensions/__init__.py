@@ -16,6 +16,7 @@ from scaler.extensions.forecast.stage import Forecasting
 from scaler.extensions.forecast.state import WarmStart
 from scaler.extensions.formula.metric import Formulas
 from scaler.extensions.futility import Futility
+from scaler.extensions.hottest_revision import HottestRevision
 from scaler.extensions.panic import Panic
 from scaler.extensions.rollout import Rollout
 from scaler.extensions.scale_to_zero import ScaleToZero
@@ -28,6 +29,7 @@ DECIDING: Extensions = (
     Formulas(),
     Fallback(),
     Rollout(),
+    HottestRevision(),
     ScaleToZero(),
     Panic(),
     Futility(),

@@ -94,6 +94,7 @@ ACCEPTED = {
     "a schedule with a larger maximum": schedules({**OFFICE, "minReplicas": 30, "maxReplicas": 60}),
     "a cap": schedules({**without("minReplicas"), "maxReplicas": 2}, OFFICE | {"name": "other"}),
     "every rollout policy": spec(podReadiness={"rollout": "IgnoreSurge"}),
+    "the hottest revision": spec(podReadiness={"rollout": "HottestRevision"}),
     "podDeletionCost by a metric that scales": deleting({**CPU, "name": "cpu"}, by="cpu"),
     "podDeletionCost by an input": deleting(
         CPU, {**PER_POD, "name": "connections", "use": "Input"}, by="connections"
@@ -248,7 +249,7 @@ REFUSED = {
     ),
     "an unknown rollout policy": (
         spec(podReadiness={"rollout": "Ignore"}),
-        'spec.podReadiness.rollout: Unsupported value: "Ignore": supported values: "Count", "IgnoreSurge", "HoldUp"',
+        'spec.podReadiness.rollout: Unsupported value: "Ignore": supported values: "Count", "IgnoreSurge", "HoldUp", "HottestRevision"',
     ),
     "podDeletionCost by a metric without that name": (
         deleting(CPU, by="cpu"),

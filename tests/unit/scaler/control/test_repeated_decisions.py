@@ -103,7 +103,7 @@ of_a_loadautoscaler = st.fixed_dictionaries(
                 "rollout": rollout,
             },
             soon,
-            st.sampled_from(["Count", "IgnoreSurge", "HoldUp"]),
+            st.sampled_from(["Count", "IgnoreSurge", "HoldUp", "HottestRevision"]),
         ),
         "metrics": st.just([{**EXTERNAL, "use": "Input"}, FORMULA]),
         "forecast": st.sampled_from([{"metric": "queue"}, {"metric": "queue", "mode": "DryRun"}]),
@@ -353,6 +353,9 @@ HIGH_LOAD = [(("load", 20), 8, PERIOD_SECONDS), (("load", 30), 30, PERIOD_SECOND
         pytest.param({"forecast": {"metric": "queue"}}, STEADY, id="forecast"),
         pytest.param({"metrics": [{**EXTERNAL, "use": "Input"}, FORMULA]}, STEADY, id="formula"),
         pytest.param({"podReadiness": {"rollout": "HoldUp"}}, ROLLOUT, id="rollout"),
+        pytest.param(
+            {"podReadiness": {"rollout": "HottestRevision"}}, ROLLOUT, id="hottest revision"
+        ),
         pytest.param({"candidate": {"steps": STEPS}}, STEADY, id="candidate"),
         pytest.param(
             {"candidate": {"steps": STEPS, "abortWhen": ABORT}}, HIGH_LOAD, id="aborted candidate"
