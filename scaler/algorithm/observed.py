@@ -68,12 +68,22 @@ class PodCondition(_Json, frozen=True, kw_only=True):
     last_transition_time: datetime | None = None
 
 
+class ContainerStatus(_Json, frozen=True, kw_only=True):
+    """What a container has been given; `resources` is None before it runs, and if its node does not report them."""
+
+    name: str
+    resources: ResourceRequirements | None = None
+
+
 class PodStatus(_Json, frozen=True, kw_only=True):
-    """The phase, start time and conditions."""
+    """The phase, start time and conditions, and the resources while they differ from those of the spec."""
 
     phase: str = ""
     start_time: datetime | None = None
     conditions: tuple[PodCondition, ...] | None = ()
+    container_statuses: tuple[ContainerStatus, ...] | None = ()
+    init_container_statuses: tuple[ContainerStatus, ...] | None = ()
+    resources: ResourceRequirements | None = None
 
 
 class Pod(_Json, frozen=True, kw_only=True):

@@ -75,6 +75,7 @@ class ConditionType(StrEnum):
     SUSPENDED = "Suspended"
     SCHEDULED = "Scheduled"
     INVALID_FORMULA = "InvalidFormula"
+    ACTUAL_REQUESTS = "ActualRequests"
     ROLLOUT_HELD = "RolloutHeld"
     HOTTEST_REVISION = "HottestRevision"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"

@@ -33,6 +33,13 @@ class RolloutPolicy(StrEnum):
     HOTTEST_REVISION = "HottestRevision"
 
 
+class RequestsPolicy(StrEnum):
+    """Which requests a utilization is a percentage of."""
+
+    DESIRED = "Desired"
+    ACTUAL = "Actual"
+
+
 class ManualZero(StrEnum):
     """What a replica count of zero means that the scaler did not set."""
 
@@ -102,8 +109,12 @@ class PodDeletionCost(JsonObject, frozen=True, kw_only=True):
 
 
 class PodReadiness(JsonObject, frozen=True, kw_only=True):
-    """When the metrics of a young pod count. Unset seconds are the flags'."""
+    """When the metrics of a young pod count, and as what those of a pod that is being replaced or resized.
+
+    Unset seconds are the flags'.
+    """
 
     cpu_initialization_period_seconds: int | None = None
     initial_readiness_delay_seconds: int | None = None
     rollout: str = ""
+    requests: str = ""

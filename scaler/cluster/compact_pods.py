@@ -9,6 +9,7 @@ from sys import intern
 import msgspec
 from cachetools import LRUCache
 
+from scaler.algorithm.actual_resources import resized_containers, resized_resources
 from scaler.algorithm.observed import (
     Pod,
     PodAnnotations,
@@ -62,6 +63,8 @@ class PodCompactor:
                     for each in status.conditions or ()
                     if each.type == "Ready"
                 ),
+                container_statuses=resized_containers(pod),
+                resources=resized_resources(pod),
             ),
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 from scaler.algorithm.extension import Extension
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.api.schedules import FoundCalendar
+from scaler.extensions.actual_requests import ActualRequests
 from scaler.extensions.candidate.stage import Candidate
 from scaler.extensions.deletion_cost import DeletionCost
 from scaler.extensions.dry_run import DryRun
@@ -28,6 +29,7 @@ Extensions = tuple[Extension[Any, Any], ...]
 DECIDING: Extensions = (
     Formulas(),
     Fallback(),
+    ActualRequests(),
     Rollout(),
     HottestRevision(),
     ScaleToZero(),

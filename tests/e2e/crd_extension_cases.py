@@ -95,6 +95,8 @@ ACCEPTED = {
     "a cap": schedules({**without("minReplicas"), "maxReplicas": 2}, OFFICE | {"name": "other"}),
     "every rollout policy": spec(podReadiness={"rollout": "IgnoreSurge"}),
     "the hottest revision": spec(podReadiness={"rollout": "HottestRevision"}),
+    "actual requests": spec(podReadiness={"requests": "Actual"}),
+    "desired requests": spec(podReadiness={"requests": "Desired"}),
     "podDeletionCost by a metric that scales": deleting({**CPU, "name": "cpu"}, by="cpu"),
     "podDeletionCost by an input": deleting(
         CPU, {**PER_POD, "name": "connections", "use": "Input"}, by="connections"
@@ -250,6 +252,10 @@ REFUSED = {
     "an unknown rollout policy": (
         spec(podReadiness={"rollout": "Ignore"}),
         'spec.podReadiness.rollout: Unsupported value: "Ignore": supported values: "Count", "IgnoreSurge", "HoldUp", "HottestRevision"',
+    ),
+    "unknown requests": (
+        spec(podReadiness={"requests": "Allocated"}),
+        'spec.podReadiness.requests: Unsupported value: "Allocated": supported values: "Desired", "Actual"',
     ),
     "podDeletionCost by a metric without that name": (
         deleting(CPU, by="cpu"),

@@ -98,12 +98,14 @@ of_a_loadautoscaler = st.fixed_dictionaries(
         ),
         "scaleToZero": st.builds(lambda seconds: {"cooldownSeconds": seconds}, soon),
         "podReadiness": st.builds(
-            lambda seconds, rollout: {
+            lambda seconds, rollout, requests: {
                 "cpuInitializationPeriodSeconds": seconds,
                 "rollout": rollout,
+                "requests": requests,
             },
             soon,
             st.sampled_from(["Count", "IgnoreSurge", "HoldUp", "HottestRevision"]),
+            st.sampled_from(["Desired", "Actual"]),
         ),
         "metrics": st.just([{**EXTERNAL, "use": "Input"}, FORMULA]),
         "forecast": st.sampled_from([{"metric": "queue"}, {"metric": "queue", "mode": "DryRun"}]),
