@@ -27,6 +27,7 @@ def decide(
     """What to do now. `readings` belong to `ask.metrics`, in their order; ambiguous pods need none."""
     turn = msgspec.structs.replace(
         ask.turn,
+        inputs={**ask.turn.inputs, **pods.inputs},
         matching_pods=pods.pods,
         pods=pods.pods,
         signals=() if pods.are_ambiguous else signal(ask.metrics, readings),
@@ -35,7 +36,7 @@ def decide(
     if pods.are_ambiguous:
         return _ambiguous(turn, pods)
     for part in turn.parts:
-        turn = msgspec.structs.replace(turn, pods=part.extension.pods(part.rules, turn))
+        turn = part.extension.measured(part.rules, turn)
     draft = compute(turn, turn.signals[: len(metrics_of(turn.autoscaler.spec))])
     recommended = draft.recommended
     if recommended is None or recommended.replicas is None:

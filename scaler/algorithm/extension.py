@@ -19,7 +19,6 @@ from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus, 
 if TYPE_CHECKING:
     from scaler.algorithm.decision import PodPatch
     from scaler.algorithm.draft import Draft, Turn
-    from scaler.algorithm.observed import Pod
     from scaler.algorithm.settings import Settings
 
 Rules = TypeVar("Rules")
@@ -98,9 +97,9 @@ class Extension(Generic[Rules, State]):
         """Metrics to read beside those of the spec."""
         return ()
 
-    def pods(self, rules: Rules, turn: "Turn") -> "tuple[Pod, ...]":
-        """Before any metric is evaluated: the pods that count, and as what."""
-        return turn.pods
+    def measured(self, rules: Rules, turn: "Turn") -> "Turn":
+        """Before any metric is evaluated: `turn.pods` and `turn.signals` are what counts, and as what."""
+        return turn
 
     def proposals(self, rules: Rules, draft: "Draft") -> None:
         """After each metric was evaluated: `draft.proposals`."""

@@ -25,14 +25,25 @@ class PodAnnotations(_Json, frozen=True, kw_only=True):
     own_deletion_cost: str = msgspec.field(default="", name=OWN_DELETION_COST)
 
 
+class OwnerReference(_Json, frozen=True, kw_only=True):
+    """An object that an object belongs to; at most one of them controls it."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
 class PodMetadata(_Json, frozen=True, kw_only=True):
-    """The pod's name, its labels, and whether it is being deleted."""
+    """The pod's name, its labels, its owners, and whether it is being deleted."""
 
     name: str = ""
     namespace: str = ""
     resource_version: str = ""
     labels: dict[str, str] = {}
     annotations: PodAnnotations = PodAnnotations()
+    owner_references: tuple[OwnerReference, ...] | None = ()
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
 
@@ -143,6 +154,8 @@ class TargetPods(msgspec.Struct, frozen=True, kw_only=True):
 
     pods: tuple[Pod, ...] = ()
     controlled_by: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] = {}
+    """What was read about them for extensions, by their names."""
 
     @property
     def are_ambiguous(self) -> bool:

@@ -40,6 +40,13 @@ class RequestsPolicy(StrEnum):
     ACTUAL = "Actual"
 
 
+class PodSelectionPolicy(StrEnum):
+    """Which pods belong to the target."""
+
+    LABELS = "Labels"
+    OWNED = "Owned"
+
+
 class ManualZero(StrEnum):
     """What a replica count of zero means that the scaler did not set."""
 

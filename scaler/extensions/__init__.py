@@ -19,6 +19,7 @@ from scaler.extensions.formula.metric import Formulas
 from scaler.extensions.futility import Futility
 from scaler.extensions.hottest_revision import HottestRevision
 from scaler.extensions.panic import Panic
+from scaler.extensions.pod_selection import PodSelection
 from scaler.extensions.rollout import Rollout
 from scaler.extensions.scale_to_zero import ScaleToZero
 from scaler.extensions.schedules.stage import Schedules
@@ -41,6 +42,7 @@ DECIDING: Extensions = (
 EXTENSIONS: Extensions = (
     Schedules(),
     Forecasting(),
+    PodSelection(),
     *DECIDING,
     Candidate(DECIDING),
     Suspend(),

@@ -10,7 +10,6 @@ from scaler.algorithm.actual_resources import with_actual_requests
 from scaler.algorithm.compute import recommend
 from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.extension import Extension, Given
-from scaler.algorithm.observed import Pod
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
@@ -32,9 +31,10 @@ class ActualRequests(Extension[bool, None]):
             return None
         return True
 
-    def pods(self, rules: bool, turn: Turn) -> tuple[Pod, ...]:
+    def measured(self, rules: bool, turn: Turn) -> Turn:
         """Pods that are not being resized stay the same objects, and share their specs."""
-        return tuple(with_actual_requests(each) for each in turn.pods)
+        pods = tuple(with_actual_requests(each) for each in turn.pods)
+        return msgspec.structs.replace(turn, pods=pods)
 
     def recommended(self, rules: bool, draft: Draft) -> None:
         """Say what the requests of the specs would lead to."""

@@ -186,6 +186,7 @@ class Scaler:
             scales_first=lambda key: self._controller.scales_first(key),
             memory_store=self._store,
             inputs=self._inputs.of,
+            owners=self._inputs.owners,
             observers=self._inputs.observers,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
@@ -197,6 +198,9 @@ class Scaler:
             self._direct.route,
             self._mapper,
             self._telemetry,
+            self._clients.watches,
+            self._options.namespaces,
+            self._background,
             user_agent=f"loadline-scaler/{self._version}",
             monotonic=self._clock.monotonic,
         )

@@ -93,10 +93,6 @@ ACCEPTED = {
     "a calendar with bounds": schedules({**HOLIDAYS, "minReplicas": 2, "maxReplicas": 9}),
     "a schedule with a larger maximum": schedules({**OFFICE, "minReplicas": 30, "maxReplicas": 60}),
     "a cap": schedules({**without("minReplicas"), "maxReplicas": 2}, OFFICE | {"name": "other"}),
-    "every rollout policy": spec(podReadiness={"rollout": "IgnoreSurge"}),
-    "the hottest revision": spec(podReadiness={"rollout": "HottestRevision"}),
-    "actual requests": spec(podReadiness={"requests": "Actual"}),
-    "desired requests": spec(podReadiness={"requests": "Desired"}),
     "podDeletionCost by a metric that scales": deleting({**CPU, "name": "cpu"}, by="cpu"),
     "podDeletionCost by an input": deleting(
         CPU, {**PER_POD, "name": "connections", "use": "Input"}, by="connections"
@@ -248,14 +244,6 @@ REFUSED = {
     "two schedules of one name": (
         schedules(OFFICE, OFFICE),
         'spec.schedules[1]: Duplicate value: {"name":"office"}',
-    ),
-    "an unknown rollout policy": (
-        spec(podReadiness={"rollout": "Ignore"}),
-        'spec.podReadiness.rollout: Unsupported value: "Ignore": supported values: "Count", "IgnoreSurge", "HoldUp", "HottestRevision"',
-    ),
-    "unknown requests": (
-        spec(podReadiness={"requests": "Allocated"}),
-        'spec.podReadiness.requests: Unsupported value: "Allocated": supported values: "Desired", "Actual"',
     ),
     "podDeletionCost by a metric without that name": (
         deleting(CPU, by="cpu"),

@@ -91,6 +91,7 @@ of_a_loadautoscaler = st.fixed_dictionaries(
     optional={
         "minReplicas": st.just(0),
         "mode": st.just("DryRun"),
+        "podSelection": st.just("Owned"),
         "suspend": st.builds(
             lambda until, way: {"until": at(until), "direction": way},
             soon,

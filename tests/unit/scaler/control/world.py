@@ -12,6 +12,7 @@ from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, AutoscalerStatus
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.store import MemoryStore
+from scaler.cluster.pod_owners import PodOwners
 from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.scales import Scales, Version, WatchedVersion
 from scaler.cluster.telemetry import Telemetry
@@ -78,6 +79,7 @@ class World:
         metric_status_max_age_seconds: float = 0.0,
         memory_store: MemoryStore | None = None,
         observers: tuple[DecisionObserver, ...] = (),
+        owners: PodOwners | None = None,
     ) -> None:
         """`zero`: whether scaling to zero is on, where not the default of the kind.
 
@@ -103,6 +105,7 @@ class World:
         self.copies = copies
         self.memory_store = memory_store
         self.observers = observers
+        self.owners = owners
         self.version = 7
         self.generation = 0
         self.target_uid = "u1"
@@ -130,6 +133,7 @@ class World:
             telemetry=self.telemetry,
             memory_store=self.memory_store,
             observers=self.observers,
+            owners=self.owners,
         )
 
     def started(self) -> Reconciler:
