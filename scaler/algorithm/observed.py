@@ -104,6 +104,12 @@ class Pod(_Json, frozen=True, kw_only=True):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it is neither finished nor terminating."""
+        is_finished = self.status.phase in ("Failed", "Succeeded")
+        return self.metadata.deletion_timestamp is None and not is_finished
+
 
 class ScaleView(msgspec.Struct, frozen=True, kw_only=True):
     """The target's Scale subresource as it was read. `selector` is its text form, possibly empty."""

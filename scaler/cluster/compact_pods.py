@@ -19,7 +19,7 @@ from scaler.algorithm.observed import (
     PodSpec,
     PodStatus,
 )
-from scaler.extensions.pod_selection import controller_of
+from scaler.algorithm.owners import controller_of
 
 # What is forgotten is only stored once more.
 TEMPLATES_MAX = 50_000

@@ -12,9 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from scaler.algorithm.observed import OwnerReference, Pod
+from scaler.algorithm.owners import OWNERS_MAX, Owners, controller_of
 from scaler.api.autoscaler import Autoscaler
-from scaler.extensions.pod_selection import OWNERS_MAX, Owners, controller_of
-from scaler.extensions.revisions import is_live
 from wire.kube.cache import WatchCache
 from wire.kube.mapper import AmbiguousError, NoMatchError, RestMapper
 from wire.kube.mapping import Resource
@@ -189,5 +188,5 @@ def _controllers(pods: Sequence[Pod]) -> Iterator[tuple[OwnerReference, bool]]:
         reference = controller_of(pod.metadata.owner_references)
         if reference is not None:
             _, is_known_live = found.get(reference.uid, (reference, False))
-            found[reference.uid] = (reference, is_known_live or is_live(pod))
+            found[reference.uid] = (reference, is_known_live or pod.is_live)
     yield from sorted(found.values(), key=lambda each: not each[1])

@@ -9,6 +9,7 @@ from scaler.algorithm.decision import Decision
 from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import AnyMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
+from scaler.algorithm.owners import INPUT, owned, selects_owned
 from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
@@ -20,7 +21,6 @@ from scaler.control.last_decision import LastDecision, Measured
 from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
 from scaler.control.record import Record
-from scaler.extensions.pod_selection import PodSelection, owned, selects_owned
 from wire.api.labels import NOTHING, Selector
 
 
@@ -174,7 +174,7 @@ class Decisions:
         inputs, owned_for = {}, ""
         if self._with.owners is not None and selects_owned(autoscaler.spec):
             owners = self._with.owners.of(autoscaler, _uid(target), pods)
-            inputs, owned_for = {PodSelection.name: owners}, autoscaler.key
+            inputs, owned_for = {INPUT: owners}, autoscaler.key
             counted = owned(pods, owners)
         if autoscaler.is_dry_run:
             return TargetPods(pods=pods, inputs=inputs)

@@ -5,38 +5,25 @@ same labels (KEP-5325). Without knowing the owners of all live pods nothing is c
 other pods.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.extension import Extension, Given
-from scaler.algorithm.observed import OwnerReference, Pod
+from scaler.algorithm.owners import INPUT, Owners, owned, selects_owned
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import MetricFailed, PodSamples, Signal
 from scaler.algorithm.remark import Remark
-from scaler.api.autoscaler import AutoscalerSpec, ConditionType
-from scaler.api.extension_spec import PodSelectionPolicy
+from scaler.api.autoscaler import ConditionType
 
-# Deployment, ReplicaSet, Pod: one kind between. No known workload has more than two.
-OWNERS_MAX = 4
 _NAMES_SHOWN_MAX = 5
-
-
-class Owners(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the owners of the pods that a selector matches."""
-
-    target_uid: str
-    controllers: Mapping[str, str] = {}
-    """The uid of the controller of each object between the pods and the target, by the uid of that object."""
-    problem: str = ""
-    """Why the owner of a live pod is not known."""
 
 
 class PodSelection(Extension[str, None]):
     """Its rule is the name of the target. Its input are the `Owners`; a simulation has none, and all of its pods count."""
 
-    name = "podSelection"
+    name = INPUT
     conditions = (ConditionType.PODS_NOT_OWNED,)
 
     def rules(self, given: Given, policy: Policy) -> str | None:
@@ -68,36 +55,6 @@ class PodSelection(Extension[str, None]):
         counted = {each.metadata.name for each in turn.pods}
         others = [each.metadata.name for each in turn.matching_pods]
         draft.add(_left_out(rules, [each for each in others if each not in counted]))
-
-
-def selects_owned(spec: AutoscalerSpec) -> bool:
-    """Whether only pods that the target owns count."""
-    return spec.pod_selection == PodSelectionPolicy.OWNED
-
-
-def controller_of(references: Sequence[OwnerReference] | None) -> OwnerReference | None:
-    """The one owner that controls an object (apimachinery's `GetControllerOf`)."""
-    return next((each for each in references or () if each.controller), None)
-
-
-def owned(pods: Sequence[Pod], owners: Owners) -> tuple[Pod, ...]:
-    """Those whose controller, or the controller of that, is the target."""
-    return tuple(
-        each
-        for each in pods
-        if (controller := controller_of(each.metadata.owner_references)) is not None
-        and _leads_to_target(controller.uid, owners)
-    )
-
-
-def _leads_to_target(uid: str, owners: Owners) -> bool:
-    for _ in range(OWNERS_MAX):
-        if uid == owners.target_uid:
-            return True
-        uid = owners.controllers.get(uid, "")
-        if not uid:
-            return False
-    return False
 
 
 def _only(signal: Signal, names: set[str]) -> Signal:

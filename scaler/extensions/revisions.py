@@ -16,17 +16,10 @@ def revision_of(pod: Pod) -> str:
     return ""
 
 
-def is_live(pod: Pod) -> bool:
-    """Whether it is neither finished nor terminating."""
-    return pod.metadata.deletion_timestamp is None and pod.status.phase not in (
-        "Failed",
-        "Succeeded",
-    )
-
-
 def live_pods_by_revision(pods: Sequence[Pod]) -> dict[str, tuple[Pod, ...]]:
     """The live pods of each revision."""
     found: dict[str, list[Pod]] = {}
-    for pod in filter(is_live, pods):
-        found.setdefault(revision_of(pod), []).append(pod)
+    for pod in pods:
+        if pod.is_live:
+            found.setdefault(revision_of(pod), []).append(pod)
     return {revision: tuple(each) for revision, each in found.items()}

@@ -20,7 +20,7 @@ from scaler.algorithm.readings import PodSamples, Signal
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
 from scaler.api.extension_spec import RolloutPolicy
-from scaler.extensions.revisions import is_live, revision_of
+from scaler.extensions.revisions import revision_of
 
 _UNKNOWN = datetime.max.replace(tzinfo=UTC)
 
@@ -48,7 +48,7 @@ class Rollout(Extension[str, None]):
     def recommended(self, rules: str, draft: Draft) -> None:
         """A recommendation of fewer replicas stays as it is."""
         recommended, replicas = draft.recommended, draft.turn.current_replicas
-        live = [each for each in draft.turn.pods if is_live(each)]
+        live = [each for each in draft.turn.pods if each.is_live]
         newest = _newest_revision(live)
         if not newest:
             draft.add(_remark(rules, in_progress=False))

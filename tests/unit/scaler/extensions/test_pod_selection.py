@@ -12,6 +12,7 @@ from scaler.algorithm.decision import NotNeeded
 from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import OwnerReference, TargetPods
+from scaler.algorithm.owners import INPUT, OWNERS_MAX, Owners, controller_of, owned
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settings import Settings
@@ -20,7 +21,6 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
-from scaler.extensions.pod_selection import OWNERS_MAX, Owners, controller_of, owned
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -68,7 +68,7 @@ def decision(usage_milli, *, metric=CPU, selection="Owned", owners=OWNERS, other
     pods = TargetPods(
         pods=tuple(target_pods),
         controlled_by=("shop/web",),
-        inputs={} if owners is None else {"podSelection": owners},
+        inputs={} if owners is None else {INPUT: owners},
     )
     reading = ExternalValues((30_000,))
     if metric.external is None:
