@@ -126,6 +126,7 @@ class World:
             ),
             autoscalers=self.autoscalers,
             pods=self.pods,
+            owners=self.owners,
             selectors=self.selectors,
             rivals=self.rivals,
             measurements=self.measurements,
@@ -133,7 +134,6 @@ class World:
             telemetry=self.telemetry,
             memory_store=self.memory_store,
             observers=self.observers,
-            owners=self.owners,
         )
 
     def started(self) -> Reconciler:
