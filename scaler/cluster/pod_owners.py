@@ -83,7 +83,8 @@ class PodOwners:
         """Wait a moment for the first LIST of every kind that `of` needs."""
         for _ in range(OWNERS_MAX):
             before = len(self._caches)
-            self.of(autoscaler, target_uid, pods)
+            if not self.of(autoscaler, target_uid, pods).problem:
+                return
             waiting = [each.attempted() for each in self._caches.values() if not each.is_synced]
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_LIST_SECONDS):
