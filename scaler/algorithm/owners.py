@@ -47,9 +47,9 @@ def owned(pods: Sequence[Pod], owners: Owners) -> tuple[Pod, ...]:
 
 def _leads_to_target(uid: str, owners: Owners) -> bool:
     for _ in range(OWNERS_MAX):
+        if not uid:
+            return False
         if uid == owners.target_uid:
             return True
         uid = owners.controllers.get(uid, "")
-        if not uid:
-            return False
     return False

@@ -120,6 +120,10 @@ def test_a_pod_without_a_controller_is_not_owned():
     assert owned([pod("b"), msgspec.structs.replace(one, metadata=metadata)], OWNERS) == ()
 
 
+def test_nothing_is_owned_by_a_target_without_a_uid():
+    assert owned([controlled("a", "")], Owners(target_uid="")) == ()
+
+
 def test_owners_that_own_each_other_do_not_hang():
     circle = Owners(target_uid=TARGET, controllers={"a": "b", "b": "a"})
     assert owned([controlled("a", "a")], circle) == ()
