@@ -20,6 +20,8 @@ from wire.kube.requests import OnAccepted
 
 PODS = 100_000
 PODS_PER_TEMPLATE = 100
+APP = {"cpu": "500m", "memory": "512Mi"}
+PROXY = {"cpu": "100m", "memory": "128Mi"}
 STARTED = "2026-01-01T00:00:00Z"
 
 
@@ -95,8 +97,8 @@ def pod(number: int) -> dict[str, Any]:
             * 3,
         },
         "spec": {
-            "containers": [container("app", "500m", "512Mi"), container("proxy", "100m", "128Mi")],
-            "initContainers": [container("migrate", "100m", "64Mi")],
+            "containers": [container("app", APP), container("proxy", PROXY)],
+            "initContainers": [container("migrate", {"cpu": "100m", "memory": "64Mi"})],
             "nodeName": f"node-{number % 1000}",
             "volumes": [{"name": "config", "configMap": {"name": app}}] * 3,
         },
@@ -113,20 +115,33 @@ def pod(number: int) -> dict[str, Any]:
                     "PodScheduled",
                 )
             ],
+            "containerStatuses": [
+                {
+                    "name": name,
+                    "ready": True,
+                    "allocatedResources": requests,
+                    "resources": both(requests),
+                }
+                for name, requests in (("app", APP), ("proxy", PROXY))
+            ],
             "podIP": f"10.{number // 65536}.{number // 256 % 256}.{number % 256}",
         },
     }
 
 
-def container(name: str, cpu: str, memory: str) -> dict[str, Any]:
+def container(name: str, requests: dict[str, str]) -> dict[str, Any]:
     """A container with requests, limits and an environment."""
-    resources = {"cpu": cpu, "memory": memory}
     return {
         "name": name,
         "image": f"registry.example.com/{name}:1.42.0",
         "env": [{"name": f"SETTING_{n}", "value": "x" * 20} for n in range(10)],
-        "resources": {"requests": resources, "limits": resources},
+        "resources": both(requests),
     }
+
+
+def both(requests: dict[str, str]) -> dict[str, Any]:
+    """Requests, and the same limits."""
+    return {"requests": requests, "limits": requests}
 
 
 def started(number: int) -> str:

@@ -19,7 +19,7 @@ NOT_RECONCILED: Final = "no scaler"
 """The first of the limits: the others are not known yet."""
 LIMITS: Final = (
     NOT_RECONCILED, "target", "metric", "disabled", "shared target", "window", "policy", "max", "min", "schedule",
-    "fallback", "cooldown", "suspended", "rollout", "panic", "unready pods", "old cache",
+    "fallback", "cooldown", "suspended", "rollout", "resize", "panic", "unready pods", "old cache",
 )  # fmt: skip
 """What may hold an autoscaler; docs/kubectl-plugin.md explains each."""
 PROBLEMS: Final = (NOT_RECONCILED, "target", "metric", "shared target", "old cache")
@@ -42,7 +42,9 @@ _OF_SCALING_LIMITED: Final[Mapping[str, str]] = {
 _OF_HELD_BY: Final[Mapping[str, str]] = {
     "Cooldown": "cooldown",
     "Suspended": "suspended",
+    "ActualRequests": "resize",
     "RolloutHeld": "rollout",
+    "HottestRevision": "rollout",
     "Panicking": "panic",
     "FutileScaleUp": "unready pods",
     "InvalidSchedule": "schedule",

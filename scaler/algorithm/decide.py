@@ -27,12 +27,16 @@ def decide(
     """What to do now. `readings` belong to `ask.metrics`, in their order; ambiguous pods need none."""
     turn = msgspec.structs.replace(
         ask.turn,
+        inputs={**ask.turn.inputs, **pods.inputs},
+        matching_pods=pods.pods,
         pods=pods.pods,
         signals=() if pods.are_ambiguous else signal(ask.metrics, readings),
         moment=ask.turn.moment.later(now_unix_seconds),
     )
     if pods.are_ambiguous:
         return _ambiguous(turn, pods)
+    for part in turn.parts:
+        turn = part.extension.measured(part.rules, turn)
     draft = compute(turn, turn.signals[: len(metrics_of(turn.autoscaler.spec))])
     recommended = draft.recommended
     if recommended is None or recommended.replicas is None:

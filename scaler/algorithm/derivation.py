@@ -19,6 +19,8 @@ class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
     unready: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    succeeded: tuple[str, ...] = ()
+    """Ignored, too; empty for kinds that do not leave them out."""
 
 
 class FillIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +61,7 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     is_spec_error: bool = False
     """Whether it failed because of the spec."""
     computed_from: str = ""
-    """The other metrics that it was computed from, in words."""
+    """What it was computed from if not from its own value: other metrics, or some of the pods, in words."""
     is_input: bool = False
     """Whether the metric is only measured, so that it has no proposal."""
     sentence: str = ""

@@ -45,7 +45,10 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """See `Observed.outdated`."""
     was_scaled_to_zero: bool = False
     """Whether it was the controller that scaled to zero, so that it may leave zero again."""
+    matching_pods: tuple[Pod, ...] = ()
+    """Those that the selector of the target matches."""
     pods: tuple[Pod, ...] = ()
+    """Those of them that count, and as what they count."""
     signals: tuple[Signal, ...] = ()
 
     @property

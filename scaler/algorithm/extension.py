@@ -97,6 +97,10 @@ class Extension(Generic[Rules, State]):
         """Metrics to read beside those of the spec."""
         return ()
 
+    def measured(self, rules: Rules, turn: "Turn") -> "Turn":
+        """Before any metric is evaluated: `turn.pods` and `turn.signals` are what counts, and as what."""
+        return turn
+
     def proposals(self, rules: Rules, draft: "Draft") -> None:
         """After each metric was evaluated: `draft.proposals`."""
 

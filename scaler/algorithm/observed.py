@@ -25,14 +25,25 @@ class PodAnnotations(_Json, frozen=True, kw_only=True):
     own_deletion_cost: str = msgspec.field(default="", name=OWN_DELETION_COST)
 
 
+class OwnerReference(_Json, frozen=True, kw_only=True):
+    """An object that an object belongs to; at most one of them controls it."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
 class PodMetadata(_Json, frozen=True, kw_only=True):
-    """The pod's name, its labels, and whether it is being deleted."""
+    """The pod's name, its labels, its owners, and whether it is being deleted."""
 
     name: str = ""
     namespace: str = ""
     resource_version: str = ""
     labels: dict[str, str] = {}
     annotations: PodAnnotations = PodAnnotations()
+    owner_references: tuple[OwnerReference, ...] | None = ()
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
 
@@ -68,12 +79,22 @@ class PodCondition(_Json, frozen=True, kw_only=True):
     last_transition_time: datetime | None = None
 
 
+class ContainerStatus(_Json, frozen=True, kw_only=True):
+    """What a container has been given; `resources` is None before it runs, and if its node does not report them."""
+
+    name: str
+    resources: ResourceRequirements | None = None
+
+
 class PodStatus(_Json, frozen=True, kw_only=True):
-    """The phase, start time and conditions."""
+    """The phase, start time and conditions, and the resources while they differ from those of the spec."""
 
     phase: str = ""
     start_time: datetime | None = None
     conditions: tuple[PodCondition, ...] | None = ()
+    container_statuses: tuple[ContainerStatus, ...] | None = ()
+    init_container_statuses: tuple[ContainerStatus, ...] | None = ()
+    resources: ResourceRequirements | None = None
 
 
 class Pod(_Json, frozen=True, kw_only=True):
@@ -82,6 +103,12 @@ class Pod(_Json, frozen=True, kw_only=True):
     metadata: PodMetadata
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is neither finished nor terminating."""
+        is_finished = self.status.phase in ("Failed", "Succeeded")
+        return self.metadata.deletion_timestamp is None and not is_finished
 
 
 class ScaleView(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +160,8 @@ class TargetPods(msgspec.Struct, frozen=True, kw_only=True):
 
     pods: tuple[Pod, ...] = ()
     controlled_by: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] = {}
+    """What was read about them for extensions, by their names."""
 
     @property
     def are_ambiguous(self) -> bool:

@@ -27,16 +27,23 @@ def group_pods(
     policy: Policy,
     moment: Moment,
 ) -> PodGroups:
-    """Sort every pod into the first group that fits: ignored, unready, missing, ready."""
+    """Sort every pod into the first group that fits: ignored, succeeded, unready, missing, ready.
+
+    Upstream ignores succeeded pods from 1.38 on (kubernetes/kubernetes #141302). Before, they are mostly missing: they
+    have no samples any more.
+    """
     ready: list[str] = []
     unready: list[str] = []
     missing: list[str] = []
     ignored: list[str] = []
+    succeeded: list[str] = []
     for pod in pods:
         name = pod.metadata.name
         sample = samples.get(name)
         if pod.metadata.deletion_timestamp is not None or pod.status.phase == "Failed":
             ignored.append(name)
+        elif policy.kind.ignores_succeeded_pods and pod.status.phase == "Succeeded":
+            succeeded.append(name)
         elif pod.status.phase == "Pending":
             unready.append(name)
         elif sample is None:
@@ -46,7 +53,11 @@ def group_pods(
         else:
             ready.append(name)
     return PodGroups(
-        ready=tuple(ready), unready=tuple(unready), missing=tuple(missing), ignored=tuple(ignored)
+        ready=tuple(ready),
+        unready=tuple(unready),
+        missing=tuple(missing),
+        ignored=tuple(ignored),
+        succeeded=tuple(succeeded),
     )
 
 

@@ -47,7 +47,7 @@ class Whole(msgspec.Struct, frozen=True, kw_only=True):
 
 def counted_samples(samples: Mapping[str, PodSample], groups: PodGroups) -> dict[str, int]:
     """The samples without those of ignored and unready pods. Raises MetricUnusable when none is left."""
-    left_out = {*groups.ignored, *groups.unready}
+    left_out = {*groups.ignored, *groups.succeeded, *groups.unready}
     counted = {name: each.value_milli for name, each in samples.items() if name not in left_out}
     if not counted:
         raise MetricUnusable("did not receive metrics for targeted pods (pods might be unready)")

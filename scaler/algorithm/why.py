@@ -195,6 +195,8 @@ def _groups(groups: PodGroups) -> str:
         parts.append(f"{len(groups.unready)} not ready yet ({_names(groups.unready)})")
     if groups.ignored:
         parts.append(f"{len(groups.ignored)} failed or terminating ({_names(groups.ignored)})")
+    if groups.succeeded:
+        parts.append(f"{len(groups.succeeded)} succeeded ({_names(groups.succeeded)})")
     return f"{', '.join(parts)}."
 
 

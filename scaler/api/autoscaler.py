@@ -75,7 +75,10 @@ class ConditionType(StrEnum):
     SUSPENDED = "Suspended"
     SCHEDULED = "Scheduled"
     INVALID_FORMULA = "InvalidFormula"
+    PODS_NOT_OWNED = "PodsNotOwned"
+    ACTUAL_REQUESTS = "ActualRequests"
     ROLLOUT_HELD = "RolloutHeld"
+    HOTTEST_REVISION = "HottestRevision"
     METRIC_FALLBACK_ACTIVE = "MetricFallbackActive"
     PANICKING = "Panicking"
     FUTILE_SCALE_UP = "FutileScaleUp"
@@ -257,6 +260,7 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     sync_period_seconds: int | None = None
     mode: str = ""
     suspend: Suspend | None = None
+    pod_selection: str = ""
     pod_readiness: PodReadiness | None = None
     scale_to_zero: ScaleToZero | None = None
     schedules: tuple[ScheduleSpec, ...] | None = None
@@ -380,16 +384,10 @@ class Autoscaler(JsonObject, frozen=True, kw_only=True):
         return self.spec.mode == Mode.DRY_RUN
 
 
+_CPU_TARGET = MetricTarget(type=MetricTargetType.UTILIZATION, average_utilization=80)
+_CPU = ResourceMetricSource(name="cpu", target=_CPU_TARGET)
 # The API server puts this in for an empty list; an empty list itself would scale to the minimum.
-DEFAULT_METRICS = (
-    MetricSpec(
-        type=MetricSourceType.RESOURCE,
-        resource=ResourceMetricSource(
-            name="cpu",
-            target=MetricTarget(type=MetricTargetType.UTILIZATION, average_utilization=80),
-        ),
-    ),
-)
+DEFAULT_METRICS = (MetricSpec(type=MetricSourceType.RESOURCE, resource=_CPU),)
 
 
 def metrics_of(spec: AutoscalerSpec) -> tuple[MetricSpec, ...]:

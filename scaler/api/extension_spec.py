@@ -30,6 +30,21 @@ class RolloutPolicy(StrEnum):
     COUNT = "Count"
     IGNORE_SURGE = "IgnoreSurge"
     HOLD_UP = "HoldUp"
+    HOTTEST_REVISION = "HottestRevision"
+
+
+class RequestsPolicy(StrEnum):
+    """Which requests a utilization is a percentage of."""
+
+    DESIRED = "Desired"
+    ACTUAL = "Actual"
+
+
+class PodSelectionPolicy(StrEnum):
+    """Which pods belong to the target."""
+
+    LABELS = "Labels"
+    OWNED = "Owned"
 
 
 class ManualZero(StrEnum):
@@ -101,8 +116,12 @@ class PodDeletionCost(JsonObject, frozen=True, kw_only=True):
 
 
 class PodReadiness(JsonObject, frozen=True, kw_only=True):
-    """When the metrics of a young pod count. Unset seconds are the flags'."""
+    """When the metrics of a young pod count, and as what those of a pod that is being replaced or resized.
+
+    Unset seconds are the flags'.
+    """
 
     cpu_initialization_period_seconds: int | None = None
     initial_readiness_delay_seconds: int | None = None
     rollout: str = ""
+    requests: str = ""

@@ -31,6 +31,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the last recommendation counts as repeated while metrics or target cannot be read; upstream forgets it."""
     shares_no_target: bool = False
     """Whether a target that another autoscaler of either kind names is refused; upstream compares selectors only."""
+    ignores_succeeded_pods: bool = False
+    """Whether pods that have succeeded do not count; upstream counts them until 1.37."""
     leaves_zero_by_any_policy: bool = False
     """Whether every scale-up policy allows the first replica; upstream's Percent policies allow any percentage of 0."""
     leaves_zero_for_min: bool = False
@@ -83,6 +85,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     keeps_history=True,
     holds_while_failing=True,
     shares_no_target=True,
+    ignores_succeeded_pods=True,
     leaves_zero_by_any_policy=True,
     leaves_zero_for_min=True,
     knows_who_set_zero=True,

@@ -9,7 +9,9 @@ from sys import intern
 import msgspec
 from cachetools import LRUCache
 
+from scaler.algorithm.actual_resources import resized_containers, resized_resources
 from scaler.algorithm.observed import (
+    OwnerReference,
     Pod,
     PodAnnotations,
     PodCondition,
@@ -17,6 +19,7 @@ from scaler.algorithm.observed import (
     PodSpec,
     PodStatus,
 )
+from scaler.algorithm.owners import controller_of
 
 # What is forgotten is only stored once more.
 TEMPLATES_MAX = 50_000
@@ -27,10 +30,11 @@ _Labels = dict[str, str]
 
 
 class PodCompactor:
-    """Makes pods small. It remembers the labels and specs that were used last, to share them."""
+    """Makes pods small. It remembers the labels, owners and specs that were used last, to share them."""
 
     def __init__(self) -> None:
         self._labels: LRUCache[frozenset[tuple[str, str]], _Labels] = LRUCache(TEMPLATES_MAX)
+        self._owners: LRUCache[OwnerReference, tuple[OwnerReference, ...]] = LRUCache(TEMPLATES_MAX)
         self._specs: LRUCache[bytes, PodSpec] = LRUCache(TEMPLATES_MAX)
 
     def compact(self, pod: Pod) -> Pod:
@@ -45,6 +49,7 @@ class PodCompactor:
                 annotations=WITHOUT_ANNOTATIONS
                 if metadata.annotations == WITHOUT_ANNOTATIONS
                 else metadata.annotations,
+                owner_references=self._shared_owners(metadata.owner_references),
                 # Read only of pods that have not been started.
                 creation_timestamp=None if status.start_time else metadata.creation_timestamp,
                 deletion_timestamp=metadata.deletion_timestamp,
@@ -62,6 +67,8 @@ class PodCompactor:
                     for each in status.conditions or ()
                     if each.type == "Ready"
                 ),
+                container_statuses=resized_containers(pod),
+                resources=resized_resources(pod),
             ),
         )
 
@@ -71,6 +78,13 @@ class PodCompactor:
         if shared is None:
             shared = self._labels[key] = {intern(name): value for name, value in labels.items()}
         return shared
+
+    def _shared_owners(
+        self, references: tuple[OwnerReference, ...] | None
+    ) -> tuple[OwnerReference, ...]:
+        """Only the controller: the pods of a ReplicaSet have the same."""
+        controller = controller_of(references)
+        return () if controller is None else self._owners.setdefault(controller, (controller,))
 
     def _shared_spec(self, spec: PodSpec) -> PodSpec:
         return self._specs.setdefault(msgspec.msgpack.encode(spec), spec)

@@ -21,6 +21,7 @@ class Selectors:
 
     def __init__(self) -> None:
         self._selectors: dict[str, Selector] = {}
+        self._by_owner: set[str] = set()
         self._buckets: dict[_Bucket, set[str]] = {}
         self.version = 0
         """Changes with every change that may change the result of `controllers_of`."""
@@ -33,13 +34,18 @@ class Selectors:
         """Whether the autoscaler has appeared and was not deleted."""
         return key in self._selectors
 
-    def store(self, key: str, selector: Selector) -> None:
-        """Its target has this selector. Not stored before the autoscaler appears, nor after it is deleted."""
+    def store(self, key: str, selector: Selector, *, by_owner: bool = False) -> None:
+        """Its target has this selector. Not stored before the autoscaler appears, nor after it is deleted.
+
+        `by_owner`: only pods that its target owns count.
+        """
         old = self._selectors.get(key)
-        if old is None or old == selector:
+        if old is None or (old == selector and by_owner == (key in self._by_owner)):
             return
         self.disappear(key)
         self._selectors[key] = selector
+        if by_owner:
+            self._by_owner.add(key)
         self.version += 1
         if not selector.matches_nothing:
             self._buckets.setdefault(_bucket(key, selector), set()).add(key)
@@ -47,20 +53,28 @@ class Selectors:
     def disappear(self, key: str) -> None:
         """The autoscaler was deleted."""
         selector = self._selectors.pop(key, NOTHING)
+        self._by_owner.discard(key)
         self.version += 1
         bucket = _bucket(key, selector)
         self._buckets.get(bucket, set()).discard(key)
         if not self._buckets.get(bucket):
             self._buckets.pop(bucket, None)
 
-    def controllers_of(self, namespace: str, pods: Iterable[Pod]) -> tuple[str, ...]:
-        """The autoscalers whose selector matches one of the pods; sorted, so that messages do not change."""
+    def controllers_of(
+        self, namespace: str, pods: Iterable[Pod], *, owned_for: str = ""
+    ) -> tuple[str, ...]:
+        """The autoscalers whose selector matches one of the pods; sorted, so that messages do not change.
+
+        `owned_for`: the autoscaler whose target owns all of them. Others that go by owners do not control them.
+        """
         found: set[str] = set()
         # Pods of one template have the same labels: check them only once.
         for labels in {
             tuple(pod.metadata.labels.items()): pod.metadata.labels for pod in pods
         }.values():
             found.update(self._matching(namespace, labels))
+        if owned_for:
+            found -= self._by_owner - {owned_for}
         return tuple(sorted(found))
 
     def _matching(self, namespace: str, labels: Mapping[str, str]) -> Iterable[str]:

@@ -9,6 +9,7 @@ from scaler.algorithm.decision import Decision
 from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import AnyMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
+from scaler.algorithm.owners import INPUT, owned, selects_owned
 from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
@@ -70,7 +71,7 @@ class Decisions:
             return LastDecision(
                 decision=refused(planned), memory=memory, target=target, observed=observed
             )
-        measured = await self._measured(planned, measured)
+        measured = await self._measured(planned, target, measured)
         return LastDecision(
             decision=decide(planned, measured.pods, measured.readings, now()),
             memory=memory,
@@ -125,28 +126,39 @@ class Decisions:
             and self._rivals(autoscaler) == observed.rivals
             and self._left_zeros.has(last.target) == observed.has_left_zero
             and self._with.inputs(autoscaler) == observed.inputs
-            and (measured is None or self._are_unchanged(autoscaler, measured, record))
+            and (measured is None or self._are_unchanged(last, measured, record))
         )
 
-    def _are_unchanged(self, autoscaler: Autoscaler, measured: Measured, record: Record) -> bool:
-        """Whether the target has the same pods, and the same autoscalers control them."""
+    def _are_unchanged(self, last: LastDecision, measured: Measured, record: Record) -> bool:
+        """Whether the target has the same pods and owns the same of them, and the same autoscalers control them."""
+        autoscaler = last.autoscaler
         pods = self._with.pods.matching(autoscaler.metadata.namespace, measured.selector)
-        if pods is measured.pods.pods and record.selectors_version == self._with.selectors.version:
+        if (
+            pods is measured.pods.pods
+            and record.selectors_version == self._with.selectors.version
+            and not selects_owned(autoscaler.spec)
+        ):
             return True
-        return self._target_pods(autoscaler, measured.selector) == measured.pods
+        return self._target_pods(autoscaler, last.target, measured.selector) == measured.pods
 
     def _is_refused(self, autoscaler: Autoscaler) -> bool:
         return self.settings.upstream.refuses_unknown and not self._with.selectors.knows(
             autoscaler.key
         )
 
-    async def _measured(self, ask: Ask, before: Measured | None) -> Measured:
+    async def _measured(
+        self, ask: Ask, target: TargetScale | ScaleUnavailable, before: Measured | None
+    ) -> Measured:
         """The pods, and the readings of what the plan asks for."""
         autoscaler = ask.turn.autoscaler
         # Without scaling anything it conflicts with no other autoscaler.
         stored = NOTHING if autoscaler.is_dry_run else ask.selector
-        self._with.selectors.store(autoscaler.key, stored)
-        pods = self._target_pods(autoscaler, ask.selector)
+        by_owner = selects_owned(autoscaler.spec)
+        self._with.selectors.store(autoscaler.key, stored, by_owner=by_owner)
+        if by_owner and self._with.owners is not None:
+            matching = self._with.pods.matching(autoscaler.metadata.namespace, ask.selector)
+            await self._with.owners.listed(autoscaler, _uid(target), matching)
+        pods = self._target_pods(autoscaler, target, ask.selector)
         reads = self._with.measurements.reads(
             autoscaler.metadata.namespace,
             ask.metrics,
@@ -169,18 +181,29 @@ class Decisions:
             timed_readings=readings,
         )
 
-    def _target_pods(self, autoscaler: Autoscaler, selector: Selector) -> TargetPods:
+    def _target_pods(
+        self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable, selector: Selector
+    ) -> TargetPods:
         namespace = autoscaler.metadata.namespace
-        pods = self._with.pods.matching(namespace, selector)
+        counted = pods = self._with.pods.matching(namespace, selector)
+        inputs, owned_for = {}, ""
+        if self._with.owners is not None and selects_owned(autoscaler.spec):
+            owners = self._with.owners.of(autoscaler, _uid(target), pods)
+            inputs, owned_for = {INPUT: owners}, autoscaler.key
+            counted = owned(pods, owners)
         if autoscaler.is_dry_run:
-            return TargetPods(pods=pods)
-        controllers = self._with.selectors.controllers_of(namespace, pods)
-        return TargetPods(pods=pods, controlled_by=controllers)
+            return TargetPods(pods=pods, inputs=inputs)
+        controllers = self._with.selectors.controllers_of(namespace, counted, owned_for=owned_for)
+        return TargetPods(pods=pods, controlled_by=controllers, inputs=inputs)
 
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
         if not self._kind.shares_no_target or autoscaler.is_dry_run:
             return ()
         return self._with.rivals.rivals_of(autoscaler, self._kind.kind)
+
+
+def _uid(target: TargetScale | ScaleUnavailable) -> str:
+    return target.uid if isinstance(target, TargetScale) else ""
 
 
 async def measured_again(last: LastDecision) -> Measured | None:

@@ -14,6 +14,7 @@ from scaler.cluster.events.autoscaler_events import Events
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.metrics.followers import Followers
 from scaler.cluster.metrics.measurements import Measurements
+from scaler.cluster.pod_owners import PodOwners
 from scaler.cluster.pods import WatchedPods
 from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.scales import Scales
@@ -53,6 +54,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of the algorithm as of now, the same object until they change; None if they never do."""
     followers: Followers = msgspec.field(default_factory=Followers)
     """Which autoscalers a changed metric concerns."""
+    owners: PodOwners | None = None
+    """Of pods, for `podSelection: Owned`."""
     outdated: Callable[[str], str | None] = lambda _: None
     """Why the cached objects of a namespace may be out of date; None while they are not."""
     scales_first: Callable[[str], Awaitable[None]] = _at_once

@@ -8,6 +8,7 @@ from typing import Any
 from scaler.algorithm.extension import Extension
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.api.schedules import FoundCalendar
+from scaler.extensions.actual_requests import ActualRequests
 from scaler.extensions.candidate.stage import Candidate
 from scaler.extensions.deletion_cost import DeletionCost
 from scaler.extensions.dry_run import DryRun
@@ -16,7 +17,9 @@ from scaler.extensions.forecast.stage import Forecasting
 from scaler.extensions.forecast.state import WarmStart
 from scaler.extensions.formula.metric import Formulas
 from scaler.extensions.futility import Futility
+from scaler.extensions.hottest_revision import HottestRevision
 from scaler.extensions.panic import Panic
+from scaler.extensions.pod_selection import PodSelection
 from scaler.extensions.rollout import Rollout
 from scaler.extensions.scale_to_zero import ScaleToZero
 from scaler.extensions.schedules.stage import Schedules
@@ -27,7 +30,9 @@ Extensions = tuple[Extension[Any, Any], ...]
 DECIDING: Extensions = (
     Formulas(),
     Fallback(),
+    ActualRequests(),
     Rollout(),
+    HottestRevision(),
     ScaleToZero(),
     Panic(),
     Futility(),
@@ -37,6 +42,7 @@ DECIDING: Extensions = (
 EXTENSIONS: Extensions = (
     Schedules(),
     Forecasting(),
+    PodSelection(),
     *DECIDING,
     Candidate(DECIDING),
     Suspend(),

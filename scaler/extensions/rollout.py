@@ -20,11 +20,11 @@ from scaler.algorithm.readings import PodSamples, Signal
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
 from scaler.api.extension_spec import RolloutPolicy
-
-# Set by the controllers of Deployments, of Argo Rollouts, and of StatefulSets.
-REVISION_LABELS = ("pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash")
+from scaler.extensions.revisions import revision_of
 
 _UNKNOWN = datetime.max.replace(tzinfo=UTC)
+
+_HOLD_NOTHING = ("", RolloutPolicy.COUNT, RolloutPolicy.HOTTEST_REVISION)
 
 _RULE = {
     RolloutPolicy.IGNORE_SURGE.value: "pods in excess of the replicas do not count",
@@ -39,16 +39,16 @@ class Rollout(Extension[str, None]):
     conditions = (ConditionType.ROLLOUT_HELD,)
 
     def rules(self, given: Given, policy: Policy) -> str | None:
-        """None for `Count`."""
+        """None for the policies that hold nothing."""
         readiness = given.spec.pod_readiness
-        if readiness is None or readiness.rollout in ("", RolloutPolicy.COUNT):
+        if readiness is None or readiness.rollout in _HOLD_NOTHING:
             return None
         return readiness.rollout
 
     def recommended(self, rules: str, draft: Draft) -> None:
         """A recommendation of fewer replicas stays as it is."""
         recommended, replicas = draft.recommended, draft.turn.current_replicas
-        live = [each for each in draft.turn.pods if _is_live(each)]
+        live = [each for each in draft.turn.pods if each.is_live]
         newest = _newest_revision(live)
         if not newest:
             draft.add(_remark(rules, in_progress=False))
@@ -91,7 +91,7 @@ def _surge(live: Sequence[Pod], newest: str, replicas: int) -> frozenset[str]:
         live,
         key=lambda each: (
             count_ready((each,)),
-            _revision(each) == newest,
+            revision_of(each) == newest,
             each.metadata.name,
         ),
     )
@@ -110,25 +110,11 @@ def _newest_revision(live: Sequence[Pod]) -> str:
     created: dict[str, datetime] = {}
     for pod in live:
         time = pod.metadata.creation_timestamp or pod.status.start_time or _UNKNOWN
-        revision = _revision(pod)
+        revision = revision_of(pod)
         created[revision] = max(time, created.get(revision, time))
     if len(created) < 2:
         return ""
     return max(created, key=lambda revision: (created[revision], revision))
-
-
-def _revision(pod: Pod) -> str:
-    for label in REVISION_LABELS:
-        if label in pod.metadata.labels:
-            return pod.metadata.labels[label]
-    return ""
-
-
-def _is_live(pod: Pod) -> bool:
-    return pod.metadata.deletion_timestamp is None and pod.status.phase not in (
-        "Failed",
-        "Succeeded",
-    )
 
 
 def _remark(policy: str, *, in_progress: bool, would_be: int | None = None) -> Remark:

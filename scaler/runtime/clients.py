@@ -9,13 +9,14 @@
 """
 
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Final, Self
 
 import msgspec
 
 from scaler.runtime.websocket import WebSocket, websocket
 from wire.kube.client import CONNECTIONS_MAX, KubeClient
-from wire.kube.connection import Connection
+from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, Connection
 
 # The metrics of 100,000 pods of one namespace take 40 MB. A metrics API that sends more must not fill the memory.
 METRICS_RESPONSE_BYTES_MAX: Final = 2**26
@@ -62,3 +63,11 @@ class MetricsClient(KubeClient):
     def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
         """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""
         return websocket(self._connection, path, message_bytes_max=METRICS_RESPONSE_BYTES_MAX)
+
+
+def own_namespace(folder: Path = SERVICE_ACCOUNT_FOLDER) -> str:
+    """The pod's namespace; outside a cluster `kube-system`, as kube-controller-manager."""
+    try:
+        return (folder / "namespace").read_text().strip()
+    except OSError:
+        return "kube-system"

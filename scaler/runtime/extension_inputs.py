@@ -1,8 +1,8 @@
-"""What is read for extensions: the calendars of schedules, and the recorded load of a forecast, with --prometheus-url."""
+"""What is read for extensions: the calendars of schedules, the owners of pods, and with --prometheus-url the recorded load of a forecast."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from scaler.api.autoscaler import Autoscaler, MetricSpec
@@ -10,11 +10,13 @@ from scaler.api.schedules import FoundCalendar
 from scaler.cluster.forecast.load_query import NoRecordedLoad, load_query
 from scaler.cluster.forecast.recorded_load import RecordedLoad
 from scaler.cluster.forecast.warm_starts import WarmStarts
+from scaler.cluster.pod_owners import PodOwners
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.dependencies import DecisionObserver
 from scaler.extensions import inputs_of
 from scaler.runtime.adapter_connection import AdapterConnection
 from wire.kube.mapper import RestMapper
+from wire.kube.requests import Watcher
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.options import PrometheusOptions
 
@@ -32,12 +34,25 @@ class ExtensionInputs:
         route: AdapterConnection | None,
         mapper: RestMapper,
         telemetry: Telemetry,
+        client: Watcher,
+        namespaces: Sequence[str],
+        background: BackgroundTasks,
         *,
         user_agent: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`prometheus`: None without --prometheus-url; `route`: None without --adapter-service."""
+        """`prometheus`: None without --prometheus-url; `route`: None without --adapter-service.
+
+        `client` and `background`: for the watches of owners. `namespaces`: empty for all.
+        """
         self._calendars_of = calendars_of
+        self.owners = PodOwners(
+            client,
+            mapper,
+            namespaces,
+            lambda work, name: background.start(work, name=name),
+            monotonic=monotonic,
+        )
         self._mapper = mapper
         self._route = route
         self._warm_starts: WarmStarts | None = None

@@ -5,7 +5,6 @@ import contextlib
 import logging
 import socket
 import uuid
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -28,7 +27,7 @@ from scaler.control.dependencies import Dependencies
 from scaler.control.reconcile import Reconciler
 from scaler.control.workqueue import WorkQueue
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
-from scaler.runtime.clients import Clients
+from scaler.runtime.clients import Clients, own_namespace
 from scaler.runtime.debug_endpoint import scaler_server
 from scaler.runtime.direct_metrics import DirectMetrics
 from scaler.runtime.extension_inputs import ExtensionInputs
@@ -39,7 +38,7 @@ from scaler.runtime.reconciling import Reconciling
 from scaler.runtime.target_versions import TargetVersions
 from scaler.runtime.watches import Watches
 from wire.api.status import StatusError, Unavailable
-from wire.kube.connection import SERVICE_ACCOUNT_FOLDER, connect
+from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.process.backoff import Backoff, BackoffLimits
@@ -192,6 +191,7 @@ class Scaler:
             scales_first=lambda key: self._controller.scales_first(key),
             memory_store=self._store,
             inputs=self._inputs.of,
+            owners=self._inputs.owners,
             observers=self._inputs.observers,
             settings=lambda: self._server_version.settings,
         )
@@ -212,6 +212,9 @@ class Scaler:
             self._direct.route,
             self._mapper,
             self._telemetry,
+            self._clients.watches,
+            self._options.namespaces,
+            self._background,
             user_agent=f"loadline-scaler/{self._version}",
             monotonic=self._clock.monotonic,
         )
@@ -388,11 +391,3 @@ async def _any_set(*events: asyncio.Event) -> None:
 def drain_seconds(times: LeaseTimes) -> float:
     """How long reconciles may take to finish after the Lease is lost, before another replica can take over."""
     return DRAIN_RATIO * (times.lease_seconds - times.renew_deadline_seconds)
-
-
-def own_namespace(folder: Path = SERVICE_ACCOUNT_FOLDER) -> str:
-    """The pod's namespace; outside a cluster `kube-system`, as kube-controller-manager."""
-    try:
-        return (folder / "namespace").read_text().strip()
-    except OSError:
-        return "kube-system"

@@ -93,7 +93,6 @@ ACCEPTED = {
     "a calendar with bounds": schedules({**HOLIDAYS, "minReplicas": 2, "maxReplicas": 9}),
     "a schedule with a larger maximum": schedules({**OFFICE, "minReplicas": 30, "maxReplicas": 60}),
     "a cap": schedules({**without("minReplicas"), "maxReplicas": 2}, OFFICE | {"name": "other"}),
-    "every rollout policy": spec(podReadiness={"rollout": "IgnoreSurge"}),
     "podDeletionCost by a metric that scales": deleting({**CPU, "name": "cpu"}, by="cpu"),
     "podDeletionCost by an input": deleting(
         CPU, {**PER_POD, "name": "connections", "use": "Input"}, by="connections"
@@ -245,10 +244,6 @@ REFUSED = {
     "two schedules of one name": (
         schedules(OFFICE, OFFICE),
         'spec.schedules[1]: Duplicate value: {"name":"office"}',
-    ),
-    "an unknown rollout policy": (
-        spec(podReadiness={"rollout": "Ignore"}),
-        'spec.podReadiness.rollout: Unsupported value: "Ignore": supported values: "Count", "IgnoreSurge", "HoldUp"',
     ),
     "podDeletionCost by a metric without that name": (
         deleting(CPU, by="cpu"),

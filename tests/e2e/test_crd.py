@@ -15,7 +15,7 @@ from scaler.api.upstream import UPSTREAMS, Upstream
 from testbed.assets import suffix_of
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
-from tests.e2e import crd_extension_cases, crd_trial_cases
+from tests.e2e import crd_extension_cases, crd_pod_cases, crd_trial_cases
 from tests.e2e.crd_cases import CPU, INVALID, VALID, Spec, external, selecting, spec, target, up
 from wire.api.quantity import Quantity
 from wire.api.status import StatusError
@@ -23,8 +23,8 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 
 CRD = Path(__file__).parents[2] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
-ACCEPTED = crd_extension_cases.ACCEPTED | crd_trial_cases.ACCEPTED
-REFUSED = crd_extension_cases.REFUSED | crd_trial_cases.REFUSED
+ACCEPTED = crd_extension_cases.ACCEPTED | crd_pod_cases.ACCEPTED | crd_trial_cases.ACCEPTED
+REFUSED = crd_extension_cases.REFUSED | crd_pod_cases.REFUSED | crd_trial_cases.REFUSED
 HPA = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 LA = ("loadline.io/v1beta1", "LoadAutoscaler", "loadautoscalers")
 

@@ -14,7 +14,7 @@ from testbed.cluster_options import ClusterOptions, HPAOptions
 from testbed.helm import CHARTS, Helm
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
-from tests.e2e import crd_extension_cases, crd_trial_cases
+from tests.e2e import crd_extension_cases, crd_pod_cases, crd_trial_cases
 from tests.e2e.crd_cases import INVALID, VALID, Spec
 from tests.e2e.test_crd import LA, dry_run
 from wire.api.status import StatusError
@@ -89,10 +89,14 @@ def test_metrics_are_served_with_a_verified_certificate(installed):
 
 
 async def test_loadautoscalers_are_validated_as_by_the_newest_version(installed):
-    accepted = VALID | crd_extension_cases.ACCEPTED | crd_trial_cases.ACCEPTED
+    accepted = (
+        VALID | crd_extension_cases.ACCEPTED | crd_pod_cases.ACCEPTED | crd_trial_cases.ACCEPTED
+    )
     refused = INVALID | {
         name: case
-        for name, (case, _) in (crd_extension_cases.REFUSED | crd_trial_cases.REFUSED).items()
+        for name, (case, _) in (
+            crd_extension_cases.REFUSED | crd_pod_cases.REFUSED | crd_trial_cases.REFUSED
+        ).items()
     }
     client = KubeClient(await connect(installed.kubeconfig, user_agent="test"))
     try:

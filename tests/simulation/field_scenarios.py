@@ -126,7 +126,7 @@ def _deletion_cost(_: random.Random, __: Scenario, plan: AutoscalerPlan) -> dict
 
 
 def _rollout(rng: random.Random, _: Scenario, __: AutoscalerPlan) -> dict[str, Any]:
-    return {"rollout": rng.choice(("IgnoreSurge", "HoldUp"))}
+    return {"rollout": rng.choice(("IgnoreSurge", "HoldUp", "HottestRevision"))}
 
 
 def _window(rng: random.Random, scenario: Scenario, plan: AutoscalerPlan) -> dict[str, Any]:

@@ -173,6 +173,28 @@ def test_custom_resources_can_be_scaled_if_their_group_is_listed(scaler):
     assert granted("apps", "deployments/scale", "get update") <= allowed
 
 
+def test_what_controls_pods_may_be_listed_and_watched_and_nothing_else(scaler):
+    owners = {"apps": None, "example.com": ["units"]}
+    targets = {"apps": ["deployments"]}
+    rendered = scaler.render({"rbac": {"podOwners": owners, "scaleTargets": targets}})
+    allowed = permissions(rendered.one("ClusterRole", "loadline-scaler"))
+    assert granted("example.com", "units", "list watch") <= allowed
+    assert not granted("apps", "replicasets", "list") <= allowed
+    assert not granted("example.com", "units", "get") <= allowed
+    by_default = scaler.render({"rbac": {"scaleTargets": targets}})
+    found = permissions(by_default.one("ClusterRole", "loadline-scaler"))
+    assert granted("apps", "replicasets", "list watch") <= found
+    hpas = scaler.render({"rbac": {"scaleTargets": targets}, "watch": "horizontalpodautoscalers"})
+    assert not granted("apps", "replicasets", "list") <= permissions(
+        hpas.one("ClusterRole", "loadline-scaler")
+    )
+
+
+def test_a_wildcard_owner_is_rejected(scaler, refused):
+    with pytest.raises(refused, match="podOwners"):
+        scaler.render({"rbac": {"podOwners": {"apps": ["*"]}}})
+
+
 def test_a_wildcard_scale_target_is_rejected(scaler, refused):
     with pytest.raises(refused, match="scaleTargets"):
         scaler.render({"rbac": {"scaleTargets": {"apps": ["*"]}}})

@@ -73,6 +73,7 @@ def test_a_condition_says_what_limits_it(given, expected):
         ({"proposedReplicas": 4, "stabilizedReplicas": 4}, ()),
         ({"heldBy": "Cooldown, Suspended"}, ("cooldown", "suspended")),
         ({"heldBy": "Panicking, FutileScaleUp, RolloutHeld"}, ("rollout", "panic", "unready pods")),
+        ({"heldBy": "HottestRevision, ActualRequests"}, ("rollout", "resize")),
     ],
 )
 def test_the_decision_says_what_holds_it(decision, expected):

@@ -65,3 +65,23 @@ def test_of_the_annotations_only_the_deletion_costs_are_kept():
     assert (kept.deletion_cost, kept.own_deletion_cost) == ("7", "-1")
     bare = kube_json.decode(b'{"metadata": {"name": "web-1", "annotations": {"a": "b"}}}', Pod)
     assert PodCompactor().compact(bare).metadata.annotations is WITHOUT_ANNOTATIONS
+
+
+def with_requests(number: int, *, cpu: str) -> Pod:
+    """A pod whose containers have this request according to its node."""
+    body = kube_pod(number)
+    body["status"]["containerStatuses"] = [
+        {"name": each["name"], "ready": True, "resources": {"requests": {**each["resources"]["requests"], "cpu": cpu}}}
+        for each in body["spec"]["containers"]
+    ]  # fmt: skip
+    return msgspec.convert(body, Pod)
+
+
+def test_applied_requests_are_kept_only_while_they_differ_from_the_spec():
+    [whole] = {each.resources.requests["cpu"] for each in decoded(7).spec.containers[:1]}
+    same, other = (
+        PodCompactor().compact(with_requests(7, cpu=cpu)).status for cpu in (whole, "7777m")
+    )
+    assert "app" not in {each.name for each in same.container_statuses}
+    found = {each.name: each.resources.requests["cpu"] for each in other.container_statuses}
+    assert found == {each.name: "7777m" for each in decoded(7).spec.containers}

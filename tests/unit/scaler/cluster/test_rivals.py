@@ -69,6 +69,26 @@ def test_a_selector_that_changed_counts_as_it_is_now():
     assert found.controllers_of("shop", [WEB]) == ("shop/a", "shop/b")
 
 
+def test_autoscalers_that_go_by_owners_do_not_control_pods_of_each_other():
+    found = selectors(a="app=web", b="app=web", c="app=web")
+    for name in "ab":
+        found.store(f"shop/{name}", parse("app=web"), by_owner=True)
+    assert found.controllers_of("shop", [WEB], owned_for="shop/a") == ("shop/a", "shop/c")
+    assert found.controllers_of("shop", [WEB]) == ("shop/a", "shop/b", "shop/c")
+
+
+def test_others_see_that_an_autoscaler_no_longer_goes_by_owners():
+    found = selectors(a="app=web", b="app=web")
+    found.store("shop/a", parse("app=web"), by_owner=True)
+    found.store("shop/b", parse("app=web"), by_owner=True)
+    version = found.version
+    found.store("shop/b", parse("app=web"), by_owner=True)
+    assert found.version == version
+    found.store("shop/b", parse("app=web"))
+    assert found.version > version
+    assert found.controllers_of("shop", [WEB], owned_for="shop/a") == ("shop/a", "shop/b")
+
+
 HPA, LA = "HorizontalPodAutoscaler", "LoadAutoscaler"
 
 

@@ -91,6 +91,7 @@ of_a_loadautoscaler = st.fixed_dictionaries(
     optional={
         "minReplicas": st.just(0),
         "mode": st.just("DryRun"),
+        "podSelection": st.just("Owned"),
         "suspend": st.builds(
             lambda until, way: {"until": at(until), "direction": way},
             soon,
@@ -98,12 +99,14 @@ of_a_loadautoscaler = st.fixed_dictionaries(
         ),
         "scaleToZero": st.builds(lambda seconds: {"cooldownSeconds": seconds}, soon),
         "podReadiness": st.builds(
-            lambda seconds, rollout: {
+            lambda seconds, rollout, requests: {
                 "cpuInitializationPeriodSeconds": seconds,
                 "rollout": rollout,
+                "requests": requests,
             },
             soon,
-            st.sampled_from(["Count", "IgnoreSurge", "HoldUp"]),
+            st.sampled_from(["Count", "IgnoreSurge", "HoldUp", "HottestRevision"]),
+            st.sampled_from(["Desired", "Actual"]),
         ),
         "metrics": st.just([{**EXTERNAL, "use": "Input"}, FORMULA]),
         "forecast": st.sampled_from([{"metric": "queue"}, {"metric": "queue", "mode": "DryRun"}]),
@@ -353,6 +356,9 @@ HIGH_LOAD = [(("load", 20), 8, PERIOD_SECONDS), (("load", 30), 30, PERIOD_SECOND
         pytest.param({"forecast": {"metric": "queue"}}, STEADY, id="forecast"),
         pytest.param({"metrics": [{**EXTERNAL, "use": "Input"}, FORMULA]}, STEADY, id="formula"),
         pytest.param({"podReadiness": {"rollout": "HoldUp"}}, ROLLOUT, id="rollout"),
+        pytest.param(
+            {"podReadiness": {"rollout": "HottestRevision"}}, ROLLOUT, id="hottest revision"
+        ),
         pytest.param({"candidate": {"steps": STEPS}}, STEADY, id="candidate"),
         pytest.param(
             {"candidate": {"steps": STEPS, "abortWhen": ABORT}}, HIGH_LOAD, id="aborted candidate"

@@ -13,6 +13,7 @@ from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from scaler.api.upstream import NEWEST, Upstream
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.store import MemoryStore
+from scaler.cluster.pod_owners import PodOwners
 from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.scales import Scales, Version, WatchedVersion
 from scaler.cluster.telemetry import Telemetry
@@ -80,6 +81,7 @@ class World:
         metric_status_max_age_seconds: float = 0.0,
         memory_store: MemoryStore | None = None,
         observers: tuple[DecisionObserver, ...] = (),
+        owners: PodOwners | None = None,
     ) -> None:
         """`zero`: whether scaling to zero is on, where not the default of the version.
 
@@ -106,6 +108,7 @@ class World:
         self.copies = copies
         self.memory_store = memory_store
         self.observers = observers
+        self.owners = owners
         self.version = 7
         self.generation = 0
         self.target_uid = "u1"
@@ -126,6 +129,7 @@ class World:
             ),
             autoscalers=self.autoscalers,
             pods=self.pods,
+            owners=self.owners,
             selectors=self.selectors,
             rivals=self.rivals,
             measurements=self.measurements,

@@ -78,7 +78,8 @@ def merged(*found: dict[str, Any]) -> dict[str, Any]:
 
 fields = st.builds(
     merged,
-    of_field("pod_readiness", PodReadiness(rollout="HoldUp"), PodReadiness(rollout="IgnoreSurge")),
+    of_field("pod_readiness", PodReadiness(rollout="HoldUp"), PodReadiness(rollout="IgnoreSurge"),
+        PodReadiness(rollout="HottestRevision"), PodReadiness(requests="Actual")),
     of_field("scale_to_zero", ScaleToZero(cooldown_seconds=60), ScaleToZero(manual_zero="Activate")),
     of_field("min_replicas", 0, 3),
     of_field("forecast", ForecastSpec(metric="load", mode="Add")),

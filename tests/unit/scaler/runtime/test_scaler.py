@@ -3,7 +3,8 @@
 import pytest
 
 from scaler.cluster.lease import LeaseTimes
-from scaler.runtime.scaler import drain_seconds, own_namespace
+from scaler.runtime.clients import own_namespace
+from scaler.runtime.scaler import drain_seconds
 
 
 @pytest.mark.parametrize(

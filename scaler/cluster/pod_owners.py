@@ -1,0 +1,193 @@
+"""The controllers of pods, and of what controls these: metadata only, one watch for each kind between targets and pods.
+
+A watch starts when the first LoadAutoscaler with `podSelection: Owned` needs it.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from scaler.algorithm.observed import OwnerReference, Pod
+from scaler.algorithm.owners import OWNERS_MAX, Owners, controller_of
+from scaler.api.autoscaler import Autoscaler
+from wire.kube.cache import WatchCache
+from wire.kube.mapper import AmbiguousError, NoMatchError, RestMapper
+from wire.kube.mapping import Resource
+from wire.kube.requests import Watcher
+
+# kube-apiserver confirms a watch about once a minute. By owners that are older nothing is computed.
+AGE_SECONDS_MAX: Final = 360.0
+# A user can name any kind as the owner of a pod.
+RESOURCES_MAX: Final = 20
+# How long a reconcile waits for the first LIST of a kind.
+FIRST_LIST_SECONDS: Final = 5.0
+
+Kind = tuple[str, str]
+"""Group and kind."""
+Start = Callable[[Coroutine[Any, Any, None], str], object]
+"""Starts a background task of this name."""
+
+_REPLICA_SET: Final[Kind] = ("apps", "ReplicaSet")
+_BETWEEN: Final[dict[Kind, frozenset[Kind]]] = {
+    ("apps", "Deployment"): frozenset({_REPLICA_SET}),
+    ("argoproj.io", "Rollout"): frozenset({_REPLICA_SET}),
+    ("apps", "StatefulSet"): frozenset(),
+    ("apps", "ReplicaSet"): frozenset(),
+    ("", "ReplicationController"): frozenset(),
+}
+"""What controls pods on behalf of a target of this kind. For other kinds, that may be any other kind."""
+
+
+class _Target(msgspec.Struct, frozen=True):
+    kind: Kind
+    uid: str
+
+
+class _Identity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    owner_references: tuple[OwnerReference, ...] | None = ()
+
+
+class _Controlled(msgspec.Struct, frozen=True):
+    metadata: _Identity
+
+
+class PodOwners:
+    """One cache for each resource (and namespace, if the scaler is limited to some)."""
+
+    def __init__(
+        self,
+        client: Watcher,
+        mapper: RestMapper,
+        namespaces: Sequence[str],
+        start: Start,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`namespaces`: those that the scaler is limited to; empty for all."""
+        self._client = client
+        self._mapper = mapper
+        self._is_limited = bool(namespaces)
+        self._start = start
+        self._monotonic = monotonic
+        self._caches: dict[str, WatchCache[_Controlled]] = {}
+
+    async def listed(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> None:
+        """Wait a moment for the first LIST of every kind that `of` needs."""
+        for _ in range(OWNERS_MAX):
+            before = len(self._caches)
+            if not self.of(autoscaler, target_uid, pods).problem:
+                return
+            waiting = [each.attempted() for each in self._caches.values() if not each.is_synced]
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_LIST_SECONDS):
+                    await asyncio.gather(*waiting)
+            if len(self._caches) == before:
+                return
+
+    def of(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> Owners:
+        """The owners of these pods, as far as they may lead to the target with this uid."""
+        reference = autoscaler.spec.scale_target_ref
+        target = _Target(_kind(reference.api_version, reference.kind), target_uid)
+        known: dict[str, str] = {}
+        problem = ""
+        for first, has_live_pod in _controllers(pods):
+            unknown = self._follow(autoscaler.metadata.namespace, target, first, known)
+            if has_live_pod and unknown:
+                problem = problem or unknown
+        return Owners(target_uid=target_uid, controllers=known, problem=problem)
+
+    def _follow(
+        self, namespace: str, target: _Target, first: OwnerReference, known: dict[str, str]
+    ) -> str:
+        """Add what controls an object to what is `known`, up to the target; returns why that is not known, if so."""
+        current: OwnerReference | None = first
+        for _ in range(OWNERS_MAX):
+            if current is None or current.uid == target.uid or current.uid in known:
+                break
+            if not _may_lead_to(target.kind, _kind(current.api_version, current.kind)):
+                break
+            found = self._found(namespace, current)
+            if isinstance(found, str):
+                return found
+            following = controller_of(found.metadata.owner_references)
+            known[current.uid] = following.uid if following else ""
+            current = following
+        return ""
+
+    def _found(self, namespace: str, reference: OwnerReference) -> _Controlled | str:
+        """The object, or why it is not known."""
+        try:
+            resource = self._resource(reference)
+        except (NoMatchError, AmbiguousError) as error:
+            return str(error)
+        cache = self._cache(resource, namespace)
+        if cache is None:
+            return f"the owners of pods are of more than {RESOURCES_MAX} kinds"
+        if not cache.is_synced:
+            reason = cache.last_error or "the first LIST is in progress"
+            return (
+                f"{cache.path} has not been listed yet: {reason}. The scaler has to list and watch it, which"
+                " rbac.podOwners of its chart allows"
+            )
+        if cache.age_seconds > AGE_SECONDS_MAX:
+            return f"{cache.path} was last confirmed by the API server more than {AGE_SECONDS_MAX / 60:g} minutes ago"
+        found = cache.get(namespace if resource.namespaced else "", reference.name)
+        if found is None or found.metadata.uid != reference.uid:
+            return f"there is no {reference.kind} {reference.name} with the uid {reference.uid}, which controls a pod"
+        return found
+
+    def _resource(self, reference: OwnerReference) -> Resource:
+        return self._mapper.resources_for_kind(*_kind(reference.api_version, reference.kind))[0]
+
+    def _cache(self, resource: Resource, namespace: str) -> WatchCache[_Controlled] | None:
+        path = resource.path(namespace if self._is_limited else "")
+        cache = self._caches.get(path)
+        if cache is None and len(self._caches) < RESOURCES_MAX:
+            cache = self._caches[path] = WatchCache(
+                self._client,
+                path,
+                _Controlled,
+                metadata_only=True,
+                convert=_small,
+                monotonic=self._monotonic,
+            )
+            self._start(cache.run(), f"watch owners {path}")
+        return cache
+
+
+def _kind(api_version: str, kind: str) -> Kind:
+    """Not checked: discovery has no kind with an invalid one."""
+    group, slash, _ = api_version.partition("/")
+    return group if slash else "", kind
+
+
+def _may_lead_to(target: Kind, kind: Kind) -> bool:
+    """Whether an object of this kind may be controlled by a target of that one."""
+    between = _BETWEEN.get(target)
+    return kind != target if between is None else kind in between
+
+
+def _small(found: _Controlled) -> _Controlled:
+    """Without owners that do not control it."""
+    controller = controller_of(found.metadata.owner_references)
+    references = () if controller is None else (controller,)
+    return _Controlled(msgspec.structs.replace(found.metadata, owner_references=references))
+
+
+def _controllers(pods: Sequence[Pod]) -> Iterator[tuple[OwnerReference, bool]]:
+    """Each controller of a pod once, and whether one of its pods is live; those with live pods first."""
+    found: dict[str, tuple[OwnerReference, bool]] = {}
+    for pod in pods:
+        reference = controller_of(pod.metadata.owner_references)
+        if reference is not None:
+            _, is_known_live = found.get(reference.uid, (reference, False))
+            found[reference.uid] = (reference, is_known_live or pod.is_live)
+    yield from sorted(found.values(), key=lambda each: not each[1])
