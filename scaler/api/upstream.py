@@ -23,7 +23,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     scales_to_zero: bool = False
     """HPAScaleToZero is on by default: every rescale writes the condition ScaledToZero."""
     marks_zero: bool = False
-    """Whether the condition ScaledToZero tells a zero of the controller from one of a user.
+    """Whether the condition ScaledToZero distinguishes a zero of the controller from one of a user.
 
     Without it, metrics are computed at any zero whose `minReplicas` is 0, and any other zero disables autoscaling.
     """

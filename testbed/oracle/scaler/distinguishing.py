@@ -9,7 +9,7 @@ from testbed.oracle.scaler.cases import StepAnswer, Vector
 from testbed.oracle.scaler.replay import comparable, controllers
 
 CASES_MAX = 300
-"""More would differ in the same few ways, and nobody could read them."""
+"""More would differ in the same few ways, and would be too many to read."""
 GENERATIONS_CASES = 20
 """Almost every reconcile differs in `observedGeneration`; this many are kept of those that differ in nothing else."""
 

@@ -85,8 +85,13 @@ def _two(first: str, second: str, listed: tuple[Pod, ...] | None = None) -> Clus
 
 
 def _three() -> ClusterState:
-    two = _two("app=web", "app=web")
-    third = msgspec.structs.replace(two.autoscalers[0], name="three")
+    """The last one shares pods with the first two, which share none: none is ever ambiguous with another one before."""
+    listed = tuple(
+        Pod(name=f"p{number}", labels={"app": "web", "tier": tier})
+        for number, tier in enumerate(("front", "back", "cache"))
+    )
+    two = _two("tier=front", "tier=back", listed)
+    third = Autoscaler(name="web", spec=CPU, scale=Scale(replicas=3, selector="app=web"))
     return msgspec.structs.replace(two, autoscalers=(*two.autoscalers, third))
 
 
@@ -100,7 +105,7 @@ def _several() -> list[Scenario]:
     )
     return [
         scenario("ambiguous", "two autoscalers of the same pods", full),
-        scenario("ambiguous", "three autoscalers of the same pods", _three()),
+        scenario("ambiguous", "three autoscalers, of which one has the pods of all", _three()),
         scenario("ambiguous", "two autoscalers share a pod", _two("app=web", "tier=front", mixed)),
         scenario("ambiguous", "two autoscalers share none", _two("tier=front", "app=api", mixed)),
         scenario(

@@ -212,7 +212,7 @@ def test_an_hpa_leaves_its_zero_since_1_37_and_stays_there_before():
 ZERO = {"scale_to_zero": True}
 
 
-def test_1_35_and_1_36_are_told_apart_only_by_the_condition_of_a_zero():
+def test_1_35_and_1_36_differ_only_in_the_condition_of_a_zero():
     assert msgspec.structs.replace(upstream_of(35), minor=36, marks_zero=True) == upstream_of(36)
 
 

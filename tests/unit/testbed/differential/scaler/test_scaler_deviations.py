@@ -166,7 +166,7 @@ def test_the_text_of_another_version_is_a_difference_anywhere_else(older, newest
 def test_which_two_of_three_autoscalers_are_named_may_differ():
     of_three, of_two = (
         next(each for each in selector_scenarios() if name in each.name)
-        for name in ("three autoscalers of the same pods", "two autoscalers of the same pods")
+        for name in ("three autoscalers", "two autoscalers of the same pods")
     )
     both = [
         condition(f"by more than one HPA (e.g. [{pair}])")
