@@ -4,8 +4,8 @@ import msgspec
 
 from testbed import assets
 
-# All controllers except those that need a cloud or a real network.
-ALL_CONTROLLERS = ("*", "-node-ipam-controller", "-service-lb-controller", "-node-route-controller")
+# All controllers except one that needs a real network. Those of a cloud do not start without one, and 1.37 has none of them.
+ALL_CONTROLLERS = ("*", "-node-ipam-controller")
 WITHOUT_HPA_CONTROLLER = (*ALL_CONTROLLERS, "-horizontal-pod-autoscaler-controller")
 HPA_CONTROLLERS = ("horizontal-pod-autoscaler-controller", "serviceaccount-controller")
 

@@ -132,24 +132,27 @@ async def test_a_validation_error_names_the_field_and_the_valid_values(
 
 REQUIRED, POSITIVE = "spec.maxReplicas: Required value", "must be greater than or equal to 1"
 BELOW_MIN = "must be greater than or equal to `minReplicas`"
+ZERO, NEGATIVE = "spec.maxReplicas: Invalid value: 0", "spec.maxReplicas: Invalid value: -1"
 # What the API server says of an HPA, by the newest minor version that says so. From 1.37 on, these rules are declared with
 # the types, and their errors come last.
+OF_ZERO = {
+    35: [f"{ZERO}: must be greater than 0", f"{ZERO}: {BELOW_MIN}"],
+    36: [f"{REQUIRED}: must be set and greater than 0", f"{ZERO}: {BELOW_MIN}"],
+    37: [f"{ZERO}: {BELOW_MIN}", REQUIRED],
+}
 BOUNDS = {
-    "no max": {
-        36: [f"{REQUIRED}: must be set and greater than 0", f"spec.maxReplicas: Invalid value: 0: {BELOW_MIN}"],
-        37: [f"spec.maxReplicas: Invalid value: 0: {BELOW_MIN}", REQUIRED],
-    },
-    "max 0": {
-        36: [f"{REQUIRED}: must be set and greater than 0", f"spec.maxReplicas: Invalid value: 0: {BELOW_MIN}"],
-        37: [f"spec.maxReplicas: Invalid value: 0: {BELOW_MIN}", REQUIRED],
-    },
+    "no max": OF_ZERO,
+    "max 0": OF_ZERO,
     "a negative max": {
-        36: [f"spec.maxReplicas: Invalid value: -1: {POSITIVE}", f"spec.maxReplicas: Invalid value: -1: {BELOW_MIN}"],
-        37: [f"spec.maxReplicas: Invalid value: -1: {BELOW_MIN}", f"spec.maxReplicas: Invalid value: -1: {POSITIVE}"],
+        35: [f"{NEGATIVE}: must be greater than 0", f"{NEGATIVE}: {BELOW_MIN}"],
+        36: [f"{NEGATIVE}: {POSITIVE}", f"{NEGATIVE}: {BELOW_MIN}"],
+        37: [f"{NEGATIVE}: {BELOW_MIN}", f"{NEGATIVE}: {POSITIVE}"],
     },
-    "a negative min": {37: ["spec.minReplicas: Invalid value: -1: must be greater than or equal to 0"]},
+    "a negative min": {
+        37: ["spec.minReplicas: Invalid value: -1: must be greater than or equal to 0"],
+    },
     "max below min": {37: [f"spec.maxReplicas: Invalid value: 10: {BELOW_MIN}"]},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BOUNDS)
