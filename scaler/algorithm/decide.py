@@ -45,6 +45,18 @@ def decide(
     )
 
 
+def refused(ask: Ask) -> Decision:
+    """The autoscaler was deleted after its Scale was read: it scales nothing any more (upstream's `hpaSelectorStore`)."""
+    turn = ask.turn
+    message = (
+        f"{turn.policy.kind.short_name} {turn.autoscaler.key} was deleted during reconciliation"
+    )
+    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
+    return uncomputable(
+        Draft(turn), problem=message, error=message, conditions=conditions, events=()
+    )
+
+
 def _ambiguous(turn: Turn, pods: TargetPods) -> Decision:
     """Another autoscaler controls some of these pods, so their metrics do not say how many to have."""
     message = f"pods by selector {turn.scale.selector} are controlled by {_several(turn, pods)}"

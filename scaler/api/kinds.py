@@ -38,6 +38,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     knows_who_set_zero: bool = False
     """Whether a zero of the scaler is one also for the next autoscaler of the target, and only until the target is above zero;
     upstream goes by the last rescale of the same autoscaler."""
+    stale_skips_max: int | None = None
+    """How many reconciles in a row may wait for the watch to deliver the own status; upstream waits without end."""
     has_calendars: bool = False
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
@@ -84,6 +86,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     leaves_zero_by_any_policy=True,
     leaves_zero_for_min=True,
     knows_who_set_zero=True,
+    stale_skips_max=4,
     has_calendars=True,
     reports_changes_only=True,
     metric_status_max_age_seconds=60.0,

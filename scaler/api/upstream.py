@@ -1,6 +1,8 @@
 """What the HPA controllers of the supported Kubernetes versions do differently: one named trait for each difference.
 
 No other module compares versions. The facts are those of `pkg/controller/podautoscaler` at 1.35, 1.36.3 and 1.37.2.
+Not a trait: until 1.36 a write of the Scale that ended with its context counted as written (`retry.OnError`). The context of
+kube-controller-manager ends when it stops, and a scaler that stops reports nothing (interrupted-writes in docs/deviations.md).
 """
 
 import re
@@ -32,8 +34,6 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the error of an Object metric names the metric, the kind and the object in this order."""
     counts_wrapped_spec_errors: bool = False
     """Whether an unknown type of metric counts as `error="spec"` of the reconcile."""
-    fails_interrupted_writes: bool = False
-    """Whether the write of a Scale that is cancelled or times out counts as failed (`retry.OnError`)."""
 
 
 _V1_35: Final = Upstream(minor=35)
@@ -49,7 +49,6 @@ _V1_37: Final = Upstream(
     refuses_unknown=True,
     has_object_metric_text=True,
     counts_wrapped_spec_errors=True,
-    fails_interrupted_writes=True,
 )
 UPSTREAMS: Final = (_V1_35, _V1_36, _V1_37)
 """The supported versions, oldest first."""

@@ -62,6 +62,14 @@ class WatchedAutoscalers:
                 return found
         return None
 
+    def version(self, namespace: str) -> str:
+        """The resourceVersion up to which the changes in a namespace are known; empty if that is not known."""
+        path = self.kind.collection(namespace) if len(self.caches) > 1 else ""
+        for cache in self.caches:
+            if not path or cache.path == path:
+                return cache.resource_version
+        return ""
+
     def __iter__(self) -> Iterator[Autoscaler]:
         """Every autoscaler."""
         for cache in self.caches:

@@ -29,6 +29,10 @@ class Selectors:
         """An autoscaler exists; until its target's scale is read it selects nothing."""
         self._selectors.setdefault(key, NOTHING)
 
+    def knows(self, key: str) -> bool:
+        """Whether the autoscaler has appeared and was not deleted."""
+        return key in self._selectors
+
     def store(self, key: str, selector: Selector) -> None:
         """Its target has this selector. Not stored before the autoscaler appears, nor after it is deleted."""
         old = self._selectors.get(key)

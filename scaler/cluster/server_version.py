@@ -1,7 +1,7 @@
 """Which HPA controller to equal: that of the API server's version, which may change while this process runs.
 
 A control plane is upgraded in place. `GET /version` is read before the first reconcile, again when a watch was
-accepted (after a restart of kube-apiserver all of them are opened anew), and at least every five minutes; never more often
+accepted (after a restart of kube-apiserver all of them are opened again), and at least every five minutes; never more often
 than every ten seconds. While the servers of a control plane have several versions, each answer may be another one of them:
 then the behavior may change back and forth until all are upgraded, which writes statuses and scales nothing.
 """

@@ -93,6 +93,12 @@ class Telemetry:
             buckets=_BUCKETS_SECONDS,
             registry=self.registry,
         )
+        self._stale_sync_skips_total = Counter(
+            "loadline_scaler_stale_sync_skips_total",
+            "Reconciles that were left out because the watch has not delivered what the last one wrote.",
+            ("group", "resource"),
+            registry=self.registry,
+        )
         self.autoscalers = Gauge(
             "loadline_scaler_num_horizontal_pod_autoscalers",
             "Number of autoscalers that this scaler reconciles.",
@@ -246,6 +252,10 @@ class Telemetry:
     def count_metrics_request(self, group: str, result: str) -> None:
         """Count a metric that is read from an API of this group: `sent`, `shared` or `streamed`."""
         self._metrics_api_requests(group, result).inc()
+
+    def count_stale_skip(self) -> None:
+        """Count a reconcile that was left out."""
+        self._stale_sync_skips_total.labels(self._kind.group, self._kind.plural).inc()
 
     def count_reconcile(self, action: Action, error: ErrorClass, seconds: float) -> None:
         """Count a reconcile and its duration."""

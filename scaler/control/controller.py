@@ -85,6 +85,11 @@ class Controller:
         )
         self._changed.set()
 
+    def reconcile_at_once(self, key: str) -> None:
+        """Reconcile it now, or again if it is being reconciled; the end of its period stays the same."""
+        self._queue.make_due(key, self._monotonic())
+        self._changed.set()
+
     def bring_forward(self, key: str) -> None:
         """Reconcile it before the end of its period, at most once a second."""
         if self._queue.bring_forward(key, self._monotonic()):

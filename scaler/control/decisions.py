@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from scaler.algorithm.decide import decide
+from scaler.algorithm.decide import decide, refused
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import AnyMemory
@@ -66,6 +66,10 @@ class Decisions:
         planned = plan(observed, memory, self.settings, now())
         if isinstance(planned, Decision):
             return LastDecision(decision=planned, memory=memory, target=target, observed=observed)
+        if self._is_refused(autoscaler):
+            return LastDecision(
+                decision=refused(planned), memory=memory, target=target, observed=observed
+            )
         measured = await self._measured(planned, measured)
         return LastDecision(
             decision=decide(planned, measured.pods, measured.readings, now()),
@@ -130,6 +134,11 @@ class Decisions:
         if pods is measured.pods.pods and record.selectors_version == self._with.selectors.version:
             return True
         return self._target_pods(autoscaler, measured.selector) == measured.pods
+
+    def _is_refused(self, autoscaler: Autoscaler) -> bool:
+        return self.settings.upstream.refuses_unknown and not self._with.selectors.knows(
+            autoscaler.key
+        )
 
     async def _measured(self, ask: Ask, before: Measured | None) -> Measured:
         """The pods, and the readings of what the plan asks for."""

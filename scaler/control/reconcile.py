@@ -136,6 +136,11 @@ class Reconciler:
             self._forget_deleted(key)
             return False
         record = self._record_of(autoscaler)
+        if self._is_outdated(record, autoscaler.metadata.namespace):
+            self._with.telemetry.count_stale_skip()
+            log.info("%s: not reconciled, the watch has not delivered its own status yet", key)
+            record.has_failed = True
+            return True
         try:
             await self._reconcile_existing(record, autoscaler)
         except asyncio.CancelledError:
@@ -154,6 +159,15 @@ class Reconciler:
         if record.reported.finish():
             log.info("%s: reconciled without errors again", key)
         return True
+
+    def _is_outdated(self, record: Record, namespace: str) -> bool:
+        """Whether there is no reconcile in this period, because the watch has not delivered what the last one wrote.
+
+        Upstream: `consistencyStore.EnsureReady`, which leaves no more than a line in the log and a counter.
+        """
+        is_guarded = self._decisions.settings.upstream.skips_outdated_reads
+        known = self._with.autoscalers.version(namespace)
+        return is_guarded and record.waits_for_own_write(known, self._kind.stale_skips_max)
 
     def _record_of(self, autoscaler: Autoscaler) -> Record:
         uid = autoscaler.metadata.uid

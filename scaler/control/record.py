@@ -62,11 +62,30 @@ class Record(msgspec.Struct, kw_only=True):
     has_failed: bool = False
     """A metric failed in the last reconcile, or something else that may be over soon."""
     status_written_at_seconds: float = -math.inf
+    written_version: str = ""
+    """The resourceVersion of the last write of the status, until the watch has delivered it."""
+    stale_skips: int = 0
+    """How many reconciles in a row were left out because it has not."""
     reported: Repetition = msgspec.field(default_factory=Repetition)
 
     def scale_of(self, autoscaler: Autoscaler) -> TargetScale | None:
         """The copy of the Scale, the same object each time; None if the target may have changed since it was read."""
         return self.scale.current(autoscaler) if self.scale is not None else None
+
+    def waits_for_own_write(self, known_version: str, skips_max: int | None) -> bool:
+        """Whether this reconcile is left out: the watch, which is at this resourceVersion, has not delivered the own status.
+
+        Not if one of the versions is not a number, because then their order is not known, nor after `skips_max` in a row.
+        """
+        written = self.written_version
+        is_missed = (
+            known_version.isdecimal() and written.isdecimal() and int(known_version) < int(written)
+        )
+        if is_missed and (skips_max is None or self.stale_skips < skips_max):
+            self.stale_skips += 1
+            return True
+        self.written_version, self.stale_skips = "", 0
+        return False
 
     def with_memory_only(self) -> "Record":
         """After this process has stopped to reconcile it: the rest may change without its knowledge."""

@@ -83,6 +83,7 @@ class Reports:
         )
         self._memories.was_stored(record, memory)
         record.status_written_at_seconds = self._clock.monotonic()
+        record.written_version = written_version(written, autoscaler)
         return written
 
     def emit(self, record: Record, autoscaler: Autoscaler, events: Sequence[Event]) -> None:

@@ -1,9 +1,9 @@
 """When each autoscaler is due for its next reconcile.
 
 Upstream: the rate-limited queue of `podautoscaler` (rate_limiters.go, horizontal.go). Kept from it:
-the first reconcile is at most one period after an autoscaler appears, a change of the object does not
-bring the next one forward (a changed metric may, see `reaction`), one autoscaler is never reconciled twice at once, and an error is not
-retried before the next period. Different: each autoscaler has its own moment within the period, by a
+the first reconcile is at most one period after an autoscaler appears, a reconcile at once (of a new object, or a changed
+spec) does not move the next ones (nor does a changed metric, see `reaction`), one autoscaler is never reconciled twice at once,
+and an error is not retried before the next period. Different: each autoscaler has its own moment within the period, by a
 hash of its uid, and keeps it. However many are created together, or exist at startup, their
 reconciles are spread evenly. An autoscaler may have its own period; if that is longer, errors are retried as without it.
 """
@@ -28,6 +28,7 @@ class _Entry:
         "began_seconds",
         "brings_forward",
         "due_seconds",
+        "is_due_again",
         "is_processed",
         "is_removed",
         "own_period_seconds",
@@ -44,6 +45,8 @@ class _Entry:
         self.is_removed = False
         # To be brought forward when it has been processed.
         self.brings_forward = False
+        # To be processed again at once.
+        self.is_due_again = False
 
 
 class WorkQueue:
@@ -124,6 +127,16 @@ class WorkQueue:
         self._set_due_once(key, entry, earliest_seconds)
         return True
 
+    def make_due(self, key: str, now_seconds: float) -> None:
+        """Make a key due now, or again once it has been processed; later ones keep their times."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return
+        if entry.is_processed:
+            entry.is_due_again = True
+        elif entry.due_seconds > now_seconds:
+            self._set_due_once(key, entry, now_seconds)
+
     def done(
         self, key: str, now_seconds: float, *, requeue: bool, is_retried: bool = False
     ) -> None:
@@ -152,6 +165,9 @@ class WorkQueue:
         if entry.brings_forward:
             entry.brings_forward = False
             self.bring_forward(key, earliest_seconds)
+        if entry.is_due_again:
+            entry.is_due_again = False
+            self.make_due(key, now_seconds)
 
     def period_seconds(self, key: str) -> float | None:
         """After which time the key is due again; None if it is not."""

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 
+from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.memories.store import FLUSH_SECONDS, MemoryStore, storing
@@ -32,13 +33,16 @@ class Reconciling:
         controller: Controller,
         store: MemoryStore | None,
         telemetry: Telemetry,
+        settings: Callable[[], Settings],
     ) -> None:
+        """`settings`: those of the algorithm as of now."""
         self._kind = kind
         self._watches = watches
         self._reconciler = reconciler
         self._controller = controller
         self._store = store
         self._telemetry = telemetry
+        self._settings = settings
         self._is_synced = False
         self._active: set[int] = set()
         self._remembered: set[int] = set()
@@ -53,6 +57,8 @@ class Reconciling:
             self._reconciler.deleted(old)
         if new is not None and self._is_active(new):
             self._enqueue(new)
+            if self._must_be_at_once(old, new):
+                self._controller.reconcile_at_once(new.key)
 
     async def synced(self) -> None:
         """Wait for the first LIST of everything that is watched, once."""
@@ -106,6 +112,14 @@ class Reconciling:
         self._remembered -= shards
         self._reconciler.forget(is_key_in)
         self._show_share()
+
+    def _must_be_at_once(self, old: Autoscaler | None, new: Autoscaler) -> bool:
+        """Upstream: `enqueueHPA` and `updateHPA`. All other changes, such as our own status, wait for the end of the period."""
+        upstream = self._settings().upstream
+        if old is None:
+            return upstream.reconciles_new_at_once
+        is_changed = old.metadata.generation != new.metadata.generation
+        return upstream.keeps_generations and is_changed
 
     def _found(self, includes: Callable[[str], bool]) -> list[Autoscaler]:
         return [each for each in self._watches.autoscalers if includes(each.metadata.namespace)]

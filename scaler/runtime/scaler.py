@@ -102,12 +102,7 @@ class Scaler:
             now=clock.now,
             monotonic=clock.monotonic,
         )
-        self._server_version = ServerVersion(
-            clients.requests,
-            options.settings,
-            is_followed=options.follows_server_version,
-            on_version=self._telemetry.show_kubernetes_version,
-        )
+        self._server_version = self._new_server_version()
         self._watches = Watches(
             clients.watches,
             options.settings.kind,
@@ -154,6 +149,7 @@ class Scaler:
             self._controller,
             self._store,
             self._telemetry,
+            lambda: self._server_version.settings,
         )
 
     async def run(self, stop: asyncio.Event) -> int:
@@ -200,6 +196,14 @@ class Scaler:
             settings=lambda: self._server_version.settings,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
+
+    def _new_server_version(self) -> ServerVersion:
+        return ServerVersion(
+            self._clients.requests,
+            self._options.settings,
+            is_followed=self._options.follows_server_version,
+            on_version=self._telemetry.show_kubernetes_version,
+        )
 
     def _new_inputs(self) -> ExtensionInputs:
         return ExtensionInputs(

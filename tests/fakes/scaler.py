@@ -131,6 +131,11 @@ class FakeAutoscalers:
 
     def __init__(self, *autoscalers: Autoscaler) -> None:
         self.by_key = {each.key: each for each in autoscalers}
+        self.watched_version = ""
+
+    def version(self, namespace: str) -> str:
+        """See `WatchedAutoscalers`."""
+        return self.watched_version
 
     def get(self, key: str) -> Autoscaler | None:
         """One of them."""

@@ -26,6 +26,7 @@ from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
 
 AUTOSCALERS = ("loadautoscalers", "horizontalpodautoscalers")
+UPGRADED_AT_SECONDS = 150.0
 GARBAGE = (
     b"<html>upstream connect error</html>", b"", b"null", b"[]", b'{"items": {}}', b'{"items": "many"',
     b'{"kind":"ExternalMetricValueList","items":[{"metricName":"x","metricLabels":null,"timestamp":null,"value":"NaN"}]}',
@@ -203,7 +204,7 @@ class ApiServer:
     def _resource(self, request: Request) -> Response:
         parts = request.parts
         if request.path == "/version":
-            return Response(body=b'{"major": "1", "minor": "37", "gitVersion": "v1.37.2"}')
+            return self._version()
         if len(parts) == 1:
             return documents(request, nulls=self.discovery_with_nulls)
         if parts[-1] == "scale":
@@ -231,6 +232,11 @@ class ApiServer:
             return Response(body=listed)
         self._cluster[plural].find(namespace, parts[-1])
         return Response(body=self._cluster[plural].encoded(namespace, parts[-1]))
+
+    def _version(self) -> Response:
+        """The control plane is upgraded while HPAs are scaled, which must change no replica count."""
+        minor = "36" if self._timeline.now < UPGRADED_AT_SECONDS else "37"
+        return Response(body=msgspec.json.encode({"major": "1", "minor": minor}))
 
     def _scale(self, request: Request, *, namespace: str, name: str) -> Response:
         now, target = self._timeline.now, f"{namespace}/{name}"

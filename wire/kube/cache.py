@@ -110,6 +110,7 @@ class WatchCache(Generic[T]):
         self._monotonic = monotonic
         self._by_namespace: dict[str, dict[str, T]] = {}
         self._resource_version = ""
+        self._copy_version = ""
         self._synced = asyncio.Event()
         self._listed_or_refused = asyncio.Event()
         self._attempted = asyncio.Event()
@@ -127,6 +128,11 @@ class WatchCache(Generic[T]):
     def last_error(self) -> str | None:
         """Why the copy may be old; None while a watch keeps it up to date."""
         return self._problem.problem
+
+    @property
+    def resource_version(self) -> str:
+        """That of the newest change which is in the copy, or of a later bookmark; empty before the first LIST."""
+        return self._copy_version
 
     def get(self, namespace: str, name: str) -> T | None:
         """One object; the namespace of a cluster-scoped one is empty."""
@@ -232,6 +238,7 @@ class WatchCache(Generic[T]):
             )
         except _ExpiredError:
             found, self._resource_version = await self._listed(dict(self._params))
+        self._copy_version = self._resource_version
         self._replace(found)
         # What the LIST returned was true when it began.
         self._confirmed_at_seconds = started_seconds
@@ -330,6 +337,7 @@ class WatchCache(Generic[T]):
         elif event.type == "DELETED" and (old := self._previous(event.object)) is not None:
             self._store(old, is_deleted=True)
         # Else the object's resourceVersion is unknown, but a later event brings a later one.
+        self._copy_version = self._resource_version
         self._confirmed_at_seconds = self._monotonic()
         self._works()
 

@@ -2,7 +2,8 @@
 
 A cluster in which thousands of autoscalers fail has far more Warning events than may be written. They
 must not delay, or push out, the events that say what was scaled. An event that happens again while it
-waits only raises the count of the one that waits.
+waits only raises the count of the one that waits. The events of one object stay in their order: what has failed
+before it was scaled is written before the event that says so.
 """
 
 from typing import Final
@@ -10,8 +11,14 @@ from typing import Final
 import msgspec
 
 from scaler.cluster.events.correlation import Write
+from wire.api.meta import ObjectReference
 
 NORMAL: Final = "Normal"
+
+_Key = tuple[str, str]
+"""Namespace and name of an event."""
+_About = tuple[str, str, str]
+"""Kind, namespace and name of its object."""
 
 
 class EventQueueLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,28 +33,61 @@ class EventQueue:
 
     def __init__(self, limits: EventQueueLimits | None = None) -> None:
         self._limits = limits or EventQueueLimits()
-        self._normal: dict[tuple[str, str], Write] = {}
-        self._warning: dict[tuple[str, str], Write] = {}
+        # Normal events, and the Warnings of their objects that were recorded before them.
+        self._first: dict[_Key, Write] = {}
+        self._warning: dict[_Key, Write] = {}
+        self._warnings_of: dict[_About, list[_Key]] = {}
+        self._normal_count = 0
 
     def __len__(self) -> int:
-        return len(self._normal) + len(self._warning)
+        return len(self._first) + len(self._warning)
 
     def put(self, write: Write) -> bool:
         """Add a write, or merge it into the one of the same event. False: there is no space."""
-        is_normal = write.event.type == NORMAL
-        waiting = self._normal if is_normal else self._warning
         key = (write.event.metadata.namespace, write.event.metadata.name)
+        waiting = self._first if key in self._first else self._warning
         before = waiting.get(key)
         if before is not None:
             # What does not exist yet is created with the new count instead of being patched.
             waiting[key] = Write(event=write.event) if before.patch is None else write
             return True
-        if len(waiting) >= (self._limits.normal if is_normal else self._limits.warning):
-            return False
-        waiting[key] = write
-        return True
+        return self._put_normal(key, write) if _is_normal(write) else self._put_warning(key, write)
 
     def pop(self) -> Write:
         """The next write: the oldest Normal event, else the oldest other one. Raises `KeyError` when empty."""
-        waiting = self._normal or self._warning
-        return waiting.pop(next(iter(waiting), ("", "")))
+        if self._first:
+            write = self._first.pop(next(iter(self._first)))
+            self._normal_count -= _is_normal(write)
+            return write
+        key = next(iter(self._warning), ("", ""))
+        write = self._warning.pop(key)
+        about = _about(write.event.involved_object)
+        others = self._warnings_of[about]
+        others.remove(key)
+        if not others:
+            del self._warnings_of[about]
+        return write
+
+    def _put_normal(self, key: _Key, write: Write) -> bool:
+        if self._normal_count >= self._limits.normal:
+            return False
+        for each in self._warnings_of.pop(_about(write.event.involved_object), ()):
+            self._first[each] = self._warning.pop(each)
+        self._first[key] = write
+        self._normal_count += 1
+        return True
+
+    def _put_warning(self, key: _Key, write: Write) -> bool:
+        if len(self) - self._normal_count >= self._limits.warning:
+            return False
+        self._warning[key] = write
+        self._warnings_of.setdefault(_about(write.event.involved_object), []).append(key)
+        return True
+
+
+def _is_normal(write: Write) -> bool:
+    return write.event.type == NORMAL
+
+
+def _about(involved: ObjectReference) -> _About:
+    return involved.kind, involved.namespace, involved.name

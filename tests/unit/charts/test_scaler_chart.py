@@ -288,6 +288,25 @@ def test_settings_become_flags(scaler, values, argument):
     assert argument in scaler.render(values).arguments
 
 
+def test_hpas_are_scaled_as_by_the_version_of_the_server_unless_a_value_sets_one(scaler):
+    hpas = {"watch": "horizontalpodautoscalers"}
+    given = scaler.render({**hpas, "kubernetesVersion": "1.36"}).arguments
+    assert "--kubernetes-version=1.36" in given
+    assert not [each for each in scaler.render(hpas).arguments if "kubernetes-version" in each]
+
+
+@pytest.mark.parametrize(
+    ("values", "fix"),
+    [
+        ({"kubernetesVersion": "1.36"}, "requires watch: horizontalpodautoscalers"),
+        ({"watch": "horizontalpodautoscalers", "kubernetesVersion": "latest"}, "kubernetesVersion"),
+    ],
+)
+def test_a_version_that_the_scaler_would_refuse_is_rejected(scaler, refused, values, fix):
+    with pytest.raises(refused, match=fix):
+        scaler.render(values)
+
+
 def test_an_invalid_duration_is_rejected(scaler, refused):
     with pytest.raises(refused, match="syncPeriod"):
         scaler.render({"syncPeriod": "15 seconds"})

@@ -1,4 +1,4 @@
-"""What tells the HPA controllers of the supported Kubernetes versions apart in one decision.
+"""In which decisions the HPA controllers of the supported Kubernetes versions differ.
 
 Each case is true of one minor version, and false with the trait of another one.
 """
@@ -81,7 +81,7 @@ def test_every_rescale_says_since_1_37_that_it_was_not_to_zero(minor, names):
         pytest.param(observed(spec(), replicas=0), (), None, id="zero replicas disable"),
     ],
 )  # fmt: skip
-def test_the_generation_is_observed_where_the_status_is_made_anew(
+def test_the_generation_is_observed_where_the_status_is_made_again(
     minor, generation, seen, readings, actuation
 ):
     outcome = reconciled(seen, readings, of(minor), actuation=actuation)
@@ -209,7 +209,7 @@ def test_an_hpa_leaves_its_zero_since_1_37_and_stays_there_before():
     assert reconciled(awake, queue(25), of(36)).status.desired_replicas == 0
 
 
-def test_1_35_and_1_36_are_told_apart_by_nothing():
+def test_1_35_and_1_36_differ_in_nothing():
     assert msgspec.structs.replace(upstream_of(35), minor=36) == upstream_of(36)
 
 
@@ -227,7 +227,7 @@ def test_the_version_of_a_provider_is_read(version, minor):
 
 
 @pytest.mark.parametrize("version", ["", "2.1", "1", "latest", "1.x", "1.37x"])
-def test_what_is_no_version_is_refused(version):
+def test_anything_else_is_refused(version):
     with pytest.raises(ValueError, match=r"is not a Kubernetes version such as 1\.37"):
         minor_of(version)
 

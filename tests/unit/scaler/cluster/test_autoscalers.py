@@ -59,3 +59,27 @@ def test_texts_that_autoscalers_have_in_common_are_kept_once():
     (one,), (other,) = (each.status.conditions for each in (web, mail))
     for field in ("type", "status", "reason", "message"):
         assert getattr(one, field) is getattr(other, field)
+
+
+class TwoNamespaces(SilentServer):
+    """Lists the autoscalers of each at another version."""
+
+    async def get(self, path, params=None, *, accept=""):
+        version = "7" if "/shop/" in path else "9"
+        return json.dumps({"metadata": {"resourceVersion": version}, "items": []}).encode()
+
+
+def test_the_version_is_that_of_the_watch_of_the_namespace():
+    async def scenario():
+        found = WatchedAutoscalers(TwoNamespaces(), HORIZONTAL_POD_AUTOSCALERS, ("shop", "bank"))
+        assert found.version("shop") == ""
+        tasks = [asyncio.create_task(each.run()) for each in found.caches]
+        for each in found.caches:
+            await each.synced()
+        for task in tasks:
+            task.cancel()
+        return found
+
+    found = virtual_time.run(scenario())
+    assert (found.version("shop"), found.version("bank")) == ("7", "9")
+    assert listed().version("any") == "1"

@@ -7,8 +7,10 @@ import logging
 import pytest
 
 from scaler.algorithm.settings import Settings
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.api.upstream import NEWEST, upstream_of
 from scaler.cluster.server_version import READ_SECONDS, ServerVersion
+from scaler.cluster.telemetry import Telemetry
 from tests.fakes import virtual_time
 from wire.api.status import StatusError, Unavailable
 
@@ -162,6 +164,26 @@ def test_a_given_version_is_not_read():
         return server.read, shown, version.checks()
 
     assert virtual_time.run(fixed()) == (0, [("", "1.37")], ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels"),
+    [
+        (HORIZONTAL_POD_AUTOSCALERS, [{"server": "1.38", "behavior": "1.37"}]),
+        (LOAD_AUTOSCALERS, []),
+    ],
+)
+def test_the_metric_has_the_current_versions_only_and_none_for_load_autoscalers(kind, labels):
+    telemetry = Telemetry(kind)
+    telemetry.show_kubernetes_version("1.36", "1.36")
+    telemetry.show_kubernetes_version("1.38", "1.37")
+    found = [
+        (sample.labels, sample.value)
+        for family in telemetry.registry.collect()
+        for sample in family.samples
+        if sample.name == "loadline_scaler_kubernetes_version_info"
+    ]
+    assert found == [(each, 1.0) for each in labels]
 
 
 async def _is_known(version):

@@ -93,7 +93,7 @@ class World:
         self.monotonic_seconds = 5_000.0
         self.kube = FakeKube()
         self.events = FakeEvents()
-        self.telemetry = Telemetry()
+        self.telemetry = Telemetry(kind)
         self.autoscalers = FakeAutoscalers(
             msgspec.structs.replace(found, kind=kind.kind, api_version=kind.api_version)
         )
@@ -133,10 +133,11 @@ class World:
             telemetry=self.telemetry,
             memory_store=self.memory_store,
             observers=self.observers,
+            settings=lambda: self.settings,
         )
 
     def started(self) -> Reconciler:
-        settings = Settings(
+        self.settings = Settings(
             kind=self.kind,
             upstream=self.upstream,
             extensions=extensions_of(self.kind),
@@ -144,7 +145,7 @@ class World:
             metric_status_max_age_seconds=self.metric_status_max_age_seconds,
         )
         clock = Clock(now=lambda: self.now_seconds, monotonic=lambda: self.monotonic_seconds)
-        return Reconciler(self.dependencies(), settings, clock=clock)
+        return Reconciler(self.dependencies(), self.settings, clock=clock)
 
     def follow(self, scale_path: str) -> Version:
         """The version that a watch shows, as `scaler.cluster.scales.Follow`."""

@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from scaler.algorithm.settings import Settings
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
+from scaler.api.upstream import upstream_of
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.shards.assignment import ALL_SHARDS, SHARDS, shard_of
 from scaler.cluster.telemetry import Telemetry
@@ -35,11 +37,17 @@ class ListedHpas(SilentServer):
     def create(self, namespace: str, name: str) -> None:
         self._change("ADDED", namespace, name, uid=f"uid-{name}")
 
+    def update(self, namespace: str, name: str, *, generation: int, **labels: str) -> None:
+        self._change(
+            "MODIFIED", namespace, name, uid=f"uid-{name}", generation=generation, labels=labels
+        )
+
     def delete(self, namespace: str, name: str) -> None:
         self._change("DELETED", namespace, name, uid=f"uid-{namespace}")
 
-    def _change(self, kind: str, namespace: str, name: str, *, uid: str) -> None:
+    def _change(self, kind: str, namespace: str, name: str, *, uid: str, **more: object) -> None:
         metadata = {"namespace": namespace, "name": name, "uid": uid, "resourceVersion": "2"}
+        metadata |= more
         change = {"type": kind, "object": {"metadata": metadata, "spec": SPEC}}
         self.changes.put_nowait(json.dumps(change).encode())
 
@@ -66,8 +74,10 @@ class ListedHpas(SilentServer):
 class Replica:
     """Everything but the Leases."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, *, minor: int = 37) -> None:
+        self.settings = Settings(upstream=upstream_of(minor))
         self.reconciled: list[str] = []
+        self.times: list[tuple[str, float]] = []
         self.is_slow = False
         self.telemetry = Telemetry(shards=SHARDS)
         self.hpas = ListedHpas()
@@ -100,6 +110,7 @@ class Replica:
             ),
             self.store,
             self.telemetry,
+            lambda: self.settings,
         )
         self.tasks = [asyncio.create_task(each.run()) for each in self.watches.caches]
         self.running = asyncio.create_task(self.reconciling.run())
@@ -109,6 +120,7 @@ class Replica:
         self.reconciling.changed(old, new)
 
     async def _reconcile(self, key):
+        self.times.append((key, asyncio.get_running_loop().time()))
         self.reconciled.append(f"{key} begins")
         await virtual_time.passes(2 if self.is_slow else 0)
         self.reconciled.append(f"{key} ends")
@@ -119,6 +131,14 @@ class Replica:
         await self.reconciling.begin(shards, continues=continues)
         for namespace in NAMESPACES:
             await self.store.read_or_late(namespace)
+
+    async def times_of(self, key, change, seconds) -> list[float]:
+        """When the autoscaler of this key is reconciled after a change, in seconds from then on."""
+        clock = asyncio.get_running_loop().time
+        began_at, self.times = clock(), []
+        change()
+        await virtual_time.passes(seconds)
+        return [round(at - began_at, 3) for each, at in self.times if each == key]
 
     async def reconciles(self) -> set[str]:
         """What is reconciled within a period."""

@@ -85,7 +85,10 @@ class Watched:
         self.pauses_seconds: list[float] = []
         self.errors: list[str] = []
         """What was shown at the beginning of each pause."""
+        self.versions_at_errors: list[str] = []
         self.now_seconds = 0.0
+        self.versions: list[str] = []
+        """Of the copy, whenever a watch opened."""
         self.cache = WatchCache(
             server,
             PATH,
@@ -93,6 +96,7 @@ class Watched:
             metadata_only=metadata_only,
             objects_max=objects_max,
             on_change=self.note,
+            on_watch=lambda: self.versions.append(self.cache.resource_version),
             backoff=Backoff(chance=lambda: 0.0),
             sleep=self.pause,
             monotonic=lambda: self.now_seconds,
@@ -108,6 +112,7 @@ class Watched:
     async def pause(self, seconds: float) -> None:
         self.pauses_seconds.append(seconds)
         self.errors.append(self.cache.last_error)
+        self.versions_at_errors.append(self.cache.resource_version)
         self.now_seconds += seconds
 
     def names(self) -> list[str]:
@@ -159,6 +164,26 @@ async def test_the_next_watch_starts_at_the_last_bookmark():
         page(version=1), [event("BOOKMARK", {"metadata": {"resourceVersion": "50"}})]
     )
     assert watched.server.requests[-1][0]["resourceVersion"] == "50"
+
+
+async def test_the_version_of_the_copy_is_that_of_its_last_change_or_of_a_later_bookmark():
+    bookmark = event("BOOKMARK", {"metadata": {"resourceVersion": "12"}})
+    watched = await play(
+        page(pod("a", 1), version=9),
+        [event("ADDED", pod("b", 10)), bookmark],
+        [event("MODIFIED", pod("a", 15)), GONE],
+        page(pod("a", 15), version=20),
+    )
+    assert watched.versions == ["9", "12", "20"]
+    assert watched.cache.resource_version == "20"
+
+
+async def test_while_a_list_is_repeated_the_copy_keeps_its_version():
+    watched = await play(
+        page(pod("a", 1), version=9), [GONE], Unavailable("down"), page(version=30)
+    )
+    assert watched.errors == [None, "down"]
+    assert watched.versions_at_errors == ["9", "9"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from scaler.cluster.events.correlation import (
     event_name,
     new_event,
 )
-from scaler.cluster.events.event_queue import EventQueue, EventQueueLimits
 from scaler.cluster.events.recorder import WRITES, DropReason, EventRecorder
 from scaler.cluster.events.token_bucket import Refill, TokenBucket
 from wire.api.meta import ObjectReference
@@ -298,25 +297,18 @@ def test_more_failing_objects_than_upstream_remembers_are_still_limited():
     assert correlator.correlate(happened(at=32, kind="Warning"), now_seconds=32.0) is None
 
 
-def test_the_queue_has_one_write_for_each_event_and_normal_events_first():
-    queue = EventQueue(EventQueueLimits(normal=2, warning=1))
-    correlator, moments = Correlator(), itertools.count()
-
-    def put(message, kind):
-        event = happened(message, kind=kind, at=float(next(moments)))
-        write = correlator.correlate(event, now_seconds=0.0)
-        assert write is not None
-        return queue.put(write)
-
-    assert [put("w", "Warning"), put("w", "Warning"), put("x", "Warning")] == [True, True, False]
-    assert [put("a", "Normal"), put("b", "Normal"), put("c", "Normal")] == [True, True, False]
-    popped = [queue.pop() for _ in range(len(queue))]
-    assert [(each.event.message, each.event.count) for each in popped] == [
-        ("a", 1),
-        ("b", 1),
-        ("w", 2),
+async def test_what_failed_before_a_rescale_is_written_before_it_and_other_failures_after(time):
+    recording = Recording(Events(), time)
+    recording.record("no metrics", kind="Warning", about=autoscaler(1))
+    recording.record("one metric failed", kind="Warning")
+    recording.record("New size: 3")
+    await time.settle()
+    await recording.finish()
+    assert [each["message"] for each in recording.server.bodies] == [
+        "one metric failed",
+        "New size: 3",
+        "no metrics",
     ]
-    assert popped[2].patch is None, "it was never created"
 
 
 @given(st.lists(st.floats(-5, 30), max_size=100))
