@@ -252,6 +252,13 @@ async def test_the_aggregated_document_has_usage_and_no_metric(client, accepted,
     assert [each["metadata"]["name"] for each in document["items"]] == ["metrics.k8s.io"]
 
 
+async def test_the_aggregated_document_is_served_to_an_api_server_that_accepts_nothing_else(client):
+    """As kube-apiserver 1.37, which ignores a document of another version."""
+    response = await client.get("/apis", headers={"Accept": AGGREGATED})
+    assert response.headers["Content-Type"] == AGGREGATED
+    assert (await response.json())["apiVersion"] == "apidiscovery.k8s.io/v2"
+
+
 async def test_openapi_documents_are_tagged_and_describe_every_path(client):
     response = await client.get("/openapi/v2")
     tag = response.headers["ETag"]

@@ -51,6 +51,14 @@ async def test_the_front_proxy_names_the_user_in_headers(serve, world):
     }
 
 
+async def test_a_user_of_the_front_proxy_without_groups_is_authenticated_all_the_same(serve, world):
+    """So is the user with which kube-apiserver reads the discovery of an API without an aggregated document."""
+    served = await serve()
+    headers = {"X-Remote-User": "system:kube-aggregator"}
+    _, body = await served.get("/who", pair=world.proxies.client("front-proxy"), headers=headers)
+    assert json.loads(body)["groups"] == ["system:authenticated"]
+
+
 async def test_the_headers_of_other_clients_are_ignored(serve, world):
     served = await serve()
     assert await name_of(served, headers=PROXIED) == (200, "system:anonymous")
