@@ -21,8 +21,8 @@ from wire.kube.requests import Watcher
 
 # kube-apiserver confirms a watch about once a minute. By owners that are older nothing is computed.
 AGE_SECONDS_MAX: Final = 360.0
-# A user can name any kind as the owner of a pod.
-RESOURCES_MAX: Final = 20
+# A user can name any kind as the owner of a pod. ReplicaSets are watched in any case.
+OTHER_RESOURCES_MAX: Final = 20
 # How long a reconcile waits for the first LIST of a kind.
 FIRST_LIST_SECONDS: Final = 5.0
 
@@ -78,6 +78,7 @@ class PodOwners:
         self._start = start
         self._monotonic = monotonic
         self._caches: dict[str, WatchCache[_Controlled]] = {}
+        self._others: set[tuple[str, str]] = set()
 
     async def listed(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> None:
         """Wait a moment for the first LIST of every kind that `of` needs."""
@@ -130,7 +131,9 @@ class PodOwners:
             return str(error)
         cache = self._cache(resource, namespace)
         if cache is None:
-            return f"the owners of pods are of more than {RESOURCES_MAX} kinds"
+            return (
+                f"the owners of pods are of more than {OTHER_RESOURCES_MAX} kinds beside ReplicaSet"
+            )
         if not cache.is_synced:
             reason = cache.last_error or "the first LIST is in progress"
             return (
@@ -150,7 +153,7 @@ class PodOwners:
     def _cache(self, resource: Resource, namespace: str) -> WatchCache[_Controlled] | None:
         path = resource.path(namespace if self._is_limited else "")
         cache = self._caches.get(path)
-        if cache is None and len(self._caches) < RESOURCES_MAX:
+        if cache is None and self._is_allowed(resource):
             cache = self._caches[path] = WatchCache(
                 self._client,
                 path,
@@ -161,6 +164,16 @@ class PodOwners:
             )
             self._start(cache.run(), f"watch owners {path}")
         return cache
+
+    def _is_allowed(self, resource: Resource) -> bool:
+        """Whether it may be watched: in any number of namespaces, but only so many resources."""
+        if (resource.group, resource.kind) == _REPLICA_SET:
+            return True
+        name = (resource.group, resource.name)
+        if name not in self._others and len(self._others) >= OTHER_RESOURCES_MAX:
+            return False
+        self._others.add(name)
+        return True
 
 
 def _kind(api_version: str, kind: str) -> Kind:

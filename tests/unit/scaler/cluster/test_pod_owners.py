@@ -9,7 +9,7 @@ import pytest
 from scaler.algorithm.observed import OwnerReference, PodMetadata, PodStatus
 from scaler.algorithm.observed import Pod as TargetPod
 from scaler.api.autoscaler import Autoscaler
-from scaler.cluster.pod_owners import AGE_SECONDS_MAX, RESOURCES_MAX, PodOwners
+from scaler.cluster.pod_owners import AGE_SECONDS_MAX, OTHER_RESOURCES_MAX, PodOwners
 from tests.fakes.scaler import FakeMapper, resource
 from wire.api.status import StatusError
 
@@ -202,8 +202,28 @@ async def test_pods_with_owners_of_many_kinds_do_not_start_as_many_watches(world
         pod(f"p-{n}", reference(f"Kind{n}", f"o{n}", api_version="many.example.com/v1"))
         for n in range(30)
     ]
-    await world.of(*pods, target=autoscaler("Fleet", "example.com/v1"))
-    assert len(world.tasks) == RESOURCES_MAX
+    found = await world.of(*pods, target=autoscaler("Fleet", "example.com/v1"))
+    assert len(world.tasks) == OTHER_RESOURCES_MAX
+    assert found.problem
+    # An editor of one namespace must not keep the Deployments of others from being scaled.
+    world.server.objects[REPLICA_SETS] = [item("web-a", WEB)]
+    found = await world.of(pod("web-a-1", reference("ReplicaSet", "web-a")))
+    assert (found.problem, found.controllers) == ("", {"uid-of-web-a": TARGET})
+
+
+async def test_a_kind_counts_once_in_however_many_namespaces_it_is_watched():
+    namespaces = [f"n{each}" for each in range(OTHER_RESOURCES_MAX + 5)]
+    made = Owned(namespaces=namespaces)
+    worker = pod("w-1", reference("Worker", "w", api_version="example.com/v1"))
+    fleet = autoscaler("Fleet", "example.com/v1")
+    for each in namespaces:
+        metadata = msgspec.structs.replace(fleet.metadata, namespace=each)
+        found = made.owners.of(msgspec.structs.replace(fleet, metadata=metadata), TARGET, [worker])
+        assert "has not been listed yet" in found.problem
+    assert len(made.tasks) == len(namespaces)
+    for task in made.tasks.values():
+        task.cancel()
+    await asyncio.gather(*made.tasks.values(), return_exceptions=True)
 
 
 async def test_a_limited_scaler_watches_its_namespaces_only():
