@@ -16,8 +16,8 @@ from scaler.control.controller import Controller
 from scaler.control.reconcile import Reconciler
 from scaler.runtime.watches import Watches
 
-# The first reconcile of an autoscaler that another replica has reconciled until now takes longer than later ones.
-TAKEN_OVER_PER_SECOND_MAX = 400.0
+# The first reconcile of an autoscaler takes longer than later ones: it reads the Scale, and all metrics are requested together.
+FIRST_PER_SECOND_MAX = 400.0
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,8 @@ class Reconciling:
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
         found = self._found(in_shards)
         is_taken_over = shards != ALL_SHARDS
-        within_seconds = len(found) / TAKEN_OVER_PER_SECOND_MAX if is_taken_over else math.inf
+        is_soon = is_taken_over or self._settings().upstream.reconciles_new_at_once
+        within_seconds = len(found) / FIRST_PER_SECOND_MAX if is_soon else math.inf
         for autoscaler in found:
             self._enqueue(autoscaler, within_seconds)
 

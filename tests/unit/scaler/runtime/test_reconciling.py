@@ -185,15 +185,31 @@ def test_an_autoscaler_that_is_taken_over_is_reconciled_at_once():
     virtual_time.run(scenario())
 
 
-def test_the_first_reconciles_of_all_autoscalers_are_spread_over_a_period():
+def test_until_1_36_the_first_reconciles_of_all_autoscalers_are_spread_over_a_period():
     async def scenario():
-        replica = Replica(Server())
+        replica = Replica(Server(), minor=36)
         for number in range(100):
             replica.hpas.create("shop", f"new-{number}")
         await replica.begin(ALL_SHARDS)
         replica.reconciled.clear()
         await virtual_time.passes(PERIOD_SECONDS / 3)
         assert 20 < sum(each.endswith("ends") for each in replica.reconciled) < 50
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+def test_since_1_37_autoscalers_that_exist_already_are_reconciled_at_400_per_second():
+    async def scenario():
+        replica = Replica(Server())
+        for number in range(800):
+            replica.hpas.create("shop", f"new-{number}")
+        await replica.begin(ALL_SHARDS)
+        replica.reconciled.clear()
+        await virtual_time.passes(1.0)
+        assert 300 < sum(each.endswith("ends") for each in replica.reconciled) < 500
+        await virtual_time.passes(1.1)
+        assert len({each for each in replica.reconciled if each.endswith("ends")}) >= 800
         await replica.stop()
 
     virtual_time.run(scenario())

@@ -45,6 +45,7 @@ def test_a_changed_spec_is_reconciled_at_once_since_1_37_without_moving_the_peri
         replica = Replica(Server(), minor=minor)
         replica.hpas.update("shop", "new", generation=1)
         await replica.begin(ALL_SHARDS)
+        await virtual_time.passes(PERIOD_SECONDS)
         usual = await replica.times_of("shop/new", lambda: None, PERIOD_SECONDS)
         edit = functools.partial(
             replica.hpas.update, "shop", "new", generation=generation, team="b"
