@@ -127,6 +127,17 @@ class ClusterAccess:
             path = f"/apis/{group}/{version['name']}/{plural}"
             until(partial(self._serves, path), what=f"{path} to be served")
 
+    def wait_for_crd(self, name: str) -> None:
+        """Wait until a CustomResourceDefinition is established. `kubectl wait` fails while it has no conditions yet."""
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+        until(partial(self._is_established, path), what=f"{name} to be established")
+
+    def _is_established(self, path: str) -> bool:
+        conditions = self.get(path).get("status", {}).get("conditions") or ()
+        return any(
+            each["type"] == "Established" and each["status"] == "True" for each in conditions
+        )
+
     def _serves(self, path: str) -> bool:
         try:
             self.get(path)

@@ -33,6 +33,6 @@ def api_server(
 def test_a_crd_is_accepted_without_a_warning_and_served(api_server, crd):
     api_server.kubectl("create", "--warnings-as-errors", f"--filename={crd}")
     name = f"{crd.stem}.loadline.io"
-    api_server.kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=30s")
+    api_server.wait_for_crd(name)
     stored = api_server.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
     assert not [c for c in stored["status"]["conditions"] if c["type"] == "NonStructuralSchema"]

@@ -145,9 +145,7 @@ def test_explain_shows_the_value_that_the_controller_uses(
 
 def test_a_load_autoscaler_is_explained_like_an_hpa(shop, explain, cluster: Cluster):
     cluster.kubectl("apply", "--server-side", "-f", str(CRD))
-    cluster.kubectl(
-        "wait", "--for=condition=Established", "crd/loadautoscalers.loadline.io", "--timeout=30s"
-    )
+    cluster.wait_for_crd("loadautoscalers.loadline.io")
     path = f"/apis/autoscaling/v2/namespaces/{shop}/horizontalpodautoscalers/web"
     spec = cluster.get(path)["spec"]
     metadata = {"name": "load", "namespace": shop}

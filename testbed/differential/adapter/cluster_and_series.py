@@ -105,12 +105,8 @@ KINDS: dict[str, Kind] = {
 def install(cluster: Cluster) -> None:
     """Create everything and wait until it exists and the pods run. Idempotent."""
     cluster.apply(*_definitions())
-    cluster.kubectl(
-        "wait",
-        "--for=condition=Established",
-        "--timeout=30s",
-        *(f"crd/{name}" for name in DEFINITIONS),
-    )
+    for name in DEFINITIONS:
+        cluster.wait_for_crd(name)
     cluster.apply(
         *({"apiVersion": "v1", "kind": "Namespace", "metadata": _meta(n)} for n in NAMESPACES)
     )

@@ -226,7 +226,7 @@ def test_with_a_cluster_its_custom_resources_are_known(checked, mine, cluster: C
             },
         }
     )
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=30s")
+    cluster.wait_for_crd(name)
     text = f"rules:\n- seriesQuery: {mine}_load\n  {QUERY}\n  resources: {{overrides: {{namespace: {{resource: namespace}}, pod: {{resource: gadget}}}}}}\n"
 
     def known() -> bool:

@@ -74,9 +74,7 @@ async def test_a_new_crd_is_found_by_a_refresh(control_plane, client):
     with pytest.raises(NoMatchError):
         mapper.resources_for_kind("wire.example.com", "Gadget")
     control_plane.apply(CRD)
-    control_plane.kubectl(
-        "wait", "--for=condition=Established", "crd/gadgets.wire.example.com", "--timeout=30s"
-    )
+    control_plane.wait_for_crd("gadgets.wire.example.com")
     for _ in range(50):
         await mapper.refresh()
         if any(version.group == "wire.example.com" for version in mapper.table.versions):
