@@ -19,11 +19,12 @@ from testbed.differential.scaler.observed_state import (
 )
 from testbed.differential.scaler.scenario_model import Autoscaler, ClusterState, Pod
 from wire.api.loadline import API_VERSION as LOADLINE
-from wire.api.status import StatusError
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.requests import MERGE_PATCH
 
 POLL_SECONDS = 0.2
+REOPEN_SECONDS = 0.5
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,10 +52,24 @@ class EventLog:
         """Watch until cancelled."""
         version = ""
         while True:
-            params = {"resourceVersion": version} if version else {}
-            async with aclosing(self._kube.watch("/api/v1/events", params)) as lines:
-                async for line in lines:
-                    version = self._record(msgspec.json.decode(line))
+            try:
+                version = await self._followed(version)
+            except Unavailable:
+                # A busy API server closes a watch whose client does not read soon enough.
+                await asyncio.sleep(REOPEN_SECONDS)
+            except StatusError:
+                version = ""
+
+    async def _followed(self, version: str) -> str:
+        """Follow one watch to its end, and return the version to continue from; empty for all events again."""
+        params = {"resourceVersion": version} if version else {}
+        async with aclosing(self._kube.watch("/api/v1/events", params)) as lines:
+            async for line in lines:
+                change = msgspec.json.decode(line)
+                if change["type"] == "ERROR":
+                    return ""
+                version = self._record(change)
+        return version
 
     def _record(self, change: Mapping[str, Any]) -> str:
         event = change["object"]
