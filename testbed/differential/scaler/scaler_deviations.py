@@ -132,12 +132,18 @@ def _is_left_by_a_user(_: Scenario, difference: Difference) -> bool:
     return statuses == ["True", "False"]
 
 
+def _has_succeeded_pods(scenario: Scenario, _: Difference) -> bool:
+    """Anything may follow from the average over other pods. HPAs are compared in these scenarios, too."""
+    return any(pod.phase == "Succeeded" for step in scenario.steps for pod in step.state.pods)
+
+
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(name="pods-in-order", explains=_names_another_pod),
     Deviation(name="ambiguous-names", explains=_names_another_pair),
     Deviation(name="lasting-failures", explains=_reports_lasting_failures_once, of_hpas=False),
     Deviation(name="users-zero", explains=_is_left_by_a_user, of_hpas=False),
     Deviation(name="observed-generation", explains=_is_of_a_generation, of_hpas=False),
+    Deviation(name="succeeded-pods", explains=_has_succeeded_pods, of_hpas=False),
 )
 NEWEST_VERSION = Deviation(name="newest-version", explains=_is_newest_text, of_hpas=False)
 """Beside an older HPA controller."""

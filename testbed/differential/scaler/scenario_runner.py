@@ -19,8 +19,8 @@ from wire.api.status import StatusError
 
 AT_ONCE = 70
 ATTEMPTS_MAX = 5
-# Events arrive a moment later, and so does everything where reconciles pass no gate.
-AGREE_DEADLINE_SECONDS = 20.0
+# Events arrive later, on a busy machine after more than 20 s, and so does everything where reconciles pass no gate.
+AGREE_DEADLINE_SECONDS = 90.0
 UNGATED_DEADLINE_SECONDS = 20.0
 # At least two reconciles of either side.
 UNGATED_SETTLE_SECONDS = 2.4 * SYNC_PERIOD_SECONDS

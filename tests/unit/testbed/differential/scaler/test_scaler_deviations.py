@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scaler.api.upstream import NEWEST, upstream_of
@@ -188,3 +189,17 @@ def test_a_load_autoscaler_says_sooner_which_generation_it_has_seen(upstream, lo
     assert explained(*both, of_hpas=False, what="observedGeneration") == name
     assert explained(*both, what="observedGeneration") == "", "of an HPA"
     assert explained(*both, of_hpas=False, what="currentReplicas") == ""
+
+
+@pytest.mark.parametrize(
+    ("phase", "of_hpas", "name"),
+    [("Succeeded", False, "succeeded-pods"), ("Succeeded", True, ""), ("Failed", False, "")],
+)
+def test_other_replicas_are_explained_by_succeeded_pods_of_a_load_autoscaler_only(
+    phase, of_hpas, name
+):
+    found = Difference(scenario="s", step="1.1", what="web: replicas", upstream=8, loadline=6)
+    before = state(spec(), all_pods=1)
+    pods = tuple(msgspec.structs.replace(each, phase=phase) for each in before.pods)
+    compared = scenario("s", "s", msgspec.structs.replace(before, pods=pods))
+    assert deviation_explaining(compared, found, NEWEST, of_hpas=of_hpas) == name
