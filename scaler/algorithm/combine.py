@@ -40,27 +40,19 @@ def combine(proposals: tuple[Proposal, ...], spec_replicas: int) -> Recommended:
         )
     if not failures:
         return Recommended(proposals=proposals, replicas=replicas, winner=winner)
-    is_spec_error = failures[0].is_spec_error
     error = (
         f"invalid metrics ({len(failures)} invalid out of {len(scaling)}), "
         f"first error is: {failures[0].error}"
     )
     # While some metrics are unknown, fewer replicas may be too few: only scale up, or stay.
-    if len(failures) == len(scaling) or replicas < spec_replicas:
-        return Recommended(
-            proposals=proposals,
-            replicas=None,
-            winner=winner,
-            blocking=failures[0],
-            error=error,
-            is_spec_error=is_spec_error,
-        )
+    is_blocked = len(failures) == len(scaling) or replicas < spec_replicas
     return Recommended(
         proposals=proposals,
-        replicas=replicas,
+        replicas=None if is_blocked else replicas,
         winner=winner,
+        blocking=failures[0] if is_blocked else None,
         error=error,
-        is_spec_error=is_spec_error,
+        is_spec_error=failures[0].is_spec_error,
     )
 
 
