@@ -1,6 +1,6 @@
 """The resources built into Kubernetes, for checking a configuration without a cluster.
 
-Those of Kubernetes 1.36 in their stable versions, in the order of its discovery, which decides what `event` means.
+Those of Kubernetes 1.37 in their stable versions, in the order of its discovery, which decides what `event` means.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,10 @@ _KINDS: Final = {
     ),
     "autoscaling": ("HorizontalPodAutoscaler", ""),
     "batch": ("CronJob Job", ""),
-    "certificates.k8s.io": ("", "CertificateSigningRequest"),
+    "certificates.k8s.io": (
+        "PodCertificateRequest",
+        "CertificateSigningRequest ClusterTrustBundle",
+    ),
     "networking.k8s.io": ("Ingress NetworkPolicy", "IngressClass IPAddress ServiceCIDR"),
     "policy": ("PodDisruptionBudget", ""),
     "rbac.authorization.k8s.io": ("RoleBinding Role", "ClusterRoleBinding ClusterRole"),
@@ -50,8 +53,12 @@ _KINDS: Final = {
     "coordination.k8s.io": ("Lease", ""),
     "node.k8s.io": ("", "RuntimeClass"),
     "discovery.k8s.io": ("EndpointSlice", ""),
-    "resource.k8s.io": ("ResourceClaim ResourceClaimTemplate", "DeviceClass ResourceSlice"),
+    "resource.k8s.io": (
+        "ResourceClaim ResourceClaimTemplate",
+        "DeviceClass DeviceTaintRule ResourceSlice",
+    ),
     "flowcontrol.apiserver.k8s.io": ("", "FlowSchema PriorityLevelConfiguration"),
+    "storagemigration.k8s.io": ("", "StorageVersionMigration"),
 }
 _VERSIONS: Final = {"autoscaling": "v2"}
 

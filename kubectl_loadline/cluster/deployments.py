@@ -1,4 +1,4 @@
-"""Pure: which Deployments run Loadline's programs, where they listen, with which flags, and which pods are theirs."""
+"""Pure: which Deployments run Loadline's programs, where they listen, with which arguments, and which pods are theirs."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,11 +6,8 @@ from typing import Final
 
 import msgspec
 
-from scaler.algorithm.settings import Settings
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
-from scaler.runtime.flags import add_algorithm_flags, settings_of
 from wire.api.meta import LabelSelector, ObjectMeta
-from wire.process.command_line.parsing import FlagParser
 
 LABELS: Final = "app.kubernetes.io/part-of=loadline"
 """The charts give this label to every object."""
@@ -101,17 +98,6 @@ def reconciles(scaler: RunningProgram, kind: WatchedKind, namespace: str) -> boo
     watched = scaler.argument("--watch") or LOAD_AUTOSCALERS.plural
     namespaces = scaler.argument("--namespace")
     return watched == kind.plural and (not namespaces or namespace in namespaces.split(","))
-
-
-def settings_of_program(scaler: RunningProgram | None, kind: WatchedKind) -> Settings:
-    """The algorithm flags of a running scaler; the defaults without one."""
-    flags = FlagParser(prog="loadline-scaler", exit_on_error=False)
-    add_algorithm_flags(flags.group("algorithm"))
-    arguments = scaler.arguments if scaler is not None else ()
-    known = [
-        each for each in arguments if flags.declares(each.partition("=")[0].removeprefix("--"))
-    ]
-    return settings_of(flags.parse_args(known), kind)
 
 
 def _running(deployment: Deployment, program: str) -> RunningProgram | None:

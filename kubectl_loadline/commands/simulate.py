@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
 from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
-from kubectl_loadline.cluster.deployments import settings_of_program
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -18,6 +17,7 @@ from kubectl_loadline.cluster.flags import (
     given_target,
 )
 from kubectl_loadline.cluster.programs import scaler_of
+from kubectl_loadline.cluster.scaler_settings import settings_in_cluster
 from kubectl_loadline.decisions.simulated import (
     Simulation,
     add_simulation_flags,
@@ -69,12 +69,15 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
 async def settings_for(
     session: Session, kind: WatchedKind, namespace: str, named: str
 ) -> tuple[Settings, str | None]:
-    """The algorithm flags of the running scaler; the defaults, and why, if it cannot be found."""
+    """The algorithm flags of the running scaler; the defaults, and why, if it cannot be found.
+
+    Raises `StatusError`, `Unavailable` and ValueError if the version of the API server cannot be read.
+    """
     try:
         scaler = await scaler_of(session, kind, namespace, named)
     except Unreachable as error:
-        return settings_of_program(None, kind), str(error)
-    return settings_of_program(scaler, kind), None
+        return await settings_in_cluster(session.client, None, kind), str(error)
+    return await settings_in_cluster(session.client, scaler, kind), None
 
 
 def parser() -> FlagParser:

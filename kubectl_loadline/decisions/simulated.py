@@ -28,6 +28,7 @@ from scaler.api.autoscaler import Autoscaler, MetricSpec, metrics_of
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.schedules.calendars import read_calendars
+from scaler.cluster.server_version import settings_of_server
 from scaler.cluster.status import stored_memory
 from scaler.cluster.target_scale import TargetScale, read_scale
 from scaler.cluster.telemetry import Telemetry
@@ -64,15 +65,24 @@ def main(arguments: Sequence[str]) -> int:
     given = flags.parse_args(arguments)
     if given.autoscaler.count("/") != 1 or not all(given.autoscaler.split("/")):
         flags.error(f"{given.autoscaler!r} is not of the form NAMESPACE/NAME")
+    kind = KINDS[given.watch]
     simulation = Simulation(
         autoscaler=given.autoscaler,
-        settings=settings_of(given, KINDS[given.watch]),
+        settings=settings_of(given, kind),
         values=dict(given.metric),
         at_unix_seconds=time.time() if given.at is None else given.at,
         replicas=given.replicas,
     )
     try:
-        decision = run(simulate_in_cluster(simulation, given.kubeconfig, given.context))
+        decision = run(
+            simulate_in_cluster(
+                simulation,
+                given.kubeconfig,
+                given.context,
+                follows_server_version=kind.follows_server_version
+                and given.kubernetes_version is None,
+            )
+        )
     except (StatusError, Unavailable) as error:
         print(f"loadline-scaler simulate: {error.message}", file=sys.stderr)
         return 1
@@ -91,15 +101,25 @@ def printed(decision: Decision, settings: Settings, output: str) -> str:
 
 
 async def simulate_in_cluster(
-    simulation: Simulation, kubeconfig: Path | None, context: str | None
+    simulation: Simulation,
+    kubeconfig: Path | None,
+    context: str | None,
+    *,
+    follows_server_version: bool,
 ) -> Decision:
-    """The decision. Raises `StatusError`, `Unavailable`, `ConnectionConfigError` and `ValueError`."""
+    """The decision, as of the HPA controller of the API server's version with `follows_server_version`.
+
+    Raises `StatusError`, `Unavailable`, `ConnectionConfigError` and `ValueError`.
+    """
     clients = Clients.over(
         await connect(kubeconfig, context=context, user_agent="loadline-scaler-simulate")
     )
     try:
         mapper = RestMapper(clients.requests)
         await mapper.refresh()
+        if follows_server_version:
+            settings = await settings_of_server(clients.requests, simulation.settings)
+            simulation = msgspec.structs.replace(simulation, settings=settings)
         return await simulate(simulation, clients.requests, clients.metrics, mapper)
     finally:
         await clients.close()

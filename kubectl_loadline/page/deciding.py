@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import msgspec
 
 from kubectl_loadline.cluster.connecting import Session, Unreachable
-from kubectl_loadline.cluster.deployments import settings_of_program
 from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
+from kubectl_loadline.cluster.scaler_settings import settings_in_cluster
 from kubectl_loadline.decisions.simulated import Simulation, simulate
 from kubectl_loadline.page.remembered import RememberedReader
 from kubectl_loadline.status.row import Row
@@ -67,7 +67,9 @@ class Deciding:
         """
         try:
             scaler = await scaler_of(self._session, kind, row.namespace, self._scaler)
-            self._settings[kind.plural, row.namespace] = settings_of_program(scaler, kind)
+            self._settings[kind.plural, row.namespace] = await settings_in_cluster(
+                self._kube, scaler, kind
+            )
             body = await decision_of(
                 self._session,
                 self._cluster,
@@ -95,7 +97,7 @@ class Deciding:
         settings = self._settings.get((kind.plural, row.namespace))
         simulation = Simulation(
             autoscaler=f"{row.namespace}/{row.name}",
-            settings=settings or settings_of_program(None, kind),
+            settings=settings or await settings_in_cluster(self._kube, None, kind),
             values=values,
             at_unix_seconds=time.time(),
             replicas=replicas,

@@ -40,6 +40,19 @@ class _Version(msgspec.Struct, frozen=True, rename="camel"):
     minor: str
 
 
+async def settings_of_server(kube: Reader, settings: Settings) -> Settings:
+    """`settings` with the HPA controller of the API server's version, for one decision.
+
+    Raises `StatusError`, `Unavailable`, and ValueError for a version that cannot be parsed.
+    """
+    return settings.of_version(upstream_of(await _minor(kube)))
+
+
+async def _minor(kube: Reader) -> int:
+    read = kube_json.decode(await kube.get(PATH), _Version)
+    return minor_of(f"{read.major}.{read.minor}")
+
+
 class ServerVersion:
     """The settings of the algorithm, by the version of the API server; `run()` keeps them up to date."""
 
@@ -112,8 +125,7 @@ class ServerVersion:
 
     async def _read(self) -> None:
         self._is_due.clear()
-        read = kube_json.decode(await self._kube.get(PATH), _Version)
-        minor = minor_of(f"{read.major}.{read.minor}")
+        minor = await _minor(self._kube)
         if minor != self._minor:
             before, self._minor = self._minor, minor
             self._changed(before, minor)

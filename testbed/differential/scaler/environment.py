@@ -178,8 +178,9 @@ async def _side(
     kube = KubeClient(await connect(cluster.kubeconfig, user_agent=f"differential-{label}"))
     stack.push_async_callback(kube.close)
     events = EventLog(kube)
-    following = asyncio.create_task(events.follow())
-    stack.callback(following.cancel)
+    # If events cannot be followed any more, the comparison ends with the cause.
+    group = await stack.enter_async_context(asyncio.TaskGroup())
+    stack.callback(group.create_task(events.follow()).cancel)
     behavior = upstream if kind is HPA else NEWEST
     return Side(
         label=label,

@@ -9,7 +9,6 @@ from kubectl_loadline.cluster.deployments import (
     reconciles,
     running,
     serving,
-    settings_of_program,
 )
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 
@@ -64,17 +63,6 @@ def test_the_port_is_that_of_the_flag(arguments, ports, expected):
 )
 def test_the_flags_say_what_a_scaler_reconciles(arguments, kind, expected):
     assert reconciles(scaler(*arguments), kind, "shop") is expected
-
-
-def test_the_algorithm_flags_are_those_of_the_running_scaler():
-    found = settings_of_program(
-        scaler("run", "--tolerance=0.2", "--leader-elect", "--downscale-stabilization=1m"),
-        LOAD_AUTOSCALERS,
-    )
-    assert found.tolerance == 0.2
-    assert found.downscale_stabilization_seconds == 60
-    assert found.kind is LOAD_AUTOSCALERS
-    assert settings_of_program(None, LOAD_AUTOSCALERS).tolerance == 0.1
 
 
 def pod(name, *, ready=True, phase="Running", **metadata):

@@ -1,0 +1,34 @@
+"""The settings of the algorithm that the running scaler has: its flags, and the version of the API server that it follows."""
+
+from kubectl_loadline.cluster.deployments import RunningProgram
+from scaler.algorithm.settings import Settings
+from scaler.api.kinds import WatchedKind
+from scaler.cluster.server_version import settings_of_server
+from scaler.runtime.flags import add_algorithm_flags, settings_of
+from wire.kube.requests import Reader
+from wire.process.command_line.parsing import FlagParser
+
+
+async def settings_in_cluster(
+    kube: Reader, scaler: RunningProgram | None, kind: WatchedKind
+) -> Settings:
+    """The algorithm flags of a running scaler, the defaults without one, and the version that it reads of the API server.
+
+    Raises `StatusError`, `Unavailable` and ValueError if that version cannot be read.
+    """
+    settings = _settings_of_program(scaler, kind)
+    version = scaler.argument("--kubernetes-version") if scaler is not None else ""
+    if version or not kind.follows_server_version:
+        return settings
+    return await settings_of_server(kube, settings)
+
+
+def _settings_of_program(scaler: RunningProgram | None, kind: WatchedKind) -> Settings:
+    """The algorithm flags of a running scaler; the defaults without one."""
+    flags = FlagParser(prog="loadline-scaler", exit_on_error=False)
+    add_algorithm_flags(flags.group("algorithm"))
+    arguments = scaler.arguments if scaler is not None else ()
+    known = [
+        each for each in arguments if flags.declares(each.partition("=")[0].removeprefix("--"))
+    ]
+    return settings_of(flags.parse_args(known), kind)
