@@ -172,6 +172,37 @@ def test_the_scaler_scales_reports_and_holds_the_lease(
     assert cluster.get(path.format(installed.namespace))["spec"]["holderIdentity"]
 
 
+def test_the_scaler_may_read_which_deployment_owns_a_pod(
+    installed, cluster, prometheus, namespace, pods
+):
+    prometheus.wait_for(f'count(chart_load{{namespace="{namespace}"}}) == 2')
+    cluster.kubectl("run", "stranger", "--image=shop", "--labels=app=shop", f"-n{namespace}")
+    load = {"metric": {"name": "load"}, "target": {"type": "AverageValue", "averageValue": "4"}}
+    cluster.apply(
+        {
+            "apiVersion": "loadline.io/v1beta1",
+            "kind": "LoadAutoscaler",
+            "metadata": {"name": "shop", "namespace": namespace},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop"},
+                "maxReplicas": 9,
+                "podSelection": "Owned",
+                "metrics": [{"type": "Pods", "pods": load}],
+            },
+        }
+    )
+
+    def ignored() -> bool:
+        path = f"/apis/loadline.io/v1beta1/namespaces/{namespace}/loadautoscalers/shop"
+        status = cluster.get(path).get("status", {})
+        reasons = {each["type"]: each["reason"] for each in status.get("conditions", ())}
+        assert reasons.get("PodsNotOwned") == "OtherPods"
+        assert status["desiredReplicas"] == 4
+        return True
+
+    until(ignored, what="four replicas for the two pods of the Deployment")
+
+
 @pytest.mark.parametrize("program", ["adapter", "scaler"])
 def test_only_a_scraper_may_read_the_metrics_of_the_programs(installed, program):
     process = getattr(installed, program)
