@@ -35,6 +35,10 @@ from testbed.differential.scaler.scenarios.parts import (
 
 SELECTORS = ("app=web",) * 12 + ("app in (web)", "app!=db", "app=other", "", "app in (")
 AMOUNTS = (0, 1, 3, 10, 50, 95, 99, 100, 101, 105, 110, 111, 150, 200, 333, 1000)
+# A pod whose readiness changed within the window of its sample counts as unready. No such window ends during a scenario:
+# the two sides, which reconcile at different moments, would see different pods.
+RECENTLY_SECONDS = 60.0
+WINDOWS_SECONDS = (30, 300, 600)
 
 
 class _Generator:
@@ -135,7 +139,7 @@ class _Generator:
             phase=self.pick(("Running",) * 5 + ("Pending", "Failed", "Succeeded", "Unknown")),
             ready=self.pick(("True", "True", "False", "False", "Unknown", None)),
             started_seconds_ago=self.pick((None, 3600.0, 3600.0, 20.0, 20.0, 150.0)),
-            ready_changed_seconds_ago=self.pick((3600.0, 3590.0, 10.0)),
+            ready_changed_seconds_ago=self.pick((3600.0, 3590.0, RECENTLY_SECONDS)),
             deleting=self.chance(15),
         )
 
@@ -174,7 +178,7 @@ class _Generator:
         }
         if self.chance(4):
             measured["app"].pop(self.pick(("cpu", "memory")))
-        window = self.pick((30, 60, 600))
+        window = self.pick(WINDOWS_SECONDS)
         return Usage(pod=f"p{number}", containers=measured, window_seconds=window)
 
     def responses(self, count: int) -> Responses:
