@@ -120,6 +120,8 @@ def test_an_upgrade_under_running_scalers_scales_nothing_and_brings_the_new_beha
         what="the scaler of HPAs to equal the new version",
         deadline_seconds=60,
     )
+    ready = scaler_of_hpas.get("/readyz?verbose", Authorization=f"Bearer {token}").text
+    assert "[+]kubernetes-version-known ok" in ready
     until(lambda: "observedGeneration" in hpas.status(), what="a status of the new version")
     for each in both:
         each.has_condition("AbleToScale", "True", "ScaleDownStabilized")
