@@ -64,8 +64,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scales_to_zero(self) -> bool:
-        """Whether minReplicas 0 has its meaning."""
-        by_default = self.upstream.scales_to_zero
+        """Whether minReplicas 0 has its meaning. The controller of 1.35 has no feature gate for it."""
+        by_default = self.upstream.scales_to_zero or not self.upstream.marks_zero
         return by_default if self.scale_to_zero is None else self.scale_to_zero
 
 

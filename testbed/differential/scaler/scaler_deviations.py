@@ -95,6 +95,21 @@ def _in_newest_words(value: object) -> object:
     return value if found is None else found
 
 
+def _is_of_an_unmarked_zero(scenario: Scenario, difference: Difference) -> bool:
+    """In 1.35 nothing says who has set a zero: `minReplicas` alone decides whether it ends."""
+    found = [each for step in scenario.steps for each in step.state.autoscalers]
+    minimums = {each.spec.get("minReplicas", 1) for each in found}
+    by_a_user = any(each.scale.replicas == 0 for each in found)
+    if 0 in minimums and (by_a_user or len(minimums) > 1):
+        return True
+    if difference.what.endswith(": condition ScaledToZero"):
+        return difference.upstream is None
+    if difference.what.endswith(": order of conditions"):
+        others = [each for each in difference.loadline or () if each != "ScaledToZero"]
+        return others == list(difference.upstream or ())
+    return False
+
+
 def _is_of_a_generation(_: Scenario, difference: Difference) -> bool:
     """A LoadAutoscaler says which generation it has seen where the HPA controller says none, or still an earlier one."""
     if not difference.what.endswith(": observedGeneration") or difference.loadline is None:
@@ -158,6 +173,8 @@ def deviation_explaining(
     """
     if upstream is not NEWEST and not of_hpas:
         if NEWEST_VERSION.explains(scenario, difference):
+            return NEWEST_VERSION.name
+        if not upstream.marks_zero and _is_of_an_unmarked_zero(scenario, difference):
             return NEWEST_VERSION.name
         difference = msgspec.structs.replace(
             difference, upstream=_in_newest_words(difference.upstream)

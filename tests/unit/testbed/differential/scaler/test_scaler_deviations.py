@@ -12,7 +12,7 @@ from testbed.differential.scaler.scaler_deviations import (
     NEWEST_VERSION,
     deviation_explaining,
 )
-from testbed.differential.scaler.scenarios.parts import scenario, spec, state
+from testbed.differential.scaler.scenarios.parts import scenario, spec, state, then
 from testbed.differential.scaler.scenarios.selectors import selector_scenarios
 
 DOCUMENT = Path(__file__).parents[5] / "docs" / "deviations.md"
@@ -203,3 +203,42 @@ def test_other_replicas_are_explained_by_succeeded_pods_of_a_load_autoscaler_onl
     pods = tuple(msgspec.structs.replace(each, phase=phase) for each in before.pods)
     compared = scenario("s", "s", msgspec.structs.replace(before, pods=pods))
     assert deviation_explaining(compared, found, NEWEST, of_hpas=of_hpas) == name
+
+
+def by_a_users_zero(minor: int) -> str:
+    found = Difference(scenario="s", step="1.1", what="web: replicas", upstream=3, loadline=0)
+    compared = scenario("s", "s", state(spec(least=0), replicas=0, all_pods=0))
+    return deviation_explaining(compared, found, upstream_of(minor), of_hpas=False)
+
+
+def test_beside_1_35_a_zero_of_a_user_stays():
+    assert by_a_users_zero(35) == NEWEST_VERSION.name
+    assert by_a_users_zero(36) == ""
+
+
+def test_beside_1_35_a_zero_of_the_controller_ends_when_the_minimum_is_raised():
+    found = Difference(scenario="s", step="2.1", what="web: replicas", upstream=0, loadline=3)
+    begun = state(spec(least=0))
+    compared = scenario("s", "s", begun, then(begun, spec=spec(least=3)))
+
+    def on(minor: int) -> str:
+        return deviation_explaining(compared, found, upstream_of(minor), of_hpas=False)
+
+    assert on(35) == NEWEST_VERSION.name
+    assert on(36) == ""
+
+
+@pytest.mark.parametrize(
+    ("what", "upstream", "loadline"),
+    [
+        ("condition ScaledToZero", None, ("True", "ScaledToZero", "m")),
+        ("order of conditions", ["AbleToScale"], ["AbleToScale", "ScaledToZero"]),
+    ],
+)
+def test_beside_1_35_only_a_loadautoscaler_says_who_set_a_zero(what, upstream, loadline):
+    def on(minor: int) -> str:
+        return explained(upstream, loadline, what=what, of_hpas=False, minor=minor)
+
+    assert on(35) == NEWEST_VERSION.name
+    assert on(36) == ""
+    assert explained(loadline, upstream, what=what, of_hpas=False, minor=35) == ""
