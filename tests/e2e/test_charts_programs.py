@@ -176,7 +176,7 @@ def test_the_scaler_may_read_which_deployment_owns_a_pod(
     installed, cluster, prometheus, namespace, pods
 ):
     prometheus.wait_for(f'count(chart_load{{namespace="{namespace}"}}) == 2')
-    cluster.kubectl("run", "stranger", "--image=shop", "--labels=app=shop", f"-n{namespace}")
+    cluster.kubectl("run", "unrelated", "--image=shop", "--labels=app=shop", f"-n{namespace}")
     load = {"metric": {"name": "load"}, "target": {"type": "AverageValue", "averageValue": "4"}}
     cluster.apply(
         {
