@@ -168,7 +168,8 @@ _once(r) ==
     /\ \/ /\ gone # {} /\ Has("members")
           /\ todo' = [todo EXCEPT ![r] = [Idle EXCEPT !.members = gone]]
           /\ pc' = [pc EXCEPT ![r] = "freeing"]
-       \/ /\ member[number[r]] = Id(r)
+       \/ /\ \A n \in Held: ~IsPast(r, n)
+          /\ member[number[r]] = Id(r)
           /\ plan # Idle
           /\ todo' = [todo EXCEPT ![r] = plan]
           /\ pc' = [pc EXCEPT ![r] = IF plan.end \cup plan.release # {} THEN "ending" ELSE "claiming"]
@@ -184,8 +185,8 @@ _release_members(r) ==
     /\ UNCHANGED <<shard, replicas, memory, requests, identity, number, valid, owned, terms, known, problem, clock, ended, faults, must, wrong>>
 
 IsDrained(r, shards) == Has("drain") => \A s \in shards \cap Scaled: scaling[r][s] = NoScaling
-IsStored(r, shards) == \A s \in shards \cap Scaled:
-    storing[r][s] = NoStoring /\ (known[r][s].dirty => ~valid[r])
+\* Nothing of it is left to be written. A flush writes whatever has changed, also of shards that are kept.
+IsStored(r) == \A s \in Scaled: storing[r][s] = NoStoring /\ (known[r][s].dirty => ~valid[r])
 
 \* What an owner knew that stored it and gave it up. It must not be forgotten.
 Passed(r, shards) == [s \in Scaled |-> IF s \in shards /\ known[r][s].is = "kept" /\ valid[r]
@@ -210,20 +211,20 @@ Given(r, released) ==
 \* Reconciling.end has returned, so reconciles in progress have ended and the memories are stored; then the Leases are released.
 _give_up(r) ==
     /\ pc[r] = "ending" /\ IsDrained(r, todo[r].end)
-    /\ Has("store") => IsStored(r, todo[r].end)
+    /\ Has("store") => IsStored(r)
     /\ must' = Passed(r, todo[r].end)
     /\ Given(r, TRUE)
     /\ UNCHANGED faults
 
 \* They could not be stored in time; a write may still be on its way.
 _give_up_unstored(r) ==
-    /\ pc[r] = "ending" /\ IsDrained(r, todo[r].end) /\ ~IsStored(r, todo[r].end) /\ Fault
+    /\ pc[r] = "ending" /\ IsDrained(r, todo[r].end) /\ ~IsStored(r) /\ Fault
     /\ Given(r, TRUE)
     /\ UNCHANGED must
 
 \* The release is lost, and the rest of this pass is left out.
 _give_up_unreleased(r) ==
-    /\ pc[r] = "ending" /\ IsDrained(r, todo[r].end) /\ IsStored(r, todo[r].end) /\ Fault
+    /\ pc[r] = "ending" /\ IsDrained(r, todo[r].end) /\ IsStored(r) /\ Fault
     /\ must' = Passed(r, todo[r].end)
     /\ Given(r, FALSE)
 
@@ -320,7 +321,7 @@ Ended(r) ==
 \* LeaderElection._release, of the own member's Lease.
 stopped(r) ==
     LET n == number[r] IN
-    /\ pc[r] = "stopping" /\ IsDrained(r, Shards) /\ (Has("store") => IsStored(r, Shards))
+    /\ pc[r] = "stopping" /\ IsDrained(r, Shards) /\ (Has("store") => IsStored(r))
     /\ Ended(r)
     /\ must' = Passed(r, owned[r])
     /\ IF member[n] = Id(r)

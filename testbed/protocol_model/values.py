@@ -37,7 +37,9 @@ class _Values:
             return self._mapped(":>", "@@", ")")
         if token.startswith('"'):
             return token[1:-1]
-        return _CONSTANTS[token] if token in _CONSTANTS else int(token) if token.isdigit() else token
+        return (
+            _CONSTANTS[token] if token in _CONSTANTS else int(token) if token.isdigit() else token
+        )
 
     def _listed(self, end: str) -> list[Any]:
         found = []

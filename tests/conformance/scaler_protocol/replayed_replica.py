@@ -2,6 +2,8 @@
 
 import asyncio
 
+import msgspec
+
 from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
@@ -101,13 +103,14 @@ class Replica:
             may_write=lambda namespace: self.membership.may_write(namespace),
             sleep=_no_pause,
         )
-        self._wire(Clock(now=wall, monotonic=lambda: self.monotonic_seconds))
+        # Its own clock for the memories: the one of the Leases is moved on its own.
+        self._wire(Clock(now=wall, monotonic=lambda: wall() - 1_700_000_000.0))
         self.task = asyncio.create_task(self.membership.run())
 
     def _wire(self, clock):
         kind = HORIZONTAL_POD_AUTOSCALERS
         autoscalers = Watched(
-            autoscaler_of_kind(kind),
+            msgspec.structs.replace(AUTOSCALER, kind=kind.kind, api_version=kind.api_version)
         )
         telemetry = Telemetry(kind)
         settings = Settings(
@@ -192,17 +195,9 @@ class Replica:
 
     def may_write(self):
         return [
-            shard
-            for shard, namespace in NAMESPACES.items()
-            if self.membership.may_write(namespace)
+            shard for shard, namespace in NAMESPACES.items() if self.membership.may_write(namespace)
         ]
 
     def reconcile(self, recommended):
         self.measurements.readings = [ExternalValues((recommended * 10_000,))]
         self.controller.reconcile_at_once(KEY)
-
-
-def autoscaler_of_kind(kind):
-    import msgspec
-
-    return msgspec.structs.replace(AUTOSCALER, kind=kind.kind, api_version=kind.api_version)

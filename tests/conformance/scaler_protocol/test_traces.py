@@ -3,7 +3,6 @@
 Recorded by `python -m testbed.protocol_model.record`; see docs/testbed.md.
 """
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from tests.conformance.scaler_protocol.replay import Replay
 from tests.fakes import virtual_time
 
 TRACES = [
-    json.loads(line)
-    for line in Path(__file__).with_name("traces.jsonl").read_text().splitlines()
+    json.loads(line) for line in Path(__file__).with_name("traces.jsonl").read_text().splitlines()
 ]
 
 
