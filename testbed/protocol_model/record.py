@@ -6,6 +6,7 @@ situation of the replica that does it: so a crash between any two writes is amon
 
 import tempfile
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,13 +32,13 @@ class Walk(msgspec.Struct, frozen=True):
 
     def situations(self) -> set[tuple[object, ...]]:
         """Each action with what its replica does and has on its way before it."""
-        pairs = zip(self.states, self.states[1:], strict=False)
+        pairs = pairwise(self.states)
         return {_situation(before, after["did"]) for before, after in pairs}
 
     def line(self) -> bytes:
         """One line of JSON: a list of what was done and what is the case then."""
         steps = [_step(each) for each in self.states]
-        pairs = zip(steps, steps[1:], strict=False)
+        pairs = pairwise(steps)
         # Of the others, only what has changed.
         changes = [
             {k: v for k, v in after.items() if k == "did" or before[k] != v}
@@ -92,11 +93,8 @@ def is_comparable(walk: Walk) -> bool:
 def _changes_what_is_flushed(before: State, after: State) -> bool:
     """A replica that gives up shards writes what has changed at once; the model may write it after one more reconcile."""
     name, replica = after["did"][:2]
-    return (
-        name == "reconcile"
-        and before["pc"][replica] == "ending"
-        and before["known"][replica]["5"]["dirty"]
-    )
+    is_ending = name == "reconcile" and before["pc"][replica] == "ending"
+    return bool(is_ending and before["known"][replica]["5"]["dirty"])
 
 
 def _was_listed(walk: Walk) -> bool:
@@ -105,7 +103,7 @@ def _was_listed(walk: Walk) -> bool:
     The model knows no seconds, so its replicas see it at their first LIST, too.
     """
     listed: dict[str, set[str]] = {}
-    for before, after in zip(walk.states, walk.states[1:], strict=False):
+    for before, after in pairwise(walk.states):
         name, replica = after["did"][:2]
         # One that has acquired a Lease at once has not observed the others yet.
         if name not in ("_once", "_joined_unanswered"):

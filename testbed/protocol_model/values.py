@@ -26,19 +26,19 @@ class _Values:
         self._at = 0
 
     def next(self) -> Any:
-        token = self._taken()
-        if token == "<<":
+        found = self._taken()
+        if found == "<<":
             return self._listed(">>")
-        if token == "{":
+        if found == "{":
             return sorted(self._listed("}"), key=str)
-        if token == "[":
+        if found == "[":
             return self._mapped("|->", ",", "]")
-        if token == "(":
+        if found == "(":
             return self._mapped(":>", "@@", ")")
-        if token.startswith('"'):
-            return token[1:-1]
+        if found.startswith('"'):
+            return found[1:-1]
         return (
-            _CONSTANTS[token] if token in _CONSTANTS else int(token) if token.isdigit() else token
+            _CONSTANTS[found] if found in _CONSTANTS else int(found) if found.isdigit() else found
         )
 
     def _listed(self, end: str) -> list[Any]:
