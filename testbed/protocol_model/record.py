@@ -113,7 +113,7 @@ def _was_listed(walk: Walk) -> bool:
         }
         known = listed.setdefault(replica, set())
         gone = {held[str(each)] for each in after["todo"][replica]["members"]}
-        unrenewed = {each for number, each in held.items() if not _renews(before, number)} & known
+        unrenewed = {each for number, each in held.items() if not _renews(before, number)}
         if name == "_once" and gone and (gone - known or unrenewed - gone):
             return False
         known.update(held.values())
@@ -128,12 +128,17 @@ def _renews(state: State, number: str) -> bool:
 
 def chosen(walks: Sequence[Walk]) -> list[Walk]:
     """Few of them, with every situation."""
-    missing = set().union(*(each.situations() for each in walks))
+    situations = [each.situations() for each in walks]
+    missing = set().union(*situations)
     found: list[Walk] = []
     while missing:
-        best = max(walks, key=lambda each: len(each.situations() & missing) / len(each.states))
-        found.append(best)
-        missing -= best.situations()
+        gains = [
+            len(each & missing) / len(walk.states)
+            for each, walk in zip(situations, walks, strict=True)
+        ]
+        best = gains.index(max(gains))
+        found.append(walks[best])
+        missing -= situations[best]
     return found
 
 
