@@ -48,10 +48,14 @@ def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(
     metrics_api.values[f"{namespace}/queue"] = "40"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, HPA))
     workspace.reaches(4)
-    until(lambda: workspace.read()["status"].get("currentReplicas") == 4, what="the status")
+
+    def share_of_each() -> Json:
+        return workspace.read()["status"]["currentMetrics"][0]["external"]["current"]
+
+    until(lambda: share_of_each() == {"averageValue": "10"}, what="the status of four replicas")
     written = workspace.read()
     assert written["metadata"]["labels"] == {"kept": "yes"}
-    assert written["status"]["currentMetrics"][0]["external"]["current"] == {"averageValue": "10"}
+    assert written["status"]["currentReplicas"] == 4
     assert "decision" not in written["status"]
     assert "4" in cluster.kubectl("get", "hpa", "web", "--namespace", namespace)
     metrics_api.values[f"{namespace}/queue"] = "1"
