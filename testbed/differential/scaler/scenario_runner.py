@@ -19,6 +19,7 @@ from wire.api.status import StatusError
 
 AT_ONCE = 70
 ATTEMPTS_MAX = 5
+FEWER_AT_ONCE = 3
 # Events arrive later, and so does everything where reconciles pass no gate. A reconcile that waits at its gate for 60 s fails.
 AGREE_DEADLINE_SECONDS = 40.0
 # On a busy machine, they may not have been stored by then.
@@ -44,6 +45,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     unconfirmed: tuple[Difference, ...] = ()  # found by one attempt and not by the next
     elapsed_seconds: float = 0.0
     views: Views = {}  # of the HPA controller
+    is_preliminary: bool = False  # it must be run again
 
 
 async def run_all(
@@ -54,58 +56,66 @@ async def run_all(
     at_once: int = AT_ONCE,
     report: Callable[[Result], None] = lambda _: None,
 ) -> list[Result]:
-    """Run every scenario on both sides (upstream, loadline); results are in the order of the scenarios."""
-    free = asyncio.Semaphore(at_once)
+    """Run every scenario on both sides (upstream, loadline); results are in the order of the scenarios.
 
-    async def one(number: int, scenario: Scenario) -> Result:
-        async with free:
-            result = await _attempts(scenario, sides, api, number)
-            report(result)
-            return result
-
+    Those for which the machine was too slow, or that differ for the first time, are run again, fewer of them at once.
+    """
     # The longest first, so that none runs alone at the end.
-    ordered = sorted(enumerate(scenarios), key=lambda numbered: -_reconciles(numbered[1]))
-    results = await asyncio.gather(*(one(*each) for each in ordered))
-    by_name = {each.scenario.name: each for each in results}
-    return [by_name[each.name] for each in scenarios]
+    pending = sorted(range(len(scenarios)), key=lambda number: -_reconciles(scenarios[number]))
+    results = [Result(scenario=each) for each in scenarios]
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        free = asyncio.Semaphore(max(1, at_once // FEWER_AT_ONCE ** (attempt - 1)))
+
+        async def one(number: int, free: asyncio.Semaphore, attempt: int) -> None:
+            async with free:
+                name = f"{number:04d}-{attempt}"
+                results[number] = await _attempted(results[number], sides, api, name)
+            if not results[number].is_preliminary or attempt == ATTEMPTS_MAX:
+                report(results[number])
+
+        await asyncio.gather(*(one(number, free, attempt) for number in pending))
+        pending = [number for number in pending if results[number].is_preliminary]
+    return results
 
 
 def _reconciles(scenario: Scenario) -> int:
     return sum(step.reconciles for step in scenario.steps)
 
 
-async def _attempts(
-    scenario: Scenario, sides: tuple[Side, Side], api: ScriptedAPI, number: int
+async def _attempted(
+    before: Result, sides: tuple[Side, Side], api: ScriptedAPI, name: str
 ) -> Result:
-    """Run it again from the start when the machine was too slow, or once when it found a difference."""
+    """Run it from the start, after the attempts of `before`."""
     started_at = time.monotonic()
-    disturbances: list[str] = []
-    unconfirmed: tuple[Difference, ...] = ()
-    for attempt in range(1, ATTEMPTS_MAX + 1):
-        namespaces = tuple(
-            _scenario_namespace(side, api, scenario, f"{number:04d}-{attempt}") for side in sides
+    scenario = before.scenario
+    namespaces = tuple(_scenario_namespace(side, api, scenario, name) for side in sides)
+    try:
+        result = confirmed(before, await _Run(scenario, namespaces).whole())
+    except Disturbed as error:
+        result = msgspec.structs.replace(
+            before,
+            error=str(error),
+            disturbances=(*before.disturbances, str(error)),
+            is_preliminary=True,
         )
-        run = _Run(scenario, namespaces)
-        try:
-            result = await run.whole()
-        except (Disturbed, NoReconcile, StatusError) as error:
-            result = Result(scenario=scenario, error=str(error))
-            if isinstance(error, Disturbed):
-                disturbances.append(str(error))
-                continue
-        finally:
-            for each in namespaces:
-                await each.clear()
-        if not result.differences or unconfirmed:
-            break
-        # Scenarios are deterministic, unless a watch cache was stale on a busy machine.
-        unconfirmed = result.differences
-    elapsed_seconds = time.monotonic() - started_at
+    except (NoReconcile, StatusError) as error:
+        result = Result(scenario=scenario, error=str(error), disturbances=before.disturbances)
+    finally:
+        for each in namespaces:
+            await each.clear()
+    elapsed_seconds = before.elapsed_seconds + time.monotonic() - started_at
+    return msgspec.structs.replace(result, elapsed_seconds=elapsed_seconds)
+
+
+def confirmed(before: Result, found: Result) -> Result:
+    """Scenarios are deterministic, unless a watch cache was stale on a busy machine: a difference must be found twice."""
+    is_first = bool(found.differences) and not before.unconfirmed
+    unconfirmed = found.differences if is_first else before.unconfirmed
     return msgspec.structs.replace(
-        result,
-        disturbances=tuple(disturbances),
-        unconfirmed=() if result.differences else unconfirmed,
-        elapsed_seconds=elapsed_seconds,
+        found,
+        disturbances=before.disturbances,
+        unconfirmed=() if found.differences and not is_first else unconfirmed,
+        is_preliminary=is_first,
     )
 
 
