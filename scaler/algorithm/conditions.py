@@ -14,6 +14,8 @@ from scaler.api.autoscaler import (
 )
 from wire.api.meta import time_from_unix
 
+RESCALED = "SucceededRescale"
+"""The reason of AbleToScale after a write of the Scale that has succeeded."""
 MESSAGE_OF_REASON = {
     "SucceededGetScale": "the HPA controller was able to get the target's current scale",
     "ScalingDisabled": "scaling is disabled since the replica count of the target is zero",
@@ -60,7 +62,7 @@ class Conditions:
     def rescaled(self, replicas: int) -> None:
         """The target was written."""
         message = f"the HPA controller was able to update the target scale to {replicas}"
-        self._set(ConditionType.ABLE_TO_SCALE, ConditionStatus.TRUE, "SucceededRescale", message)
+        self._set(ConditionType.ABLE_TO_SCALE, ConditionStatus.TRUE, RESCALED, message)
 
     def scaling_active(self, metric: str) -> None:
         """The metrics allowed a recommendation."""

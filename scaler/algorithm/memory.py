@@ -36,8 +36,8 @@ class Memory(Remembered, frozen=True, kw_only=True):
 class StoredMemory(msgspec.Struct, frozen=True, kw_only=True):
     """What another process stored; `scaler.algorithm.restart.restored` continues it once the Scale is read.
 
-    `known_replicas`: the desired and the current count in the status. After a rescale the first one is the count
-    that the process set; after a reconcile without a result, the second one is what it read.
+    `known_replicas`: the count that the process set, if its last status reports a rescale. Otherwise the desired and the
+    current count in the status: after a reconcile without a result, the second one is what it read.
     """
 
     history: History = History()

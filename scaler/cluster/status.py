@@ -7,8 +7,9 @@ shrink what a window still holds up, and every policy would start a new period.
 
 import msgspec
 
+from scaler.algorithm.conditions import RESCALED
 from scaler.algorithm.memory import StoredMemory
-from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, metrics_of
+from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, Condition, metrics_of
 from scaler.api.history import History, ScaleEvent
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.printing import printed_targets
@@ -30,7 +31,15 @@ class LoadAutoscalerStatus(AutoscalerStatus, frozen=True, kw_only=True):
 class _StoredStatus(msgspec.Struct, frozen=True, rename="camel"):
     current_replicas: int = 0
     desired_replicas: int = 0
+    conditions: tuple[Condition, ...] | None = None
     history: History | None = None
+
+    @property
+    def known_replicas(self) -> tuple[int, ...]:
+        """The counts that the target had when it was written; after a rescale, that before it is no longer one."""
+        if any(each.reason == RESCALED for each in self.conditions or ()):
+            return (self.desired_replicas,)
+        return self.desired_replicas, self.current_replicas
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -73,8 +82,7 @@ def stored_memory(body: bytes) -> StoredMemory:
         return StoredMemory()
     if status.history is None:
         return StoredMemory()
-    known_replicas = (status.desired_replicas, status.current_replicas)
-    return StoredMemory(history=status.history, known_replicas=known_replicas)
+    return StoredMemory(history=status.history, known_replicas=status.known_replicas)
 
 
 def _limited(history: History) -> History:

@@ -52,13 +52,13 @@ def variants() -> dict[str, tuple[Variant, Sequence[Scenario]]]:
 
 def _of_version(version: str) -> dict[str, tuple[Variant, Sequence[Scenario]]]:
     plain = Variant(kubernetes=version)
-    other_gate = Variant(
-        kubernetes=version, scale_to_zero=not plain.scales_to_zero, custom_version="v1beta1"
-    )
+    # The controller of 1.35 has no such gate.
+    to_zero = not plain.scales_to_zero or not plain.upstream.marks_zero
+    other_gate = Variant(kubernetes=version, scale_to_zero=to_zero, custom_version="v1beta1")
     hpa = Variant(kubernetes=version, replaces_controller=True, downscale_stabilization_seconds=0.0)
     return {
         f"a LoadAutoscaler, {version}": (plain, ALL_SCENARIOS),
-        f"a LoadAutoscaler with{'out' * plain.scales_to_zero} scale to zero, {version}": (
+        f"a LoadAutoscaler with{'' if to_zero else 'out'} scale to zero, {version}": (
             other_gate,
             some("zero", each=15),
         ),

@@ -304,6 +304,8 @@ def test_why_explains_a_decision_of_the_running_scaler(
         workload("Deployment", workspace.namespace, 1), autoscaler(workspace.namespace, queue("30"))
     )
     workspace.reaches(3)
+    # The decision is kept when its reconcile has ended, after the scale.
+    workspace.has_condition("AbleToScale", "True", "ReadyForNewScale")
     key = f"{workspace.namespace}/web"
     flags = [
         f"--server={scaler.url}",

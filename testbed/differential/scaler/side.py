@@ -47,6 +47,8 @@ class EventLog:
     def __init__(self, kube: KubeClient) -> None:
         self._kube = kube
         self._of: dict[tuple[str, str], dict[str, ObservedEvent]] = {}
+        self.late_seconds = 0.0
+        """How long after it had happened the last event was stored. Programs store theirs one after the other."""
 
     async def follow(self) -> None:
         """Watch until cancelled."""
@@ -73,6 +75,12 @@ class EventLog:
 
     def _record(self, change: Mapping[str, Any]) -> str:
         event = change["object"]
+        if change["type"] == "ADDED" and event.get("firstTimestamp"):
+            happened, stored = (
+                datetime.datetime.fromisoformat(each)
+                for each in (event["firstTimestamp"], event["metadata"]["creationTimestamp"])
+            )
+            self.late_seconds = (stored - happened).total_seconds()
         if change["type"] in ("ADDED", "MODIFIED"):
             about = event["involvedObject"]
             events = self._of.setdefault((about.get("namespace", ""), about["name"]), {})

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import Memory, StoredMemory, UnconfirmedChange
-from scaler.api.autoscaler import AutoscalerStatus
+from scaler.api.autoscaler import AutoscalerStatus, Condition
 from scaler.api.history import History, Recommendation, ScaleEvent
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.cluster.status import ENTRIES_MAX, status_body, stored_memory
@@ -57,6 +57,13 @@ def test_a_stored_memory_knows_the_counts_of_the_status():
         LOAD_AUTOSCALERS,
     )
     assert stored_memory(body).known_replicas == (5, 2)
+
+
+def test_after_a_rescale_a_stored_memory_knows_only_the_count_that_was_set():
+    rescaled = Condition(type="AbleToScale", status="True", reason="SucceededRescale")
+    status = AutoscalerStatus(current_replicas=2, desired_replicas=5, conditions=(rescaled,))
+    body = status_body(autoscaler(spec()), status, History(), LOAD_AUTOSCALERS)
+    assert stored_memory(body).known_replicas == (5,)
 
 
 def test_a_change_without_a_confirmation_is_not_stored():

@@ -72,6 +72,24 @@ async def test_after_a_long_downtime_the_target_does_not_shrink_for_a_window():
     assert await world.sync(20) == 2
 
 
+async def test_a_process_that_dies_after_it_reversed_a_scale_down_does_not_shrink_the_target():
+    """The stored status shows two replicas as the count before the scale-down, and two is what its successor finds."""
+    spec = {**SPEC, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 60}}}
+    world = World(object=autoscaler(spec=spec))
+    await steady(world, 2, seconds=60)
+    while await world.sync(10) == 2:
+        pass
+    lost = Unavailable("killed")
+    world.kube.put_answers = [b"{}", lost, lost, lost]
+    assert await world.sync(20) == 2
+    world.kube.put_answers = []
+    world.restart()
+    for _ in range(3):
+        assert await world.sync(10) == 2
+    await world.sync(10)
+    assert await world.sync(10) == 1
+
+
 @pytest.mark.parametrize("failures", [1, 3])
 async def test_a_history_that_could_not_be_written_is_written_at_the_next_reconcile(failures):
     """The recommendation does not change meanwhile, and neither does the status."""

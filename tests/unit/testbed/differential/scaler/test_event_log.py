@@ -66,3 +66,27 @@ def test_events_are_followed_after_a_watch_has_ended(end, continues_at):
             await following
 
     virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("change", "expected_seconds"),
+    [
+        pytest.param({}, 31.0, id="a new event"),
+        pytest.param({"type": "MODIFIED"}, 0.0, id="one that is repeated"),
+    ],
+)
+def test_the_log_knows_how_late_events_are_stored(change, expected_seconds):
+    late = added("First", "5")
+    late["object"]["firstTimestamp"] = "2026-11-25T16:03:18Z"
+    late["object"]["metadata"]["creationTimestamp"] = "2026-11-25T16:03:49Z"
+
+    async def scenario():
+        log = EventLog(Watches([late | change, "open"]))
+        following = asyncio.create_task(log.follow())
+        await virtual_time.passes(1.0)
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+        return log.late_seconds
+
+    assert virtual_time.run(scenario()) == expected_seconds

@@ -1,0 +1,42 @@
+"""What several attempts at one scenario say together."""
+
+import msgspec
+
+from testbed.differential.scaler.observed_state import Difference
+from testbed.differential.scaler.scenario_runner import Result, confirmed
+from testbed.differential.scaler.scenarios.parts import scenario, spec, state
+
+SCENARIO = scenario("s", "s", state(spec()))
+DISTURBED = Result(scenario=SCENARIO, disturbances=("too slow",), error="too slow")
+EQUAL = Result(scenario=SCENARIO)
+DIFFERENT = Result(
+    scenario=SCENARIO,
+    differences=(Difference(scenario="s", step="1", what="replicas", upstream=1, loadline=2),),
+)
+
+
+def test_a_difference_is_looked_for_a_second_time():
+    found = confirmed(DISTURBED, DIFFERENT)
+    assert found.is_preliminary
+    assert found.unconfirmed == DIFFERENT.differences
+    assert found.disturbances == ("too slow",)
+
+
+def test_a_difference_that_is_found_twice_is_final():
+    found = confirmed(confirmed(EQUAL, DIFFERENT), DIFFERENT)
+    assert not found.is_preliminary
+    assert found.differences == DIFFERENT.differences
+    assert found.unconfirmed == ()
+
+
+def test_a_difference_that_is_not_found_again_is_reported_as_such():
+    found = confirmed(confirmed(EQUAL, DIFFERENT), EQUAL)
+    assert not found.is_preliminary
+    assert found.differences == ()
+    assert found.unconfirmed == DIFFERENT.differences
+
+
+def test_a_scenario_that_was_disturbed_ends_with_its_next_attempt():
+    disturbed = msgspec.structs.replace(DISTURBED, is_preliminary=True)
+    found = confirmed(disturbed, EQUAL)
+    assert (found.is_preliminary, found.error, found.disturbances) == (False, "", ("too slow",))
