@@ -59,7 +59,7 @@ test-page: $(STAMP)  ## Test the page of `kubectl loadline ui` in a real Chromiu
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)
 
-model: $(STAMP)  ## Check the model of the sharing protocol exhaustively with TLC; needs Java (many minutes)
+model: $(STAMP)  ## Check the model of the sharing protocol exhaustively with TLC; needs Java (nine minutes)
 	$(BIN)/python -m testbed.protocol_model
 
 check: $(STAMP)  ## Run lint, type checks, import contracts, unit tests and the documentation site (about two minutes)

@@ -10,12 +10,12 @@
 (* windows of all reconciles until `ended` have ended.                     *)
 (*                                                                         *)
 (* Assumptions: a replica is past its own renew deadline before another    *)
-(* one sees its Lease as expired; a write of a scale that was sent before  *)
-(* that deadline is carried out, or never is, before that moment; wall     *)
-(* clocks agree.                                                           *)
+(* one sees its Lease as expired; a write of a scale or of a memory that   *)
+(* was sent before that deadline is carried out before that moment or not  *)
+(* at all; wall clocks agree.                                              *)
 (*                                                                         *)
-(* An optimistic lock is a set: whoever writes a Lease removes it from     *)
-(* what the others are about to write on the basis of an older version.    *)
+(* An optimistic lock is a set: a replica that writes a Lease removes it   *)
+(* from what the others are about to write by an older version.            *)
 (***************************************************************************)
 EXTENDS Naturals, Sequences, TLC
 
@@ -144,11 +144,12 @@ _joined_unanswered(r) ==
     /\ AfterMembers(r, {FirstFree}, Idle)
     /\ UNCHANGED <<shard, replicas, memory, pc, identity, number, valid, owned, terms, known, problem, requests, clock, ended, must, wrong>>
 
-\* Its Lease may be seen as expired: nobody renews it, and what its holder has sent has been carried out or is lost.
+\* Its Lease may be seen as expired: it is not renewed, and what its holder has sent has been carried out or is lost.
 IsExpired(n) ==
     /\ Has("expiry") => ~Renews(n)
     /\ Has("requests end") => \A s \in Scaled:
-            LET sent == scaling[member[n][1]][s] IN sent.is = "sent" => sent.by # member[n]
+            /\ LET sent == scaling[member[n][1]][s] IN sent.is = "sent" => sent.by # member[n]
+            /\ LET sent == storing[member[n][1]][s] IN sent.is = "sent" => sent.by # member[n]
 
 \* This process has held it under a former identity, whose work has ended.
 IsPast(r, n) == member[n][1] = r /\ member[n][2] < identity[r]
@@ -462,19 +463,25 @@ Written(r, s) ==
     /\ storing' = [q \in Replicas |-> [storing[q] EXCEPT ![s] = NoStoring]]
     /\ must' = IF shard[s] = sent.by THEN [must EXCEPT ![s] = Max(@, sent.history.high)] ELSE must
 
+\* MemoryStore._write: after a conflict it is written again, with the new version.
+Conflicting(r, s) == [q \in Replicas |->
+    IF q # r /\ storing[q][s].is = "sent" /\ known[q][s].is = "kept" THEN [known[q] EXCEPT ![s].dirty = TRUE] ELSE known[q]]
+
 stored(r, s) ==
     /\ Written(r, s)
+    /\ known' = Conflicting(r, s)
     /\ problem' = [problem EXCEPT ![r] = FALSE]
-    /\ UNCHANGED <<member, shard, replicas, scaling, late, pc, identity, number, valid, owned, todo, terms, known, clock, ended, faults, wrong>>
+    /\ UNCHANGED <<member, shard, replicas, scaling, late, pc, identity, number, valid, owned, todo, terms, clock, ended, faults, wrong>>
 
 \* The response is lost, or the request is.
 store_unanswered(r, s) ==
     /\ pc[r] # "down" /\ storing[r][s].is = "sent" /\ Fault
-    /\ \/ Written(r, s)
+    /\ LET unstored(before) == [before EXCEPT ![r][s].dirty = (@ \/ before[r][s].is = "kept")] IN
+       \/ Written(r, s) /\ known' = unstored(Conflicting(r, s))
        \/ /\ storing' = [storing EXCEPT ![r][s] = NoStoring]
+          /\ known' = unstored(known)
           /\ UNCHANGED <<memory, must>>
     /\ problem' = [problem EXCEPT ![r] = TRUE]
-    /\ known' = [known EXCEPT ![r][s].dirty = (@ \/ known[r][s].is = "kept")]
     /\ UNCHANGED <<member, shard, replicas, scaling, late, pc, identity, number, valid, owned, todo, terms, clock, ended, wrong>>
 
 -----------------------------------------------------------------------------

@@ -41,7 +41,7 @@ BROKEN: Final = (
 
 
 def main() -> int:
-    """Print what was found. The whole model takes many minutes, each broken one seconds to a minute."""
+    """Print what was found. The whole model takes six minutes, each broken one less than one."""
     # Without arguments everything; otherwise only what is named: `safety`, `liveness`, `handover` or a rule.
     named = sys.argv[1:]
     is_right = True

@@ -121,7 +121,7 @@ class Connection(Writer):
         if self.is_cut:
             raise Unavailable("no route")
         if method != "GET" and "-shard-" in (body or b"").decode():
-            # The model has two shards. The others are claimed by nobody, as if another one was always faster.
+            # The model has two shards. Claims of the others conflict, as if another replica was always faster.
             raise conflict("not in the model")
         return self.server.carry_out(method, path, body)
 
