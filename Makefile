@@ -14,7 +14,7 @@ export DEMO_SECONDS PAGE_AUTOSCALERS
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kubernetes upstream-diff test-backends test-page simulate check bench lint format unit site assets constraints clean
+.PHONY: help demo test test-kubernetes upstream-diff test-backends test-page simulate model check bench lint format unit site assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -59,6 +59,9 @@ test-page: $(STAMP)  ## Test the page of `kubectl loadline ui` in a real Chromiu
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)
 
+model: $(STAMP)  ## Check the model of the sharing protocol exhaustively with TLC; needs Java (nine minutes)
+	$(BIN)/python -m testbed.protocol_model
+
 check: $(STAMP)  ## Run lint, type checks, import contracts, unit tests and the documentation site (about two minutes)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit site
 
@@ -69,7 +72,7 @@ lint: $(STAMP)  ## Run lint, type checks and import contracts
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## Run unit tests and style tests
-	$(BIN)/python -m pytest -q -n 2 tests/unit tests/tidy
+	$(BIN)/python -m pytest -q -n 2 tests/unit tests/tidy tests/conformance/scaler_protocol
 
 site: $(STAMP)  ## Build the documentation site into out/site; fails on a broken link
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

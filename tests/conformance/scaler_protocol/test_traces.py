@@ -1,0 +1,30 @@
+"""The real code does what the model of the protocol does, action by action, in behaviors that TLC has found.
+
+Recorded by `python -m testbed.protocol_model.record`; see docs/testbed.md.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.scaler_protocol.replay import Replay
+from tests.fakes import virtual_time
+
+TRACES = [
+    json.loads(line) for line in Path(__file__).with_name("traces.jsonl").read_text().splitlines()
+]
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=range(len(TRACES)))
+def test_the_real_code_does_what_the_model_does(trace):
+    async def scenario():
+        replay = Replay()
+        try:
+            for number, step in enumerate(trace):
+                await replay.do(step)
+                assert replay.state() == replay.expected(), f"after action {number}, {step['did']}"
+        finally:
+            await replay.ended()
+
+    virtual_time.run(scenario())
