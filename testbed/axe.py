@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from testbed.cache import locked, published, root
+from testbed.cache import kept
 
 VERSION: Final = "4.14.1"
 SHA512: Final = (
@@ -26,11 +26,7 @@ class AxeInvalid(Exception):
 
 def script() -> Path:
     """The path of axe.min.js. Raises `AxeInvalid`, and what npm fails with."""
-    path = root() / f"axe-core-{VERSION}.min.js"
-    if not path.is_file():
-        with locked("axe-core", on_wait=print), published(path) as unfinished:
-            unfinished.write_bytes(_downloaded())
-    return path
+    return kept("axe-core", f"axe-core-{VERSION}.min.js", _downloaded)
 
 
 def _downloaded() -> bytes:

@@ -36,6 +36,15 @@ def locked(name: str, *, on_wait: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
+def kept(name: str, file: str, content: Callable[[], bytes]) -> Path:
+    """The path of `file` in the cache. Where it is missing, it is written with `content()`, under the lock of `name`."""
+    path = root() / file
+    if not path.is_file():
+        with locked(name, on_wait=print), published(path) as unfinished:
+            unfinished.write_bytes(content())
+    return path
+
+
 @contextmanager
 def published(target: Path) -> Iterator[Path]:
     """Yield a temporary path next to `target`; it is renamed to `target` when the block succeeds.

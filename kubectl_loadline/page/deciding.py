@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from kubectl_loadline.cluster.connecting import Session, Unreachable
+from kubectl_loadline.cluster.deployments import RunningProgram
 from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
@@ -15,7 +16,6 @@ from kubectl_loadline.page.remembered import RememberedReader
 from kubectl_loadline.status.row import Row
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.derivation import Derivation, decoded
-from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
 from scaler.extensions import STEP_TYPES
 from scaler.runtime.clients import Clients
@@ -54,7 +54,7 @@ class Deciding:
         self._mapper = RestMapper(clients.requests)
         self._kube = RememberedReader(clients.requests, seconds=REMEMBERED_SECONDS)
         self._metrics = RememberedReader(clients.metrics, seconds=REMEMBERED_SECONDS)
-        self._settings: dict[tuple[str, str], Settings] = {}
+        self._scalers: dict[tuple[str, str], RunningProgram] = {}
 
     async def start(self) -> None:
         """Read which resources the cluster has. Raises `StatusError` and `Unavailable`."""
@@ -67,9 +67,7 @@ class Deciding:
         """
         try:
             scaler = await scaler_of(self._session, kind, row.namespace, self._scaler)
-            self._settings[kind.plural, row.namespace] = await settings_in_cluster(
-                self._kube, scaler, kind
-            )
+            self._scalers[kind.plural, row.namespace] = scaler
             body = await decision_of(
                 self._session,
                 self._cluster,
@@ -94,10 +92,10 @@ class Deciding:
         replicas: int | None = None,
     ) -> Decision:
         """The decision of `simulate`. Raises `StatusError`, `Unavailable` and `ValueError`."""
-        settings = self._settings.get((kind.plural, row.namespace))
+        scaler = self._scalers.get((kind.plural, row.namespace))
         simulation = Simulation(
             autoscaler=f"{row.namespace}/{row.name}",
-            settings=settings or await settings_in_cluster(self._kube, None, kind),
+            settings=await settings_in_cluster(self._kube, scaler, kind),
             values=values,
             at_unix_seconds=time.time(),
             replicas=replicas,

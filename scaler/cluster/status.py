@@ -36,7 +36,7 @@ class _StoredStatus(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def known_replicas(self) -> tuple[int, ...]:
-        """The counts that the target had when it was written; after a rescale, that before it is no longer one."""
+        """The counts that the target may have had when it was written; after a rescale, only the desired one."""
         if any(each.reason == RESCALED for each in self.conditions or ()):
             return (self.desired_replicas,)
         return self.desired_replicas, self.current_replicas

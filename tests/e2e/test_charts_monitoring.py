@@ -18,6 +18,7 @@ from testbed.exporter import Exporter
 from testbed.helm import CHARTS, Helm
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
+from tests.e2e.scaler_objects import autoscaler
 
 SCRAPE_INTERVAL_SECONDS = 0.5
 SCRAPE_JOB = """\
@@ -155,18 +156,7 @@ def scale_a_deployment(cluster: Cluster, exporter: Exporter, namespace: str) -> 
     for pod in cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"]:
         exporter.set("watched_load", 7, namespace=namespace, pod=pod["metadata"]["name"])
     pods = {"metric": {"name": "load"}, "target": {"type": "AverageValue", "averageValue": "7"}}
-    cluster.apply(
-        {
-            "apiVersion": "loadline.io/v1beta1",
-            "kind": "LoadAutoscaler",
-            "metadata": {"name": "web", "namespace": namespace},
-            "spec": {
-                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-                "maxReplicas": 3,
-                "metrics": [{"type": "Pods", "pods": pods}],
-            },
-        }
-    )
+    cluster.apply(autoscaler(namespace, {"type": "Pods", "pods": pods}, maxReplicas=3))
 
 
 def queries_of(chart: str) -> list[tuple[str, str]]:

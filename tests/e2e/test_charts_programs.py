@@ -18,6 +18,7 @@ from testbed.helm import Helm
 from testbed.programs import LoadlineProcess
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.scaler_objects import autoscaler
 
 HPA_CONTROLLER = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
 APIS = (
@@ -144,18 +145,8 @@ def test_the_scaler_scales_reports_and_holds_the_lease(
         "metric": {"name": "waiting", "selector": {"matchLabels": {"namespace": namespace}}},
         "target": {"type": "AverageValue", "averageValue": "10"},
     }
-    cluster.apply(
-        {
-            "apiVersion": "loadline.io/v1beta1",
-            "kind": "LoadAutoscaler",
-            "metadata": {"name": "shop", "namespace": namespace},
-            "spec": {
-                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop"},
-                "maxReplicas": 9,
-                "metrics": [{"type": "External", "external": external}],
-            },
-        }
-    )
+    metric = {"type": "External", "external": external}
+    cluster.apply(autoscaler(namespace, metric, name="shop", target="shop", maxReplicas=9))
 
     def scaled() -> bool:
         shop = cluster.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/shop")
@@ -178,19 +169,8 @@ def test_the_scaler_may_read_which_deployment_owns_a_pod(
     prometheus.wait_for(f'count(chart_load{{namespace="{namespace}"}}) == 2')
     cluster.kubectl("run", "unrelated", "--image=shop", "--labels=app=shop", f"-n{namespace}")
     load = {"metric": {"name": "load"}, "target": {"type": "AverageValue", "averageValue": "4"}}
-    cluster.apply(
-        {
-            "apiVersion": "loadline.io/v1beta1",
-            "kind": "LoadAutoscaler",
-            "metadata": {"name": "shop", "namespace": namespace},
-            "spec": {
-                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop"},
-                "maxReplicas": 9,
-                "podSelection": "Owned",
-                "metrics": [{"type": "Pods", "pods": load}],
-            },
-        }
-    )
+    of = {"name": "shop", "target": "shop", "maxReplicas": 9, "podSelection": "Owned"}
+    cluster.apply(autoscaler(namespace, {"type": "Pods", "pods": load}, **of))
 
     def ignored() -> bool:
         path = f"/apis/loadline.io/v1beta1/namespaces/{namespace}/loadautoscalers/shop"
