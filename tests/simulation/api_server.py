@@ -12,8 +12,10 @@ from tests.simulation import metrics_apis
 from tests.simulation.cluster import ApiError, Cluster, Document, status_response
 from tests.simulation.discovery import documents
 from tests.simulation.journal import (
+    Asked,
     Journal,
     Measurement,
+    ScaleRequested,
     ScaleWritten,
     StatusWritten,
 )
@@ -78,7 +80,23 @@ class ApiServer:
         reaching = self._tamper.request(request)
         self._journal.requests[f"{request.process} {_verb(request)}"] += len(reaching)
         if reaching:
+            self._note_asked(reaching[0])
             self._receive(reaching[0], connection)
+
+    def _note_asked(self, request: Request) -> None:
+        measured = metric_of(request)
+        if measured is not None:
+            target, group = measured.target, measured.group
+        elif request.parts[-1] == "scale":
+            target, group = f"{request.parts[4]}/{request.parts[-2]}", ""
+        else:
+            return
+        self._journal.asked.append(
+            Asked(
+                at=request.sent_at, process=request.process, target=target, group=group,
+                is_write=request.method == "PUT",
+            )
+        )  # fmt: skip
 
     def _receive(self, request: Request, connection: Connection) -> None:
         disturbance = self._disturbance(request)
@@ -143,7 +161,7 @@ class ApiServer:
     def _answer(self, request: Request, measured: Measured | None) -> Response:
         try:
             if measured is not None:
-                workload = self.workloads.get(f"{measured.namespace}/{measured.workload}")
+                workload = self.workloads.get(measured.target)
                 if workload is None:
                     raise ApiError(404, "NotFound", "the server could not find the metric")
                 return metrics_apis.answer(measured, workload, self._timeline.now)
@@ -157,22 +175,15 @@ class ApiServer:
         """Note what the process will know, by what the server meant to say."""
         if measured is None:
             return
-        value = None
-        if response is not None and response.ok and response.body not in GARBAGE:
-            workload = self.workloads.get(f"{measured.namespace}/{measured.workload}")
-            if workload is not None and b'"items":[]' not in response.body:
-                value = workload.load.at(self._timeline.now)
-        target = f"{measured.namespace}/{measured.workload}"
+        is_usable = response is not None and response.ok
+        document = metrics_apis.decoded(measured, response.body) if is_usable else None
         self._journal.measurements.append(
             Measurement(
-                at=self._timeline.now,
-                process=request.process,
-                target=target,
-                group=measured.group,
-                value=value,
+                at=self._timeline.now, process=request.process, target=measured.target,
+                group=measured.group, document=document, value=metrics_apis.total(document),
                 sent_at=request.sent_at,
             )
-        )
+        )  # fmt: skip
 
     def _touch(self, request: Request) -> None:
         """Another writer changes what is about to be written."""
@@ -239,25 +250,12 @@ class ApiServer:
         return Response(body=msgspec.json.encode({"major": "1", "minor": minor}))
 
     def _scale(self, request: Request, *, namespace: str, name: str) -> Response:
-        now, target = self._timeline.now, f"{namespace}/{name}"
+        target = f"{namespace}/{name}"
         workload = self.workloads.get(target)
         if workload is None:
             raise ApiError(404, "NotFound", f'deployments.apps "{name}" not found')
         if request.method == "PUT":
-            wanted = msgspec.json.decode(request.body)
-            before, after = workload.replicas, wanted["spec"].get("replicas", 0)
-            workload.scale(after, wanted["metadata"])
-            self._journal.say(now, f"{request.process} scales {target} from {before} to {after}")
-            self._journal.scales.append(
-                ScaleWritten(
-                    at=now,
-                    sent_at=request.sent_at,
-                    process=request.process,
-                    target=target,
-                    before=before,
-                    after=after,
-                )
-            )
+            self._write_scale(request, workload, target)
         found = workload.document
         document = {
             "kind": "Scale", "apiVersion": "autoscaling/v1",
@@ -268,6 +266,28 @@ class ApiServer:
             "status": {"replicas": found["status"]["replicas"], "selector": f"app={name}"},
         }  # fmt: skip
         return Response(body=msgspec.json.encode(document))
+
+    def _write_scale(self, request: Request, workload: Workload, target: str) -> None:
+        now, wanted = self._timeline.now, msgspec.json.decode(request.body)
+        before, after = workload.replicas, wanted["spec"].get("replicas", 0)
+        requested = ScaleRequested(
+            sent_at=request.sent_at, process=request.process, target=target, replicas=after,
+            version=wanted["metadata"].get("resourceVersion", ""),
+        )  # fmt: skip
+        self._journal.scale_requests.append(requested)
+        read = self._journal.decided_on(requested)
+        try:
+            workload.scale(after, wanted["metadata"])
+        except ApiError:
+            requested.is_repeated = True
+            raise
+        self._journal.say(now, f"{request.process} scales {target} from {before} to {after}")
+        self._journal.scales.append(
+            ScaleWritten(
+                at=now, sent_at=request.sent_at, process=request.process, target=target,
+                before=before, after=after, read=read,
+            )
+        )  # fmt: skip
 
     def _patched_pod(self, request: Request, *, namespace: str, name: str) -> Response:
         given = msgspec.json.decode(request.body)["metadata"]
@@ -299,6 +319,7 @@ class ApiServer:
             StatusWritten(
                 at=self._timeline.now, process=request.process, key=key, bytes=size,
                 path=request.path, fields=tuple(given["status"]),
+                has_metrics=bool(given["status"].get("currentMetrics")),
             )
         )  # fmt: skip
         return Response(body=collection.encoded(namespace, name))

@@ -66,10 +66,13 @@ def _at_zero_events(run: Run) -> float:
     """Of HPAs with metrics of pods, as of upstream: at zero there are none, which is an event each time."""
     if run.scenario.kind.reports_changes_only:
         return 0.0
-    failing = {
-        (each.process, each.autoscaler) for each in run.journal.reconciled if each.replicas == 0
-    }
-    return len(failing) * (SPAM.burst + run.scenario.end / SPAM.seconds_per_token)
+    failing = [
+        target
+        for target, versions in run.journal.targets.items()
+        if any(each.replicas == 0 for each in versions)
+    ]
+    times = len(failing) * len(run.journal.lives)
+    return times * (SPAM.burst + run.scenario.end / SPAM.seconds_per_token)
 
 
 def _refused_events(run: Run) -> float:

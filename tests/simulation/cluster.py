@@ -157,7 +157,7 @@ class Collection:
             **found,
             "metadata": {**found["metadata"], "resourceVersion": str(self.cluster.new_version())},
         }
-        self._tell("DELETED", namespace, msgspec.json.encode(gone))
+        self._tell("DELETED", gone, msgspec.json.encode(gone))
 
     def listed(self, namespace: str, limit: int, token: str) -> bytes:
         """One page of a LIST, as it was when the first page was requested. Raises `ApiError` 410."""
@@ -209,10 +209,13 @@ class Collection:
         document["metadata"]["resourceVersion"] = str(self.cluster.new_version())
         self.objects[key] = document
         self._encoded[key] = msgspec.json.encode(document)
-        self._tell(kind, key[0], self._encoded[key])
+        self._tell(kind, document, self._encoded[key])
         return document
 
-    def _tell(self, kind: str, namespace: str, encoded: bytes) -> None:
+    def _tell(self, kind: str, document: Document, encoded: bytes) -> None:
+        namespace = document["metadata"]["namespace"]
+        for listener in self.cluster.listeners:
+            listener(self, kind, document)
         self._history.append((self.cluster.version, kind, namespace, encoded))
         if len(self._history) > HISTORY_MAX:
             self._forgotten_version = self._history.popleft()[0]
@@ -229,6 +232,8 @@ class Cluster:
         self.version = 1000
         self._uids = 0
         self.collections: dict[str, Collection] = {}
+        self.listeners: list[Callable[[Collection, str, Document], None]] = []
+        """Called with each object that is created, changed or deleted, and the type of the event."""
         self.holds: dict[tuple[str, str], float] = {}
         """Until when the watch events of a resource do not reach a process."""
 

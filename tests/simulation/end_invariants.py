@@ -1,6 +1,7 @@
 """The invariant of the end: some time after the last fault, everything is as in a run without faults."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tests.simulation.api_server import proposal
 from tests.simulation.history_invariants import INVARIANTS, TOLERANCE, limit_of, window_of
@@ -8,36 +9,45 @@ from tests.simulation.invariants import Run, Violation
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, RESOURCE, UNITS_PER_REPLICA
 from tests.simulation.scenario import AutoscalerPlan
 
-# How many of the last reconciles may be part of one swing.
-SWINGS = 12
+# How many of the last periods may be part of one swing.
+SWING_PERIODS = 12
 
 
 def where_undisturbed(run: Run) -> Iterator[Violation]:
     """At the end the replicas are what the load asks for, as in a run without faults; none is stuck at zero."""
     for plan in run.scenario.autoscalers:
         bounds = run.bounds_of(plan.key, run.scenario.end, run.scenario.end)
-        written = [each for each in run.journal.reconciled if each.target == plan.key]
+        found = _last_replicas(run, plan)
         # Pods that seem to have started in the future are not ready yet, for upstream as well.
         skewed = RESOURCE in plan.groups and any(each.kind == "clock-step" for each in run.faults)
-        if len(bounds) != 1 or not written or skewed or plan.fields.is_dry_run:
+        if len(bounds) != 1 or skewed or plan.fields.is_dry_run:
             continue
         if _has_just_rolled_out(run, plan) or _is_limited(run, plan):
             continue
         load, low, high = plan.load.values[-1], bounds[0].min_replicas, bounds[0].max_replicas
         wanted = min(max(proposal(load), low), high)
-        # Metrics of the pods themselves swing while pods start, in a run without faults as well.
-        last = 1 if plan.follows_a_queue else SWINGS
         if plan.fields.has_candidate:
-            is_settled = _is_between(load, written[-1].replicas, low, high)
+            is_settled = _is_between(load, found[-1], low, high)
         else:
-            is_settled = any(
-                _is_settled(load, each.replicas, low, high) for each in written[-last:]
-            )
+            is_settled = any(_is_settled(load, each, low, high) for each in found)
         if not is_settled:
             yield Violation(
                 invariant="where undisturbed", at=run.scenario.end,
-                what=f"{plan.key} ends at {written[-1].replicas}, its load asks for {wanted}",
+                what=f"{plan.key} ends at {found[-1]}, its load asks for {wanted}",
             )  # fmt: skip
+
+
+def _last_replicas(run: Run, plan: AutoscalerPlan) -> list[int]:
+    """Those at the end. Metrics of the pods themselves swing while pods start, in a run without faults as well: all of a swing."""
+    versions = run.journal.targets[plan.key]
+    if plan.follows_a_queue:
+        return [versions[-1].replicas]
+    swing = run.scenario.end - SWING_PERIODS * run.scenario.period
+    return [
+        each.replicas
+        for each, following in pairwise((*versions, None))
+        if following is None or following.at > swing
+    ]
 
 
 def _has_just_rolled_out(run: Run, plan: AutoscalerPlan) -> bool:

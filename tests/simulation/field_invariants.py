@@ -21,7 +21,7 @@ def dry_run(run: Run) -> Iterator[Violation]:
 def suspended(run: Run) -> Iterator[Violation]:
     """Until a suspension ends, nothing is scaled in its direction, except to its own count."""
     for written, plan in _writes(run):
-        suspension, current = plan.fields.suspension, run.replicas_read(written)
+        suspension, current = plan.fields.suspension, written.read.replicas
         if suspension is None:
             continue
         # It ends by the wall clock of the process.
@@ -38,7 +38,7 @@ def suspended(run: Run) -> Iterator[Violation]:
 def zero_after_cooldown(run: Run) -> Iterator[Violation]:
     """With `scaleToZero` a target goes to zero only after it had no load for the cooldown."""
     for written, plan in _writes(run):
-        fields, current = plan.fields, run.replicas_read(written)
+        fields, current = plan.fields, written.read.replicas
         if fields.cooldown_seconds is None or written.after > 0 or current == 0:
             continue
         if run.is_forced(written):
@@ -63,7 +63,7 @@ def zero_without_load(run: Run) -> Iterator[Violation]:
         fields = plan.fields
         if not fields.decides_on_activity or plan.groups != (EXTERNAL,):
             continue
-        if run.replicas_read(written) > 0 or written.after == 0 or run.is_forced(written):
+        if written.read.replicas > 0 or written.after == 0 or run.is_forced(written):
             continue
         if run.falls_back(written, EXTERNAL):
             continue
@@ -81,7 +81,7 @@ def zero_without_load(run: Run) -> Iterator[Violation]:
 def held_in_rollout(run: Run) -> Iterator[Violation]:
     """With `rollout: HoldUp` nothing is scaled up while a rollout is in progress."""
     for written, plan in _writes(run):
-        if plan.fields.rollout != "HoldUp" or written.after <= run.replicas_read(written):
+        if plan.fields.rollout != "HoldUp" or written.after <= written.read.replicas:
             continue
         known = [each for each in run.journal.rollouts if each.target == plan.key]
         before = [each for each in known if each.at <= written.sent_at]
@@ -99,7 +99,7 @@ def forecast_only_adds(run: Run) -> Iterator[Violation]:
         wanted = _wanted(run, written, plan)
         if wanted is None or written.after >= wanted:
             continue
-        current = run.replicas_read(written)
+        current = written.read.replicas
         is_limited = plan.has_behavior or plan.fields.ready_timeout_seconds is not None
         if written.after < current or (not is_limited and written.after < max(2 * current, 4)):
             yield _violation("forecast only adds", written, f"wants {wanted} for its load")
@@ -111,7 +111,7 @@ def forecast_acts_only_with_mode_and_trust(run: Run) -> Iterator[Violation]:
         fields = plan.fields
         if fields.forecast in ("", "Add") or fields.fallback is not None:
             continue
-        if written.after <= max(run.replicas_read(written), 1) or run.is_forced(written):
+        if written.after <= max(written.read.replicas, 1) or run.is_forced(written):
             continue
         if not plan.follows_a_queue:
             continue
@@ -132,7 +132,7 @@ def candidate_stays_aborted(run: Run) -> Iterator[Violation]:
     """Once it is aborted and that is stored, only the spec decides: nothing shrinks below what its load wants."""
     for written, plan in _writes(run):
         since = _aborted_at(run, plan, written.sent_at)
-        if since is None or written.after >= run.replicas_read(written) or run.is_forced(written):
+        if since is None or written.after >= written.read.replicas or run.is_forced(written):
             continue
         wanted = _wanted(run, written, plan)
         if wanted is not None and written.after < wanted:

@@ -35,7 +35,7 @@ def stabilized(run: Run) -> Iterator[Violation]:
             continue
         remembered, skews = _remembered(run, plan), Skews(run, plan.key)
         for written in run.journal.scales:
-            current = run.replicas_read(written)
+            current = written.read.replicas
             if written.target != plan.key or written.after >= current or run.is_forced(written):
                 continue
             since = max(written.at - window + ROUNDING_SECONDS, created(run, plan, written.at))
@@ -93,7 +93,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         if each.target == plan.key
         and each.value is not None
         and _leads(run, each)
-        and _reconciled_for(run, each) in ("", plan.key)
+        and not _may_be_of_rival(run, each)
         and each.at - each.sent_at < _deadline_seconds(run)
     ]
     found = []
@@ -125,7 +125,7 @@ def _next_reconcile(
     return next(
         (
             each.at
-            for each in run.journal.reconciled
+            for each in run.journal.asked
             if each.target == plan.key and each.process != process and each.at > after
         ),
         default,
@@ -172,17 +172,10 @@ def _could_not_be_stored(run: Run, plan: AutoscalerPlan, measured: Measurement) 
     return failing and latest < measured.at and until - latest <= age_seconds_max
 
 
-def _reconciled_for(run: Run, measured: Measurement) -> str:
-    """The autoscaler whose reconcile sent the request: another one may have the same target. Empty if none is known."""
-    return next(
-        (
-            each.autoscaler
-            for each in reversed(run.journal.reconciled)
-            if (each.process, each.target) == (measured.process, measured.target)
-            and each.at <= measured.sent_at
-        ),
-        "",
-    )
+def _may_be_of_rival(run: Run, measured: Measurement) -> bool:
+    """Whether another autoscaler of the target may have caused the request."""
+    known = run.bounds_of(measured.target, run.known_since(measured.at), measured.at)
+    return len({each.key for each in known}) > 1
 
 
 def _leads(run: Run, measured: Measurement) -> bool:
@@ -199,22 +192,19 @@ def _recommendation(run: Run, measured: Measurement) -> int:
     if fields.has_candidate:
         # The result is between both policies, and this one wants less.
         load /= CANDIDATE_RATIO
-    for each in reversed(run.journal.reconciled):
-        if (
-            each.process == measured.process
-            and each.target == measured.target
-            and each.at <= measured.at
-        ):
-            if each.pods and abs(load / (UNITS_PER_REPLICA * each.pods) - 1) <= TOLERANCE + 1e-9:
-                return each.pods
-            break
-    return proposal(load)
+    known = run.targets_known(measured.target, measured.sent_at)
+    kept = [each.pods for each in known if _is_tolerated(load, each.pods)]
+    return min((proposal(load), *kept))
+
+
+def _is_tolerated(load: float, pods: int) -> bool:
+    return pods > 0 and abs(load / (UNITS_PER_REPLICA * pods) - 1) <= TOLERANCE + 1e-9
 
 
 def no_budget_twice(run: Run) -> Iterator[Violation]:
     """No policy grants more change within its period than it says, whichever replica leads."""
     for written in run.journal.scales:
-        plan, current = run.plan_of(written.target), run.replicas_read(written)
+        plan, current = run.plan_of(written.target), written.read.replicas
         if written.after == written.before:
             continue  # the same write once more, because the first one got no response
         if run.is_forced(written) or run.lease_was_deleted(written.at) or _exempt(run, plan):

@@ -4,6 +4,7 @@ An invariant is strict where the scaler could know better, and generous only by 
 the time that news needs to reach it, and what was measured a moment before a process died.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ import msgspec
 
 from scaler.cluster.rescale import AGE_SECONDS_MIN
 from tests.simulation.faults import Fault
-from tests.simulation.journal import Bounds, Journal, Reconciled, ScaleWritten
+from tests.simulation.journal import Bounds, Journal, ScaleWritten, TargetVersion
 from tests.simulation.metrics_apis import CUSTOM
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 
@@ -20,6 +21,8 @@ RECOVERY_SECONDS = 150.0
 # News travels by watches; after these faults it may be late by the length of the fault and a backoff.
 DELAYING_NEWS = ("api", "watches", "partition", "pause", "crd")
 BACKOFF_SECONDS = 65.0
+# From a change to the event of a watch, and until what it shows is read.
+WATCH_SECONDS = 1.0
 # A watch that hangs is given up when the server's time limit is over by 10 s.
 SILENT_WATCH_SECONDS = 315.0
 EVERYTHING = float("inf")
@@ -63,6 +66,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
                 since = min(since, fault.at - 2 * period - 5)
         return since
 
+    def news_since(self, at: float) -> float:
+        """The same of what a watch shows at once, if no fault delays it."""
+        since = self.known_since(at)
+        is_late = since < at - 2 * self.scenario.period - 5
+        return since if is_late else at - WATCH_SECONDS
+
+    def targets_known(self, target: str, at: float) -> list[TargetVersion]:
+        """Every version of a target that a process may have read when it acts at this moment."""
+        versions = self.journal.targets[target]
+        until = bisect_right(versions, at, key=lambda each: each.at)
+        since = bisect_right(versions, self.news_since(at), key=lambda each: each.at)
+        return versions[max(0, since - 1) : until]
+
     def bounds_of(self, target: str, since: float, until: float) -> list[Bounds]:
         """Every version of the target's autoscalers that was true at some moment of that time."""
         found: list[Bounds] = []
@@ -99,22 +115,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         Upstream reads it only where metrics decide. So of two HPAs the first one that is reconciled after a restart
         does not see the other one, and none sees one that finds the replicas outside of its bounds each time.
         """
-        rivals = self.rivals(written.target, written.at)
-        reconciled = [
-            each
-            for each in self.journal.reconciled
-            if (each.process, each.target) == (written.process, written.target)
-            and each.at <= written.sent_at
-        ]
-        # Several may be reconciled at once: the last one whose bounds allow what was written.
         allowing, prefix = self.allowing(written), f"{self.scenario.kind.plural}/"
-        within = [each.autoscaler for each in reconciled if prefix + each.autoscaler in allowing]
-        writer = (within or [reconciled[-1].autoscaler])[-1]
-        return rivals & {
-            prefix + each.autoscaler
-            for each in reconciled
-            if each.autoscaler != writer and self._is_by_metrics(each, written.at)
-        }
+        if len(allowing) != 1:
+            return frozenset()  # either of them may have written
+        measured = {
+            prefix + each.key
+            for each in self.journal.statuses
+            if each.process == written.process and each.has_metrics and each.at <= written.sent_at
+            and all(known.exists for known in self._versions(prefix + each.key, each.at, written.at))
+        }  # fmt: skip
+        return (self.rivals(written.target, written.at) & measured) - allowing
 
     def allowing(self, change: ScaleWritten) -> frozenset[str]:
         """The autoscalers of the target within whose bounds these replicas are, as far as processes know."""
@@ -123,31 +133,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             each.key for each in bounds if each.min_replicas <= change.after <= each.max_replicas
         )
 
-    def _is_by_metrics(self, reconciled: Reconciled, until: float) -> bool:
-        """Whether the autoscaler that was reconciled is still the same one, and found the replicas within its bounds."""
-        key = f"{self.scenario.kind.plural}/{reconciled.autoscaler}"
-        return (
-            reconciled.replicas > 0
-            and all(
-                each.exists and each.min_replicas <= reconciled.replicas <= each.max_replicas
-                for each in self._versions(key, self.known_since(reconciled.at), reconciled.at)
-            )
-            and all(each.exists for each in self._versions(key, reconciled.at, until))
-        )
-
     def _versions(self, key: str, since: float, until: float) -> list[Bounds]:
         """Those of one autoscaler that were true at some moment of that time, also of one that was deleted."""
         versions = [each for each in self.journal.bounds if each.key == key and each.at <= until]
         before = [each for each in versions if each.at <= since]
         return [*before[-1:], *(each for each in versions if each.at > since)]
-
-    def replicas_read(self, written: ScaleWritten) -> int:
-        """How many replicas there were when the process last read the scale."""
-        for each in reversed(self.journal.reconciled):
-            same = each.process == written.process and each.target == written.target
-            if same and each.at <= written.sent_at:
-                return each.replicas
-        return written.before
 
     def lease_was_deleted(self, at: float) -> bool:
         """Whether a user deleted the Lease a moment ago, which lets a second leader in until the first one renews."""
@@ -156,7 +146,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_forced(self, written: ScaleWritten) -> bool:
         """Whether the replicas were outside of the bounds and are brought back to the nearest one, or a suspension set them."""
-        current = self.replicas_read(written)
+        current = written.read.replicas
         if self.is_set_by_suspension(written):
             return True
         bounds = self.bounds_known(written)
@@ -286,7 +276,7 @@ def on_good_values(run: Run) -> Iterator[Violation]:
             for group in groups
             if values.get(group) is not None or run.falls_back(written, group)
         ]
-        shrinks = written.after < run.replicas_read(written)
+        shrinks = written.after < written.read.replicas
         if not good or (shrinks and len(good) < len(groups)):
             yield Violation(
                 invariant="on good values", at=written.at,
@@ -302,7 +292,7 @@ def reconciled_again(run: Run) -> Iterator[Violation]:
             continue
         moments = [
             each.at
-            for each in run.journal.reconciled
+            for each in run.journal.asked
             if each.target == plan.key and each.at > run.calm_at
         ]
         moments = [run.calm_at, *moments, run.scenario.end]
@@ -341,7 +331,7 @@ def undelayed_by_others(run: Run) -> Iterator[Violation]:
                 continue
             moments = [
                 each.at
-                for each in run.journal.reconciled
+                for each in run.journal.asked
                 if each.target == plan.key and start - longest < each.at < over
             ]
             # One that was not read again at all counts until the end of the fault.

@@ -1,20 +1,53 @@
-"""What happened in a simulation, as the model servers saw it: what the invariants judge."""
+"""What happened in a simulation, as the model servers saw it: what the invariants judge.
 
-from collections import Counter
+But for warnings and tracebacks, which users read, nothing here is what a process says of itself.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 import msgspec
 
+from tests.simulation.cluster import Document
 
-class Reconciled(msgspec.Struct, frozen=True, kw_only=True):
-    """A process read the scale of a target, to reconcile an autoscaler: several may have the same target."""
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A process sent a request for the scale or a metric of a target, or wrote its scale."""
 
     at: float
     process: str
-    autoscaler: str
     target: str
+    group: str = ""
+    """Of the metrics API; empty for the scale."""
+    is_write: bool = False
+
+
+class TargetVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """From now on a target has this resourceVersion, `replicas` are wanted, and it has so many `pods` by its status."""
+
+    at: float
+    version: str
     replicas: int
     pods: int
+
+
+class PodList(msgspec.Struct, frozen=True, kw_only=True):
+    """From now on a target has these pods."""
+
+    at: float
+    pods: tuple[Document, ...]
+
+
+class ScaleRequested(msgspec.Struct, kw_only=True):
+    """A PUT of the scale of a target reached the server, on the basis of the resourceVersion in it."""
+
+    sent_at: float
+    process: str
+    target: str
+    replicas: int
+    version: str
+    is_repeated: bool = False
+    """Whether its process will send it again, because of a conflict or because it got no answer."""
 
 
 class ScaleWritten(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,18 +59,23 @@ class ScaleWritten(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     before: int
     after: int
+    read: TargetVersion
+    """What the process had read of the target when it decided: what the first one of several attempts is based on."""
     answered: bool = True
     """Whether the process got the answer."""
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
-    """A metrics API answered. `value` is the whole load; None: missing, malformed, or no answer at all."""
+    """A metrics API answered."""
 
     at: float
     process: str
     target: str
     group: str
+    document: Document | None
+    """The list that it returned; None: an error, a malformed answer, or none at all."""
     value: float | None
+    """The sum of what it returned. None: nothing, or no usable answer."""
     sent_at: float
     """When the request left the process."""
 
@@ -51,6 +89,8 @@ class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     path: str = ""
     fields: tuple[str, ...] = ()
+    has_metrics: bool = False
+    """Whether it shows current metrics."""
 
 
 class MemoryStored(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,8 +165,13 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     min_replicas: int
     max_replicas: int
-    has_behavior: bool = False
+    spec: Document
     exists: bool = True
+
+    @property
+    def has_behavior(self) -> bool:
+        """Whether `spec.behavior` is set."""
+        return "behavior" in self.spec
 
 
 class Rollout(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +190,10 @@ class Journal:
         self.is_sharded = is_sharded
         self.disturbed: list[Disturbed] = []
         self.clocks_stepped: list[ClockStepped] = []
-        self.reconciled: list[Reconciled] = []
+        self.asked: list[Asked] = []
+        self.targets: dict[str, list[TargetVersion]] = defaultdict(list)
+        self.pods: dict[str, list[PodList]] = defaultdict(list)
+        self.scale_requests: list[ScaleRequested] = []
         self.scales: list[ScaleWritten] = []
         self.measurements: list[Measurement] = []
         self.statuses: list[StatusWritten] = []
@@ -177,10 +225,28 @@ class Journal:
         held = (each for each in reversed(self.holders) if each.namespace == namespace)
         return next((each.process for each in held if each.at <= at), "")
 
+    def version(self, target: str, version: str) -> TargetVersion:
+        """What a target was with this resourceVersion, or is now if it never had it."""
+        versions = self.targets[target]
+        return next((each for each in reversed(versions) if each.version == version), versions[-1])
+
+    def decided_on(self, request: ScaleRequested) -> TargetVersion:
+        """What its process had read of the target: with a repeated request, before the first one."""
+        first = request
+        for each in reversed(self.scale_requests):
+            if each is request or each.target != request.target:
+                continue
+            same = (each.process, each.replicas) == (request.process, request.replicas)
+            if not (same and each.is_repeated):
+                break
+            first = each
+        return self.version(request.target, first.version)
+
     def lose_answer(self, at: float) -> None:
         """The scale written at this moment was not answered."""
         if self.scales and self.scales[-1].at == at:
             self.scales[-1] = msgspec.structs.replace(self.scales[-1], answered=False)
+            self.scale_requests[-1].is_repeated = True
 
     def say(self, at: float, text: str) -> None:
         """One line of the trace of a replayed seed."""

@@ -111,7 +111,7 @@ def run(of: Scenario, *, tamper: Tamper | None = None) -> Measured:
 def measured(of: Scenario, chosen: Sequence[Fault], journal: Journal, world: World) -> Measured:
     """From the journal, and the replicas at the end."""
     reads: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for each in journal.reconciled:
+    for each in journal.asked:
         reads[each.target].append((each.at, each.process))
     owners = _owners(journal)
     kills = [each for each in chosen if each.kind == "kill"]
@@ -126,7 +126,7 @@ def measured(of: Scenario, chosen: Sequence[Fault], journal: Journal, world: Wor
             elif not any(before <= at <= after for at in own_kills):
                 moves.append(after - before)
     return Measured(
-        objects=len(of.autoscalers), reconciles=len(journal.reconciled),
+        objects=len(of.autoscalers), reconciles=len(journal.measurements),
         gap_max=max(gaps), move_max=max(moves), take_over_max=max(take_overs), taken_over=len(take_overs) - 1,
         never_reconciled=sum(not reads[plan.key] for plan in of.autoscalers),
         writes=dict(Counter(each.process.partition(".")[0] for each in journal.scales)),

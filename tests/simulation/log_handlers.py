@@ -1,10 +1,10 @@
-"""What the journal takes from the log of a replica: lines, tracebacks, and what each reconcile found."""
+"""What the journal takes from the log of a replica, as its users read it: how many lines, warnings and tracebacks."""
 
 import logging
 import re
 from collections.abc import Callable
 
-from tests.simulation.journal import Journal, Reconciled, Warned
+from tests.simulation.journal import Journal, Warned
 from tests.simulation.replica import Replica
 from tests.simulation.timeline import Timeline
 
@@ -39,38 +39,3 @@ class LogCounter(logging.Handler):
             warned = Warned(at=self._timeline.now, process=replica.wire.process, text=text)
             journal.warnings.append(warned)
         journal.say(self._timeline.now, f"{name} {record.levelname} {text}")
-
-
-class Decisions(logging.Handler):
-    """Notes what each reconcile found, from the scaler's debug messages."""
-
-    def __init__(self, timeline: Timeline, journal: Journal, running: RunningReplica) -> None:
-        super().__init__(logging.DEBUG)
-        self._timeline = timeline
-        self._journal = journal
-        self._running_replica = running
-        self._logger = logging.getLogger("scaler.control.reconcile")
-
-    def start(self) -> None:
-        self._logger.addHandler(self)
-        self._logger.setLevel(logging.DEBUG)
-
-    def stop(self) -> None:
-        self._logger.removeHandler(self)
-        self._logger.setLevel(logging.NOTSET)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        replica = self._running_replica()
-        if record.levelno != logging.DEBUG or replica is None or replica.wire is None:
-            return
-        autoscaler, target, replicas, pods = record.args  # by `_log_replicas`
-        self._journal.reconciled.append(
-            Reconciled(
-                at=self._timeline.now,
-                process=replica.wire.process,
-                autoscaler=autoscaler,
-                target=target,
-                replicas=replicas,
-                pods=pods,
-            )
-        )

@@ -10,7 +10,7 @@ import msgspec
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
 from tests.simulation.history_invariants import ROUNDING_SECONDS, created, window_of
 from tests.simulation.invariants import Run, Violation
-from tests.simulation.journal import MemoryRead, MemoryStored, Reconciled, Warned
+from tests.simulation.journal import Asked, MemoryRead, MemoryStored, Warned
 from tests.simulation.scenario import AutoscalerPlan
 from tests.simulation.shard_invariants import INVARIANTS
 
@@ -26,7 +26,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """The first reconcile of an HPA by a process that was not the last one to reconcile it."""
 
     plan: AutoscalerPlan
-    first: Reconciled
+    first: Asked
     claimed_at: float
     """Since when the Leases name the process, or none."""
     read: MemoryRead | None
@@ -100,13 +100,14 @@ def as_after_a_restart(run: Run) -> Iterator[Violation]:
             if created(run, start.plan, written.at) > start.first.at:
                 continue
             bounds = run.bounds_of(start.plan.key, run.known_since(written.at), written.at)
-            current = run.replicas_read(written)
-            floor = min(current, start.first.replicas, *(each.max_replicas for each in bounds))
+            current = written.read.replicas
+            found = min(each.replicas for each in run.targets_known(start.plan.key, start.first.at))
+            floor = min(current, found, *(each.max_replicas for each in bounds))
             if written.after < floor:
                 yield Violation(
                     invariant="as after a restart", at=written.at,
                     what=f"{written.process} shrank {start.plan.key} to {written.after}; it began without a memory and "
-                    f"with {start.first.replicas}, less than {window:.0f} s before",
+                    f"with {found}, less than {window:.0f} s before",
                 )  # fmt: skip
 
 
@@ -134,7 +135,7 @@ def _starts(run: Run) -> Iterator[Start]:
         return
     for plan in run.scenario.autoscalers:
         before = ""
-        for first in run.journal.reconciled:
+        for first in run.journal.asked:
             if first.target != plan.key:
                 continue
             if first.process != before:
@@ -142,7 +143,7 @@ def _starts(run: Run) -> Iterator[Start]:
             before = first.process
 
 
-def _start(run: Run, plan: AutoscalerPlan, first: Reconciled) -> Start:
+def _start(run: Run, plan: AutoscalerPlan, first: Asked) -> Start:
     claimed_at = _claimed_at(run, plan, first)
     reads = [
         each for each in run.journal.memories_read
@@ -159,7 +160,7 @@ def _start(run: Run, plan: AutoscalerPlan, first: Reconciled) -> Start:
     )  # fmt: skip
 
 
-def _claimed_at(run: Run, plan: AutoscalerPlan, first: Reconciled) -> float:
+def _claimed_at(run: Run, plan: AutoscalerPlan, first: Asked) -> float:
     """When the process claimed the namespace last.
 
     If it lost it, and claimed it again before any other process, it need not read the memories again.

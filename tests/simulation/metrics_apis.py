@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tests.hpa_model.amounts import milli
 from tests.simulation.cluster import Document, timestamp
 from tests.simulation.network import Request, Response
 from tests.simulation.workloads import Workload
@@ -21,6 +22,7 @@ EXTERNAL = "external.metrics.k8s.io"
 CUSTOM = "custom.metrics.k8s.io"
 RESOURCE = "metrics.k8s.io"
 GROUPS = {EXTERNAL: "v1beta1", CUSTOM: "v1beta2", RESOURCE: "v1beta1"}
+KINDS = {EXTERNAL: "ExternalMetricValueList", CUSTOM: "MetricValueList", RESOURCE: "PodMetricsList"}
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +31,11 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     namespace: str
     workload: str
+
+    @property
+    def target(self) -> str:
+        """The workload with its namespace."""
+        return f"{self.namespace}/{self.workload}"
 
 
 def metric_of(request: Request) -> Measured | None:
@@ -74,6 +81,29 @@ def answer(measured: Measured, workload: Workload, now: float) -> Response:
     cpu = f"{round(share / UNITS_PER_REPLICA * CPU_PERCENT * 10)}m"
     usages = [_pod_usage(workload, name, cpu, now) for name in ready]
     return _list("PodMetricsList", f"{RESOURCE}/v1beta1", usages)
+
+
+def decoded(measured: Measured, body: bytes) -> Document | None:
+    """The list in a response; None if it is not one that can be used."""
+    try:
+        found = msgspec.json.decode(body, type=dict[str, Any])
+        total(found)
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+        return None
+    return found if found.get("kind") == KINDS[measured.group] else None
+
+
+def total(document: Document | None) -> float | None:
+    """The sum of the values in a list, None of an empty one. Raises KeyError, TypeError and ValueError."""
+    if document is None or not document["items"]:
+        return None
+    return sum(_value_milli(each) for each in document["items"]) / 1000
+
+
+def _value_milli(item: Document) -> int:
+    if "value" in item:
+        return milli(item["value"])
+    return sum(milli(each["usage"]["cpu"]) for each in item["containers"])
 
 
 def without(response: Response, *, share: float) -> Response:

@@ -13,11 +13,11 @@ from tests.simulation import scenario as scenarios
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Journal
-from tests.simulation.memory_invariants import INVARIANTS
 from tests.simulation.scenario import Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Spinning
 from tests.simulation.world import World
+from tests.simulation.write_oracle import INVARIANTS
 
 KUBECONFIG = """apiVersion: v1
 kind: Config

@@ -6,12 +6,12 @@ import pytest
 
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
 from tests.simulation.invariants import Violation
-from tests.simulation.memory_invariants import INVARIANTS
 from tests.simulation.memory_scenarios import faults_with_hpas, with_hpas
 from tests.simulation.memory_tampering import PLANTED_IN_MEMORIES
 from tests.simulation.shard_scenarios import with_shards
 from tests.simulation.simulate import simulate
 from tests.simulation.tampering import PLANTED, Tamper
+from tests.simulation.write_oracle import INVARIANTS
 
 SEEDS_MAX = 40
 EVERY = PLANTED + PLANTED_IN_MEMORIES

@@ -17,11 +17,10 @@ def outside_of_windows(verdict: Verdict) -> list[str]:
         window = plan.fields.window
         assert window is not None
         settled = window.begin + 3 * verdict.scenario.period + 5
-        for each in verdict.journal.reconciled:
-            inside = each.target == plan.key and settled < each.at < window.end - 5
-            # Zero replicas that a user set disable autoscaling.
+        for each in verdict.journal.targets[plan.key]:
+            inside = settled < each.at < window.end - 5
             if inside and not window.min_replicas <= each.replicas <= window.max_replicas:
-                found.append(f"{each.target} has {each.replicas} at {each.at:.0f}: {window}")
+                found.append(f"{plan.key} has {each.replicas} at {each.at:.0f}: {window}")
     return found
 
 

@@ -12,8 +12,9 @@ from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Cluster, Collection, Document
 from tests.simulation.faults import Fault, matcher
 from tests.simulation.fields import Window
+from tests.simulation.history import keep_history
 from tests.simulation.journal import Bounds, ClockStepped, Disturbed, Journal
-from tests.simulation.log_handlers import Decisions, LogCounter
+from tests.simulation.log_handlers import LogCounter
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.replica import RESTART_SECONDS, Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
@@ -42,6 +43,7 @@ class World:
         self._tamper = tamper
         self._random = random.Random(f"world {scenario.seed}")
         self._add_collections()
+        keep_history(self.cluster, self.journal)
         self.server = ApiServer(
             self.timeline, self.cluster, self.journal, self._random, tamper, scenario.page_max
         )
@@ -63,11 +65,9 @@ class World:
     def run(self) -> Journal:
         """From the first moment to the last."""
         random.seed(self.scenario.seed)
-        followed = (self.timeline, self.journal, self.running_replica)
-        log_counter, decisions = LogCounter(*followed), Decisions(*followed)
+        log_counter = LogCounter(self.timeline, self.journal, self.running_replica)
         root = logging.getLogger()
         root.addHandler(log_counter)
-        decisions.start()
         level = root.level
         root.setLevel(logging.INFO)
         try:
@@ -82,7 +82,6 @@ class World:
             for replica in self.replicas.values():
                 replica.stop_for_good()
             root.removeHandler(log_counter)
-            decisions.stop()
             root.setLevel(level)
         return self.journal
 
@@ -347,7 +346,7 @@ class World:
                 target=target,
                 min_replicas=low,
                 max_replicas=high,
-                has_behavior="behavior" in spec,
+                spec=spec,
                 exists=exists,
             )
         )

@@ -1,0 +1,159 @@
+"""What each reconcile may have decided, from the answers that its process was given: an independent judgment.
+
+A reconcile is what the API servers see of it: requests of a process for all metrics of a target, one after the other. What
+they were answered, the pods, and the replicas go through the model of the HPA controller (`tests/hpa_model`). Where the
+process may have seen one state or another one, each of them counts.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from tests.hpa_model import metrics
+from tests.hpa_model.metrics import Rules, Target
+from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
+from tests.simulation.invariants import Run
+from tests.simulation.journal import Asked, Measurement, PodList, TargetVersion
+from tests.simulation.metrics_apis import RESOURCE, metric_spec
+from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
+
+RULES = Rules()
+# Between an answer and a decision, and from a change to the event of a watch.
+MOMENT_SECONDS = 1.0
+# Around the deadline of a metric it is open whether an answer still counts.
+DEADLINE_ERROR_SECONDS = 0.2
+
+Answers = tuple[Document | None, ...]
+"""One for each metric of the spec; None: it is invalid."""
+
+
+class Reconcile(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one target by one process. `at` is its first request for a metric, `until` the last answer to one."""
+
+    at: float
+    until: float
+    process: str
+    answers: tuple[Answers, ...]
+    """All that it may have got: an answer that is late may count or not."""
+
+
+def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
+    """Those of an autoscaler, for each process in their order."""
+    asked = [
+        each for each in run.journal.asked if each.target == plan.key and each.group in plan.groups
+    ]
+    measured = {
+        (each.process, each.group, each.sent_at): each
+        for each in run.journal.measurements
+        if each.target == plan.key
+    }
+    for _, requests in itertools.groupby(sorted(asked, key=_process), key=_process):
+        for together in _together(list(requests)):
+            answered = {
+                each.group: measured.get((each.process, each.group, each.at)) for each in together
+            }
+            yield _reconcile(run, plan, together, answered)
+
+
+def _process(asked: Asked) -> str:
+    return asked.process
+
+
+def _together(requests: Sequence[Asked]) -> Iterator[list[Asked]]:
+    """A reconcile asks once for each metric: what asks for one again belongs to the next one."""
+    found: dict[str, Asked] = {}
+    for each in requests:
+        if each.group in found:
+            yield list(found.values())
+            found = {}
+        found[each.group] = each
+    if found:
+        yield list(found.values())
+
+
+def _reconcile(
+    run: Run,
+    plan: AutoscalerPlan,
+    requests: Sequence[Asked],
+    answered: dict[str, Measurement | None],
+) -> Reconcile:
+    possible = [_possible(run, plan, answered.get(group)) for group in plan.groups]
+    times = [each.at for each in answered.values() if each is not None]
+    return Reconcile(
+        at=requests[0].at,
+        until=max((*times, requests[-1].at)),
+        process=requests[0].process,
+        answers=tuple(itertools.product(*possible)),
+    )
+
+
+def _possible(
+    run: Run, plan: AutoscalerPlan, measured: Measurement | None
+) -> list[Document | None]:
+    if measured is None or measured.document is None:
+        return [None]
+    late_seconds = measured.at - measured.sent_at - deadline_seconds(run, plan)
+    if late_seconds > DEADLINE_ERROR_SECONDS:
+        return [None]
+    paused = any(
+        each.kind == "pause" and each.at <= measured.at + MOMENT_SECONDS
+        and measured.sent_at <= each.at + each.seconds
+        for each in run.faults
+    )  # fmt: skip
+    is_open = paused or late_seconds > -DEADLINE_ERROR_SECONDS
+    return [measured.document, None] if is_open else [measured.document]
+
+
+def deadline_seconds(run: Run, plan: AutoscalerPlan) -> float:
+    """Of a metric; a response after it belongs to no reconcile."""
+    return max(5.0, run.period_of(plan) * 2 / 3)
+
+
+def wanted(
+    run: Run, plan: AutoscalerPlan, reconcile: Reconcile, versions: Sequence[TargetVersion]
+) -> set[tuple[int, int | None]]:
+    """The replicas that a reconcile may have found, each with what the metrics may have wanted; None: no change."""
+    pods = _pods_known(run, plan, reconcile)
+    clocks = _clocks(run, plan, reconcile)
+    found = set()
+    states = {(each.replicas, each.pods) for each in versions}
+    for (replicas, status), seen, now, answers in itertools.product(
+        states, pods, clocks, reconcile.answers
+    ):
+        target = Target(spec_replicas=replicas, status_replicas=status, pods=seen, now=now)
+        found.add((replicas, _combined(plan, target, answers)))
+    return found
+
+
+def _combined(plan: AutoscalerPlan, target: Target, answers: Answers) -> int | None:
+    """The highest proposal; with an invalid metric nothing is scaled down."""
+    proposals = [
+        metrics.proposal(metric_spec(group, plan.name), answer, target, RULES)
+        for group, answer in zip(plan.groups, answers, strict=True)
+    ]
+    valid = [each for each in proposals if each is not None]
+    if not valid or (len(valid) < len(proposals) and max(valid) < target.spec_replicas):
+        return None
+    return max(valid)
+
+
+def _pods_known(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[tuple[Document, ...]]:
+    if plan.follows_a_queue:
+        return [()]  # an external metric needs none
+    lists = run.journal.pods[plan.key]
+    since, until = run.news_since(reconcile.at), reconcile.until + MOMENT_SECONDS
+    before = [each for each in lists if each.at <= since]
+    during: list[PodList] = [each for each in lists if since < each.at <= until]
+    return [each.pods for each in (*before[-1:], *during)] or [()]
+
+
+def _clocks(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[float]:
+    """What the process may take for the time: the age of a pod decides whether its CPU counts."""
+    if RESOURCE not in plan.groups:
+        return [EPOCH_UNIX_SECONDS + reconcile.at]
+    offset = run.clock_offset(reconcile.process, reconcile.at)
+    return [
+        EPOCH_UNIX_SECONDS + offset + reconcile.at - CLOCK_ERROR_SECONDS,
+        EPOCH_UNIX_SECONDS + offset + reconcile.until + CLOCK_ERROR_SECONDS,
+    ]
