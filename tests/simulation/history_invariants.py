@@ -12,10 +12,10 @@ import msgspec
 
 from scaler.algorithm.restart import TAKE_OVER_SECONDS
 from tests.simulation.api_server import proposal
-from tests.simulation.budget_invariants import INVARIANTS
 from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Measurement, ScaleWritten
+from tests.simulation.liveness_invariants import INVARIANTS
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, UNITS_PER_REPLICA
 from tests.simulation.scenario import AutoscalerPlan, Rules

@@ -18,7 +18,7 @@ SETTLING_SECONDS = 90.0
 def taken_over(run: Run) -> Iterator[Violation]:
     """While another replica is undisturbed, every target is reconciled again within the time of a Lease and one period."""
     scenario = run.scenario
-    if not scenario.is_sharded or any(each.kind not in STOPPING for each in run.faults):
+    if any(each.kind not in STOPPING for each in run.faults):
         return
     for index, disturbed in enumerate(run.journal.disturbed):
         for plan in scenario.autoscalers:

@@ -13,6 +13,7 @@ from scaler.cluster.clock import Clock
 from tests.simulation.faults import FIRST_FAULT_SECONDS
 from tests.simulation.metrics_apis import EXTERNAL, metric_of
 from tests.simulation.network import Request, Response
+from tests.simulation.scenario import Scenario
 
 
 class Tamper:
@@ -28,6 +29,9 @@ class Tamper:
     """Whether it needs replicas that share the namespaces."""
     has_hpas = False
     """Whether it needs HPAs, whose memories are stored."""
+
+    def begin(self, scenario: Scenario) -> None:
+        """Before the simulation of this scenario."""
 
     def request(self, request: Request) -> Sequence[Request]:
         """What reaches the server instead: the first is answered, the others only cost."""
@@ -52,7 +56,7 @@ class AddsReplicas(Tamper):
     invariant = "within bounds"
 
     def request(self, request: Request) -> Sequence[Request]:
-        if not _writes_scale(request):
+        if not writes_scale(request):
             return [request]
         body = msgspec.json.decode(request.body)
         body["spec"]["replicas"] = body["spec"].get("replicas", 0) + 100
@@ -67,7 +71,7 @@ class HidesTheHolder(Tamper):
     def answer(self, request: Request, response: Response) -> Response:
         if "leases" not in request.parts or request.method != "GET" or not response.ok:
             return response
-        return _changed(response, lambda lease: lease["spec"].update(holderIdentity=""))
+        return changed(response, lambda lease: lease["spec"].update(holderIdentity=""))
 
 
 class HidesMembers(Tamper):
@@ -97,7 +101,7 @@ class HidesMembers(Tamper):
                 or self._processes.get(each["spec"]["holderIdentity"]) == request.process
             ]
 
-        return _changed(response, hide)
+        return changed(response, hide)
 
 
 class HidesNews(Tamper):
@@ -142,7 +146,7 @@ class FailuresBecomeZero(Tamper):
 class ForgetsAnAutoscaler(Tamper):
     """From some moment on the scale of one target is never read again, and no copy is confirmed."""
 
-    invariant = "reconciled again"
+    invariant = "reconciled in every period"
 
     def request(self, request: Request) -> Sequence[Request]:
         is_forgotten = _watches_targets(request) or (
@@ -154,7 +158,7 @@ class ForgetsAnAutoscaler(Tamper):
 class OneAtATime(Tamper):
     """No other scale is read while a metric is waited for: one slow metric holds up everything."""
 
-    invariant = "undelayed by others"
+    invariant = "reconciled in every period"
     theme = ("metrics",)
 
     def __init__(self) -> None:
@@ -234,7 +238,7 @@ class WritesAreLost(Tamper):
     invariant = "where undisturbed"
 
     def request(self, request: Request) -> Sequence[Request]:
-        return [] if _writes_scale(request) and request.sent_at > 100 else [request]
+        return [] if writes_scale(request) and request.sent_at > 100 else [request]
 
 
 class _IgnoresField(Tamper):
@@ -312,7 +316,7 @@ class RepeatsWrites(Tamper):
 
     def request(self, request: Request) -> Sequence[Request]:
         write = self._write
-        if _writes_scale(request):
+        if writes_scale(request):
             self._write = request
         elif (
             write is not None
@@ -334,7 +338,7 @@ class RemovesReplicas(Tamper):
     field = "forecast"
 
     def request(self, request: Request) -> Sequence[Request]:
-        if not _writes_scale(request):
+        if not writes_scale(request):
             return [request]
         body = msgspec.json.decode(request.body)
         body["spec"]["replicas"] = max(1, body["spec"].get("replicas", 0) - 1)
@@ -383,11 +387,11 @@ def _without(found: dict[str, Any], field: str) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key != field}
 
 
-def _writes_scale(request: Request) -> bool:
+def writes_scale(request: Request) -> bool:
     return request.method == "PUT" and request.parts[-1] == "scale"
 
 
-def _changed(response: Response, change: Callable[[Any], None]) -> Response:
+def changed(response: Response, change: Callable[[Any], None]) -> Response:
     document = msgspec.json.decode(response.body)
     change(document)
     return Response(status=response.status, body=msgspec.json.encode(document))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
 from tests.simulation.invariants import Violation
 from tests.simulation.memory_scenarios import faults_with_hpas, with_hpas
@@ -14,7 +15,7 @@ from tests.simulation.tampering import PLANTED, Tamper
 from tests.simulation.write_oracle import INVARIANTS
 
 SEEDS_MAX = 40
-EVERY = PLANTED + PLANTED_IN_MEMORIES
+EVERY = PLANTED + PLANTED_IN_MEMORIES + PLANTED_IN_DECISIONS
 
 
 @pytest.mark.parametrize("plant", EVERY, ids=lambda plant: plant.__name__)

@@ -41,6 +41,7 @@ class World:
         )
         self.cluster = Cluster(self.timeline)
         self._tamper = tamper
+        tamper.begin(scenario)
         self._random = random.Random(f"world {scenario.seed}")
         self._add_collections()
         keep_history(self.cluster, self.journal)

@@ -108,17 +108,24 @@ def _has_rival(run: Run, plan: AutoscalerPlan, at: float) -> bool:
 def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) -> History:
     """Every recommendation that a reconcile may have made, and every change.
 
-    The count that a process finds first counts as a recommendation, if it remembers none.
+    The count that a process finds first counts as a recommendation, if it remembers none. While nothing is reconciled, the
+    last recommendation continues.
     """
-    recommended, begun = [], set[tuple[str, float]]()
+    recommended: list[Recommended] = []
+    begun, before, latest = set[tuple[str, float]](), set[int](), 0.0
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
         counts = {count for _, count in wanted(run, plan, each, versions) if count is not None}
         memory = (each.process, created(run, plan, each.at))
-        if memory not in begun:
-            begun.add(memory)
-            counts |= {version.replicas for version in versions}
-        recommended += [Recommended(each.at, count) for count in counts]
+        is_late = each.at > latest + 1.5 * run.period_of(plan)
+        found = (
+            {version.replicas for version in versions} if memory not in begun or is_late else set()
+        )
+        continued = before if is_late else set()
+        recommended += [Recommended(each.at, count) for count in counts | found | continued]
+        begun.add(memory)
+        if counts:
+            before, latest = counts, each.at
     changed = [
         Changed(each.at, each.after - each.read.replicas)
         for each in run.journal.scales

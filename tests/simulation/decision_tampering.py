@@ -1,0 +1,154 @@
+"""Planted faults of decisions: counts that nothing explains, and counts that are demanded and not written."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tests.simulation.metrics_apis import CUSTOM, metric_of
+from tests.simulation.network import Request, Response
+from tests.simulation.scenario import Scenario
+from tests.simulation.tampering import Tamper, writes_scale
+
+SWALLOWS_FROM_SECONDS = 60.0
+SWALLOWS_AFTER_CALM_SECONDS = 100.0
+CACHED_SECONDS = 90.0
+
+
+class SwallowsScaleWrites(Tamper):
+    """A proxy swallows every write of a scale until some time after the faults are over."""
+
+    invariant = "acted on"
+
+    def begin(self, scenario: Scenario) -> None:
+        self._until = scenario.calm_at + SWALLOWS_AFTER_CALM_SECONDS
+
+    def request(self, request: Request) -> Sequence[Request]:
+        is_swallowed = (
+            writes_scale(request) and SWALLOWS_FROM_SECONDS < request.sent_at < self._until
+        )
+        return [] if is_swallowed else [request]
+
+
+class _ChangesCounts(Tamper):
+    """A bug changes some of the counts that are written."""
+
+    invariant = "explained"
+
+    def begin(self, scenario: Scenario) -> None:
+        self._plans = {each.key: each for each in scenario.autoscalers}
+        self._replicas = {each.key: each.replicas for each in scenario.autoscalers}
+
+    def changed(self, target: str, before: int, after: int) -> int:
+        """The count that is written instead."""
+        return after
+
+    def request(self, request: Request) -> Sequence[Request]:
+        if not writes_scale(request):
+            return [request]
+        body = msgspec.json.decode(request.body)
+        target = f"{request.parts[4]}/{request.parts[-2]}"
+        wanted = body["spec"].get("replicas", 0)
+        body["spec"]["replicas"] = self.changed(target, self._replicas[target], wanted)
+        self._replicas[target] = body["spec"]["replicas"]
+        return [msgspec.structs.replace(request, body=msgspec.json.encode(body))]
+
+
+class ShrinksToTheMinimum(_ChangesCounts):
+    """Without `behavior`, each scale-down of a target on Pods metrics goes to minReplicas."""
+
+    def changed(self, target: str, before: int, after: int) -> int:
+        plan = self._plans[target]
+        is_hit = plan.groups == (CUSTOM,) and not plan.has_behavior
+        return plan.min_replicas if is_hit and after < before else after
+
+
+class AddsOneReplica(_ChangesCounts):
+    """Each scale-up is rounded up once more, within the bounds."""
+
+    def changed(self, target: str, before: int, after: int) -> int:
+        return min(after + 1, self._plans[target].max_replicas) if after > before else after
+
+
+class AnswersFromACache(Tamper):
+    """A proxy answers metrics from a cache, long after they have changed."""
+
+    invariant = "explained"
+
+    def begin(self, scenario: Scenario) -> None:
+        self._cached: dict[str, tuple[float, Response]] = {}
+
+    def answer(self, request: Request, response: Response) -> Response:
+        if metric_of(request) is None or not response.ok:
+            return response
+        at, cached = self._cached.get(request.path, (request.sent_at, response))
+        if request.sent_at - at < CACHED_SECONDS:
+            self._cached.setdefault(request.path, (at, cached))
+            return cached
+        self._cached[request.path] = (request.sent_at, response)
+        return response
+
+
+class ScalesNothingWithoutMemories(Tamper):
+    """While a process has not read the memories of its HPAs, it scales none of them."""
+
+    invariant = "acted on"
+    theme = ("kill",)
+    has_hpas = True
+
+    def begin(self, scenario: Scenario) -> None:
+        self._have_read: set[str] = set()
+
+    def request(self, request: Request) -> Sequence[Request]:
+        is_swallowed = writes_scale(request) and request.process not in self._have_read
+        return [] if is_swallowed else [request]
+
+    def answer(self, request: Request, response: Response) -> Response:
+        if request.parts[-1] == "scalingmemories" and response.ok and b"histories" in response.body:
+            self._have_read.add(request.process)
+        return response
+
+
+class RetriesLate(Tamper):
+    """After a metric has failed, its autoscaler waits for a long time, and nothing else of it is read."""
+
+    invariant = "reconciled in every period"
+    theme = ("metrics",)
+    waits_seconds = 400.0
+
+    def begin(self, scenario: Scenario) -> None:
+        self._failed: dict[str, float] = {}
+
+    def request(self, request: Request) -> Sequence[Request]:
+        measured = metric_of(request)
+        if measured is None:
+            return [request]
+        waits = request.sent_at < self._failed.get(measured.target, 0.0)
+        return [] if waits else [request]
+
+    def answer(self, request: Request, response: Response) -> Response:
+        measured = metric_of(request)
+        if measured is not None and not response.ok:
+            self._failed.setdefault(measured.target, request.sent_at + self.waits_seconds)
+        return response
+
+
+class StandbyWaits(Tamper):
+    """The replica that stands by does not take the Lease when it runs out."""
+
+    invariant = "taken over"
+    theme = ("kill",)
+
+    def begin(self, scenario: Scenario) -> None:
+        self._leader = ""
+
+    def request(self, request: Request) -> Sequence[Request]:
+        if "leases" not in request.parts or request.method not in ("PUT", "POST"):
+            return [request]
+        self._leader = self._leader or request.process
+        return [request] if request.process == self._leader else []
+
+
+PLANTED_IN_DECISIONS = (
+    SwallowsScaleWrites, ShrinksToTheMinimum, AddsOneReplica, AnswersFromACache, ScalesNothingWithoutMemories,
+    RetriesLate, StandbyWaits,
+)  # fmt: skip

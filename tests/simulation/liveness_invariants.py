@@ -1,0 +1,58 @@
+"""The invariant of every period: whoever is disturbed by nothing is reconciled in each one, also while others are disturbed."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.simulation.budget_invariants import INVARIANTS
+from tests.simulation.faults import FIRST_FAULT_SECONDS, Fault
+from tests.simulation.invariants import EVERYTHING, RECOVERY_SECONDS, Run, Violation
+from tests.simulation.metrics_apis import CUSTOM
+from tests.simulation.scenario import AutoscalerPlan
+
+# Reconciles are this much late at most: a tenth of a period, and the time of the requests.
+LATE_RATIO = 1.1
+LATE_SECONDS = 0.5
+# They disturb no autoscaler, or only their own one.
+OF_ONE_AUTOSCALER = ("metrics", "user", "rival")
+HARMLESS = ("pods", "clock-step", "rollout", "watches", "discovery", "memories", "reads")
+HARMLESS_WRITES = ("events", "scalingmemories")
+
+
+def reconciled_in_every_period(run: Run) -> Iterator[Violation]:
+    """An autoscaler that no fault disturbs is reconciled in every period: one bad metric or namespace delays no other one."""
+    for plan in run.scenario.autoscalers:
+        longest = LATE_RATIO * run.period_of(plan) + LATE_SECONDS
+        disturbed = [
+            (each.at - longest, each.at + each.seconds + RECOVERY_SECONDS)
+            for each in run.faults
+            if _disturbs(each, plan)
+        ]
+        moments = [
+            each.at
+            for each in run.journal.asked
+            if each.target == plan.key and each.at > FIRST_FAULT_SECONDS
+        ]
+        for before, after in pairwise((FIRST_FAULT_SECONDS, *moments, run.scenario.end)):
+            is_disturbed = any(
+                begin <= before + longest and before <= end for begin, end in disturbed
+            )
+            if after - before <= longest or is_disturbed:
+                continue
+            if run.bounds_of(plan.key, before, EVERYTHING):
+                yield Violation(
+                    invariant="reconciled in every period", at=before,
+                    what=f"{plan.key} was not reconciled for {after - before:.1f} s",
+                )  # fmt: skip
+
+
+def _disturbs(fault: Fault, plan: AutoscalerPlan) -> bool:
+    """Whether reconciles of the autoscaler may be late because of the fault."""
+    if fault.kind in OF_ONE_AUTOSCALER and fault.how != "lease-deleted":
+        groups = (*plan.groups, CUSTOM) if plan.fields.deletes_least_busy else plan.groups
+        return fault.where in ("all", plan.key, *groups)
+    if fault.kind == "writes":
+        return fault.where not in HARMLESS_WRITES
+    return fault.kind not in HARMLESS
+
+
+INVARIANTS.append(reconciled_in_every_period)
