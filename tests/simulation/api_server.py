@@ -29,6 +29,7 @@ from tests.simulation.workloads import Workload
 
 AUTOSCALERS = ("loadautoscalers", "horizontalpodautoscalers")
 UPGRADED_AT_SECONDS = 150.0
+REASONS = {403: "Forbidden", 422: "Invalid"}
 GARBAGE = (
     b"<html>upstream connect error</html>", b"", b"null", b"[]", b'{"items": {}}', b'{"items": "many"',
     b'{"kind":"ExternalMetricValueList","items":[{"metricName":"x","metricLabels":null,"timestamp":null,"value":"NaN"}]}',
@@ -72,7 +73,7 @@ class ApiServer:
         self.disturbances: list[Disturbance] = []
         self.workloads: dict[str, Workload] = {}
         self.discovery_with_nulls = False
-        self._ownership = Ownership(journal)
+        self.ownership = Ownership(journal)
         self.memories = MemoryObjects(timeline, cluster, journal)
 
     def receive(self, request: Request, connection: Connection) -> None:
@@ -149,7 +150,8 @@ class ApiServer:
         if disturbance is not None and disturbance.how == "error":
             after = {"Retry-After": str(int(disturbance.seconds))} if disturbance.seconds else {}
             message = "the model is out of order"
-            return status_response(disturbance.status, "", message, **after)
+            reason = REASONS.get(disturbance.status, "")
+            return status_response(disturbance.status, reason, message, **after)
         response = self._answer(request, measured)
         how = disturbance.how if disturbance else ""
         if how == "garbage":
@@ -345,7 +347,7 @@ class ApiServer:
                 lambda found: found.update(spec=given["spec"]),
                 given=given["metadata"],
             )
-        self._ownership.written(self._timeline.now, request.process, given)
+        self.ownership.written(self._timeline.now, request.process, given)
         return Response(body=collection.encoded(namespace, name))
 
 

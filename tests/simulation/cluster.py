@@ -71,6 +71,17 @@ class Watcher:
             self.send("BOOKMARK", msgspec.json.encode(meta))
             self.collection.cluster.timeline.after(BOOKMARK_SECONDS, self.bookmark)
 
+    def expire(self) -> None:
+        """As the watch cache does when it has lost what comes next: an ERROR event, and then the end of the stream."""
+        self.send("ERROR", status_response(410, "Expired", "too old resource version").body)
+        self.collection.cluster.timeline.at(self._last, self.end)
+
+    def repeat(self) -> None:
+        """The last event once more."""
+        for _, kind, of, encoded in tuple(self.collection.history)[-1:]:
+            if self.namespace in ("", of):
+                self.send(kind, encoded)
+
     def end(self) -> None:
         """The server's time limit is over."""
         if self in self.collection.watchers:
@@ -93,7 +104,7 @@ class Collection:
         self.objects: dict[tuple[str, str], Document] = {}
         self.watchers: set[Watcher] = set()
         self._encoded: dict[tuple[str, str], bytes] = {}
-        self._history: deque[tuple[int, str, str, bytes]] = deque()
+        self.history: deque[tuple[int, str, str, bytes]] = deque()
         self._forgotten_version = 0
         self._pages: dict[str, tuple[int, list[bytes]]] = {}
 
@@ -192,7 +203,7 @@ class Collection:
         watcher.process = process
         connection.begin_stream()
         connection.on_closed.append(watcher.closed)
-        for at, kind, of, encoded in self._history:
+        for at, kind, of, encoded in self.history:
             if at > since and (not namespace or of == namespace):
                 watcher.send(kind, encoded)
         self.watchers.add(watcher)
@@ -201,7 +212,7 @@ class Collection:
 
     def compact(self) -> None:
         """Forget the history: a watch from the past gets 410."""
-        self._history.clear()
+        self.history.clear()
         self._pages.clear()
         self._forgotten_version = self.cluster.version
 
@@ -216,9 +227,9 @@ class Collection:
         namespace = document["metadata"]["namespace"]
         for listener in self.cluster.listeners:
             listener(self, kind, document)
-        self._history.append((self.cluster.version, kind, namespace, encoded))
-        if len(self._history) > HISTORY_MAX:
-            self._forgotten_version = self._history.popleft()[0]
+        self.history.append((self.cluster.version, kind, namespace, encoded))
+        if len(self.history) > HISTORY_MAX:
+            self._forgotten_version = self.history.popleft()[0]
         for watcher in tuple(self.watchers):
             if not watcher.namespace or watcher.namespace == namespace:
                 watcher.send(kind, encoded)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tests.simulation.metrics_apis import CUSTOM, metric_of
+from tests.simulation.metrics_apis import CUSTOM, decoded, metric_of, total
 from tests.simulation.network import Request, Response
 from tests.simulation.scenario import Scenario
 from tests.simulation.tampering import Tamper, writes_scale
@@ -54,12 +54,12 @@ class _ChangesCounts(Tamper):
 
 
 class ShrinksToTheMinimum(_ChangesCounts):
-    """Without `behavior`, each scale-down of a target on Pods metrics goes to minReplicas."""
+    """Each scale-down goes to minReplicas."""
+
+    groups = (CUSTOM,)
 
     def changed(self, target: str, before: int, after: int) -> int:
-        plan = self._plans[target]
-        is_hit = plan.groups == (CUSTOM,) and not plan.has_behavior
-        return plan.min_replicas if is_hit and after < before else after
+        return self._plans[target].min_replicas if after < before else after
 
 
 class AddsOneReplica(_ChangesCounts):
@@ -109,26 +109,26 @@ class ScalesNothingWithoutMemories(Tamper):
 
 
 class RetriesLate(Tamper):
-    """After a metric has failed, its autoscaler waits for a long time, and nothing else of it is read."""
+    """After a metric has failed, its autoscaler is not reconciled for an hour."""
 
     invariant = "reconciled in every period"
     theme = ("metrics",)
-    waits_seconds = 400.0
 
     def begin(self, scenario: Scenario) -> None:
-        self._failed: dict[str, float] = {}
+        self._failed: set[str] = set()
 
     def request(self, request: Request) -> Sequence[Request]:
-        measured = metric_of(request)
-        if measured is None:
+        measured, target = metric_of(request), "/".join(request.parts[4:7:2])
+        if measured is not None:
+            target = measured.target
+        elif request.parts[-1] != "scale":
             return [request]
-        waits = request.sent_at < self._failed.get(measured.target, 0.0)
-        return [] if waits else [request]
+        return [] if target in self._failed else [request]
 
     def answer(self, request: Request, response: Response) -> Response:
         measured = metric_of(request)
-        if measured is not None and not response.ok:
-            self._failed.setdefault(measured.target, request.sent_at + self.waits_seconds)
+        if measured is not None and total(decoded(measured, response.body)) is None:
+            self._failed.add(measured.target)
         return response
 
 

@@ -107,7 +107,7 @@ def _api(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 
 def _writes(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     where = rng.choice(("scale", "status", "leases", "events"))
-    how = rng.choice(("lost", "conflict", "error", "hang", "slow"))
+    how = rng.choice(("lost", "conflict", "error", "hang", "slow", "refused", "invalid"))
     return Fault(
         kind="writes", at=at, seconds=_lasting(rng, scenario, at), where=where, how=how,
         share=rng.choice((0.3, 1.0)), amount=5.0,
@@ -128,7 +128,7 @@ def _metrics(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 
 
 def _watches(rng: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = rng.choice(("cut", "gone", "stale", "hang", "error"))
+    how = rng.choice(("cut", "gone", "expired", "repeated", "stale", "hang", "error"))
     where = rng.choice(("loadautoscalers", "pods", "horizontalpodautoscalers", "deployments"))
     return Fault(
         kind="watches",
@@ -150,7 +150,17 @@ def _pods(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 
 
 def _users(rng: random.Random, scenario: Scenario, at: float) -> Fault:
-    how = rng.choice(("scale", "bounds", "recreate", "label", "lease-deleted", "behavior-removed"))
+    how = rng.choice(
+        (
+            "scale",
+            "bounds",
+            "recreate",
+            "label",
+            "lease-deleted",
+            "lease-stolen",
+            "behavior-removed",
+        )
+    )
     return Fault(kind="user", at=at, where=_key(rng, scenario), how=how, amount=rng.randint(0, 15))
 
 

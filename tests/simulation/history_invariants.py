@@ -207,7 +207,7 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
         plan, current = run.plan_of(written.target), written.read.replicas
         if written.after == written.before:
             continue  # the same write once more, because the first one got no response
-        if run.is_forced(written) or run.lease_was_deleted(written.at) or _exempt(run, plan):
+        if run.is_forced(written) or run.lease_was_touched(written.at) or _exempt(run, plan):
             continue
         if _is_unlimited(plan, current, written):
             continue

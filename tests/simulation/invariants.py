@@ -137,9 +137,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         before = [each for each in versions if each.at <= since]
         return [*before[-1:], *(each for each in versions if each.at > since)]
 
-    def lease_was_deleted(self, at: float) -> bool:
-        """Whether a user deleted the Lease a moment ago, which lets a second leader in until the first one renews."""
-        deleted = [fault.at for fault in self.faults if fault.how == "lease-deleted"]
+    def lease_was_touched(self, at: float) -> bool:
+        """Whether a user deleted or took the Lease a moment ago, which lets a second leader in until the first one renews."""
+        deleted = [fault.at for fault in self.faults if fault.how.startswith("lease-")]
         return any(each <= at <= each + 2 * self.scenario.lease_seconds for each in deleted)
 
     def is_forced(self, written: ScaleWritten) -> bool:
@@ -228,7 +228,7 @@ def one_writer(run: Run) -> Iterator[Violation]:
         owner = run.journal.owner_of(written.target.partition("/")[0], written.sent_at)
         if owner == written.process or (not owner and not run.scenario.is_sharded):
             continue
-        if run.lease_was_deleted(written.at):
+        if run.lease_was_touched(written.at):
             continue
         yield Violation(
             invariant="one writer", at=written.at,

@@ -23,7 +23,7 @@ def reconciled_in_every_period(run: Run) -> Iterator[Violation]:
     for plan in run.scenario.autoscalers:
         longest = LATE_RATIO * run.period_of(plan) + LATE_SECONDS
         disturbed = [
-            (each.at - longest, each.at + each.seconds + RECOVERY_SECONDS)
+            (each.at - longest, each.at + each.seconds + _recovery_seconds(each))
             for each in run.faults
             if _disturbs(each, plan)
         ]
@@ -47,12 +47,17 @@ def reconciled_in_every_period(run: Run) -> Iterator[Violation]:
 
 def _disturbs(fault: Fault, plan: AutoscalerPlan) -> bool:
     """Whether reconciles of the autoscaler may be late because of the fault."""
-    if fault.kind in OF_ONE_AUTOSCALER and fault.how != "lease-deleted":
+    if fault.kind in OF_ONE_AUTOSCALER and not fault.how.startswith("lease-"):
         groups = (*plan.groups, CUSTOM) if plan.fields.deletes_least_busy else plan.groups
         return fault.where in ("all", plan.key, *groups)
     if fault.kind == "writes":
         return fault.where not in HARMLESS_WRITES
     return fault.kind not in HARMLESS
+
+
+def _recovery_seconds(fault: Fault) -> float:
+    """A metric that is there again is read in the next period."""
+    return 0.0 if fault.kind == "metrics" else RECOVERY_SECONDS
 
 
 INVARIANTS.append(reconciled_in_every_period)

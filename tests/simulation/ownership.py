@@ -15,9 +15,9 @@ class Ownership:
         self._owners: dict[str, str] = {}
 
     def written(self, at: float, process: str, lease: Document) -> None:
-        """A process has written a Lease."""
+        """A process has written a Lease; without one, someone else has."""
         name, holder = lease["metadata"]["name"], lease["spec"].get("holderIdentity") or ""
-        if holder and "-shard-" not in name:
+        if holder and process and "-shard-" not in name:
             self._processes.setdefault(holder, process)
         self._holders[name] = holder
         for namespace in self._journal.namespaces:

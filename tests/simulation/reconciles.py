@@ -19,8 +19,8 @@ from tests.simulation.metrics_apis import RESOURCE, metric_spec
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
 
 RULES = Rules()
-# Between an answer and a decision, and from a change to the event of a watch.
-MOMENT_SECONDS = 1.0
+# From an answer to the decision.
+MOMENT_SECONDS = 0.1
 # Around the deadline of a metric it is open whether an answer still counts.
 DEADLINE_ERROR_SECONDS = 0.2
 
@@ -142,10 +142,21 @@ def _pods_known(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[tu
     if plan.follows_a_queue:
         return [()]  # an external metric needs none
     lists = run.journal.pods[plan.key]
-    since, until = run.news_since(reconcile.at), reconcile.until + MOMENT_SECONDS
+    since, until = run.news_since(reconcile.at), _decided_at(run, plan, reconcile)
     before = [each for each in lists if each.at <= since]
     during: list[PodList] = [each for each in lists if since < each.at <= until]
     return [each.pods for each in (*before[-1:], *during)] or [()]
+
+
+def _decided_at(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> float:
+    """When it had been decided at the latest: before it was written."""
+    writes = [
+        each.at
+        for each in run.journal.asked
+        if each.is_write and each.target == plan.key and each.process == reconcile.process
+        and reconcile.at <= each.at
+    ]  # fmt: skip
+    return min((reconcile.until + MOMENT_SECONDS, *writes[:1]))
 
 
 def _clocks(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[float]:

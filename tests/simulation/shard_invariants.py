@@ -48,7 +48,7 @@ def written_once(run: Run) -> Iterator[Violation]:
     for plan in run.scenario.autoscalers:
         written = [each for each in run.journal.scales if each.target == plan.key]
         for before, after in pairwise(written):
-            if before.process == after.process or run.lease_was_deleted(after.at):
+            if before.process == after.process or run.lease_was_touched(after.at):
                 continue
             claimed_at = _claimed_at(run, plan, after)
             since = claimed_at if before.sent_at < claimed_at else before.at

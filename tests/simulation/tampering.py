@@ -30,6 +30,9 @@ class Tamper:
     has_hpas = False
     """Whether it needs HPAs, whose memories are stored."""
 
+    groups: tuple[str, ...] = ()
+    """The metrics APIs that it needs, for autoscalers without `behavior`; empty: whatever the seed has."""
+
     def begin(self, scenario: Scenario) -> None:
         """Before the simulation of this scenario."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from scaler.api.kinds import WatchedKind
 from tests.simulation import objects
 from tests.simulation.api_server import ApiServer, Disturbance
-from tests.simulation.cluster import ApiError, Cluster, Collection, Document
+from tests.simulation.cluster import ApiError, Cluster, Collection, Document, timestamp
 from tests.simulation.faults import Fault, matcher
 from tests.simulation.fields import Window
 from tests.simulation.history import keep_history
@@ -25,6 +25,8 @@ from wire.api.loadline import API_VERSION
 
 SAMPLE_SECONDS = 10.0
 CREATED_WITHIN_SECONDS = 20.0
+# By how a fault answers. A quota, a webhook or a policy refuses; a schema makes an object invalid.
+ERRORS = {"throttled": 429, "not found": 404, "refused": 403, "invalid": 422}
 
 
 class World:
@@ -204,9 +206,7 @@ class World:
             replica.wire.cut_all()
 
     def _disturb(self, fault: Fault, how: str) -> None:
-        how, status = {"throttled": ("error", 429), "not found": ("error", 404)}.get(
-            how, (how, 503)
-        )
+        how, status = ("error", ERRORS[how]) if how in ERRORS else (how, 503)
         seconds = fault.amount if status == 429 or how == "slow" else 0.0
         disturbance = Disturbance(
             how=how, matches=matcher(fault), share=fault.share, seconds=seconds, status=status
@@ -232,8 +232,12 @@ class World:
             for process in (fault.who,) if fault.who else self.scenario.replicas:
                 self.cluster.holds[process, fault.where] = self.timeline.now + fault.seconds
             return
-        if fault.how == "gone":
+        if fault.how in ("gone", "expired"):
             collection.compact()
+        if fault.how in ("expired", "repeated"):
+            for watcher in watchers:
+                watcher.expire() if fault.how == "expired" else watcher.repeat()
+            return
         if fault.how in ("hang", "error"):
             self._disturb(fault, fault.how)
         for watcher in watchers:
@@ -271,9 +275,8 @@ class World:
 
     def _begin_user(self, fault: Fault) -> None:
         plan = next(each for each in self.scenario.autoscalers if each.key == fault.where)
-        if fault.how == "lease-deleted":
-            for namespace, name in tuple(self.cluster["leases"].objects):
-                self.cluster["leases"].delete(namespace, name)
+        if fault.how.startswith("lease-"):
+            self._touch_leases(fault)
             return
         if fault.how == "scale":
             self.server.workloads[plan.key].scale(max(1, int(fault.amount)))
@@ -307,6 +310,22 @@ class World:
             plan.namespace, plan.name, lambda found: found.update(spec=spec, metadata=metadata)
         )
         self._note_bounds(self._kind.plural, self._autoscalers.find(plan.namespace, plan.name))
+
+    def _touch_leases(self, fault: Fault) -> None:
+        """Someone deletes all Leases, or makes themselves their holder."""
+        leases = self.cluster["leases"]
+        for namespace, name in tuple(leases.objects):
+            if fault.how == "lease-deleted":
+                leases.delete(namespace, name)
+            else:
+                stolen = {
+                    **leases.objects[namespace, name]["spec"], "holderIdentity": "someone-else",
+                    "renewTime": f"{timestamp(self.timeline.now)[:-1]}.000000Z",
+                }  # fmt: skip
+                lease = leases.update(
+                    namespace, name, lambda found, spec=stolen: found.update(spec=spec)
+                )
+                self.server.ownership.written(self.timeline.now, "", lease)
 
     def _create(self, wanted: Document) -> None:
         plural = (

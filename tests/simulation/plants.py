@@ -1,0 +1,129 @@
+"""How often a planted fault is found: over many seeds, recorded, beside the same seeds without it.
+
+`python -m tests.simulation.plants` records the rates again. A fault that is planted in a proxy between the replicas and
+the model stands for a defect of the scaler. What it breaks must be found in as many seeds as before, and the same
+seeds must be without a violation when nothing is planted.
+"""
+
+import argparse
+import concurrent.futures
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
+from tests.simulation.faults import made_from as faults_of
+from tests.simulation.field_scenarios import faults_with_fields, with_fields
+from tests.simulation.invariants import Violation
+from tests.simulation.memory_scenarios import faults_with_hpas, with_hpas
+from tests.simulation.memory_tampering import PLANTED_IN_MEMORIES
+from tests.simulation.scenario import Scenario, made_from
+from tests.simulation.shard_scenarios import with_shards
+from tests.simulation.simulate import simulate
+from tests.simulation.tampering import PLANTED, Tamper
+
+EVERY: tuple[Callable[[], Tamper], ...] = PLANTED + PLANTED_IN_MEMORIES + PLANTED_IN_DECISIONS
+RECORDED = Path(__file__).with_name("detection_rates.json")
+SEEDS = 200
+
+
+class Rates(msgspec.Struct, frozen=True, kw_only=True):
+    """In which of the seeds from 0 on each planted fault was found, by its name."""
+
+    seeds: int
+    found: dict[str, list[int]]
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """One seed with a planted fault: whether it was found, and what is violated without it."""
+
+    seed: int
+    is_found: bool
+    control: tuple[str, ...] = ()
+
+
+def trial(seed: int, plant: Callable[[], Tamper]) -> Trial:
+    """Run a seed with the planted fault, and if that is found, without it."""
+    wanted = plant().invariant
+    if wanted not in {each.invariant for each in violations(seed, plant())}:
+        return Trial(seed=seed, is_found=False)
+    without = violations(seed, plant(), is_planted=False)
+    return Trial(seed=seed, is_found=True, control=tuple(map(str, without)))
+
+
+def violations(seed: int, tamper: Tamper, *, is_planted: bool = True) -> tuple[Violation, ...]:
+    """Of a seed with the scenario and the faults that show what is planted."""
+    planted = tamper if is_planted else None
+    if tamper.has_hpas:
+        scenario = with_hpas(seed)
+        faults = faults_with_hpas(scenario, tamper.theme)
+    elif tamper.is_sharded:
+        scenario = with_shards(seed)
+        faults = faults_of(scenario, tamper.theme)
+    elif tamper.field:
+        scenario = with_fields(seed, tamper.field)
+        faults = tuple(each for each in faults_with_fields(scenario) if each.kind == "rollout")
+    else:
+        scenario = _measured_by(made_from(seed), tamper.groups)
+        faults = faults_of(scenario, tamper.theme)
+    return simulate(seed, faults, tamper=planted, scenario=scenario).violations
+
+
+def _measured_by(scenario: Scenario, groups: tuple[str, ...]) -> Scenario:
+    if not groups:
+        return scenario
+    autoscalers = tuple(
+        msgspec.structs.replace(
+            each, groups=groups, up=None, down=None, min_replicas=max(1, each.min_replicas)
+        )
+        for each in scenario.autoscalers
+    )
+    return msgspec.structs.replace(scenario, autoscalers=autoscalers)
+
+
+def recorded() -> Rates:
+    """What is in the repository."""
+    return msgspec.json.decode(RECORDED.read_bytes(), type=Rates)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Record the rates. Returns 1 if one fell, or a seed without a planted fault has a violation."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.plants", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="how many (%(default)s)")
+    parser.add_argument("--only", default="", help="part of the name of a planted fault")
+    parser.add_argument(
+        "--processes", type=int, default=1, help="how many run at once (%(default)s)"
+    )
+    given = parser.parse_args(arguments)
+    before = recorded().found if RECORDED.exists() else {}
+    found, is_worse = dict(before), False
+    with concurrent.futures.ProcessPoolExecutor(given.processes) as pool:
+        for plant in EVERY:
+            name = plant.__name__
+            if given.only not in name:
+                continue
+            trials = list(pool.map(functools.partial(trial, plant=plant), range(given.seeds)))
+            found[name] = [each.seed for each in trials if each.is_found]
+            broken = [f"seed {each.seed}: {each.control[0]}" for each in trials if each.control]
+            known = [each for each in before.get(name, ()) if each < given.seeds]
+            is_worse = is_worse or bool(broken) or len(found[name]) < len(known)
+            print(f"{name}: {len(found[name])} of {given.seeds}, {len(known)} before", flush=True)
+            print("\n".join(f"  without it, {each}" for each in broken), end="\n" * bool(broken))
+            write(Rates(seeds=given.seeds, found=found))
+    return 1 if is_worse else 0
+
+
+def write(rates: Rates) -> None:
+    """Replace what is in the repository: a line for each planted fault."""
+    lines = ",\n".join(
+        f'    "{name}": {msgspec.json.encode(seeds).decode()}'
+        for name, seeds in sorted(rates.found.items())
+    )
+    RECORDED.write_text(f'{{\n  "seeds": {rates.seeds},\n  "found": {{\n{lines}\n  }}\n}}\n')
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
