@@ -38,7 +38,7 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed demo
 
 test: check assets  ## Run all checks and tests, including those against real programs
-	$(BIN)/python -m pytest tests/simulation tests/conformance tests/process tests/e2e
+	$(BIN)/python -m pytest --junitxml=out/junit/test.xml tests/simulation tests/conformance tests/process tests/e2e
 
 test-kubernetes: assets  ## Run the tests that need a control plane with another Kubernetes (VERSION=1.35)
 	@test -n "$(VERSION)" || { echo "Name a minor version of Kubernetes: make $@ VERSION=1.35" >&2; exit 2; }
@@ -72,7 +72,7 @@ lint: $(STAMP)  ## Run lint, type checks and import contracts
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## Run unit tests and style tests
-	$(BIN)/python -m pytest -q -n 2 tests/unit tests/tidy tests/conformance/scaler_protocol
+	$(BIN)/python -m pytest -q -n 2 --junitxml=out/junit/check.xml tests/unit tests/tidy tests/conformance/scaler_protocol
 
 site: $(STAMP)  ## Build the documentation site into out/site; fails on a broken link
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
