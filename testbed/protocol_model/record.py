@@ -14,6 +14,7 @@ import msgspec
 
 from testbed.protocol_model.tlc import HERE, run
 from testbed.protocol_model.values import states
+from testbed.vectors import compress
 
 TARGET: Final = HERE.parents[1] / "tests" / "conformance" / "scaler_protocol" / "traces.jsonl"
 WALKS: Final = 2000
@@ -168,7 +169,7 @@ def main() -> None:
     found = chosen([each for each in walks if is_comparable(each)])
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_bytes(b"".join(each.line() for each in found))
-    print(f"{len(found)} of {len(walks)} walks, {TARGET.stat().st_size} bytes: {TARGET}")
+    print(f"{len(found)} of {len(walks)} walks. {compress(TARGET)}")
 
 
 def _walks(fault: str) -> list[Walk]:

@@ -14,6 +14,7 @@ from scaler.cluster.events.correlation import (
     EventSource,
     new_event,
 )
+from testbed.vectors import lines
 from wire.api.meta import ObjectReference
 
 
@@ -38,7 +39,7 @@ class Row(msgspec.Struct, frozen=True):
     patch: dict[str, Any] | None
 
 
-LINES = (Path(__file__).parent / "events.jsonl").read_bytes().splitlines()
+LINES = lines(Path(__file__).parent / "events.jsonl")
 STORIES = [
     list(rows)
     for _, rows in groupby(

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from testbed.vectors import lines
 from wire.kube.mapper import RestMapper
 from wire.kube.mapping import AmbiguousError, GroupVersionResource, NoMatchError, ResourceTable
 from wire.kube.requests import JSON
@@ -30,9 +31,7 @@ class Row(msgspec.Struct, frozen=True):
     error: str
 
 
-ROWS = [
-    msgspec.json.decode(line, type=Row) for line in (HERE / "names.jsonl").read_bytes().splitlines()
-]
+ROWS = [msgspec.json.decode(line, type=Row) for line in lines(HERE / "names.jsonl")]
 
 
 class Discovery:

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from testbed.vectors import lines
 from tests.conformance.scaler_protocol.replay import Replay
 from tests.fakes import virtual_time
 
-TRACES = [
-    json.loads(line) for line in Path(__file__).with_name("traces.jsonl").read_text().splitlines()
-]
+TRACES = [json.loads(line) for line in lines(Path(__file__).with_name("traces.jsonl"))]
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=range(len(TRACES)))

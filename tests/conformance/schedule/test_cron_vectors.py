@@ -10,6 +10,7 @@ import pytest
 from scaler.extensions.schedules.cron import cron_starts, parse_cron
 from scaler.extensions.schedules.local_time import instant, instants_of_day, local_time, time_zone
 from scaler.extensions.schedules.work import Work
+from testbed.vectors import lines
 
 VECTORS = Path(__file__).parent / "cron.jsonl"
 BEGIN, END = local_time("2016-01-01T00:00:00"), local_time("2026-01-01T00:00:00")
@@ -26,7 +27,7 @@ class Row(msgspec.Struct):
 # Expressions that robfig/cron accepts although a part of them has no meaning: it ignores what follows the `*`, or never matches.
 REFUSED_HERE = {"*-5 0 1 1 *", ", 0 1 1 *"}
 
-ROWS = [msgspec.json.decode(line, type=Row) for line in VECTORS.read_bytes().splitlines()]
+ROWS = [msgspec.json.decode(line, type=Row) for line in lines(VECTORS)]
 
 
 def matches(row: Row) -> list[int]:

@@ -10,6 +10,7 @@ from scaler.extensions.schedules.local_time import instant, local_time, time_zon
 from scaler.extensions.schedules.recurrence import RecurringStarts, recurring_starts
 from scaler.extensions.schedules.recurrence_rule import parse_rule
 from scaler.extensions.schedules.work import Work
+from testbed.vectors import lines
 
 VECTORS = Path(__file__).parent / "recurrence.jsonl"
 END = local_time("2026-01-01T00:00:00")
@@ -23,7 +24,7 @@ class Row(msgspec.Struct):
     sha256: str
 
 
-ROWS = [msgspec.json.decode(line, type=Row) for line in VECTORS.read_bytes().splitlines()]
+ROWS = [msgspec.json.decode(line, type=Row) for line in lines(VECTORS)]
 
 
 def instants(row: Row) -> list[int]:

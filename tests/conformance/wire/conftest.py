@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from testbed.vectors import lines
+
 _HERE = Path(__file__).parent
 
 
@@ -16,6 +18,6 @@ def rows() -> Callable[[str, Any], list[Any]]:
 
     def read(name: str, row_type: Any) -> list[Any]:
         decoder = msgspec.json.Decoder(row_type)
-        return [decoder.decode(line) for line in (_HERE / name).read_bytes().splitlines()]
+        return [decoder.decode(line) for line in lines(_HERE / name)]
 
     return read
