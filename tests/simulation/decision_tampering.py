@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tests.simulation.faults import FIRST_FAULT_SECONDS
+from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CUSTOM, decoded, metric_of, total
 from tests.simulation.network import Request, Response
 from tests.simulation.scenario import Scenario
@@ -89,7 +91,7 @@ class AnswersFromACache(Tamper):
 
 
 class ScalesNothingWithoutMemories(Tamper):
-    """While a process has not read the memories of its HPAs, it scales none of them."""
+    """The memories of HPAs cannot be read any more, and a process that has not read them scales nothing."""
 
     invariant = "acted on"
     theme = ("kill",)
@@ -99,13 +101,12 @@ class ScalesNothingWithoutMemories(Tamper):
         self._have_read: set[str] = set()
 
     def request(self, request: Request) -> Sequence[Request]:
+        if request.method == "GET" and request.parts[-1] == MEMORIES:
+            if request.sent_at > FIRST_FAULT_SECONDS:
+                return []
+            self._have_read.add(request.process)
         is_swallowed = writes_scale(request) and request.process not in self._have_read
         return [] if is_swallowed else [request]
-
-    def answer(self, request: Request, response: Response) -> Response:
-        if request.parts[-1] == "scalingmemories" and response.ok and b"histories" in response.body:
-            self._have_read.add(request.process)
-        return response
 
 
 class RetriesLate(Tamper):
