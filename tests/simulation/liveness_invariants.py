@@ -1,6 +1,6 @@
 """The invariant of every period: whoever is disturbed by nothing is reconciled in each one, also while others are disturbed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tests.simulation.budget_invariants import INVARIANTS
@@ -22,27 +22,37 @@ def reconciled_in_every_period(run: Run) -> Iterator[Violation]:
     """An autoscaler that no fault disturbs is reconciled in every period: one bad metric or namespace delays no other one."""
     for plan in run.scenario.autoscalers:
         longest = LATE_RATIO * run.period_of(plan) + LATE_SECONDS
-        disturbed = [
+        disturbed = sorted(
             (each.at - longest, each.at + each.seconds + _recovery_seconds(each))
             for each in run.faults
             if _disturbs(each, plan)
-        ]
+        )
         moments = [
             each.at
             for each in run.journal.asked
             if each.target == plan.key and each.at > FIRST_FAULT_SECONDS
         ]
         for before, after in pairwise((FIRST_FAULT_SECONDS, *moments, run.scenario.end)):
-            is_disturbed = any(
-                begin <= before + longest and before <= end for begin, end in disturbed
-            )
-            if after - before <= longest or is_disturbed:
-                continue
-            if run.bounds_of(plan.key, before, EVERYTHING):
-                yield Violation(
-                    invariant="reconciled in every period", at=before,
-                    what=f"{plan.key} was not reconciled for {after - before:.1f} s",
-                )  # fmt: skip
+            for begin, end in _undisturbed(before, after, disturbed):
+                if end - begin > longest and run.bounds_of(plan.key, begin, EVERYTHING):
+                    yield Violation(
+                        invariant="reconciled in every period", at=begin,
+                        what=f"{plan.key} was not reconciled for {end - begin:.1f} s",
+                    )  # fmt: skip
+
+
+def _undisturbed(
+    begin: float, end: float, disturbed: Sequence[tuple[float, float]]
+) -> Iterator[tuple[float, float]]:
+    """What is left of a time without these."""
+    for since, until in disturbed:
+        if since > end:
+            break
+        if since > begin:
+            yield begin, since
+        begin = max(begin, until)
+    if begin < end:
+        yield begin, end
 
 
 def _disturbs(fault: Fault, plan: AutoscalerPlan) -> bool:
