@@ -11,7 +11,12 @@ from typing import Any, Literal
 
 from testbed import ports
 from testbed.cluster import Cluster
-from testbed.programs import LoadlineProcess, start_program, start_prometheus_adapter
+from testbed.programs import (
+    REPOSITORY,
+    LoadlineProcess,
+    start_program,
+    start_prometheus_adapter,
+)
 
 Object = dict[str, Any]
 
@@ -24,9 +29,13 @@ def start_chart_program(
     release: str,
     directory: Path,
     port: int | None = None,
+    repository: Path = REPOSITORY,
     wait: bool = True,
 ) -> LoadlineProcess:
-    """Start the program of `release` on `port`, where the chart's ExternalName Service expects it."""
+    """Start the program of `release` on `port`, where the chart's ExternalName Service expects it.
+
+    `repository` is the directory with the program's code.
+    """
     name = f"{release}-loadline-{program}"
     pod = _pod(cluster, namespace, name)
     return start_program(
@@ -35,6 +44,7 @@ def start_chart_program(
         log_directory=directory / "logs",
         port=port,
         environment={"KUBECONFIG": str(_identity(cluster, namespace, pod))},
+        repository=repository,
         wait=wait,
     )
 

@@ -19,7 +19,9 @@ RAISED_MINUTES = range(3, 60)
 AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
 
 
-def learnt_days(spec: Json, *, wasted_percent: float = 1.0) -> str:
+def learnt_days(
+    spec: Json, *, wasted_percent: float = 1.0, raised_minutes: range = RAISED_MINUTES
+) -> str:
     """The digest, for an autoscaler with this spec. It may act, unless it has wasted too much."""
     decoded = msgspec.convert(spec, AutoscalerSpec)
     assert decoded.forecast is not None
@@ -27,7 +29,7 @@ def learnt_days(spec: Json, *, wasted_percent: float = 1.0) -> str:
     assert rules is not None
     now = int(time.time() // 60)
     first = now - DAYS * MINUTES_PER_DAY
-    is_raised = [(minute - now) % MINUTES_PER_DAY in RAISED_MINUTES for minute in range(first, now)]
+    is_raised = [(minute - now) % MINUTES_PER_DAY in raised_minutes for minute in range(first, now)]
     values = array("f", (RAISED if each else USUAL for each in is_raised))
     interval = Sums(alone=100.0, added=4 * wasted_percent, useful=3 * wasted_percent, minutes=10)
     is_wasteful = wasted_percent > rules.waste_percent_max

@@ -2,65 +2,25 @@
 
 import base64
 import ssl
-import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import pytest
 
-from testbed import apiservices, ports, web
+from testbed import apiservices, ports
 from testbed.chart_programs import start_chart_program
 from testbed.cluster import Cluster
 from testbed.helm import Helm
 from testbed.programs import LoadlineProcess
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.steady_requests import Requests
 
 API = "v1beta1.external.metrics.k8s.io"
 REPLICAS = 2
 # Twice the time that a new certificate waits before it is served, and the delay of a loaded machine.
 ROTATION_DEADLINE_SECONDS = 60.0
-
-
-class Requests:
-    """Sends requests through kube-apiserver without a pause until the block ends; `failures` has what went wrong."""
-
-    def __init__(self, cluster: Cluster, path: str) -> None:
-        self._cluster, self._path = cluster, path
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self.succeeded = 0
-        self.failures: list[str] = []
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stopping.set()
-        self._thread.join()
-
-    def expect_more(self) -> None:
-        """Wait until ten more requests have succeeded."""
-        goal = self.succeeded + 10
-        until(lambda: self.succeeded > goal, what=f"more than {goal} requests to succeed")
-
-    def _run(self) -> None:
-        tls, port = self._cluster.administrator_tls(), int(self._cluster.api_url.rsplit(":", 1)[1])
-        while not self._stopping.wait(0.01):
-            response = web.get(port, self._path, tls=tls)
-            if response is not None and response.status == 200:
-                self.succeeded += 1
-            else:
-                self.failures.append("no response" if response is None else str(response.body))
 
 
 class Site:
