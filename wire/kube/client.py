@@ -10,7 +10,7 @@ Watches have connections of their own, since hundreds of them stay open for minu
 import asyncio
 import socket
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
@@ -151,7 +151,9 @@ class KubeClient(Writer):
             total=self._timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
         )
         if self._requests is None:
-            self._requests = self._session(connections_max=self._connections_max)
+            self._requests = self._session(
+                connections_max=self._connections_max, middlewares=(_sent_once,)
+            )
         busy_retries = refusals = closed = 0
         may_be_applied = False
         with self._counted():
@@ -253,6 +255,10 @@ class KubeClient(Writer):
             raise Unavailable(self._failed(method, path, "no response in time")) from error
         except aiohttp.ClientConnectorError as error:
             raise NotSent(self._failed(method, path, str(error))) from error
+        except _Closed as closed:
+            raise _ConnectionClosed(
+                self._failed(method, path, _text(closed.error))
+            ) from closed.error
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             raise _ConnectionClosed(self._failed(method, path, _text(error))) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -277,8 +283,11 @@ class KubeClient(Writer):
             chunks.append(chunk)
         return b"".join(chunks)
 
-    def _session(self, *, connections_max: int) -> aiohttp.ClientSession:
+    def _session(
+        self, *, connections_max: int, middlewares: Sequence[aiohttp.ClientMiddlewareType] = ()
+    ) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
+            middlewares=middlewares,
             connector=aiohttp.TCPConnector(
                 ssl=self._connection.tls or True,
                 limit=connections_max,
@@ -292,6 +301,28 @@ class KubeClient(Writer):
 
 class _ConnectionClosed(Unavailable):
     """The server closed the connection before it responded."""
+
+
+class _Closed(Exception):
+    """The same within aiohttp, which does not know it and so does not send the request again."""
+
+    def __init__(self, error: aiohttp.ClientError) -> None:
+        super().__init__()
+        self.error = error
+
+
+async def _sent_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """aiohttp sends a PUT again by itself if its connection was closed: without `before_each`, and if there is no other
+    connection, its error is that of a request that was not sent.
+    """
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+        raise _Closed(error) from error
 
 
 def decoded(body: bytes, as_type: type[T], *, what: str) -> T:

@@ -1,5 +1,6 @@
 """Which failures say that a request certainly did not reach the server."""
 
+import asyncio
 import socket
 
 import pytest
@@ -42,3 +43,51 @@ async def test_without_a_connection_a_write_is_certainly_not_sent():
     with pytest.raises(NotSent):
         await client.replace("/x", b"{}")
     await client.close()
+
+
+class ClosesConnections:
+    """A server that reads whole requests and closes each connection without a response."""
+
+    def __init__(self, *, is_last: bool) -> None:
+        """`is_last`: after the first one it accepts no connection any more."""
+        self.requests = 0
+        self._is_last = is_last
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> str:
+        """Its address."""
+        self._server = await asyncio.start_server(self._read, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n{}")
+        self.requests += 1
+        if self._is_last:
+            self.stop()
+        writer.close()
+
+    def stop(self) -> None:
+        """No new connections."""
+        assert self._server is not None
+        self._server.close()
+
+
+async def test_a_write_that_ends_with_its_connection_may_have_been_applied_also_if_no_other_is_made():
+    server = ClosesConnections(is_last=True)
+    client = await client_of(await server.start())
+    with pytest.raises(Unavailable) as raised:
+        await client.replace("/x", b"{}")
+    assert not isinstance(raised.value, NotSent)
+    assert server.requests == 1
+    await client.close()
+
+
+async def test_a_write_is_checked_each_time_before_it_is_sent():
+    server = ClosesConnections(is_last=False)
+    client = await client_of(await server.start())
+    checks: list[None] = []
+    with pytest.raises(Unavailable):
+        await client.replace("/x", b"{}", before_each=lambda: checks.append(None))
+    assert len(checks) == server.requests == 2
+    await client.close()
+    server.stop()
