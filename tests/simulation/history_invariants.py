@@ -13,7 +13,7 @@ import msgspec
 from scaler.algorithm.restart import TAKE_OVER_SECONDS
 from tests.simulation.api_server import proposal
 from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
-from tests.simulation.invariants import Run, Violation
+from tests.simulation.invariants import Run, Violation, deadline_seconds
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.liveness_invariants import INVARIANTS
 from tests.simulation.memory_objects import MEMORIES
@@ -94,7 +94,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         and each.value is not None
         and _leads(run, each)
         and not _may_be_of_rival(run, each)
-        and each.at - each.sent_at < _deadline_seconds(run)
+        and each.at - each.sent_at < deadline_seconds(run, plan)
     ]
     found = []
     for process, life in groupby(measured, key=lambda each: each.process):
@@ -111,11 +111,6 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
             lowest = min(n for each, n in of_life if each.at >= last)
             found.append((last, following - run.scenario.period, lowest))
     return found
-
-
-def _deadline_seconds(run: Run) -> float:
-    """Of a metric; a response after it belongs to no reconcile."""
-    return max(5.0, run.scenario.period * 2 / 3)
 
 
 def _next_reconcile(

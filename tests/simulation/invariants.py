@@ -209,6 +209,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def deadline_seconds(run: Run, plan: AutoscalerPlan) -> float:
+    """Of a metric; a response after it belongs to no reconcile."""
+    return max(5.0, run.period_of(plan) * 2 / 3)
+
+
 def within_bounds(run: Run) -> Iterator[Violation]:
     """Never outside the effective bounds."""
     for written in run.journal.scales:

@@ -5,7 +5,13 @@ from itertools import pairwise
 
 from tests.simulation.budget_invariants import INVARIANTS
 from tests.simulation.faults import FIRST_FAULT_SECONDS, Fault
-from tests.simulation.invariants import EVERYTHING, RECOVERY_SECONDS, Run, Violation
+from tests.simulation.invariants import (
+    EVERYTHING,
+    RECOVERY_SECONDS,
+    Run,
+    Violation,
+    deadline_seconds,
+)
 from tests.simulation.metrics_apis import CUSTOM
 from tests.simulation.scenario import AutoscalerPlan
 
@@ -14,7 +20,7 @@ LATE_RATIO = 1.1
 LATE_SECONDS = 0.5
 # They disturb no autoscaler, or only their own one.
 OF_ONE_AUTOSCALER = ("metrics", "user", "rival")
-HARMLESS = ("pods", "clock-step", "rollout", "watches", "discovery", "memories", "reads")
+HARMLESS = ("pods", "clock-step", "rollout", "discovery", "memories", "reads")
 HARMLESS_WRITES = ("events", "scalingmemories")
 
 
@@ -23,9 +29,12 @@ def reconciled_in_every_period(run: Run) -> Iterator[Violation]:
     for plan in run.scenario.autoscalers:
         longest = LATE_RATIO * run.period_of(plan) + LATE_SECONDS
         disturbed = sorted(
-            (each.at - longest, each.at + each.seconds + _recovery_seconds(each))
-            for each in run.faults
-            if _disturbs(each, plan)
+            [
+                (each.at - longest, each.at + each.seconds + _recovery_seconds(run, plan, each))
+                for each in run.faults
+                if _disturbs(each, plan, run.scenario.kind.plural)
+            ]
+            + _unseen(plan, longest)
         )
         moments = [
             each.at
@@ -55,19 +64,33 @@ def _undisturbed(
         yield begin, end
 
 
-def _disturbs(fault: Fault, plan: AutoscalerPlan) -> bool:
+def _unseen(plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:
+    """When the servers see nothing of a reconcile: held outside of its bounds, it reads no metric and writes no scale."""
+    window, suspension = plan.fields.window, plan.fields.suspension
+    found = []
+    if suspension is not None:
+        found.append((0.0, suspension.until + longest))
+    if window is not None and plan.fields.is_dry_run:
+        found.append((window.begin - longest, window.end + longest))
+    return found
+
+
+def _disturbs(fault: Fault, plan: AutoscalerPlan, kind: str) -> bool:
     """Whether reconciles of the autoscaler may be late because of the fault."""
     if fault.kind in OF_ONE_AUTOSCALER and not fault.how.startswith("lease-"):
         groups = (*plan.groups, CUSTOM) if plan.fields.deletes_least_busy else plan.groups
         return fault.where in ("all", plan.key, *groups)
     if fault.kind == "writes":
         return fault.where not in HARMLESS_WRITES
+    if fault.kind == "watches":
+        # A reconcile waits until its process sees the status that it has written, as upstream's since 1.37.
+        return fault.where == kind
     return fault.kind not in HARMLESS
 
 
-def _recovery_seconds(fault: Fault) -> float:
-    """A metric that is there again is read in the next period."""
-    return 0.0 if fault.kind == "metrics" else RECOVERY_SECONDS
+def _recovery_seconds(run: Run, plan: AutoscalerPlan, fault: Fault) -> float:
+    """A metric that is there again is read in the next period; one that was requested before has a deadline."""
+    return deadline_seconds(run, plan) if fault.kind == "metrics" else RECOVERY_SECONDS
 
 
 INVARIANTS.append(reconciled_in_every_period)

@@ -13,7 +13,7 @@ import msgspec
 from tests.hpa_model import metrics
 from tests.hpa_model.metrics import Rules, Target
 from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
-from tests.simulation.invariants import Run
+from tests.simulation.invariants import Run, deadline_seconds
 from tests.simulation.journal import Asked, Measurement, PodList, TargetVersion
 from tests.simulation.metrics_apis import RESOURCE, metric_spec
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
@@ -103,11 +103,6 @@ def _possible(
     )  # fmt: skip
     is_open = paused or late_seconds > -DEADLINE_ERROR_SECONDS
     return [measured.document, None] if is_open else [measured.document]
-
-
-def deadline_seconds(run: Run, plan: AutoscalerPlan) -> float:
-    """Of a metric; a response after it belongs to no reconcile."""
-    return max(5.0, run.period_of(plan) * 2 / 3)
 
 
 def wanted(
