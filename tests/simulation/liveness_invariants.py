@@ -66,13 +66,10 @@ def _undisturbed(
 
 def _unseen(plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:
     """When the servers see nothing of a reconcile: held outside of its bounds, it reads no metric and writes no scale."""
-    window, suspension = plan.fields.window, plan.fields.suspension
-    found = []
-    if suspension is not None:
-        found.append((0.0, suspension.until + longest))
-    if window is not None and plan.fields.is_dry_run:
-        found.append((window.begin - longest, window.end + longest))
-    return found
+    if plan.fields.is_dry_run:
+        return [(0.0, EVERYTHING)]
+    suspension = plan.fields.suspension
+    return [] if suspension is None else [(0.0, suspension.until + longest)]
 
 
 def _disturbs(fault: Fault, plan: AutoscalerPlan, kind: str) -> bool:

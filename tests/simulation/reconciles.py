@@ -21,6 +21,8 @@ from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
 RULES = Rules()
 # From an answer to the decision.
 MOMENT_SECONDS = 0.1
+# A request whose connection was closed is sent again within this time.
+REPEATED_SECONDS = 1.0
 # Around the deadline of a metric it is open whether an answer still counts.
 DEADLINE_ERROR_SECONDS = 0.2
 
@@ -61,15 +63,15 @@ def _process(asked: Asked) -> str:
 
 
 def _together(requests: Sequence[Asked]) -> Iterator[list[Asked]]:
-    """A reconcile asks once for each metric: what asks for one again belongs to the next one."""
+    """A reconcile asks once for each metric, or again at once if the connection ended."""
     found: dict[str, Asked] = {}
     for each in requests:
-        if each.group in found:
-            yield list(found.values())
+        if each.group in found and each.at > found[each.group].at + REPEATED_SECONDS:
+            yield sorted(found.values(), key=lambda asked: asked.at)
             found = {}
         found[each.group] = each
     if found:
-        yield list(found.values())
+        yield sorted(found.values(), key=lambda asked: asked.at)
 
 
 def _reconcile(
