@@ -9,7 +9,7 @@ import argparse
 import concurrent.futures
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -30,11 +30,11 @@ RECORDED = Path(__file__).with_name("detection_rates.json")
 SEEDS = 200
 
 
-class Rates(msgspec.Struct, frozen=True, kw_only=True):
-    """In which of the seeds from 0 on each planted fault was found, by its name."""
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a planted fault was found: in which of the seeds from 0 to `seeds`."""
 
     seeds: int
-    found: dict[str, list[int]]
+    found: tuple[int, ...]
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,45 +84,49 @@ def _measured_by(scenario: Scenario, groups: tuple[str, ...]) -> Scenario:
     return msgspec.structs.replace(scenario, autoscalers=autoscalers)
 
 
-def recorded() -> Rates:
-    """What is in the repository."""
-    return msgspec.json.decode(RECORDED.read_bytes(), type=Rates)
+def recorded() -> dict[str, Rate]:
+    """What is in the repository, by the name of the planted fault."""
+    return msgspec.json.decode(RECORDED.read_bytes(), type=dict[str, Rate])
 
 
 def main(arguments: Sequence[str]) -> int:
     """Record the rates. Returns 1 if one fell, or a seed without a planted fault has a violation."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.plants", description=__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many (%(default)s)")
-    parser.add_argument("--only", default="", help="part of the name of a planted fault")
+    parser.add_argument("--only", default="", help="names of planted faults, separated by commas")
     parser.add_argument(
         "--processes", type=int, default=1, help="how many run at once (%(default)s)"
     )
     given = parser.parse_args(arguments)
-    before = recorded().found if RECORDED.exists() else {}
-    found, is_worse = dict(before), False
+    rates = recorded() if RECORDED.exists() else {}
+    is_worse = False
     with concurrent.futures.ProcessPoolExecutor(given.processes) as pool:
         for plant in EVERY:
             name = plant.__name__
-            if given.only not in name:
+            if given.only and name not in given.only.split(","):
                 continue
             trials = list(pool.map(functools.partial(trial, plant=plant), range(given.seeds)))
-            found[name] = [each.seed for each in trials if each.is_found]
+            found = tuple(each.seed for each in trials if each.is_found)
             broken = [f"seed {each.seed}: {each.control[0]}" for each in trials if each.control]
-            known = [each for each in before.get(name, ()) if each < given.seeds]
-            is_worse = is_worse or bool(broken) or len(found[name]) < len(known)
-            print(f"{name}: {len(found[name])} of {given.seeds}, {len(known)} before", flush=True)
-            print("\n".join(f"  without it, {each}" for each in broken), end="\n" * bool(broken))
-            write(Rates(seeds=given.seeds, found=found))
+            before = (
+                [each for each in rates[name].found if each < given.seeds] if name in rates else []
+            )
+            is_worse = is_worse or bool(broken) or len(found) < len(before)
+            print(f"{name}: {len(found)} of {given.seeds}, {len(before)} before", flush=True)
+            for each in broken:
+                print(f"  without it, {each}", flush=True)
+            rates[name] = Rate(seeds=given.seeds, found=found)
+            RECORDED.write_bytes(written(rates))
     return 1 if is_worse else 0
 
 
-def write(rates: Rates) -> None:
-    """Replace what is in the repository: a line for each planted fault."""
-    lines = ",\n".join(
-        f'    "{name}": {msgspec.json.encode(seeds).decode()}'
-        for name, seeds in sorted(rates.found.items())
+def written(rates: Mapping[str, Rate]) -> bytes:
+    """As it is in the repository: a line for each planted fault."""
+    lines = (
+        b"  %b: %b" % (msgspec.json.encode(name), msgspec.json.encode(rate))
+        for name, rate in sorted(rates.items())
     )
-    RECORDED.write_text(f'{{\n  "seeds": {rates.seeds},\n  "found": {{\n{lines}\n  }}\n}}\n')
+    return b"{\n" + b",\n".join(lines) + b"\n}\n"
 
 
 if __name__ == "__main__":

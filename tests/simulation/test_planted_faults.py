@@ -16,7 +16,7 @@ SAMPLE = 2
 def test_a_planted_fault_is_found_where_it_was_found_before_and_only_if_it_is_planted(
     plant: Callable[[], Tamper],
 ) -> None:
-    seeds = recorded().found[plant.__name__][:SAMPLE]
+    seeds = recorded()[plant.__name__].found[:SAMPLE]
     trials = [trial(seed, plant) for seed in seeds]
     assert [(each.seed, each.is_found, each.control) for each in trials] == [
         (seed, True, ()) for seed in seeds
@@ -25,7 +25,7 @@ def test_a_planted_fault_is_found_where_it_was_found_before_and_only_if_it_is_pl
 
 @pytest.mark.parametrize("plant", EVERY, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found_at_all(plant: Callable[[], Tamper]) -> None:
-    assert len(recorded().found[plant.__name__]) >= SAMPLE
+    assert len(recorded()[plant.__name__].found) >= SAMPLE
 
 
 def test_every_invariant_has_a_planted_fault() -> None:
