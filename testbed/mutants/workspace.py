@@ -104,6 +104,8 @@ class Workspace:
         lines = [
             f"{key} = {msgspec.json.encode(value).decode()}" for key, value in configuration.items()
         ]
+        # Seconds, and times what the tests of a function take: they are slower while other programs run.
+        lines += ["timeout_constant = 10", "timeout_multiplier = 4"]
         lines += ["track_dependencies = false", "use_git_change_detection = false"]
         text = "\n".join((_read(self._root / "pyproject.toml"), "[tool.mutmut]", *lines, ""))
         (self._directory / "pyproject.toml").write_text(text)
