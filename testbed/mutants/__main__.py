@@ -26,7 +26,7 @@ def main() -> int:
     arguments = _parser().parse_args()
     names = [each.name for each in MUTATED]
     if unknown := [each for each in arguments.package if each not in names]:
-        print(f"{unknown[0]!r} is no mutated package: use {', '.join(names)}", file=sys.stderr)
+        print(f"{unknown[0]!r} is not a mutated package: use {', '.join(names)}", file=sys.stderr)
         return 2
     for package in MUTATED:
         if package.name in (arguments.package or names):

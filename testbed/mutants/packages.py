@@ -15,12 +15,13 @@ class MutatedPackage(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...]
     tests: tuple[str, ...]
     further: tuple[str, ...]
-    sample: int = 50
+    sample: int = 40
 
 
 MUTATED: Final = (
     MutatedPackage(
         name="actuation",
+        sample=60,
         sources=(
             "scaler/cluster/rescale.py",
             "scaler/cluster/scales.py",
@@ -34,6 +35,7 @@ MUTATED: Final = (
     ),
     MutatedPackage(
         name="shards",
+        sample=50,
         sources=("scaler/cluster/shards/*.py",),
         tests=(
             "tests/unit/scaler/cluster/shards",
@@ -83,6 +85,10 @@ MUTATED: Final = (
         sample=120,
         sources=("scaler/algorithm/*.py",),
         tests=("tests/unit/scaler/algorithm",),
-        further=("tests/unit/scaler/control", "tests/conformance/scaler"),
+        further=(
+            "tests/unit/scaler/control",
+            "tests/unit/scaler/extensions",
+            "tests/conformance/scaler",
+        ),
     ),
 )

@@ -69,7 +69,7 @@ def test_a_method_is_known_by_its_class():
     assert found.mutmut_name == "scaler.rate.xǁRateǁ_limit__mutmut_1"
 
 
-def test_equal_changes_of_a_function_are_told_apart():
+def test_equal_changes_of_a_function_are_numbered():
     found = mutants_of(
         generated("return 1 + 1", "return 2 + 1", "return 1 + 2", "return 2 + 1"), "m"
     )
@@ -80,7 +80,7 @@ def test_equal_changes_of_a_function_are_told_apart():
     ]
 
 
-def test_the_sample_hardly_changes_when_mutants_are_added_or_numbered_anew():
+def test_the_sample_hardly_changes_when_mutants_are_added_or_numbered_again():
     before = [Mutant("f", f"{number} -> 0", f"f_{number}") for number in range(100)]
     after = [
         Mutant("f", each.change, f"f_{i + 1}") for i, each in enumerate([*before[1:], *before])

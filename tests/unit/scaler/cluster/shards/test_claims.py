@@ -75,7 +75,7 @@ def test_a_shard_whose_claim_is_refused_is_reported_and_does_not_delay_the_other
     assert owned_by_one(caplog, refused=NAME) == (set(ALL_SHARDS) - {SHARD}, True)
 
 
-def test_a_shard_that_another_client_was_faster_to_claim_is_no_problem(caplog):
+def test_a_shard_that_another_client_was_faster_to_claim_is_not_reported(caplog):
     assert owned_by_one(caplog, changed=NAME) == (set(ALL_SHARDS) - {SHARD}, False)
 
 
