@@ -73,25 +73,32 @@ def _run(package: MutatedPackage, arguments: argparse.Namespace) -> None:
     tried = [each for each in selected if each.key not in reasons]
     made = time.monotonic()
     results = workspace.results(tried, arguments.processes)
-    survivors = [each for each, result in results.items() if result in _UNNOTICED]
-    if survivors:
+    results |= {each: Result.EQUIVALENT for each in selected if each.key in reasons}
+    _record(package, mutants, results)
+    if survivors := [each for each, result in results.items() if result in _UNNOTICED]:
         further = Workspace(package, package.further)
         further.mutants()
         results |= further.results(survivors, arguments.processes)
-    results |= {each: Result.EQUIVALENT for each in selected if each.key in reasons}
+        _record(package, mutants, results)
     ran = time.monotonic()
     print(
         f"{package.name}: {len(tried)} of {len(mutants)} mutants, "
         f"{made - started:.0f} s to make them, {ran - made:.0f} s to run them"
     )
     for mutant, result in results.items():
-        known[mutant.key] = Recorded(package.name, mutant.function, mutant.change, result)
         if result in _UNNOTICED:
             print(f"  {result}: {mutant.function}\n    {mutant.change}")
-    # What no longer exists is not recorded any longer.
-    exist = {each.key for each in mutants}
-    others = [each for each in recorded() if each.package != package.name]
-    record([*others, *(each for key, each in known.items() if key in exist)])
+
+
+def _record(package: MutatedPackage, mutants: list[Mutant], results: dict[Mutant, Result]) -> None:
+    """Beside the earlier results of the other mutants that still exist."""
+    exist = {each.key for each in mutants} - {each.key for each in results}
+    earlier = [each for each in recorded() if each.package != package.name or each.key in exist]
+    latest = [
+        Recorded(package.name, mutant.function, mutant.change, result)
+        for mutant, result in results.items()
+    ]
+    record([*earlier, *latest])
 
 
 def _result_of(mutant: Mutant, known: dict[tuple[str, str], Recorded]) -> Result | None:
